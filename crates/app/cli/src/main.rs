@@ -1,0 +1,2 @@
+//! The `fluvial` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Files of the cache directory, written complete or not at all.

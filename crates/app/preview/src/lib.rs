@@ -1,0 +1,1 @@
+//! CPU renderer and animated preview.

@@ -1,0 +1,1 @@
+//! The scene file: format, errors, schema.

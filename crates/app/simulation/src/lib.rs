@@ -1,0 +1,1 @@
+//! The one frame loop, probes, statistics, validation and benchmarks.

@@ -1,0 +1,88 @@
+//! Parallel loops whose results do not depend on the number of threads.
+//!
+//! Work is cut into chunks whose size is fixed by the problem, never by the thread count; every chunk
+//! writes its own output, and reductions add the chunks' partial results in chunk order.
+
+use rayon::prelude::*;
+
+/// Items per chunk in loops over flat arrays: large enough to hide scheduling, small enough to balance.
+pub const CHUNK: usize = 1 << 14;
+
+/// Runs `body(chunk_index, chunk)` over consecutive chunks of `out`, in parallel.
+/// The natural use on grids is one z-slab or one x-row a chunk.
+pub fn for_each_chunk_mut<T: Send>(out: &mut [T], chunk: usize, body: impl Fn(usize, &mut [T]) + Sync + Send) {
+    out.par_chunks_mut(chunk.max(1)).enumerate().for_each(|(index, slice)| body(index, slice));
+}
+
+/// As [`for_each_chunk_mut`] over two arrays cut alike (each with its own chunk length).
+pub fn for_each_chunk_mut2<A: Send, B: Send>(
+    (a, chunk_a): (&mut [A], usize),
+    (b, chunk_b): (&mut [B], usize),
+    body: impl Fn(usize, &mut [A], &mut [B]) + Sync + Send,
+) {
+    a.par_chunks_mut(chunk_a.max(1))
+        .zip(b.par_chunks_mut(chunk_b.max(1)))
+        .enumerate()
+        .for_each(|(index, (x, y))| body(index, x, y));
+}
+
+/// Runs `body(i)` for `i` in `0..count` in parallel; `body` must only touch what belongs to `i`.
+pub fn for_each_index(count: usize, body: impl Fn(usize) + Sync + Send) {
+    (0..count).into_par_iter().for_each(body);
+}
+
+/// Maps `0..count` in parallel and returns the results in index order.
+pub fn map_indices<T: Send>(count: usize, body: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    (0..count).into_par_iter().map(body).collect()
+}
+
+/// Sum over `parts` partial sums, added in index order: the same bits with any number of threads.
+pub fn ordered_sum(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
+    map_indices(parts, partial).into_iter().sum()
+}
+
+/// Maximum over `parts` partial maxima. NaN in any part gives NaN, so that bad values are never hidden.
+pub fn ordered_max(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
+    map_indices(parts, partial).into_iter().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || a > b { a } else { b })
+}
+
+/// The index range of chunk `index` of an array of `len` items.
+pub fn chunk_range(index: usize, chunk: usize, len: usize) -> std::ops::Range<usize> {
+    index * chunk..((index + 1) * chunk).min(len)
+}
+
+/// How many chunks [`chunk_range`] cuts an array of `len` items into.
+pub fn chunk_count(len: usize, chunk: usize) -> usize {
+    len.div_ceil(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_have_the_same_bits_with_any_number_of_threads() {
+        let values: Vec<f32> = (0..200_000).map(|i| (i as f32 * 0.37).sin() * 1e3).collect();
+        let sum = || {
+            ordered_sum(chunk_count(values.len(), CHUNK), |c| {
+                values[chunk_range(c, CHUNK, values.len())].iter().map(|&v| v as f64).sum()
+            })
+        };
+        let with_threads = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap().install(sum);
+        assert_eq!(with_threads(1).to_bits(), with_threads(4).to_bits());
+    }
+
+    #[test]
+    fn a_nan_is_not_hidden_by_the_maximum() {
+        for place in 0..3 {
+            assert!(ordered_max(3, |i| if i == place { f64::NAN } else { 1.0 }).is_nan());
+        }
+    }
+
+    #[test]
+    fn chunks_cover_every_item_once() {
+        let mut seen = vec![0u8; 1000];
+        for_each_chunk_mut(&mut seen, 64, |_, chunk| chunk.iter_mut().for_each(|v| *v += 1));
+        assert!(seen.iter().all(|&v| v == 1));
+    }
+}

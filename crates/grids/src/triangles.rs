@@ -1,0 +1,149 @@
+//! Indexed triangle meshes and the checks that they are closed, oriented and manifold.
+
+use fluvial_foundation::{Aabb, Vec3};
+use std::collections::HashMap;
+
+/// Triangles counter-clockwise seen from outside.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TriangleMesh {
+    /// Vertex positions, metres.
+    pub positions: Vec<Vec3>,
+    /// Velocity per vertex, m/s; empty where unknown.
+    pub velocities: Vec<Vec3>,
+    /// Vertex indices, three per triangle.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// What a mesh lacks to bound a solid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeshDefects {
+    /// Edges with a triangle on one side only.
+    pub boundary_edges: usize,
+    /// Edges that more than two triangles share, or two in the same direction.
+    pub bad_edges: usize,
+    /// Vertices whose triangles form more than one fan.
+    pub bad_vertices: usize,
+}
+
+impl MeshDefects {
+    /// Closed, consistently oriented and manifold?
+    pub fn is_clean(&self) -> bool {
+        *self == MeshDefects::default()
+    }
+}
+
+impl TriangleMesh {
+    /// Smallest box around the vertices.
+    pub fn bounds(&self) -> Aabb {
+        self.positions.iter().fold(Aabb::EMPTY, |b, &p| b.include(p))
+    }
+
+    /// Enclosed volume by the divergence theorem (positive for outward orientation), m3.
+    pub fn volume(&self) -> f64 {
+        self.triangles
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|v| self.positions[v as usize].as_dvec3());
+                a.dot(b.cross(c)) / 6.0
+            })
+            .sum()
+    }
+
+    /// Area-weighted vertex normals, unit length.
+    pub fn vertex_normals(&self) -> Vec<Vec3> {
+        let mut normals = vec![Vec3::ZERO; self.positions.len()];
+        for t in &self.triangles {
+            let [a, b, c] = t.map(|v| self.positions[v as usize]);
+            let n = (b - a).cross(c - a);
+            for &v in t {
+                normals[v as usize] += n;
+            }
+        }
+        normals.into_iter().map(|n| n.normalize_or_zero()).collect()
+    }
+
+    /// Counts everything that keeps the mesh from being closed, oriented and manifold.
+    pub fn defects(&self) -> MeshDefects {
+        let mut defects = MeshDefects::default();
+        // Each directed edge must appear once, and its reverse once.
+        let mut edges: HashMap<(u32, u32), u32> = HashMap::with_capacity(self.triangles.len() * 3);
+        for t in &self.triangles {
+            for e in 0..3 {
+                *edges.entry((t[e], t[(e + 1) % 3])).or_default() += 1;
+            }
+        }
+        for (&(a, b), &count) in &edges {
+            if count > 1 {
+                defects.bad_edges += 1;
+            } else if !edges.contains_key(&(b, a)) {
+                defects.boundary_edges += 1;
+            }
+        }
+        // Around a vertex, opposite edges must chain into a single loop.
+        let mut next: HashMap<(u32, u32), u32> = HashMap::with_capacity(self.triangles.len() * 3);
+        let mut degree = vec![0u32; self.positions.len()];
+        for t in &self.triangles {
+            for e in 0..3 {
+                next.insert((t[e], t[(e + 1) % 3]), t[(e + 2) % 3]);
+                degree[t[e] as usize] += 1;
+            }
+        }
+        for t in &self.triangles {
+            for e in 0..3 {
+                let (v, start) = (t[e], t[(e + 1) % 3]);
+                if degree[v as usize] == 0 {
+                    continue;
+                }
+                let (mut at, mut steps) = (start, 0);
+                while let Some(&n) = next.get(&(v, at)) {
+                    (at, steps) = (n, steps + 1);
+                    if at == start || steps > degree[v as usize] {
+                        break;
+                    }
+                }
+                if steps != degree[v as usize] {
+                    defects.bad_vertices += 1;
+                }
+                degree[v as usize] = 0; // seen
+            }
+        }
+        defects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tetrahedron() -> TriangleMesh {
+        TriangleMesh {
+            positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z],
+            velocities: vec![],
+            triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+        }
+    }
+
+    #[test]
+    fn a_tetrahedron_is_clean_and_has_its_volume() {
+        assert!(tetrahedron().defects().is_clean());
+        assert!((tetrahedron().volume() - 1.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn holes_flips_and_pinches_are_found() {
+        let mut hole = tetrahedron();
+        hole.triangles.pop();
+        assert_eq!(hole.defects().boundary_edges, 3);
+
+        let mut flipped = tetrahedron();
+        flipped.triangles[3].swap(0, 1);
+        assert!(flipped.defects().bad_edges > 0);
+
+        let mut pinched = tetrahedron();
+        let shifted = tetrahedron().positions.iter().map(|&p| p - Vec3::ONE).collect::<Vec<_>>();
+        pinched.positions.extend(&shifted[1..]);
+        // second tetrahedron shares vertex 0 only
+        pinched.triangles.extend(tetrahedron().triangles.iter().map(|t| t.map(|v| if v == 0 { 0 } else { v + 3 })));
+        assert_eq!(pinched.defects(), MeshDefects { bad_vertices: 1, ..Default::default() });
+    }
+}

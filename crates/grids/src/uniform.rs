@@ -1,0 +1,117 @@
+//! The uniform MAC grid: cell centres, face centres per axis, nodes, each a [`Lattice`].
+
+use crate::Lattice;
+use fluvial_foundation::{Aabb, Axis, Vec3};
+
+/// A box of cubic cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UniformGrid {
+    /// Lower corner of the box, metres.
+    pub min: Vec3,
+    /// Cells along each axis.
+    pub cells: [usize; 3],
+    /// Edge of a cell, metres.
+    pub dx: f32,
+}
+
+impl UniformGrid {
+    /// Cells in all.
+    pub fn cell_count(&self) -> usize {
+        self.cells[0] * self.cells[1] * self.cells[2]
+    }
+
+    /// Cell centres.
+    #[inline]
+    pub fn cell_centers(&self) -> Lattice {
+        Lattice { size: self.cells, origin: self.min + 0.5 * self.dx, spacing: self.dx }
+    }
+
+    /// Centres of the faces whose normal is `axis`: one more than cells along it, walls included.
+    /// Face (i, j, k) lies on the low side of cell (i, j, k).
+    #[inline]
+    pub fn faces(&self, axis: Axis) -> Lattice {
+        let mut size = self.cells;
+        size[axis] += 1;
+        let mut half = Vec3::splat(0.5);
+        half[axis] = 0.0;
+        Lattice { size, origin: self.min + self.dx * half, spacing: self.dx }
+    }
+
+    /// Cell corners.
+    #[inline]
+    pub fn nodes(&self) -> Lattice {
+        Lattice { size: self.cells.map(|n| n + 1), origin: self.min, spacing: self.dx }
+    }
+
+    /// The box that the cells fill.
+    pub fn bounds(&self) -> Aabb {
+        let size = Vec3::new(self.cells[0] as f32, self.cells[1] as f32, self.cells[2] as f32);
+        Aabb { min: self.min, max: self.min + self.dx * size }
+    }
+
+    /// Interpolated velocity at a world position (constant beyond the outermost faces).
+    #[inline]
+    pub fn sample_velocity(&self, u_face: &FaceField, x_in_world: Vec3) -> Vec3 {
+        Vec3::new(
+            self.faces(0).sample(&u_face[0], x_in_world),
+            self.faces(1).sample(&u_face[1], x_in_world),
+            self.faces(2).sample(&u_face[2], x_in_world),
+        )
+    }
+}
+
+/// One value per face, a flat array per axis in the layout of [`UniformGrid::faces`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaceField {
+    components: [Vec<f32>; 3],
+}
+
+impl FaceField {
+    /// `value` on every face.
+    pub fn constant(grid: &UniformGrid, value: f32) -> Self {
+        FaceField { components: std::array::from_fn(|axis| vec![value; grid.faces(axis).len()]) }
+    }
+
+    /// The three arrays, to be written at once.
+    pub fn components_mut(&mut self) -> &mut [Vec<f32>; 3] {
+        &mut self.components
+    }
+
+    /// Copies all values from another field of the same grid.
+    pub fn copy_from(&mut self, other: &FaceField) {
+        for axis in 0..3 {
+            self.components[axis].copy_from_slice(&other.components[axis]);
+        }
+    }
+}
+
+impl std::ops::Index<Axis> for FaceField {
+    type Output = Vec<f32>;
+    fn index(&self, axis: Axis) -> &Vec<f32> {
+        &self.components[axis]
+    }
+}
+
+impl std::ops::IndexMut<Axis> for FaceField {
+    fn index_mut(&mut self, axis: Axis) -> &mut Vec<f32> {
+        &mut self.components[axis]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faces_and_nodes_lie_half_a_cell_from_centres() {
+        let grid = UniformGrid { min: Vec3::new(1.0, 2.0, 3.0), cells: [4, 5, 6], dx: 0.5 };
+        let center = grid.cell_centers().position(1, 2, 3);
+        for axis in 0..3 {
+            let mut half = Vec3::ZERO;
+            half[axis] = 0.25;
+            assert_eq!(grid.faces(axis).position(1, 2, 3), center - half);
+        }
+        assert_eq!(grid.nodes().position(1, 2, 3), center - 0.25);
+        assert_eq!(grid.bounds().max, Vec3::new(3.0, 4.5, 6.0));
+    }
+}

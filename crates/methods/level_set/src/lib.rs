@@ -1,0 +1,1 @@
+//! Level sets on uniform grids: advection, redistancing, extrapolation, curvature, volume.

@@ -1,0 +1,1 @@
+//! Liquid particles: sorting, seeding, FLIP and APIC transfers, narrow band.

@@ -1,0 +1,1 @@
+//! Pressure solvers: Krylov methods and geometric multigrid.

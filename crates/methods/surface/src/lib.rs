@@ -1,0 +1,1 @@
+//! Closed, oriented, manifold surface meshes from level sets.

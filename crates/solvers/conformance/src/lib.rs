@@ -1,0 +1,1 @@
+//! One test suite over all solvers.

@@ -1,0 +1,111 @@
+//! What every solver is given ([`Setup`]) and what it must answer ([`Solver`]).
+//!
+//! The frame loop, the probes, the outputs and the conformance suite speak to solvers through this crate
+//! alone; solvers never see each other.
+
+mod report;
+mod setup;
+
+pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};
+pub use setup::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
+
+use fluvial_foundation::Vec3;
+use fluvial_grids::{FaceField, TriangleMesh, UniformGrid};
+use fluvial_solids::Shape;
+
+/// Why a step could not be taken. The state is then what it was before the step.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// A field holds NaN or infinity.
+    #[error("{field} is not finite after stage `{stage}`")]
+    NotFinite {
+        /// Which field.
+        field: &'static str,
+        /// After which stage.
+        stage: &'static str,
+    },
+    /// The linear solve failed.
+    #[error("the pressure solve failed: {0}")]
+    Pressure(String),
+}
+
+/// Why a solver could not be built from a set-up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The scene has no liquid and no source of it.
+    #[error("there is no liquid: no [[fill]] covers a cell and there is no [[source]]")]
+    NoLiquid,
+    /// A feature that this method lacks.
+    #[error("the method `{method}` has no support for {feature}")]
+    Unsupported {
+        /// The method's scene name.
+        method: &'static str,
+        /// The scene's feature, by name.
+        feature: String,
+    },
+}
+
+/// Liquid as a level set with face velocities on a uniform grid.
+pub struct LevelSetView<'a> {
+    /// Where the samples lie.
+    pub grid: UniformGrid,
+    /// Signed distance at cell centres, negative inside the liquid, metres.
+    pub phi_cell: &'a [f32],
+    /// Face velocities, m/s, valid in the liquid and a band around it.
+    pub u_face: &'a FaceField,
+}
+
+/// Liquid as particles; all slices have one length.
+pub struct ParticleView<'a> {
+    /// Positions, metres.
+    pub x: &'a [Vec3],
+    /// Velocities, m/s.
+    pub v: &'a [Vec3],
+    /// Unique through the run.
+    pub id: &'a [u64],
+    /// Seconds since seeding.
+    pub age_s: &'a [f32],
+    /// Radius, metres.
+    pub radius: f32,
+}
+
+/// How finely a surface is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceParams {
+    /// Smoothing passes over the mesh that keep its volume; 0 for the raw surface.
+    pub smoothing: u32,
+}
+
+impl Default for SurfaceParams {
+    fn default() -> Self {
+        SurfaceParams { smoothing: 0 }
+    }
+}
+
+/// A liquid that can be stepped through time and asked about.
+pub trait Solver: Send {
+    /// The method's name in scene files.
+    fn method(&self) -> &'static str;
+    /// Simulated time, seconds.
+    fn time_s(&self) -> f64;
+    /// The largest sensible next step and what limits it.
+    fn suggest_dt(&self) -> SuggestedDt;
+    /// Advances by exactly `dt_s`. On error the state is unchanged, so that the caller may try a smaller step.
+    fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError>;
+    /// The report of the current state, before any step.
+    fn initial_report(&self) -> StepReport;
+    /// Closed, oriented, manifold surface with velocity per vertex.
+    fn surface(&self, params: &SurfaceParams) -> TriangleMesh;
+    /// The level set, where the method has one on a uniform grid.
+    fn level_set(&self) -> Option<LevelSetView<'_>>;
+    /// The particles, where the method has any.
+    fn particles(&self) -> Option<ParticleView<'_>>;
+    /// Height above the domain floor of the highest liquid on the vertical through (x, z); 0 where dry.
+    fn height_at(&self, x: f32, z: f32) -> f64;
+    /// Pressure at a point, Pa; 0 outside the liquid.
+    fn pressure_at(&self, x_in_world: Vec3) -> f64;
+    /// Liquid volume inside a shape, m3.
+    fn volume_in(&self, shape: &Shape) -> f64;
+    /// Velocity at a point, m/s.
+    fn velocity_at(&self, x_in_world: Vec3) -> Vec3;
+}

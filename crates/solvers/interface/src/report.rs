@@ -1,0 +1,72 @@
+//! What a step says about itself.
+
+use fluvial_foundation::StageTimers;
+
+/// What kept the step from being longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DtLimiter {
+    /// The fastest liquid or solid.
+    Cfl,
+    /// Acceleration by gravity within the step.
+    Gravity,
+    /// Capillary waves.
+    SurfaceTension,
+    /// The next frame or output time.
+    Frame,
+    /// A failed step was redone with half its length.
+    Retry,
+}
+
+/// A step length and its limiter.
+#[derive(Clone, Copy, Debug)]
+pub struct SuggestedDt {
+    /// Seconds.
+    pub dt_s: f64,
+    /// What limits it.
+    pub limiter: DtLimiter,
+}
+
+/// How the pressure solve went.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub struct PressureReport {
+    /// Iterations of the outer method.
+    pub iterations: usize,
+    /// Norm of the true residual over that of the right side.
+    pub relative_residual: f64,
+}
+
+/// One step in numbers.
+#[derive(Clone, Debug, Default)]
+pub struct StepReport {
+    /// Liquid cells.
+    pub cells: usize,
+    /// Faces that carry liquid velocity.
+    pub faces: usize,
+    /// Particles.
+    pub particles: usize,
+    /// Liquid volume at the end of the step, m3.
+    pub liquid_volume_m3: f64,
+    /// Volume that sources added since the start, m3.
+    pub inflow_m3: f64,
+    /// Volume that left through sinks and open walls since the start, m3.
+    pub outflow_m3: f64,
+    /// (volume - expected) / largest expected volume so far, where expected = start + inflow - outflow.
+    pub volume_error: f64,
+    /// The same, had no volume correction acted: what transport alone lost or gained.
+    pub raw_volume_error: f64,
+    /// J.
+    pub kinetic_energy_j: f64,
+    /// J, against the domain's lower corner.
+    pub potential_energy_j: f64,
+    /// Fastest liquid, m/s.
+    pub max_speed_m_s: f64,
+    /// Largest remaining divergence in a liquid cell, 1/s.
+    pub max_divergence_1_s: f64,
+    /// The pressure solve.
+    pub pressure: PressureReport,
+    /// Every clamp and floor that acted, with its count.
+    pub clamps: Vec<(&'static str, usize)>,
+    /// Seconds by stage.
+    pub stages_s: StageTimers,
+}

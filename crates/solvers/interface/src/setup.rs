@@ -1,0 +1,118 @@
+//! The scene as ready objects, the same for every method.
+
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::UniformGrid;
+use fluvial_solids::{Motion, Shape};
+
+/// What lies at a side of the domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wall {
+    /// Nothing passes; the liquid slips along it.
+    #[default]
+    Solid,
+    /// Liquid leaves freely into air at zero pressure.
+    Open,
+}
+
+/// The simulated box.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    /// The finest grid that covers it.
+    pub grid: UniformGrid,
+    /// Walls in the order x_min, x_max, y_min, y_max, z_min, z_max.
+    pub walls: [Wall; 6],
+}
+
+impl Domain {
+    /// The box in metres.
+    pub fn bounds(&self) -> Aabb {
+        self.grid.bounds()
+    }
+}
+
+/// The liquid's constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Liquid {
+    /// kg/m3.
+    pub density: f32,
+    /// N/m.
+    pub surface_tension: f32,
+    /// m/s2.
+    pub gravity: Vec3,
+}
+
+impl Default for Liquid {
+    fn default() -> Self {
+        Liquid { density: 1000.0, surface_tension: 0.0, gravity: Vec3::new(0.0, -9.81, 0.0) }
+    }
+}
+
+/// Liquid at the start.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    /// Where.
+    pub shape: Shape,
+    /// Its velocity, m/s.
+    pub velocity: Vec3,
+}
+
+/// A body that the liquid flows around.
+#[derive(Clone, Debug)]
+pub struct Solid {
+    /// Name in messages and outputs.
+    pub name: String,
+    /// In its own frame.
+    pub shape: Shape,
+    /// World from body over time.
+    pub motion: Motion,
+}
+
+/// Liquid is created inside the shape and leaves it at a given velocity.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where.
+    pub shape: Shape,
+    /// m/s.
+    pub velocity: Vec3,
+    /// First and last moment, seconds.
+    pub active_s: [f64; 2],
+}
+
+/// Liquid inside the shape is removed.
+#[derive(Clone, Debug)]
+pub struct Sink {
+    /// Where.
+    pub shape: Shape,
+    /// First and last moment, seconds.
+    pub active_s: [f64; 2],
+}
+
+/// A cell size forced inside a shape (adaptive methods).
+#[derive(Clone, Debug)]
+pub struct Refine {
+    /// Where.
+    pub shape: Shape,
+    /// Cell size, metres.
+    pub dx: f32,
+}
+
+/// Everything that a solver starts from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The box and its grid.
+    pub domain: Domain,
+    /// Constants.
+    pub liquid: Liquid,
+    /// Liquid at the start; where fills overlap, the last one's velocity holds.
+    pub fills: Vec<Fill>,
+    /// Bodies.
+    pub solids: Vec<Solid>,
+    /// Inflow.
+    pub sources: Vec<Source>,
+    /// Outflow.
+    pub sinks: Vec<Sink>,
+    /// Forced cell sizes.
+    pub refine: Vec<Refine>,
+    /// Cells that the fastest liquid may cross in a step.
+    pub cfl: f32,
+}

@@ -1,0 +1,1 @@
+//! The uniform reference solver.
