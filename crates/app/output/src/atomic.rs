@@ -1,0 +1,127 @@
+//! Files that are complete or absent: temporary name in the same folder, checked write, fsync, rename, fsync
+//! of the folder. A crash, a full disk or a kill leaves at worst a `*.partial` file beside the good ones.
+
+use crate::OutputError;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Ending of a file that is being written.
+const PARTIAL: &str = "partial";
+
+/// Writes a file through `body`; it appears under its name only when every byte is on the disk.
+pub fn write_atomic(
+    path: &Path,
+    body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let partial = partial_name(path);
+    let result =
+        write_checked(&partial, body).and_then(|()| fs::rename(&partial, path)).and_then(|()| sync_dir(path));
+    if result.is_err() {
+        // The error that matters is the first one; a leftover is harmless and swept by the next run.
+        let _ = fs::remove_file(&partial);
+    }
+    result.map_err(|e| OutputError::new("write", path, e))
+}
+
+/// [`write_atomic`] of bytes at hand.
+pub fn write_bytes_atomic(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    write_atomic(path, |w| w.write_all(bytes))
+}
+
+/// [`write_atomic`] of a value as indented JSON, ended by a line break.
+pub fn write_json_atomic(path: &Path, value: &impl serde::Serialize) -> Result<(), OutputError> {
+    write_atomic(path, |w| {
+        serde_json::to_writer_pretty(&mut *w, value)?;
+        w.write_all(b"\n")
+    })
+}
+
+/// Makes a folder and those above it.
+pub fn create_dir(path: &Path) -> Result<(), OutputError> {
+    fs::create_dir_all(path).map_err(|e| OutputError::new("create the folder", path, e))
+}
+
+/// Removes what a killed run left half written in a folder; returns how many files.
+pub fn remove_leftovers(dir: &Path) -> Result<usize, OutputError> {
+    let error = |e| OutputError::new("read the folder", dir, e);
+    let mut removed = 0;
+    for entry in fs::read_dir(dir).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        if path.extension().is_some_and(|e| e == PARTIAL) {
+            fs::remove_file(&path).map_err(|e| OutputError::new("remove", &path, e))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn partial_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(PARTIAL);
+    name.into()
+}
+
+fn write_checked(partial: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::with_capacity(1 << 18, File::create(partial)?);
+    body(&mut writer)?;
+    // `into_inner` flushes and reports; dropping the writer would swallow a full disk.
+    writer.into_inner().map_err(|e| e.into_error())?.sync_all()
+}
+
+/// Makes a rename durable. Folders cannot be opened as files outside Unix.
+fn sync_dir(file: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        let dir = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(dir)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        write_bytes_atomic(&path, b"old").unwrap();
+        let error = write_atomic(&path, |w| {
+            w.write_all(b"half of the ne")?;
+            Err(io::Error::new(io::ErrorKind::StorageFull, "no space"))
+        })
+        .unwrap_err();
+        assert!(error.to_string().contains("a.txt") && error.to_string().contains("no space"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_panic_inside_the_writer_never_shows_a_half_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        let p = path.clone();
+        let _ = std::panic::catch_unwind(move || {
+            write_atomic(&p, |w| {
+                w.write_all(b"half")?;
+                panic!("killed")
+            })
+        });
+        assert!(!path.exists());
+        assert_eq!(remove_leftovers(dir.path()).unwrap(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error_with_the_file_name() {
+        // /dev/full accepts opens and refuses every write: the checked write must notice at flush.
+        let mut writer = BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
+        writer.write_all(b"x").unwrap();
+        assert!(writer.into_inner().is_err());
+        let error = write_bytes_atomic(Path::new("/nowhere/at/all.txt"), b"x").unwrap_err();
+        assert!(error.to_string().contains("/nowhere/at/all.txt"), "{error}");
+    }
+}

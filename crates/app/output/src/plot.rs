@@ -1,0 +1,384 @@
+//! Line plots as self-contained SVG: axes with round ticks, a legend, colours that survive colour blindness
+//! and dashes and markers that survive a black-and-white printer.
+
+use std::fmt::Write;
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// What was computed.
+    Line,
+    /// A bound, a theory, a second computation.
+    Dashed,
+    /// Measured points.
+    Markers,
+    /// Computed points joined by a line (few samples, e.g. a convergence study).
+    LineMarkers,
+}
+
+/// One curve.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub style: Style,
+    /// Points in order; those that are not finite break the line.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// What an axis shows.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// Quantity and unit.
+    pub label: String,
+    /// Powers of ten instead of even steps; only positive values are drawn.
+    pub log: bool,
+    /// Shown range; from the data where `None`.
+    pub range: Option<[f64; 2]>,
+}
+
+impl Axis {
+    /// A linear axis that fits the data.
+    pub fn linear(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), log: false, range: None }
+    }
+
+    /// A logarithmic axis that fits the data.
+    pub fn log(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), log: true, range: None }
+    }
+}
+
+/// A plot.
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
+    /// Above the frame.
+    pub title: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Curves, drawn in order.
+    pub series: Vec<Series>,
+}
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 440.0;
+/// Frame: left, top, right, bottom.
+const FRAME: [f64; 4] = [78.0, 44.0, WIDTH - 22.0, HEIGHT - 58.0];
+/// Okabe and Ito's colours, black first; yellow left out as too pale on paper.
+const COLORS: [&str; 7] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+impl Plot {
+    /// Adds a curve.
+    pub fn with(mut self, name: impl Into<String>, style: Style, points: Vec<[f64; 2]>) -> Plot {
+        self.series.push(Series { name: name.into(), style, points });
+        self
+    }
+
+    /// The SVG document.
+    pub fn to_svg(&self) -> String {
+        let x = Scale::new(&self.x, self.values(0), [FRAME[0], FRAME[2]], 7);
+        let y = Scale::new(&self.y, self.values(1), [FRAME[3], FRAME[1]], 6);
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+             font-family=\"'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+             <clipPath id=\"frame\"><rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\"/></clipPath>\n",
+            FRAME[0],
+            FRAME[1],
+            FRAME[2] - FRAME[0],
+            FRAME[3] - FRAME[1]
+        );
+        self.draw_axes(&mut svg, &x, &y);
+        svg.push_str("<g clip-path=\"url(#frame)\">\n");
+        for (index, series) in self.series.iter().enumerate() {
+            draw_series(&mut svg, series, COLORS[index % COLORS.len()], &x, &y);
+        }
+        svg.push_str("</g>\n");
+        self.draw_legend(&mut svg, &x, &y);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn values(&self, axis: usize) -> impl Iterator<Item = f64> + '_ {
+        self.series.iter().flat_map(move |s| s.points.iter().map(move |p| p[axis]))
+    }
+
+    fn draw_axes(&self, svg: &mut String, x: &Scale, y: &Scale) {
+        let [left, top, right, bottom] = FRAME;
+        svg.push_str("<g stroke=\"#e3e3e3\" stroke-width=\"1\">\n");
+        for at in x.ticks.iter().map(|&t| x.pixel(t)) {
+            let _ = writeln!(svg, "<path d=\"M{at:.2} {top}V{bottom}\"/>");
+        }
+        for at in y.ticks.iter().map(|&t| y.pixel(t)) {
+            let _ = writeln!(svg, "<path d=\"M{left} {at:.2}H{right}\"/>");
+        }
+        svg.push_str("</g>\n");
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#555\"/>",
+            right - left,
+            bottom - top
+        );
+        for &t in &x.ticks {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.2}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                x.pixel(t),
+                bottom + 19.0,
+                x.label(t)
+            );
+        }
+        for &t in &y.ticks {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{}\" y=\"{:.2}\" text-anchor=\"end\">{}</text>",
+                left - 8.0,
+                y.pixel(t) + 4.5,
+                y.label(t)
+            );
+        }
+        let (middle_x, middle_y) = (0.5 * (left + right), 0.5 * (top + bottom));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{left}\" y=\"26\" font-size=\"16\" font-weight=\"600\">{}</text>\n\
+             <text x=\"{middle_x}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
+             <text transform=\"translate(20 {middle_y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            escape(&self.title),
+            HEIGHT - 14.0,
+            escape(&self.x.label),
+            escape(&self.y.label)
+        );
+    }
+
+    /// The legend goes to the corner with the fewest points under it.
+    fn draw_legend(&self, svg: &mut String, x: &Scale, y: &Scale) {
+        if self.series.is_empty() {
+            return;
+        }
+        let longest = self.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        let (w, h) = (52.0 + 6.9 * longest as f64, 12.0 + 19.0 * self.series.len() as f64);
+        let corners = [
+            [FRAME[2] - w - 8.0, FRAME[1] + 8.0],
+            [FRAME[0] + 8.0, FRAME[1] + 8.0],
+            [FRAME[2] - w - 8.0, FRAME[3] - h - 8.0],
+            [FRAME[0] + 8.0, FRAME[3] - h - 8.0],
+        ];
+        let covered = |c: &[f64; 2]| {
+            let inside = |p: &&[f64; 2]| {
+                let (px, py) = (x.pixel(p[0]), y.pixel(p[1]));
+                px > c[0] && px < c[0] + w && py > c[1] && py < c[1] + h
+            };
+            self.series.iter().map(|s| s.points.iter().filter(inside).count()).sum::<usize>()
+        };
+        let [cx, cy] = *corners.iter().min_by_key(|c| covered(c)).expect("four corners");
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{cx:.1}\" y=\"{cy:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"#fff\" fill-opacity=\"0.88\" stroke=\"#bbb\"/>"
+        );
+        for (index, series) in self.series.iter().enumerate() {
+            let line_y = cy + 16.0 + 19.0 * index as f64;
+            let ends = [[cx + 8.0, line_y], [cx + 36.0, line_y]];
+            let sample = if series.style == Style::Line || series.style == Style::Dashed {
+                ends.to_vec()
+            } else {
+                vec![ends[0], [cx + 22.0, line_y], ends[1]]
+            };
+            draw_points(svg, &sample, series.style, COLORS[index % COLORS.len()]);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                cx + 44.0,
+                line_y + 4.5,
+                escape(&series.name)
+            );
+        }
+    }
+}
+
+fn draw_series(svg: &mut String, series: &Series, color: &str, x: &Scale, y: &Scale) {
+    let pixels: Vec<[f64; 2]> = series.points.iter().map(|p| [x.pixel(p[0]), y.pixel(p[1])]).collect();
+    for run in pixels.split(|p| !p[0].is_finite() || !p[1].is_finite()) {
+        draw_points(svg, run, series.style, color);
+    }
+}
+
+fn draw_points(svg: &mut String, pixels: &[[f64; 2]], style: Style, color: &str) {
+    if pixels.len() > 1 && style != Style::Markers {
+        let dash = if style == Style::Dashed { " stroke-dasharray=\"7 4\"" } else { "" };
+        let _ = write!(
+            svg,
+            "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{dash} d=\"M"
+        );
+        for p in pixels {
+            let _ = write!(svg, "{:.2} {:.2} ", p[0], p[1]);
+        }
+        svg.push_str("\"/>\n");
+    }
+    if matches!(style, Style::Markers | Style::LineMarkers) {
+        for p in pixels {
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{:.2}\" cy=\"{:.2}\" r=\"3.6\" fill=\"#fff\" stroke=\"{color}\" stroke-width=\"1.6\"/>",
+                p[0], p[1]
+            );
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// The map from values to pixels along one axis, and its ticks.
+struct Scale {
+    log: bool,
+    range: [f64; 2],
+    pixels: [f64; 2],
+    ticks: Vec<f64>,
+    decimals: usize,
+}
+
+impl Scale {
+    fn new(axis: &Axis, values: impl Iterator<Item = f64>, pixels: [f64; 2], wanted_ticks: usize) -> Scale {
+        let usable = values.filter(|v| v.is_finite() && (!axis.log || *v > 0.0));
+        let mut range = axis.range.unwrap_or_else(|| {
+            usable.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], v| [lo.min(v), hi.max(v)])
+        });
+        if range[0] > range[1] {
+            range = if axis.log { [1.0, 10.0] } else { [0.0, 1.0] };
+        }
+        if axis.log {
+            Scale::log(axis, range, pixels)
+        } else {
+            Scale::linear(axis, range, pixels, wanted_ticks)
+        }
+    }
+
+    fn linear(axis: &Axis, mut range: [f64; 2], pixels: [f64; 2], wanted_ticks: usize) -> Scale {
+        let smallest = 1e-9 * range[0].abs().max(range[1].abs()).max(f64::MIN_POSITIVE * 1e12);
+        if range[1] - range[0] < smallest {
+            range = [range[0] - 0.5 * smallest.max(1e-3), range[1] + 0.5 * smallest.max(1e-3)];
+        }
+        if axis.range.is_none() {
+            let margin = 0.04 * (range[1] - range[0]);
+            range = [range[0] - margin, range[1] + margin];
+        }
+        let step = round_step((range[1] - range[0]) / wanted_ticks as f64);
+        let first = (range[0] / step - 1e-9).ceil() as i64;
+        let last = (range[1] / step + 1e-9).floor() as i64;
+        let ticks = (first..=last).map(|i| i as f64 * step).collect();
+        let decimals = (-(step.log10() + 1e-9).floor()).max(0.0) as usize;
+        Scale { log: false, range, pixels, ticks, decimals }
+    }
+
+    fn log(axis: &Axis, range: [f64; 2], pixels: [f64; 2]) -> Scale {
+        let range = match axis.range {
+            Some(range) => range,
+            None => [range[0] / 1.3, range[1] * 1.3],
+        };
+        let [low, high] = range.map(f64::log10);
+        let decades = (low - 1e-9).ceil() as i32..=(high + 1e-9).floor() as i32;
+        let mut ticks: Vec<f64> = decades.map(|e| 10f64.powi(e)).collect();
+        if high - low < 2.0 {
+            // Few decades: 1 2 5 per decade, so that the axis can be read.
+            let all = (low.floor() as i32..=high.ceil() as i32)
+                .flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e)));
+            ticks = all.filter(|t| *t >= range[0] && *t <= range[1]).collect();
+        }
+        let every = ticks.len().div_ceil(9).max(1);
+        let ticks = ticks.into_iter().step_by(every).collect();
+        Scale { log: true, range, pixels, ticks, decimals: 0 }
+    }
+
+    fn pixel(&self, value: f64) -> f64 {
+        let [low, high] = self.range;
+        let fraction =
+            if self.log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) };
+        self.pixels[0] + fraction * (self.pixels[1] - self.pixels[0])
+    }
+
+    fn label(&self, value: f64) -> String {
+        let text = if value != 0.0 && (value.abs() >= 1e5 || value.abs() < 1e-3 || self.decimals > 4) {
+            let text = format!("{value:.1e}");
+            let (mantissa, exponent) = text.split_once('e').expect("scientific");
+            let exponent = exponent.replace('-', "−");
+            match mantissa.strip_suffix(".0").unwrap_or(mantissa) {
+                "1" => format!("10<tspan dy=\"-5\" font-size=\"10\">{exponent}</tspan>"),
+                m => format!("{m}·10<tspan dy=\"-5\" font-size=\"10\">{exponent}</tspan>"),
+            }
+        } else if self.log {
+            format!("{value}")
+        } else {
+            format!("{value:.*}", self.decimals)
+        };
+        if let Some(rest) = text.strip_prefix('-') { format!("−{rest}") } else { text }
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, at least `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|m| m * power)
+        .into_iter()
+        .find(|s| *s >= step * (1.0 - 1e-9))
+        .expect("10 power > step")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(low: f64, high: f64) -> Vec<String> {
+        let scale =
+            Scale::linear(&Axis { range: Some([low, high]), ..Axis::default() }, [low, high], [0.0, 1.0], 6);
+        scale.ticks.iter().map(|&t| scale.label(t)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_inside_the_range() {
+        assert_eq!(ticks(0.0, 3.0), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]);
+        assert_eq!(ticks(-1.1, 1.1), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
+        assert_eq!(ticks(0.0, 120.0), ["0", "20", "40", "60", "80", "100", "120"]);
+    }
+
+    #[test]
+    fn values_land_on_their_pixels_on_both_scales() {
+        let linear = Scale::new(
+            &Axis { range: Some([1.0, 3.0]), ..Axis::default() },
+            [].into_iter(),
+            [100.0, 200.0],
+            5,
+        );
+        assert!((linear.pixel(2.0) - 150.0).abs() < 1e-9);
+        let log = Scale::new(
+            &Axis { log: true, range: Some([1.0, 100.0]), ..Axis::default() },
+            [].into_iter(),
+            [100.0, 200.0],
+            5,
+        );
+        assert!((log.pixel(10.0) - 150.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn odd_data_gives_a_plot_all_the_same() {
+        for points in [
+            vec![],
+            vec![[0.0, 0.0]],
+            vec![[f64::NAN, 1.0], [1.0, f64::INFINITY]],
+            vec![[1.0, 5.0], [2.0, 5.0]],
+        ] {
+            for log in [false, true] {
+                let axis = || Axis { label: "a < b & c".into(), log, range: None };
+                let svg = Plot { title: "t".into(), x: axis(), y: axis(), series: vec![] }
+                    .with("s", Style::LineMarkers, points.clone())
+                    .to_svg();
+                assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                assert!(svg.contains("a &lt; b &amp; c"));
+            }
+        }
+    }
+}
