@@ -1,0 +1,107 @@
+//! The tree is the diagram: fails on an upward or sideways dependency and on an ARCHITECTURE page that no
+//! longer matches the tree.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+/// Inside `app`, later ones may use earlier ones.
+const APP_ORDER: [&str; 5] = ["scene", "output", "preview", "simulation", "cli"];
+
+struct Crate {
+    folder: String,
+    dependencies: Vec<String>,
+}
+
+/// Every crate of the workspace by package name.
+fn crates() -> BTreeMap<String, Crate> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        let manifest = folder.join("Cargo.toml");
+        if manifest.exists() {
+            let text = std::fs::read_to_string(&manifest).unwrap();
+            let toml: toml::Table = text.parse().unwrap();
+            let dependencies = toml["dependencies"].as_table().unwrap().keys().cloned().collect();
+            let relative = folder.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
+            let name = toml["package"]["name"].as_str().unwrap().to_owned();
+            found.insert(name, Crate { folder: relative, dependencies });
+        } else {
+            folders.extend(std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()));
+        }
+    }
+    found
+}
+
+/// May `user` depend on `used`? Folders as in `crates/methods/surface`.
+fn allowed(user: &str, used: &str) -> bool {
+    let split = |folder: &str| -> (usize, String) {
+        let mut parts = folder.split('/').skip(1);
+        let tier = parts.next().unwrap();
+        let rank = ["foundation", "grids", "methods", "solvers", "app"].iter().position(|t| *t == tier);
+        (rank.unwrap_or_else(|| panic!("unknown tier {tier}")), parts.next().unwrap_or("").to_owned())
+    };
+    let ((user_tier, user_name), (used_tier, used_name)) = (split(user), split(used));
+    if user_tier != used_tier {
+        return used_tier < user_tier;
+    }
+    let app_rank = |name: &str| APP_ORDER.iter().position(|n| *n == name).expect("unknown app crate");
+    match user_tier {
+        3 => used_name == "interface" || user_name == "conformance",
+        4 => app_rank(&used_name) < app_rank(&user_name),
+        _ => false,
+    }
+}
+
+#[test]
+fn no_crate_depends_upwards_or_sideways() {
+    let crates = crates();
+    let mut wrong = vec![];
+    for user in crates.values() {
+        for dependency in &user.dependencies {
+            if let Some(used) = crates.get(dependency)
+                && !allowed(&user.folder, &used.folder)
+            {
+                wrong.push(format!("{} must not use {}", user.folder, used.folder));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_rule_itself_refuses_what_it_should() {
+    assert!(!allowed("crates/methods/surface", "crates/methods/level_set"));
+    assert!(!allowed("crates/grids", "crates/methods/surface"));
+    assert!(!allowed("crates/solvers/octree", "crates/solvers/uniform"));
+    assert!(!allowed("crates/app/scene", "crates/app/cli"));
+    assert!(allowed("crates/solvers/uniform", "crates/solvers/interface"));
+    assert!(allowed("crates/app/cli", "crates/app/scene"));
+}
+
+#[test]
+fn the_architecture_page_lists_exactly_the_crates_of_the_tree() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut listed: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .filter_map(|line| line.split('`').nth(1))
+        .filter(|name| name.starts_with("crates/"))
+        .collect();
+    let crates = crates();
+    let mut present: Vec<&str> = crates.values().map(|c| c.folder.as_str()).collect();
+    listed.sort_unstable();
+    present.sort_unstable();
+    assert_eq!(listed, present, "ARCHITECTURE.md's table and crates/ disagree");
+}
+
+#[test]
+fn every_path_that_the_architecture_page_names_exists() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for name in page.split('`').skip(1).step_by(2).filter(|n| n.contains('/') && !n.contains(' ')) {
+        assert!(root().join(name).exists(), "ARCHITECTURE.md names {name}, which is gone");
+    }
+}
