@@ -1,0 +1,303 @@
+//! The one frame loop. Scenes, validation cases and benchmarks all run through it.
+
+use crate::progress::{Eta, Progress, Status};
+use fluvial_output::OutputError;
+use fluvial_solver_interface::{DtLimiter, Solver, StepError, StepReport, SuggestedDt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How often a failed step is halved before the run gives up.
+pub const MAX_RETRIES: u32 = 6;
+/// More steps than this in a frame mean that the simulation has blown up.
+const MAX_STEPS_PER_FRAME: f64 = 1e6;
+
+/// How long to simulate, and how often to look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FramePlan {
+    /// Frames after the initial state, which is frame 0.
+    pub frames: u32,
+    /// Frames per simulated second: frame n is the state at n / fps seconds.
+    pub fps: f64,
+}
+
+impl FramePlan {
+    /// Simulated time at the end of a frame, seconds.
+    pub fn frame_end_s(&self, frame: u32) -> f64 {
+        f64::from(frame) / self.fps
+    }
+}
+
+/// A step as it was taken.
+#[derive(Clone, Debug)]
+pub struct StepRecord {
+    /// The frame that the step leads to.
+    pub frame: u32,
+    /// Counts from 1 through the run; 0 is the initial state.
+    pub step: u64,
+    /// At the end of the step, seconds.
+    pub time_s: f64,
+    /// Length of the step, seconds.
+    pub dt_s: f64,
+    /// What kept it from being longer; `None` for the initial state.
+    pub limiter: Option<DtLimiter>,
+    /// Failed tries before it.
+    pub retries: u32,
+    /// What the solver says about it.
+    pub report: StepReport,
+}
+
+/// Writes down what happens.
+pub trait Recorder {
+    /// After every step, and once before the first.
+    fn step(&mut self, step: &StepRecord, solver: &dyn Solver) -> Result<(), OutputError>;
+    /// At every frame, 0 included, after its last step was recorded.
+    fn frame(&mut self, frame: u32, solver: &dyn Solver) -> Result<(), OutputError>;
+    /// When the run cannot go on: keeps what helps to find out why, and says where.
+    fn failed(&mut self, solver: &dyn Solver) -> Option<PathBuf>;
+}
+
+/// How a run ended, short of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// All frames are there.
+    Done,
+    /// Stopped on request after the last complete frame.
+    Interrupted,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A step failed at every length tried.
+    #[error(
+        "frame {frame}, t = {time_s:.6} s: the step failed {tries} times, down to dt = {dt_s:.3e} s: {source}{}",
+        snapshot.as_ref().map(|p| format!("\nThe surface before the step is in {}.", p.display())).unwrap_or_default()
+    )]
+    Step {
+        /// Which frame it led to.
+        frame: u32,
+        /// Before the step, seconds.
+        time_s: f64,
+        /// The last length tried, seconds.
+        dt_s: f64,
+        /// How often it was tried.
+        tries: u32,
+        /// What the solver said last.
+        source: StepError,
+        /// The surface before the step.
+        snapshot: Option<PathBuf>,
+    },
+    /// The solver asked for a step that cannot be taken.
+    #[error("frame {frame}, t = {time_s:.6} s: the solver suggests a step of {dt_s} s")]
+    BadStep {
+        /// Which frame it led to.
+        frame: u32,
+        /// Before the step, seconds.
+        time_s: f64,
+        /// What it asked for, seconds.
+        dt_s: f64,
+    },
+    /// A file could not be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Simulates all frames, or until `stop` is set. `stop` is read between steps and between outputs.
+pub fn run(
+    solver: &mut dyn Solver,
+    plan: FramePlan,
+    recorder: &mut dyn Recorder,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+) -> Result<RunEnd, RunError> {
+    let mut step = initial_record(solver);
+    let mut eta = Eta::start(plan);
+    recorder.step(&step, solver)?;
+    recorder.frame(0, solver)?;
+
+    for frame in 1..=plan.frames {
+        let frame_end_s = plan.frame_end_s(frame);
+        while !reached(solver.time_s(), frame_end_s) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(RunEnd::Interrupted);
+            }
+            let dt = clip_to_frame(solver, frame, frame_end_s)?;
+            step = step_with_retries(solver, frame, step.step + 1, dt, recorder)?;
+            recorder.step(&step, solver)?;
+            progress.step(&Status::new(plan, &step, &eta));
+        }
+        recorder.frame(frame, solver)?;
+        eta.frame_done(frame);
+        progress.frame(frame);
+    }
+    Ok(RunEnd::Done)
+}
+
+fn initial_record(solver: &dyn Solver) -> StepRecord {
+    let report = solver.initial_report();
+    StepRecord { frame: 0, step: 0, time_s: solver.time_s(), dt_s: 0.0, limiter: None, retries: 0, report }
+}
+
+/// Has the frame's end been reached, up to the rounding of summed step lengths?
+fn reached(time_s: f64, frame_end_s: f64) -> bool {
+    time_s >= frame_end_s * (1.0 - 1e-12) - 1e-12
+}
+
+/// Divides what remains of the frame into equal steps no longer than suggested, so that the frame is hit
+/// exactly and no step is a sliver.
+fn clip_to_frame(solver: &dyn Solver, frame: u32, frame_end_s: f64) -> Result<SuggestedDt, RunError> {
+    let (suggested, time_s) = (solver.suggest_dt(), solver.time_s());
+    let remaining_s = frame_end_s - time_s;
+    // The small slack keeps 5.0000001 steps from becoming 6.
+    let steps = (remaining_s / suggested.dt_s - 1e-6).ceil().max(1.0);
+    if suggested.dt_s.is_nan() || suggested.dt_s <= 0.0 || steps > MAX_STEPS_PER_FRAME {
+        return Err(RunError::BadStep { frame, time_s, dt_s: suggested.dt_s });
+    }
+    let limiter = if steps == 1.0 { DtLimiter::Frame } else { suggested.limiter };
+    Ok(SuggestedDt { dt_s: remaining_s / steps, limiter })
+}
+
+/// Takes the step, at half its length after each failure.
+fn step_with_retries(
+    solver: &mut dyn Solver,
+    frame: u32,
+    step: u64,
+    dt: SuggestedDt,
+    recorder: &mut dyn Recorder,
+) -> Result<StepRecord, RunError> {
+    let SuggestedDt { mut dt_s, mut limiter } = dt;
+    let time_s = solver.time_s();
+    for retries in 0.. {
+        match solver.step(dt_s) {
+            Ok(report) => {
+                return Ok(StepRecord {
+                    frame,
+                    step,
+                    time_s: solver.time_s(),
+                    dt_s,
+                    limiter: Some(limiter),
+                    retries,
+                    report,
+                });
+            }
+            Err(source) if retries == MAX_RETRIES => {
+                let snapshot = recorder.failed(solver);
+                return Err(RunError::Step { frame, time_s, dt_s, tries: retries + 1, source, snapshot });
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "frame {frame}, t = {time_s:.6} s: {error}; trying again with dt = {:.3e} s",
+                    0.5 * dt_s
+                );
+                (dt_s, limiter) = (0.5 * dt_s, DtLimiter::Retry);
+            }
+        }
+    }
+    unreachable!("the loop ends by success or by the last retry")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+    use crate::toy::FallingBlock;
+
+    #[derive(Default)]
+    struct Notes {
+        frames: Vec<(u32, f64)>,
+        steps: Vec<StepRecord>,
+        snapshots: usize,
+    }
+
+    impl Recorder for Notes {
+        fn step(&mut self, step: &StepRecord, _: &dyn Solver) -> Result<(), OutputError> {
+            self.steps.push(step.clone());
+            Ok(())
+        }
+        fn frame(&mut self, frame: u32, solver: &dyn Solver) -> Result<(), OutputError> {
+            self.frames.push((frame, solver.time_s()));
+            Ok(())
+        }
+        fn failed(&mut self, _: &dyn Solver) -> Option<PathBuf> {
+            self.snapshots += 1;
+            Some("surface.failed.ply".into())
+        }
+    }
+
+    const PLAN: FramePlan = FramePlan { frames: 7, fps: 24.0 };
+
+    fn run_block(block: &mut FallingBlock, stop: &AtomicBool) -> (Result<RunEnd, RunError>, Notes) {
+        let mut notes = Notes::default();
+        let end = run(block, PLAN, &mut notes, &mut Silent, stop);
+        (end, notes)
+    }
+
+    #[test]
+    fn frames_are_hit_exactly_with_even_steps() {
+        let mut block = FallingBlock::new(1.0 / 24.0 / 3.3);
+        let (end, notes) = run_block(&mut block, &AtomicBool::new(false));
+        assert_eq!(end.unwrap(), RunEnd::Done);
+        assert_eq!(notes.frames.len(), 8);
+        for (frame, time_s) in notes.frames {
+            assert!((time_s - f64::from(frame) / 24.0).abs() < 1e-12, "frame {frame} at {time_s}");
+        }
+        let dts: Vec<f64> = notes.steps.iter().skip(1).map(|s| s.dt_s).collect();
+        assert_eq!(dts.len(), 7 * 4);
+        assert!(dts.iter().all(|dt| (dt * 24.0 * 4.0 - 1.0).abs() < 1e-9), "{dts:?}");
+        // The last step of a frame ends with it, the others are limited by the solver.
+        let limiters: Vec<_> = notes.steps[1..5].iter().map(|s| s.limiter.unwrap()).collect();
+        assert_eq!(limiters, [DtLimiter::Cfl, DtLimiter::Cfl, DtLimiter::Cfl, DtLimiter::Frame]);
+        // Symplectic Euler's exact position after n equal steps: y0 - g dt^2 n (n + 1) / 2.
+        let (n, dt) = (28.0, 1.0 / 96.0);
+        let expected = FallingBlock::START_Y - 9.81 * dt * dt * n * (n + 1.0) / 2.0;
+        assert!((block.y - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_unlimited_step_takes_the_whole_frame() {
+        let (_, notes) = run_block(&mut FallingBlock::new(f64::INFINITY), &AtomicBool::new(false));
+        assert_eq!(notes.steps.len(), 8);
+        assert!(notes.steps[1..].iter().all(|s| s.limiter == Some(DtLimiter::Frame)));
+    }
+
+    #[test]
+    fn a_failed_step_is_redone_at_half_its_length_and_the_frame_is_still_hit() {
+        let mut block = FallingBlock::new(1.0 / 24.0);
+        block.longest_good_dt_s = 0.012;
+        let (end, notes) = run_block(&mut block, &AtomicBool::new(false));
+        assert_eq!(end.unwrap(), RunEnd::Done);
+        assert!(notes.steps[1..].iter().all(|s| s.dt_s <= 0.012));
+        assert_eq!((notes.steps[1].retries, notes.steps[1].limiter), (2, Some(DtLimiter::Retry)));
+        assert!((notes.frames[7].1 - 7.0 / 24.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_step_that_never_succeeds_ends_the_run_with_a_snapshot() {
+        let mut block = FallingBlock::new(1.0 / 24.0);
+        block.longest_good_dt_s = 0.0;
+        let (end, notes) = run_block(&mut block, &AtomicBool::new(false));
+        let message = end.unwrap_err().to_string();
+        assert!(
+            message.contains("frame 1")
+                && message.contains("7 times")
+                && message.contains("surface.failed.ply"),
+            "{message}"
+        );
+        assert_eq!((notes.snapshots, notes.frames.len(), block.tries), (1, 1, 7));
+    }
+
+    #[test]
+    fn a_bad_suggestion_is_an_error_not_an_endless_loop() {
+        for dt_s in [0.0, -1.0, f64::NAN, 1e-300] {
+            let (end, _) = run_block(&mut FallingBlock::new(dt_s), &AtomicBool::new(false));
+            assert!(matches!(end, Err(RunError::BadStep { frame: 1, .. })), "{dt_s}: {end:?}");
+        }
+    }
+
+    #[test]
+    fn a_stop_request_ends_the_run_between_steps() {
+        let (end, notes) = run_block(&mut FallingBlock::new(0.01), &AtomicBool::new(true));
+        assert_eq!(end.unwrap(), RunEnd::Interrupted);
+        assert_eq!((notes.frames.len(), notes.steps.len()), (1, 1));
+    }
+}
