@@ -10,7 +10,11 @@ pub const CHUNK: usize = 1 << 14;
 
 /// Runs `body(chunk_index, chunk)` over consecutive chunks of `out`, in parallel.
 /// The natural use on grids is one z-slab or one x-row a chunk.
-pub fn for_each_chunk_mut<T: Send>(out: &mut [T], chunk: usize, body: impl Fn(usize, &mut [T]) + Sync + Send) {
+pub fn for_each_chunk_mut<T: Send>(
+    out: &mut [T],
+    chunk: usize,
+    body: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
     out.par_chunks_mut(chunk.max(1)).enumerate().for_each(|(index, slice)| body(index, slice));
 }
 
@@ -45,6 +49,12 @@ pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     rayon::join(body, || ()).0
 }
 
+/// Runs `body` on a pool of its own with the given number of threads (at least one).
+pub fn with_threads<T: Send>(threads: usize, body: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    pool.expect("the system gives threads").install(body)
+}
+
 /// Runs `body(i)` for `i` in `0..count` in parallel; `body` must only touch what belongs to `i`.
 pub fn for_each_index(count: usize, body: impl Fn(usize) + Sync + Send) {
     (0..count).into_par_iter().for_each(body);
@@ -62,7 +72,9 @@ pub fn ordered_sum(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -
 
 /// Maximum over `parts` partial maxima. NaN in any part gives NaN, so that bad values are never hidden.
 pub fn ordered_max(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
-    map_indices(parts, partial).into_iter().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || a > b { a } else { b })
+    map_indices(parts, partial)
+        .into_iter()
+        .fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || a > b { a } else { b })
 }
 
 /// The index range of chunk `index` of an array of `len` items.
@@ -87,8 +99,7 @@ mod tests {
                 values[chunk_range(c, CHUNK, values.len())].iter().map(|&v| v as f64).sum()
             })
         };
-        let with_threads = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap().install(sum);
-        assert_eq!(with_threads(1).to_bits(), with_threads(4).to_bits());
+        assert_eq!(with_threads(1, sum).to_bits(), with_threads(4, sum).to_bits());
     }
 
     #[test]

@@ -1,0 +1,243 @@
+//! Forces and the projection.
+//!
+//! With the impulse q = p dt / (rho dx) the projection reads, per unknown cell,
+//! `sum_f A_f (q_i - q_j) = c dx V_i - sum_f n_f (A_f u_f + (1 - A_f) u_solid,f)`: areas A_f open to liquid
+//! [Ng, Min, Gibou 2009], V_i open volume, c the wanted divergence. Towards air the neighbour's value is the
+//! ghost q_j = q_i (1 - 1/theta), theta = phi_i / (phi_i - phi_j)  [octree paper eq. 26].
+
+use crate::UniformSolver;
+use crate::state::{FaceCells, Work, for_each_face};
+use crate::step::Clamps;
+use fluvial_foundation::AXES;
+use fluvial_foundation::parallel::for_each_chunk_mut;
+use fluvial_level_set as level_set;
+use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta};
+use fluvial_solver_interface::{PressureReport, StepError};
+
+impl UniformSolver {
+    /// Gravity, and surface tension as a change of u* [octree paper §4.6, eq. 32]: on a face between liquid
+    /// and air, `u -= n dt sigma kappa / (rho dx theta)`, n from liquid to air.
+    pub(crate) fn apply_forces(&mut self, dt_s: f64) {
+        let (grid, liquid) = (self.grid, self.setup.liquid);
+        let work = &mut self.work;
+        let sigma = liquid.surface_tension;
+        if sigma > 0.0 {
+            level_set::curvature(&mut work.kappa_cell, &work.phi_cell, &grid.cell_centers(), 3.0 * grid.dx);
+        }
+        let tension = sigma * dt_s as f32 / (liquid.density * grid.dx);
+        let (phi, kappa, closed) = (&work.phi_cell, &work.kappa_cell, &work.closed_cell);
+        for axis in AXES {
+            let push = liquid.gravity[axis] * dt_s as f32;
+            for_each_face(&mut work.u_face[axis], &grid, axis, |_, cells, u| {
+                let wet = |cell: Option<usize>| cell.is_some_and(|c| phi[c] < 0.0);
+                if !wet(cells.low) && !wet(cells.high) {
+                    return;
+                }
+                *u += push;
+                if sigma == 0.0 {
+                    return;
+                }
+                if let FaceCells { low: Some(low), high: Some(high) } = cells
+                    && (phi[low] < 0.0) != (phi[high] < 0.0)
+                    && !closed[low]
+                    && !closed[high]
+                {
+                    let (inside, outside, n) =
+                        if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
+                    let (theta, _) = ghost_theta(phi[inside], phi[outside]);
+                    let kappa = level_set::curvature_at_crossing(kappa, phi, inside, outside);
+                    *u -= n * tension * kappa / theta;
+                }
+            });
+        }
+    }
+
+    /// Solves for the pressure impulse and subtracts its gradient.
+    pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
+        self.mark_unknowns();
+        self.fill_right_side();
+        let work = &mut self.work;
+        let problem = PoissonProblem {
+            cells: self.grid.cells,
+            phi_cell: &work.phi_cell,
+            open_area: AXES.map(|axis| work.area_face[axis].as_slice()),
+        };
+        let prepared = self.solver.prepare(&problem);
+        clamps.add("ghost_theta_floor", prepared.theta_floors);
+        let params = pressure::Params {
+            relative_tolerance: self.params.pressure_tolerance,
+            absolute_tolerance: 0.0,
+            max_iterations: self.params.pressure_max_iterations,
+        };
+        // The impulse of the last step, scaled to this step's length, is the first guess.
+        let scale = if self.state.last_dt_s > 0.0 { (dt_s / self.state.last_dt_s) as f32 } else { 0.0 };
+        let guess = &mut self.work.impulse_cell;
+        guess.copy_from_slice(&self.state.impulse_cell);
+        for_each_chunk_mut(guess, 1 << 14, |_, q| q.iter_mut().for_each(|q| *q *= scale));
+        let info = self
+            .solver
+            .solve(guess, &self.work.rhs_cell, &params)
+            .map_err(|error| StepError::Pressure(error.to_string()))?;
+        self.subtract_gradient();
+        Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
+    }
+
+    /// An unknown is a liquid cell with at least one open face.
+    fn mark_unknowns(&mut self) {
+        let (grid, work) = (self.grid, &mut self.work);
+        let (phi, area) = (&work.phi_cell, &work.area_face);
+        let lattices = AXES.map(|axis| grid.faces(axis));
+        for_each_chunk_mut(&mut work.unknown_cell, grid.cell_centers().slab(), |k, unknown| {
+            for (n, unknown) in unknown.iter_mut().enumerate() {
+                let [i, j] = [n % grid.cells[0], n / grid.cells[0]];
+                *unknown = phi[k * grid.cells[0] * grid.cells[1] + n] < 0.0
+                    && AXES.iter().any(|&axis| {
+                        let face = lattices[axis].index(i, j, k);
+                        area[axis][face] > 0.0 || area[axis][face + lattices[axis].stride(axis)] > 0.0
+                    });
+            }
+        });
+    }
+
+    fn fill_right_side(&mut self) {
+        let mut rhs = std::mem::take(&mut self.work.rhs_cell);
+        let (grid, work, volume) = (self.grid, &self.work, &self.state.volume);
+        let open_volume = &self.solids.open_volume;
+        for_each_chunk_mut(&mut rhs, grid.cell_centers().slab(), |k, rhs| {
+            let start = k * grid.cells[0] * grid.cells[1];
+            for (n, rhs) in rhs.iter_mut().enumerate() {
+                let cell = start + n;
+                *rhs = if work.unknown_cell[cell] {
+                    let wanted = volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+                    wanted - self.outflow(&work.u_face, n % grid.cells[0], n / grid.cells[0], k)
+                } else {
+                    0.0
+                };
+            }
+        });
+        self.work.rhs_cell = rhs;
+    }
+
+    /// Net flux out of a cell over dx^2, m/s, open and solid parts of its faces together.
+    pub(crate) fn outflow(&self, u: &fluvial_grids::FaceField, i: usize, j: usize, k: usize) -> f32 {
+        let (area, u_boundary) = (&self.work.area_face, &self.work.u_boundary);
+        AXES.iter()
+            .map(|&axis| {
+                let lattice = self.grid.faces(axis);
+                let low = lattice.index(i, j, k);
+                let high = low + lattice.stride(axis);
+                let flux = |f: usize| {
+                    let a = area[axis][f];
+                    a * u[axis][f] + (1.0 - a) * u_boundary[axis][f]
+                };
+                flux(high) - flux(low)
+            })
+            .sum()
+    }
+
+    /// u -= q_high - q_low with ghost values in air; marks the faces that now hold liquid velocity.
+    fn subtract_gradient(&mut self) {
+        let (grid, work) = (self.grid, &mut self.work);
+        let (phi, unknown, q) = (&work.phi_cell, &work.unknown_cell, &work.impulse_cell);
+        for axis in AXES {
+            let area = &work.area_face[axis];
+            let gradient = |cells: FaceCells| -> Option<f32> {
+                let is_unknown = |cell: Option<usize>| cell.filter(|&c| unknown[c]);
+                let toward_air = |inside: usize, outside: Option<usize>| match outside {
+                    Some(air) => q[inside] / ghost_theta(phi[inside], phi[air]).0,
+                    None => q[inside],
+                };
+                match (is_unknown(cells.low), is_unknown(cells.high)) {
+                    (Some(low), Some(high)) => Some(q[high] - q[low]),
+                    (Some(low), None) => Some(-toward_air(low, cells.high)),
+                    (None, Some(high)) => Some(toward_air(high, cells.low)),
+                    (None, None) => None,
+                }
+            };
+            for_each_face(&mut work.valid_face[axis], &grid, axis, |face, cells, valid| {
+                let touches = [cells.low, cells.high].iter().flatten().any(|&c| unknown[c]);
+                *valid = (touches && area[face] > 0.0) as u8;
+            });
+            for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
+                if area[face] > 0.0 {
+                    match gradient(cells) {
+                        Some(change) => *u -= change,
+                        None => *u = 0.0,
+                    }
+                }
+            });
+        }
+    }
+
+    /// Extends velocity past the surface and into solids, then lets nothing flow through a wall.
+    pub(crate) fn extrapolate_velocity(&mut self) {
+        let layers = self.band_cells() + 1;
+        let (grid, work) = (self.grid, &mut self.work);
+        // Source faces are known; so their velocity spreads with the rest.
+        for axis in AXES {
+            let tags = &work.source_cell;
+            let in_source =
+                |cells: FaceCells| [cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0);
+            if self.had_sources {
+                let u_boundary = &work.u_boundary[axis];
+                for_each_face(&mut work.valid_face[axis], &grid, axis, |_, cells, valid| {
+                    if in_source(cells) {
+                        *valid = 1;
+                    }
+                });
+                for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
+                    if in_source(cells) {
+                        *u = u_boundary[face];
+                    }
+                });
+            }
+        }
+        level_set::extrapolate_velocity(
+            &mut work.u_face,
+            &mut work.valid_face,
+            &grid,
+            layers,
+            &mut work.level_set,
+        );
+        self.constrain_to_solids();
+    }
+
+    /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its
+    /// normal; solid walls of the domain pass nothing.
+    fn constrain_to_solids(&mut self) {
+        let grid = self.grid;
+        let nodes = grid.nodes();
+        let has_solids = !self.setup.solids.is_empty();
+        let open = &self.solids.open_area;
+        if has_solids {
+            let Work { u_free, u_face, .. } = &mut self.work;
+            u_free.copy_from(u_face);
+        }
+        for axis in AXES {
+            let lattice = grid.faces(axis);
+            let (u_solid, phi_node, open_walls) = (&self.solids.u_solid, &self.solids.phi_node, self.open_walls);
+            let work = &mut self.work;
+            let (tags, u_free, reached) = (&work.source_cell, &work.u_free, &work.valid_face[axis]);
+            for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
+                let wall = match cells {
+                    FaceCells { low: None, .. } => !open_walls[2 * axis],
+                    FaceCells { high: None, .. } => !open_walls[2 * axis + 1],
+                    _ => false,
+                };
+                if wall {
+                    *u = 0.0;
+                } else if has_solids
+                    && reached[face] != 0
+                    && open[axis][face] == 0.0
+                    && ![cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0)
+                {
+                    let [i, j, k] = lattice.coordinates(face);
+                    let x = lattice.position(i, j, k);
+                    let normal = nodes.gradient(phi_node, x).normalize_or_zero();
+                    let relative = grid.sample_velocity(u_free, x) - grid.sample_velocity(u_solid, x);
+                    *u -= normal[axis] * normal.dot(relative);
+                }
+            });
+        }
+    }
+}

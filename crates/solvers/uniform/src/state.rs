@@ -1,0 +1,145 @@
+//! What the solver remembers from step to step, and the arrays a step works in.
+
+use crate::volume::VolumeControl;
+use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_level_set as level_set;
+use fluvial_particles::{self as particles, CellRanges, Particles};
+
+/// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
+pub(crate) struct State {
+    /// Signed distance at cell centres, metres, saturated at the band.
+    pub phi_cell: Vec<f32>,
+    /// Velocity at face centres, m/s, extended past the surface and into solids.
+    pub u_face: FaceField,
+    /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
+    pub impulse_cell: Vec<f32>,
+    /// Length of the last step, seconds: turns the impulse into a pressure.
+    pub last_dt_s: f64,
+    /// Empty for the level-set tracker.
+    pub particles: Particles,
+    /// Volume bookkeeping and its controllers.
+    pub volume: VolumeControl,
+    /// Simulated time, seconds.
+    pub time_s: f64,
+    /// Steps taken.
+    pub steps: u64,
+}
+
+/// Arrays that a step fills; nothing in here outlives it.
+pub(crate) struct Work {
+    pub phi_cell: Vec<f32>,
+    pub u_face: FaceField,
+    /// Velocity after transport, before forces: FLIP carries the difference.
+    pub u_before_forces: FaceField,
+    /// Velocity gathered from particles and its weight.
+    pub u_particles: FaceField,
+    pub weight_face: FaceField,
+    pub phi_particles: Vec<f32>,
+    pub particles_before: Particles,
+    pub cell_ranges: CellRanges,
+    pub particle_scratch: particles::Scratch,
+    /// Open area and boundary velocity as the pressure sees them: solids, and sources on top.
+    pub area_face: FaceField,
+    pub u_boundary: FaceField,
+    /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere.
+    pub source_cell: Vec<u8>,
+    /// Cells without any open face.
+    pub closed_cell: Vec<bool>,
+    /// Cells whose pressure is unknown.
+    pub unknown_cell: Vec<bool>,
+    /// Faces whose velocity the projection set (or that extrapolation has reached).
+    pub valid_face: [Vec<u8>; 3],
+    pub rhs_cell: Vec<f32>,
+    pub impulse_cell: Vec<f32>,
+    /// The account after this step's transport.
+    pub volume: VolumeControl,
+    /// Velocity before the solids had their say.
+    pub u_free: FaceField,
+    pub kappa_cell: Vec<f32>,
+    /// Liquid share of each cell's volume.
+    pub fraction_cell: Vec<f32>,
+    pub level_set: level_set::Scratch,
+}
+
+impl State {
+    pub fn new(grid: &UniformGrid) -> Self {
+        State {
+            phi_cell: vec![0.0; grid.cell_count()],
+            u_face: FaceField::constant(grid, 0.0),
+            impulse_cell: vec![0.0; grid.cell_count()],
+            last_dt_s: 0.0,
+            particles: Particles::default(),
+            volume: VolumeControl::default(),
+            time_s: 0.0,
+            steps: 0,
+        }
+    }
+}
+
+impl Work {
+    pub fn new(grid: &UniformGrid, with_particles: bool, with_tension: bool, with_solids: bool) -> Self {
+        let cells = grid.cell_count();
+        let faces = || FaceField::constant(grid, 0.0);
+        let when = |wanted: bool| if wanted { faces() } else { FaceField::default() };
+        Work {
+            phi_cell: vec![0.0; cells],
+            u_face: faces(),
+            u_before_forces: when(with_particles),
+            u_particles: when(with_particles),
+            weight_face: when(with_particles),
+            phi_particles: if with_particles { vec![0.0; cells] } else { vec![] },
+            particles_before: Particles::default(),
+            cell_ranges: CellRanges::default(),
+            particle_scratch: particles::Scratch::default(),
+            area_face: faces(),
+            u_boundary: faces(),
+            source_cell: vec![0; cells],
+            closed_cell: vec![false; cells],
+            unknown_cell: vec![false; cells],
+            valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
+            rhs_cell: vec![0.0; cells],
+            impulse_cell: vec![0.0; cells],
+            volume: VolumeControl::default(),
+            u_free: when(with_solids),
+            kappa_cell: if with_tension { vec![0.0; cells] } else { vec![] },
+            fraction_cell: vec![0.0; cells],
+            level_set: level_set::Scratch::default(),
+        }
+    }
+}
+
+/// The two cells of a face, absent beyond the domain's walls, with the face's place in its array.
+#[derive(Clone, Copy)]
+pub(crate) struct FaceCells {
+    pub low: Option<usize>,
+    pub high: Option<usize>,
+}
+
+/// Runs `body(face, cells, value)` over all faces of one axis in parallel, a z-slab a chunk.
+pub(crate) fn for_each_face<T: Send>(
+    out: &mut [T],
+    grid: &UniformGrid,
+    axis: usize,
+    body: impl Fn(usize, FaceCells, &mut T) + Sync + Send,
+) {
+    let faces = grid.faces(axis);
+    let cells = grid.cell_centers();
+    let stride = cells.stride(axis);
+    let last = grid.cells[axis];
+    fluvial_foundation::parallel::for_each_chunk_mut(out, faces.slab(), |k, slab| {
+        let slab_start = k * faces.slab();
+        for (j, row) in slab.chunks_mut(faces.size[0]).enumerate() {
+            // Flat index of the cell on the high side of the row's first face; beyond the wall it is not read.
+            let row_cell = grid.cells[0] * (j + grid.cells[1] * k);
+            for (i, value) in row.iter_mut().enumerate() {
+                let along = [i, j, k][axis];
+                let high = row_cell + i;
+                let cells = FaceCells {
+                    low: (along > 0).then(|| high.wrapping_sub(stride)),
+                    high: (along < last).then_some(high),
+                };
+                body(slab_start + j * faces.size[0] + i, cells, value);
+            }
+        }
+    });
+}
