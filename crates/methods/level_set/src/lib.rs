@@ -1,1 +1,66 @@
 //! Level sets on uniform grids: advection, redistancing, extrapolation, curvature, volume.
+//!
+//! phi is negative in the liquid, in metres, at cell centres; it is a signed distance inside a band of
+//! `band_m` around the interface and saturates at `+-band_m` beyond. All kernels work in grid units inside
+//! (lengths divided by `dx`) and keep positions relative to the cell they start from, so that accuracy does
+//! not depend on how large the domain is.
+//!
+//! Walls: phi is continued linearly beyond the outermost cell centres (a plane stays a plane up to the wall
+//! and past it), velocity is constant beyond the outermost faces.
+
+mod advect_phi;
+mod advect_velocity;
+mod closest_point;
+mod cubic;
+mod curvature;
+mod cut_volume;
+mod extrapolate;
+mod redistance;
+mod regions;
+mod solids;
+mod trace;
+mod volume;
+
+pub use advect_phi::{PhiAdvection, advect_phi};
+pub use advect_velocity::{AdvectionScheme, advect_velocity};
+pub use curvature::{curvature, curvature_at_crossing};
+pub use extrapolate::extrapolate_velocity;
+pub use redistance::{RedistanceReport, redistance};
+pub use regions::label_regions;
+pub use solids::extend_into_solids;
+pub use volume::{liquid_fraction, liquid_volume};
+
+use fluvial_grids::{FaceField, UniformGrid};
+
+/// Work arrays of this crate's kernels, owned by the caller and reused from step to step.
+/// Grown to the size that a kernel needs when it is first called; contents are never read across calls.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// First estimate of MacCormack advection of phi.
+    pub(crate) phi_forward: Vec<f32>,
+    /// First estimate of MacCormack advection of velocity.
+    pub(crate) u_forward: FaceField,
+    /// Closest points of the redistancing band.
+    pub(crate) band: redistance::Band,
+    /// New values of one layer, slab by slab.
+    pub(crate) layer: Vec<Vec<(u32, f32)>>,
+    /// Cells not yet reached by [`extend_into_solids`].
+    pub(crate) unknown: Vec<u8>,
+    /// What the last [`redistance`] had to do.
+    pub redistance_report: RedistanceReport,
+}
+
+impl Scratch {
+    /// Work arrays for a grid; they grow on first use.
+    pub fn new(_grid: &UniformGrid) -> Self {
+        Scratch::default()
+    }
+}
+
+/// `values.len() == len`, keeping the allocation.
+pub(crate) fn fit<T: Clone + Default>(values: &mut Vec<T>, len: usize) {
+    if values.len() != len {
+        values.clear();
+        values.resize(len, T::default());
+    }
+}

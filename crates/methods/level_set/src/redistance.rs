@@ -1,0 +1,305 @@
+//! Signed distance again, without moving the interface.
+
+use crate::Scratch;
+use crate::closest_point::{closest_point, dot};
+use crate::cubic::CubicField;
+use fluvial_foundation::parallel;
+use fluvial_grids::Lattice;
+
+/// Cells of one parallel piece of a layer.
+const PIECE: usize = 512;
+/// No entry of the band.
+const NONE: u32 = u32::MAX;
+
+/// Closest points of all cells in the band, in order of distance from the interface in cell steps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Band {
+    /// Flat cell index per entry.
+    cells: Vec<u32>,
+    /// Closest point minus cell centre per entry, in cells.
+    points: Vec<[f32; 3]>,
+    /// Entry of each cell.
+    entry_of_cell: Vec<u32>,
+    /// Cells next to the interface, slab by slab.
+    seeds: Vec<Vec<Seed>>,
+    /// Second buffer of `points`.
+    relaxed: Vec<[f32; 3]>,
+}
+
+/// A cell next to the interface.
+#[derive(Clone, Copy, Debug)]
+struct Seed {
+    cell: u32,
+    /// Closest point minus cell centre, in cells.
+    point: [f32; 3],
+    /// Was the closest point found on the tricubic interface?
+    resolved: bool,
+}
+
+/// What redistancing had to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RedistanceReport {
+    /// Cells next to the interface.
+    pub interface_cells: usize,
+    /// Of these, cells where the interface is not resolved (sheets and drops thinner than two cells, sharp
+    /// edges) and the distance comes from the crossings on the grid lines.
+    pub unresolved_cells: usize,
+    /// Cells whose distance was computed.
+    pub band_cells: usize,
+}
+
+/// Makes phi the signed distance to its own zero set, to a distance of `band_m`, `+-band_m` beyond.
+/// No sign changes.
+///
+/// Every cell of the band gets its distance to the closest point of the tricubic interpolant's zero set
+/// ([Chopp 2001]; Newton with second derivatives), not the solution of an eikonal difference scheme: fourth
+/// order where phi is smooth, exact for planes (also where walls cut them), and the result does not depend
+/// on how far phi was from a distance. The search starts from the nearest closest point of a neighbour,
+/// cell layer by cell layer. A cell whose distance is right already to rounding keeps its bits, hence a
+/// plane at rest stays at rest however often this is called. Where Newton fails (interface not resolved)
+/// the old value is kept, clamped between the distances to the plane through and to the nearest of the
+/// crossings on the grid lines.
+///
+/// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
+/// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
+pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
+    assert_eq!(phi.len(), lattice.len());
+    assert!(lattice.len() < NONE as usize);
+    let band = &mut scratch.band;
+    let field = CubicField::new(phi, lattice);
+    let per_cell = 1.0 / lattice.spacing;
+    let reach = band_m * per_cell;
+    crate::fit(&mut band.entry_of_cell, phi.len());
+    parallel::for_each_chunk_mut(&mut band.entry_of_cell, parallel::CHUNK, |_, part| part.fill(NONE));
+
+    let unresolved_cells = find_seeds(band, &field, phi, lattice);
+    let interface_cells = band.cells.len();
+    let mut layer = 0..interface_cells;
+    while !layer.is_empty() {
+        let next = layer.end;
+        grow(band, layer, lattice, reach);
+        reach_layer(band, next, &field, lattice, per_cell);
+        layer = next..band.cells.len();
+    }
+    for _ in 0..2 {
+        relax(band, interface_cells, &field, lattice, per_cell);
+    }
+    scratch.redistance_report =
+        RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
+    write_back(phi, band, lattice, band_m);
+}
+
+/// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are unresolved.
+fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattice) -> usize {
+    let [nx, ny, nz] = lattice.size;
+    let per_cell = 1.0 / lattice.spacing;
+    band.seeds.resize(nz, Vec::new());
+    parallel::for_each_chunk_mut(&mut band.seeds, 1, |k, seeds| {
+        let seeds = &mut seeds[0];
+        seeds.clear();
+        let mut crossed = vec![false; nx];
+        for j in 0..ny {
+            let row = |j: usize, k: usize| &phi[nx * (j + ny * k)..nx * (j + ny * k) + nx];
+            let center = row(j, k);
+            crossed.fill(false);
+            for other in [
+                row(j.saturating_sub(1), k),
+                row((j + 1).min(ny - 1), k),
+                row(j, k.saturating_sub(1)),
+                row(j, (k + 1).min(nz - 1)),
+            ] {
+                for i in 0..nx {
+                    crossed[i] |= (center[i] < 0.0) != (other[i] < 0.0);
+                }
+            }
+            for i in 1..nx {
+                let change = (center[i] < 0.0) != (center[i - 1] < 0.0);
+                crossed[i - 1] |= change;
+                crossed[i] |= change;
+            }
+            for i in 0..nx {
+                if crossed[i] {
+                    seeds.push(seed(field, phi, lattice, per_cell, [i, j, k]));
+                }
+            }
+        }
+    });
+    band.cells.clear();
+    band.points.clear();
+    let mut unresolved = 0;
+    for seed in band.seeds.iter().flatten() {
+        band.entry_of_cell[seed.cell as usize] = band.cells.len() as u32;
+        band.cells.push(seed.cell);
+        band.points.push(seed.point);
+        unresolved += !seed.resolved as usize;
+    }
+    unresolved
+}
+
+/// Closest point of a cell next to the interface.
+fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [usize; 3]) -> Seed {
+    let index = lattice.index(c[0], c[1], c[2]);
+    let here = phi[index];
+    let seed = |point, resolved| Seed { cell: index as u32, point, resolved };
+    if here == 0.0 {
+        return seed([0.0; 3], true);
+    }
+    // Nearest crossing per axis (linear): the plane through them is the first guess.
+    let mut inverse = [0.0f32; 3];
+    let mut nearest = f32::INFINITY;
+    for axis in 0..3 {
+        let stride = lattice.stride(axis);
+        let mut toward = |neighbour: f32, side: f32| {
+            if (neighbour < 0.0) != (here < 0.0) {
+                let theta = here / (here - neighbour);
+                if 1.0 / theta > inverse[axis].abs() {
+                    inverse[axis] = side / theta;
+                }
+                nearest = nearest.min(theta);
+            }
+        };
+        if c[axis] > 0 {
+            toward(phi[index - stride], -1.0);
+        }
+        if c[axis] + 1 < lattice.size[axis] {
+            toward(phi[index + stride], 1.0);
+        }
+    }
+    let inverse2 = dot(inverse, inverse);
+    let plane: [f32; 3] = inverse.map(|v| v / inverse2);
+    let plane_distance = 1.0 / inverse2.sqrt();
+    if let Some(point) = closest_point(field, per_cell, c, plane) {
+        let distance = dot(point, point).sqrt();
+        if distance > plane_distance - 0.1 && distance < nearest + 0.1 {
+            return seed(point, true);
+        }
+    }
+    // Not resolved: keep the distance as far as the crossings allow, so that repeating changes nothing.
+    let distance = (here.abs() * per_cell).max(plane_distance).min(nearest.max(plane_distance));
+    seed(plane.map(|v| v * (distance / plane_distance)), false)
+}
+
+/// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
+fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach: f32) {
+    for entry in layer {
+        let point = band.points[entry];
+        if dot(point, point) >= reach * reach {
+            continue;
+        }
+        let cell = band.cells[entry] as usize;
+        let c = lattice.coordinates(cell);
+        for axis in 0..3 {
+            let stride = lattice.stride(axis);
+            let mut add = |neighbour: usize| {
+                if band.entry_of_cell[neighbour] == NONE {
+                    band.entry_of_cell[neighbour] = band.cells.len() as u32;
+                    band.cells.push(neighbour as u32);
+                }
+            };
+            if c[axis] > 0 {
+                add(cell - stride);
+            }
+            if c[axis] + 1 < lattice.size[axis] {
+                add(cell + stride);
+            }
+        }
+    }
+}
+
+/// The closest point of the 6-neighbours known in `points` that is nearest to the cell, relative to it.
+#[inline]
+fn best_of_neighbours(
+    points: &[[f32; 3]],
+    entry_of_cell: &[u32],
+    lattice: &Lattice,
+    cell: usize,
+    c: [usize; 3],
+) -> (f32, [f32; 3]) {
+    let (mut best2, mut best) = (f32::INFINITY, [0.0; 3]);
+    for axis in 0..3 {
+        let stride = lattice.stride(axis);
+        let mut consider = |neighbour: usize, side: f32| {
+            if let Some(&known) = points.get(entry_of_cell[neighbour] as usize) {
+                let mut q = known;
+                q[axis] += side;
+                let q2 = dot(q, q);
+                if q2 < best2 {
+                    (best2, best) = (q2, q);
+                }
+            }
+        };
+        if c[axis] > 0 {
+            consider(cell - stride, -1.0);
+        }
+        if c[axis] + 1 < lattice.size[axis] {
+            consider(cell + stride, 1.0);
+        }
+    }
+    (best2, best)
+}
+
+/// Newton from a neighbour's closest point; kept only when it is nearer.
+#[inline]
+fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], (best2, best): (f32, [f32; 3])) -> [f32; 3] {
+    match closest_point(field, per_cell, c, best) {
+        Some(q) if dot(q, q) <= best2 * (1.0 + 1e-5) => q,
+        _ => best,
+    }
+}
+
+/// Closest points of the new entries from `start` on, from those before.
+fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, per_cell: f32) {
+    band.points.resize(band.cells.len(), [0.0; 3]);
+    let (known, new) = band.points.split_at_mut(start);
+    let (cells, entry_of_cell) = (&band.cells[start..], &band.entry_of_cell);
+    parallel::for_each_chunk_mut(new, PIECE, |piece, points| {
+        for (cell, point) in cells[piece * PIECE..].iter().zip(points) {
+            let cell = *cell as usize;
+            let c = lattice.coordinates(cell);
+            *point = refine(field, per_cell, c, best_of_neighbours(known, entry_of_cell, lattice, cell, c));
+        }
+    });
+}
+
+/// Cell steps are not distance: a neighbour that was reached later may know a nearer point of the interface.
+fn relax(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, per_cell: f32) {
+    crate::fit(&mut band.relaxed, band.points.len());
+    let Band { cells, points, entry_of_cell, relaxed, .. } = band;
+    parallel::for_each_chunk_mut(relaxed, PIECE, |piece, out| {
+        for (offset, out) in out.iter_mut().enumerate() {
+            let entry = piece * PIECE + offset;
+            *out = points[entry];
+            if entry < start {
+                continue;
+            }
+            let cell = cells[entry] as usize;
+            let c = lattice.coordinates(cell);
+            let best = best_of_neighbours(points, entry_of_cell, lattice, cell, c);
+            if best.0 < dot(*out, *out) * (1.0 - 1e-4) {
+                *out = refine(field, per_cell, c, best);
+            }
+        }
+    });
+    std::mem::swap(points, relaxed);
+}
+
+/// phi = sign(phi) min(distance, band); bits stay where the distance is the same to rounding.
+fn write_back(phi: &mut [f32], band: &Band, lattice: &Lattice, band_m: f32) {
+    let slab = lattice.slab();
+    let dx = lattice.spacing;
+    let same = 1e-6 * dx;
+    parallel::for_each_chunk_mut(phi, slab, |k, phi| {
+        let entries = &band.entry_of_cell[k * slab..(k + 1) * slab];
+        for (value, &entry) in phi.iter_mut().zip(entries) {
+            let distance = match band.points.get(entry as usize) {
+                Some(&q) => dx * dot(q, q).sqrt(),
+                None => band_m,
+            };
+            let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };
+            // A NaN differs from everything and stays, so that it is found where it is looked for.
+            if (target - *value).abs() > same * (distance * distance / (dx * dx)).max(1.0) {
+                *value = target;
+            }
+        }
+    });
+}
