@@ -2,6 +2,8 @@
 //!
 //! Read [`mod@run`] first; everything else serves it.
 
+pub mod cache;
+pub mod picture;
 pub mod probes;
 pub mod progress;
 pub mod run;

@@ -1,0 +1,120 @@
+//! Preview pictures beside the run, within a fifth of its time.
+
+use fluvial_grids::TriangleMesh;
+use fluvial_output::OutputError;
+use std::time::Duration;
+
+/// Draws frames as they come and joins them into a film at the end.
+pub trait Picture {
+    /// Draws a frame; `elapsed` is the run's wall time so far.
+    fn frame(
+        &mut self,
+        frame: u32,
+        time_s: f64,
+        surface: &TriangleMesh,
+        elapsed: Duration,
+    ) -> Result<(), OutputError>;
+    /// Joins what was drawn into a film.
+    fn finish(&mut self) -> Result<(), OutputError>;
+}
+
+/// Share of the run's time that pictures may take.
+pub const PICTURE_SHARE: f64 = 0.2;
+
+/// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the run.
+///
+/// Levels are numbered from the best (0); each costs `falloff` times less than the one before.
+#[derive(Clone, Debug)]
+pub struct PictureBudget {
+    frames_left: u32,
+    frames_seen: u32,
+    drawn_s: f64,
+    levels: usize,
+    falloff: f64,
+    /// Cost of a frame at level 0, as measured on the last drawn frame.
+    full_cost_s: Option<f64>,
+}
+
+impl PictureBudget {
+    /// A budget for `frames` frames (frame 0 not counted).
+    pub fn new(frames: u32, levels: usize, falloff: f64) -> Self {
+        PictureBudget {
+            frames_left: frames + 1,
+            frames_seen: 0,
+            drawn_s: 0.0,
+            levels,
+            falloff,
+            full_cost_s: None,
+        }
+    }
+
+    /// The level for the next frame, or `None` to leave it out, `elapsed_s` into the run.
+    pub fn choose(&mut self, elapsed_s: f64) -> Option<usize> {
+        let (seen, left) = (f64::from(self.frames_seen), f64::from(self.frames_left.max(1)));
+        self.frames_seen += 1;
+        self.frames_left = self.frames_left.saturating_sub(1);
+        let Some(full_cost_s) = self.full_cost_s.filter(|_| seen > 0.0) else {
+            return Some(0); // frame 0: nothing is known yet
+        };
+        let cost_s = |level: usize| full_cost_s / self.falloff.powi(level as i32);
+        // The run without pictures, so far and as it would end at its present speed.
+        let run_s = (elapsed_s - self.drawn_s).max(0.0);
+        let whole_run_s = run_s / seen * (seen + left - 1.0);
+        let allowance_s = |run_s: f64| PICTURE_SHARE / (1.0 - PICTURE_SHARE) * run_s - self.drawn_s;
+        let per_frame_s = allowance_s(whole_run_s) / left;
+        let all_can_be_drawn = (0..self.levels).find(|&level| cost_s(level) <= per_frame_s);
+        // Where even the plainest cannot be had for all, it is had for as many as the run has earned by now.
+        let plainest = self.levels - 1;
+        all_can_be_drawn.or((cost_s(plainest) <= allowance_s(run_s)).then_some(plainest))
+    }
+
+    /// What drawing the chosen level took.
+    pub fn spent(&mut self, level: usize, seconds: f64) {
+        self.drawn_s += seconds;
+        self.full_cost_s = Some(seconds * self.falloff.powi(level as i32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Simulates a run whose frames cost `step_s`; returns (picture time / total, frames drawn, levels used).
+    fn play(frames: u32, step_s: f64, full_cost_s: f64) -> (f64, u32, Vec<usize>) {
+        let mut budget = PictureBudget::new(frames, 4, 2.0);
+        let (mut elapsed, mut pictures, mut drawn, mut levels) = (0.0, 0.0, 0, vec![]);
+        for frame in 0..=frames {
+            if frame > 0 {
+                elapsed += step_s;
+            }
+            if let Some(level) = budget.choose(elapsed) {
+                let cost = full_cost_s / f64::from(1u32 << level);
+                (elapsed, pictures, drawn) = (elapsed + cost, pictures + cost, drawn + 1);
+                budget.spent(level, cost);
+                levels.push(level);
+            }
+        }
+        (pictures / elapsed, drawn, levels)
+    }
+
+    #[test]
+    fn cheap_pictures_are_all_drawn_at_their_best() {
+        let (share, drawn, levels) = play(100, 1.0, 0.1);
+        assert!(share < 0.1 && drawn == 101 && levels.iter().all(|&l| l == 0));
+    }
+
+    #[test]
+    fn dear_pictures_are_drawn_worse_and_stay_within_their_share() {
+        let (share, drawn, levels) = play(100, 1.0, 1.0);
+        assert!(share <= 0.2001 && share > 0.1, "{share}");
+        assert_eq!(drawn, 101);
+        assert!(levels.iter().any(|&l| l > 0));
+    }
+
+    #[test]
+    fn pictures_that_cannot_be_afforded_are_left_out() {
+        let (share, drawn, _) = play(100, 0.5, 3.0);
+        assert!(share <= 0.2001, "{share}");
+        assert!((20..60).contains(&drawn), "{drawn}");
+    }
+}
