@@ -70,16 +70,10 @@ pub struct ParticleView<'a> {
 }
 
 /// How finely a surface is wanted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SurfaceParams {
     /// Smoothing passes over the mesh that keep its volume; 0 for the raw surface.
     pub smoothing: u32,
-}
-
-impl Default for SurfaceParams {
-    fn default() -> Self {
-        SurfaceParams { smoothing: 0 }
-    }
 }
 
 /// A liquid that can be stepped through time and asked about.
