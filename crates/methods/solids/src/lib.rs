@@ -1,7 +1,28 @@
 //! Shapes as signed distance, mesh import, motion, and what solids mean for a grid.
+//!
+//! The way through the crate: a [`Shape`] answers `distance(x)` (negative inside, metres); a [`Motion`] says
+//! where it is and how fast its material moves; [`rasterize`] turns a list of both into [`SolidFields`]: the
+//! nodal distance, open face areas, open cell volumes and face velocities that a grid solver needs.
 
+mod bvh;
+mod contour;
+mod fractions;
+mod heightfield;
+mod mesh;
+mod mesh_files;
+mod mesh_gltf;
 mod motion;
+mod rasterize;
 mod shape;
+mod tessellate;
 
-pub use motion::{Motion, Pose};
+pub use fractions::{
+    open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
+};
+pub use heightfield::{GreyImage, heightfield_mesh};
+pub use mesh::{MeshDistance, MeshError};
+pub use mesh_files::{parse_obj, parse_ply, parse_stl, read_mesh};
+pub use mesh_gltf::parse_gltf;
+pub use motion::{Key, Motion, Pose, Twist};
+pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;

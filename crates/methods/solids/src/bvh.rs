@@ -1,0 +1,220 @@
+//! A tree of boxes over triangles: nearest point and winding number.
+
+use fluvial_foundation::{Aabb, Vec3};
+
+/// Triangles per leaf.
+const LEAF: usize = 4;
+/// A node is taken as one dipole when it is farther than this many of its radii [Barill et al. 2018, §3.3].
+const FAR_RADII: f32 = 2.0;
+
+#[derive(Clone, Debug)]
+struct Node {
+    bounds: Aabb,
+    /// First triangle of a leaf, or the second child of an inner node (the first one follows the node).
+    at: u32,
+    /// Triangles of a leaf; 0 for an inner node.
+    count: u32,
+    /// Area-weighted centroid of the triangles below.
+    center: Vec3,
+    /// Sum of their area vectors.
+    area: Vec3,
+    /// All of them lie within this distance of `center`.
+    radius: f32,
+}
+
+/// The tree, with the triangles in leaf order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bvh {
+    nodes: Vec<Node>,
+    triangles: Vec<[Vec3; 3]>,
+}
+
+impl Bvh {
+    /// Builds the tree by median splits along the longest axis of the centroids.
+    pub(crate) fn new(mut triangles: Vec<[Vec3; 3]>) -> Bvh {
+        let mut nodes = Vec::with_capacity(2 * triangles.len() / LEAF + 1);
+        if !triangles.is_empty() {
+            let all = triangles.len();
+            build(&mut nodes, &mut triangles, 0, all);
+        }
+        Bvh { nodes, triangles }
+    }
+
+    /// Squared distance to the nearest triangle.
+    pub(crate) fn distance_squared(&self, x: Vec3) -> f32 {
+        let mut best = f32::INFINITY;
+        let mut stack = Vec::with_capacity(64);
+        if !self.nodes.is_empty() {
+            stack.push((0usize, 0.0f32));
+        }
+        while let Some((n, lower)) = stack.pop() {
+            if lower >= best {
+                continue;
+            }
+            let node = &self.nodes[n];
+            if node.count > 0 {
+                for triangle in &self.triangles[node.at as usize..][..node.count as usize] {
+                    best = best.min(x.distance_squared(closest_point_on_triangle(x, triangle)));
+                }
+                continue;
+            }
+            let children =
+                [n + 1, node.at as usize].map(|c| (c, distance_squared_to_box(x, &self.nodes[c].bounds)));
+            let near_first = children[0].1 <= children[1].1;
+            // The nearer child is taken first: pushed last.
+            stack.push(children[near_first as usize]);
+            stack.push(children[!near_first as usize]);
+        }
+        best
+    }
+
+    /// Winding number: 1 inside a closed, outward mesh, 0 outside. Near triangles count by their exact solid
+    /// angle, far nodes by the first term of its expansion, sum of A . (c - x) / (4 pi |c - x|^3)
+    /// [Barill et al. 2018, eq. 9].
+    pub(crate) fn winding_number(&self, x: Vec3) -> f32 {
+        let mut sum = 0.0;
+        let mut stack = Vec::with_capacity(64);
+        if !self.nodes.is_empty() {
+            stack.push(0usize);
+        }
+        while let Some(n) = stack.pop() {
+            let node = &self.nodes[n];
+            let offset = node.center - x;
+            let distance = offset.length();
+            if distance > FAR_RADII * node.radius {
+                sum += node.area.dot(offset) / (distance * distance * distance);
+            } else if node.count > 0 {
+                sum += self.triangles[node.at as usize..][..node.count as usize]
+                    .iter()
+                    .map(|t| solid_angle(x, t))
+                    .sum::<f32>();
+            } else {
+                stack.push(node.at as usize);
+                stack.push(n + 1);
+            }
+        }
+        sum / (4.0 * std::f32::consts::PI)
+    }
+}
+
+fn build(nodes: &mut Vec<Node>, triangles: &mut [[Vec3; 3]], first: usize, end: usize) {
+    let mine = &mut triangles[first..end];
+    let points = || mine.iter().flatten().copied();
+    let bounds = points().fold(Aabb::EMPTY, Aabb::include);
+    let area_of = |t: &[Vec3; 3]| 0.5 * (t[1] - t[0]).cross(t[2] - t[0]);
+    let centroid = |t: &[Vec3; 3]| (t[0] + t[1] + t[2]) / 3.0;
+    let total: f32 = mine.iter().map(|t| area_of(t).length()).sum();
+    let weighted: Vec3 = mine.iter().map(|t| area_of(t).length() * centroid(t)).sum();
+    let center = if total > 0.0 { weighted / total } else { bounds.center() };
+    let radius = points().map(|p| p.distance(center)).fold(0.0, f32::max);
+    let area = mine.iter().map(area_of).sum();
+    let me = nodes.len();
+    nodes.push(Node { bounds, at: first as u32, count: mine.len() as u32, center, area, radius });
+    if mine.len() <= LEAF {
+        return;
+    }
+    let spread = mine.iter().map(centroid).fold(Aabb::EMPTY, Aabb::include).size();
+    let axis = if spread.x >= spread.y && spread.x >= spread.z {
+        0
+    } else if spread.y >= spread.z {
+        1
+    } else {
+        2
+    };
+    let half = mine.len() / 2;
+    mine.select_nth_unstable_by(half, |a, b| centroid(a)[axis].total_cmp(&centroid(b)[axis]));
+    build(nodes, triangles, first, first + half);
+    let second = nodes.len() as u32;
+    build(nodes, triangles, first + half, end);
+    (nodes[me].at, nodes[me].count) = (second, 0);
+}
+
+fn distance_squared_to_box(x: Vec3, bounds: &Aabb) -> f32 {
+    (bounds.min - x).max(x - bounds.max).max(Vec3::ZERO).length_squared()
+}
+
+/// Nearest point of a triangle [Ericson 2005, §5.1.5]; of its edges when it has no area.
+pub(crate) fn closest_point_on_triangle(x: Vec3, &[a, b, c]: &[Vec3; 3]) -> Vec3 {
+    let (ab, ac, ax) = (b - a, c - a, x - a);
+    let (d1, d2) = (ab.dot(ax), ac.dot(ax));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return a;
+    }
+    let bx = x - b;
+    let (d3, d4) = (ab.dot(bx), ac.dot(bx));
+    if d3 >= 0.0 && d4 <= d3 {
+        return b;
+    }
+    let cx = x - c;
+    let (d5, d6) = (ab.dot(cx), ac.dot(cx));
+    if d6 >= 0.0 && d5 <= d6 {
+        return c;
+    }
+    let vc = d1 * d4 - d3 * d2;
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return a + d1 / (d1 - d3) * ab;
+    }
+    let vb = d5 * d2 - d1 * d6;
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return a + d2 / (d2 - d6) * ac;
+    }
+    let va = d3 * d6 - d5 * d4;
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        return b + (d4 - d3) / ((d4 - d3) + (d5 - d6)) * (c - b);
+    }
+    let sum = va + vb + vc;
+    if sum > 0.0 { a + vb / sum * ab + vc / sum * ac } else { a }
+}
+
+/// Signed solid angle of a triangle [Van Oosterom & Strackee 1983].
+fn solid_angle(x: Vec3, triangle: &[Vec3; 3]) -> f32 {
+    let [a, b, c] = triangle.map(|p| p - x);
+    let (la, lb, lc) = (a.length(), b.length(), c.length());
+    let numerator = a.dot(b.cross(c));
+    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+    2.0 * numerator.atan2(denominator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::random::unit_vec3;
+
+    #[test]
+    fn the_nearest_point_of_a_triangle_beats_every_sample() {
+        for n in 0..300 {
+            let triangle: [Vec3; 3] = std::array::from_fn(|v| unit_vec3(n, v as u64));
+            let x = 3.0 * unit_vec3(n, 9) - 1.0;
+            let nearest = closest_point_on_triangle(x, &triangle);
+            let mut best = f32::INFINITY;
+            for i in 0..=40 {
+                for j in 0..=40 - i {
+                    let (u, v) = (i as f32 / 40.0, j as f32 / 40.0);
+                    let p = triangle[0] + u * (triangle[1] - triangle[0]) + v * (triangle[2] - triangle[0]);
+                    best = best.min(x.distance(p));
+                }
+            }
+            assert!(x.distance(nearest) <= best + 1e-6);
+            assert!(x.distance(nearest) >= best - 0.05);
+        }
+    }
+
+    #[test]
+    fn the_tree_agrees_with_a_look_at_every_triangle() {
+        let triangles: Vec<[Vec3; 3]> = (0..500)
+            .map(|n| {
+                let base = unit_vec3(n, 0);
+                [base, base + 0.1 * unit_vec3(n, 1), base + 0.1 * unit_vec3(n, 2)]
+            })
+            .collect();
+        let tree = Bvh::new(triangles.clone());
+        for n in 0..500 {
+            let x = 2.0 * unit_vec3(n, 7) - 0.5;
+            let slow = triangles
+                .iter()
+                .map(|t| x.distance_squared(closest_point_on_triangle(x, t)))
+                .fold(f32::INFINITY, f32::min);
+            assert_eq!(tree.distance_squared(x), slow);
+        }
+    }
+}

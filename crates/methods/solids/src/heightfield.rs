@@ -1,0 +1,136 @@
+//! Grey images as ground.
+
+use crate::MeshError;
+use fluvial_foundation::Vec3;
+use fluvial_grids::TriangleMesh;
+use std::path::Path;
+
+/// More pixels than this along a side make more triangles than anyone means to have.
+const LARGEST_SIDE: u32 = 2048;
+
+/// Grey values from 0 (black) to 1 (white), rows from the image's top.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GreyImage {
+    /// Pixels along a row.
+    pub width: usize,
+    /// Rows.
+    pub rows: usize,
+    /// `width * rows` values.
+    pub values: Vec<f32>,
+}
+
+impl GreyImage {
+    /// Reads a PNG, JPEG or TIFF file; 16-bit ones keep their precision, colours become their brightness.
+    pub fn read(path: &Path) -> Result<GreyImage, MeshError> {
+        let io = |source| MeshError::Io { path: path.display().to_string(), source };
+        let reader = image::ImageReader::open(path).and_then(|r| r.with_guessed_format()).map_err(io)?;
+        let image =
+            reader.decode().map_err(|e| MeshError::Format(format!("the image cannot be read: {e}")))?;
+        let grey = image.into_luma16();
+        let (width, rows) = grey.dimensions();
+        if width.max(rows) > LARGEST_SIDE {
+            let message =
+                format!("the image has {width} x {rows} pixels; at most {LARGEST_SIDE} a side are supported");
+            return Err(MeshError::Format(message));
+        }
+        let values = grey.pixels().map(|p| p.0[0] as f32 / u16::MAX as f32).collect();
+        Ok(GreyImage { width: width as usize, rows: rows as usize, values })
+    }
+}
+
+/// The closed body between the floor `base` and the image's surface. Pixel columns run from `min_xz[0]` to
+/// `max_xz[0]` along x, rows from `min_xz[1]` to `max_xz[1]` along z; black lies at `heights[0]`, white at
+/// `heights[1]`, both above `base`. Metres.
+pub fn heightfield_mesh(
+    image: &GreyImage,
+    min_xz: [f32; 2],
+    max_xz: [f32; 2],
+    heights: [f32; 2],
+    base: f32,
+) -> Result<TriangleMesh, MeshError> {
+    let (nx, nz) = (image.width, image.rows);
+    if nx < 2 || nz < 2 || image.values.len() != nx * nz {
+        return Err(MeshError::Format("a heightfield needs at least 2 x 2 pixels".into()));
+    }
+    let lowest = heights[0].min(heights[1]);
+    if !(min_xz[0] < max_xz[0] && min_xz[1] < max_xz[1] && base < lowest) {
+        return Err(MeshError::Format(
+            "a heightfield's rectangle is empty or its base lies above its surface".into(),
+        ));
+    }
+    let along = |a: usize, n: usize, count: usize| {
+        min_xz[a] + (max_xz[a] - min_xz[a]) * (n as f32 / (count - 1) as f32)
+    };
+    let mut mesh = TriangleMesh::default();
+    for k in 0..nz {
+        for i in 0..nx {
+            let y = heights[0] + (heights[1] - heights[0]) * image.values[i + nx * k];
+            mesh.positions.push(Vec3::new(along(0, i, nx), y, along(1, k, nz)));
+        }
+    }
+    let top = |i: usize, k: usize| (i + nx * k) as u32;
+    for k in 0..nz - 1 {
+        for i in 0..nx - 1 {
+            let [a, b, c, d] = [top(i, k), top(i + 1, k), top(i, k + 1), top(i + 1, k + 1)];
+            mesh.triangles.extend([[a, c, b], [b, c, d]]);
+        }
+    }
+    // The rim, counter-clockwise seen from above (from +x towards -z is left-turning about +y).
+    let mut rim: Vec<u32> = Vec::with_capacity(2 * (nx + nz));
+    rim.extend((0..nx - 1).map(|i| top(i, nz - 1)));
+    rim.extend((1..nz).rev().map(|k| top(nx - 1, k)));
+    rim.extend((1..nx).rev().map(|i| top(i, 0)));
+    rim.extend((0..nz - 1).map(|k| top(0, k)));
+    let foot = mesh.positions.len() as u32;
+    for &v in &rim {
+        let p = mesh.positions[v as usize];
+        mesh.positions.push(Vec3::new(p.x, base, p.z));
+    }
+    let middle = mesh.positions.len() as u32;
+    mesh.positions.push(Vec3::new(0.5 * (min_xz[0] + max_xz[0]), base, 0.5 * (min_xz[1] + max_xz[1])));
+    for n in 0..rim.len() {
+        let e = (n + 1) % rim.len();
+        let (low, low_next) = (foot + n as u32, foot + e as u32);
+        mesh.triangles.extend([[rim[n], low, low_next], [rim[n], low_next, rim[e]], [middle, low_next, low]]);
+    }
+    Ok(mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MeshDistance;
+
+    #[test]
+    fn a_ramp_is_closed_and_has_its_exact_volume_and_distance() {
+        let (width, rows) = (5, 4);
+        let values = (0..width * rows).map(|n| (n % width) as f32 / 4.0).collect();
+        let image = GreyImage { width, rows, values };
+        let mesh = heightfield_mesh(&image, [0.0, -1.0], [2.0, 1.0], [0.0, 1.0], -0.5).unwrap();
+        assert!(mesh.defects().is_clean(), "{:?}", mesh.defects());
+        // mean height 0.5 above 0, plus half a metre of base, on 4 m2
+        assert!((mesh.volume() - 4.0).abs() < 1e-5, "{}", mesh.volume());
+        let solid = MeshDistance::new(mesh).unwrap();
+        // The surface is y = x / 2 with normal (-1, 2, 0)/sqrt 5.
+        let x = Vec3::new(1.0, 0.5, 0.1) + 0.2 * Vec3::new(-1.0, 2.0, 0.0) / 5f32.sqrt();
+        assert!((solid.distance(x) - 0.2).abs() < 1e-6);
+        assert!(solid.distance(Vec3::new(1.0, 0.0, 0.0)) < 0.0);
+    }
+
+    #[test]
+    fn images_of_16_bits_keep_their_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ground.png");
+        let image = image::ImageBuffer::<image::Luma<u16>, _>::from_fn(3, 2, |i, k| {
+            image::Luma([(i * 1000 + k) as u16])
+        });
+        image.save(&path).unwrap();
+        let grey = GreyImage::read(&path).unwrap();
+        assert_eq!((grey.width, grey.rows), (3, 2));
+        assert_eq!(grey.values[1], 1000.0 / 65535.0);
+        assert_eq!(grey.values[3], 1.0 / 65535.0);
+        std::fs::write(&path, b"no image").unwrap();
+        assert!(matches!(GreyImage::read(&path), Err(MeshError::Format(_))));
+        assert!(matches!(GreyImage::read(&folder.path().join("none.png")), Err(MeshError::Io { .. })));
+    }
+}

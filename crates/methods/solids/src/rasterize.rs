@@ -1,0 +1,378 @@
+//! Solids on a uniform grid: nodal distance, open areas and volumes, face velocities.
+
+use crate::{Motion, Pose, Shape, Twist, open_cell_volume, open_face_area};
+use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
+use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Nodal distances are exact up to this many cells from the surface and clamped beyond.
+pub const BAND_CELLS: f32 = 3.0;
+/// Open face areas below this fraction are closed: they would only spoil the pressure matrix.
+pub const SMALLEST_OPEN_AREA: f32 = 1e-3;
+/// Nodes nearer than this part of a cell to the surface lie on it. Rounding would otherwise decide
+/// whether a face that coincides with a solid's flat side is open.
+const ON_SURFACE_CELLS: f32 = 1e-3;
+/// Blocks of nodes are skipped whole when their centre is far; this many nodes a side are then evaluated singly.
+const LEAF: usize = 4;
+const BLOCK: usize = 16;
+
+/// What the solids leave of a grid. Owned by the caller and reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct SolidFields {
+    /// Distance to the union of all solids at the nodes, negative inside, clamped to ± [`BAND_CELLS`] cells, m.
+    pub phi_node: Vec<f32>,
+    /// Part of each face outside the solids, 0 to 1; 0 on solid domain walls.
+    pub open_area: FaceField,
+    /// Velocity of the nearest solid at face centres within the band, along the face's axis, m/s; 0 for static ones.
+    pub u_solid: FaceField,
+    /// Part of each cell outside the solids, 0 to 1.
+    pub open_volume: Vec<f32>,
+    /// Faces whose tiny open area was closed, in the part that the last call computed.
+    pub snapped_faces: usize,
+    /// Nodes that were put onto the surface because they lay within a thousandth of a cell of it (last call).
+    pub snapped_nodes: usize,
+    static_phi_node: Vec<f32>,
+    owner_node: Vec<u16>,
+    key: Option<(UniformGrid, [bool; 6], u64)>,
+    moving_region: Option<NodeRange>,
+    moving_state: Vec<(Pose, Twist)>,
+}
+
+/// Nodes lo..hi (exclusive) per axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NodeRange {
+    lo: [usize; 3],
+    hi: [usize; 3],
+}
+
+impl NodeRange {
+    fn all(nodes: &Lattice) -> NodeRange {
+        NodeRange { lo: [0; 3], hi: nodes.size }
+    }
+
+    /// Nodes inside a box; `None` when there are none.
+    fn within(nodes: &Lattice, bounds: Aabb) -> Option<NodeRange> {
+        let mut range = NodeRange::all(nodes);
+        for a in AXES {
+            let n = nodes.size[a] as f32;
+            let low = ((bounds.min[a] - nodes.origin[a]) / nodes.spacing).floor().clamp(0.0, n);
+            let high = ((bounds.max[a] - nodes.origin[a]) / nodes.spacing).ceil().clamp(-1.0, n - 1.0);
+            (range.lo[a], range.hi[a]) = (low as usize, (high + 1.0) as usize);
+            if range.lo[a] >= range.hi[a] {
+                return None;
+            }
+        }
+        Some(range)
+    }
+
+    fn union(self, other: NodeRange) -> NodeRange {
+        NodeRange {
+            lo: std::array::from_fn(|a| self.lo[a].min(other.lo[a])),
+            hi: std::array::from_fn(|a| self.hi[a].max(other.hi[a])),
+        }
+    }
+
+    /// Samples of a lattice between nodes (faces, cells) that touch these nodes; `between` marks the axes
+    /// along which the samples lie between nodes.
+    fn touching(&self, size: [usize; 3], between: [bool; 3]) -> NodeRange {
+        NodeRange {
+            lo: std::array::from_fn(|a| self.lo[a].saturating_sub(between[a] as usize)),
+            hi: std::array::from_fn(|a| self.hi[a].min(size[a])),
+        }
+    }
+}
+
+impl SolidFields {
+    /// Does any solid (domain walls apart) reach into the grid?
+    pub fn any_solid(&self) -> bool {
+        self.phi_node.iter().any(|&p| p <= 0.0)
+    }
+}
+
+/// Brings `out` to the given time. Static solids are evaluated once and kept until the solids, the walls or the
+/// grid change; moving ones only touch the nodes around their present and last place. Returns whether anything
+/// changed since the last call. Walls: open? in the order x_min, x_max, y_min, y_max, z_min, z_max.
+pub fn rasterize(
+    out: &mut SolidFields,
+    solids: &[(&Shape, &Motion)],
+    walls: [bool; 6],
+    grid: &UniformGrid,
+    time_s: f64,
+) -> bool {
+    let nodes = grid.nodes();
+    let moving: Vec<Placed> =
+        solids.iter().filter(|(_, m)| !m.is_static()).map(|(s, m)| Placed::new(s, m, time_s)).collect();
+    let key = Some((*grid, walls, fingerprint(solids)));
+    let fresh = out.key != key;
+    let same_places = out.moving_state.iter().copied().eq(moving.iter().map(|p| (p.pose, p.twist)));
+    if !fresh && same_places {
+        (out.snapped_faces, out.snapped_nodes) = (0, 0);
+        return false;
+    }
+    if fresh {
+        rasterize_static(out, solids, grid);
+        out.key = key;
+        out.moving_region = None;
+    }
+    let band = BAND_CELLS * grid.dx;
+    let region = moving
+        .iter()
+        .filter_map(|p| NodeRange::within(&nodes, p.bounds().expand(band)))
+        .reduce(NodeRange::union);
+    let dirty = match (fresh, region, out.moving_region) {
+        (true, _, _) => Some(NodeRange::all(&nodes)),
+        (false, Some(now), Some(before)) => Some(now.union(before)),
+        (false, now, before) => now.or(before),
+    };
+    out.moving_region = region;
+    out.moving_state.clear();
+    out.moving_state.extend(moving.iter().map(|p| (p.pose, p.twist)));
+    let Some(dirty) = dirty else { return false };
+
+    place_moving(out, &moving, grid, dirty);
+    snap_nodes(out, grid, dirty);
+    out.snapped_faces = 0;
+    for axis in AXES {
+        update_faces(out, &moving, walls, grid, axis, dirty);
+    }
+    update_volumes(out, grid, dirty);
+    true
+}
+
+/// A solid at one moment.
+struct Placed<'a> {
+    shape: &'a Shape,
+    pose: Pose,
+    twist: Twist,
+}
+
+impl<'a> Placed<'a> {
+    fn new(shape: &'a Shape, motion: &Motion, time_s: f64) -> Self {
+        Placed { shape, pose: motion.pose(time_s), twist: motion.twist(time_s) }
+    }
+
+    fn distance(&self, x_in_world: Vec3) -> f32 {
+        self.shape.distance(self.pose.body_from_world(x_in_world))
+    }
+
+    fn bounds(&self) -> Aabb {
+        self.pose.world_bounds(self.shape.bounds())
+    }
+}
+
+fn fingerprint(solids: &[(&Shape, &Motion)]) -> u64 {
+    solids.iter().fold(0, |hash, (shape, motion)| {
+        let hash = splitmix64(hash ^ shape.fingerprint() ^ motion.is_static() as u64);
+        let pose = if motion.is_static() { motion.pose(0.0) } else { Pose::IDENTITY };
+        let place = pose.translate.to_array().into_iter().chain(pose.rotation.to_array());
+        place.fold(hash, |h, v| splitmix64(h ^ v.to_bits() as u64))
+    })
+}
+
+fn rasterize_static(out: &mut SolidFields, solids: &[(&Shape, &Motion)], grid: &UniformGrid) {
+    let nodes = grid.nodes();
+    let band = BAND_CELLS * grid.dx;
+    out.static_phi_node.clear();
+    out.static_phi_node.resize(nodes.len(), band);
+    out.phi_node.clear();
+    out.phi_node.resize(nodes.len(), band);
+    out.owner_node.clear();
+    out.owner_node.resize(nodes.len(), 0);
+    out.open_volume.clear();
+    out.open_volume.resize(grid.cell_count(), 1.0);
+    out.open_area = FaceField::constant(grid, 1.0);
+    out.u_solid = FaceField::constant(grid, 0.0);
+    for (shape, motion) in solids.iter().filter(|(_, m)| m.is_static()) {
+        let placed = Placed::new(shape, motion, 0.0);
+        if let Some(range) = NodeRange::within(&nodes, placed.bounds().expand(band)) {
+            let distance = |x: Vec3| placed.distance(x);
+            lower_nodes(&mut out.static_phi_node, None, &nodes, range, band, &distance);
+        }
+    }
+}
+
+/// phi_node = min(static, every moving solid), and whose it is.
+fn place_moving(out: &mut SolidFields, moving: &[Placed], grid: &UniformGrid, dirty: NodeRange) {
+    let nodes = grid.nodes();
+    let band = BAND_CELLS * grid.dx;
+    for k in dirty.lo[2]..dirty.hi[2] {
+        for j in dirty.lo[1]..dirty.hi[1] {
+            let row = nodes.index(dirty.lo[0], j, k)..nodes.index(dirty.hi[0] - 1, j, k) + 1;
+            out.phi_node[row.clone()].copy_from_slice(&out.static_phi_node[row.clone()]);
+            out.owner_node[row].fill(0);
+        }
+    }
+    for (n, placed) in moving.iter().enumerate() {
+        if let Some(range) = NodeRange::within(&nodes, placed.bounds().expand(band)) {
+            let owner = Some((out.owner_node.as_mut_slice(), (n + 1).min(u16::MAX as usize) as u16));
+            lower_nodes(&mut out.phi_node, owner, &nodes, range, band, &|x| placed.distance(x));
+        }
+    }
+}
+
+/// phi = min(phi, clamp(distance)) on a range of nodes, writing `owner` where it was lowered. Blocks whose centre
+/// is farther from the surface than band + half diagonal are clamped throughout, since the slope is at most 1.
+fn lower_nodes(
+    phi_node: &mut [f32],
+    owner_node: Option<(&mut [u16], u16)>,
+    nodes: &Lattice,
+    range: NodeRange,
+    band: f32,
+    distance: &(impl Fn(Vec3) -> f32 + Sync),
+) {
+    let layer = BLOCK * nodes.slab();
+    let mut no_owner = Vec::new();
+    let (owner_node, owner) = match owner_node {
+        Some((slice, n)) => (slice, n),
+        None => {
+            no_owner.resize(phi_node.len(), 0);
+            (no_owner.as_mut_slice(), 0)
+        }
+    };
+    parallel::for_each_chunk_mut2((phi_node, layer), (owner_node, layer), |n, phi, owners| {
+        let base = n * BLOCK;
+        let (k_lo, k_hi) = (range.lo[2].max(base), range.hi[2].min(base + BLOCK));
+        for j in (range.lo[1]..range.hi[1]).step_by(BLOCK) {
+            for i in (range.lo[0]..range.hi[0]).step_by(BLOCK) {
+                let hi = [(i + BLOCK).min(range.hi[0]), (j + BLOCK).min(range.hi[1]), k_hi];
+                let block = NodeRange { lo: [i, j, k_lo], hi };
+                if k_lo < k_hi {
+                    lower_block(phi, owners, owner, nodes, base, block, band, distance);
+                }
+            }
+        }
+    });
+}
+
+#[allow(clippy::too_many_arguments)] // one recursion over a block; a struct would only rename the list
+fn lower_block(
+    phi: &mut [f32],
+    owners: &mut [u16],
+    owner: u16,
+    nodes: &Lattice,
+    base_k: usize,
+    block: NodeRange,
+    band: f32,
+    distance: &impl Fn(Vec3) -> f32,
+) {
+    let low = nodes.position(block.lo[0], block.lo[1], block.lo[2]);
+    let high = nodes.position(block.hi[0] - 1, block.hi[1] - 1, block.hi[2] - 1);
+    let at_center = distance(0.5 * (low + high));
+    // The margin covers rounding in the distance itself.
+    let far = at_center.abs() > band + 0.5 * low.distance(high) + 0.01 * nodes.spacing;
+    if far && at_center > 0.0 {
+        return; // nothing there is below the clamp
+    }
+    let longest = AXES.into_iter().max_by_key(|&a| block.hi[a] - block.lo[a]).unwrap_or(0);
+    let length = block.hi[longest] - block.lo[longest];
+    if !far && length > LEAF {
+        let middle = block.lo[longest] + length / 2;
+        let (mut first, mut second) = (block, block);
+        (first.hi[longest], second.lo[longest]) = (middle, middle);
+        lower_block(phi, owners, owner, nodes, base_k, first, band, distance);
+        lower_block(phi, owners, owner, nodes, base_k, second, band, distance);
+        return;
+    }
+    for k in block.lo[2]..block.hi[2] {
+        for j in block.lo[1]..block.hi[1] {
+            for i in block.lo[0]..block.hi[0] {
+                let value = if far { -band } else { distance(nodes.position(i, j, k)).clamp(-band, band) };
+                let n = nodes.index(i, j, k - base_k);
+                if value < phi[n] {
+                    (phi[n], owners[n]) = (value, owner);
+                }
+            }
+        }
+    }
+}
+
+fn snap_nodes(out: &mut SolidFields, grid: &UniformGrid, dirty: NodeRange) {
+    let nodes = grid.nodes();
+    let count = AtomicUsize::new(0);
+    let limit = ON_SURFACE_CELLS * grid.dx;
+    parallel::for_each_chunk_mut(&mut out.phi_node, nodes.slab(), |k, slab| {
+        if !(dirty.lo[2]..dirty.hi[2]).contains(&k) {
+            return;
+        }
+        let mut snapped = 0;
+        for j in dirty.lo[1]..dirty.hi[1] {
+            for phi in &mut slab[j * nodes.size[0]..][dirty.lo[0]..dirty.hi[0]] {
+                if phi.abs() < limit && *phi != 0.0 {
+                    *phi = 0.0;
+                    snapped += 1;
+                }
+            }
+        }
+        count.fetch_add(snapped, Relaxed);
+    });
+    out.snapped_nodes = count.into_inner();
+}
+
+fn update_faces(
+    out: &mut SolidFields,
+    moving: &[Placed],
+    walls: [bool; 6],
+    grid: &UniformGrid,
+    axis: Axis,
+    dirty: NodeRange,
+) {
+    let (nodes, faces) = (grid.nodes(), grid.faces(axis));
+    let range = dirty.touching(faces.size, std::array::from_fn(|a| a != axis));
+    let (s, t) = (nodes.stride((axis + 1) % 3), nodes.stride((axis + 2) % 3));
+    let (phi_node, owner_node) = (&out.phi_node, &out.owner_node);
+    let band = BAND_CELLS * grid.dx;
+    let count = AtomicUsize::new(0);
+    let areas = (out.open_area[axis].as_mut_slice(), faces.slab());
+    let speeds = (out.u_solid[axis].as_mut_slice(), faces.slab());
+    parallel::for_each_chunk_mut2(areas, speeds, |k, area, speed| {
+        if !(range.lo[2]..range.hi[2]).contains(&k) {
+            return;
+        }
+        let mut snapped = 0;
+        for j in range.lo[1]..range.hi[1] {
+            for i in range.lo[0]..range.hi[0] {
+                let node = nodes.index(i, j, k);
+                let corner = [node, node + s, node + t, node + s + t];
+                let phi = corner.map(|n| phi_node[n]);
+                let along = [i, j, k][axis];
+                let at_closed_wall =
+                    (along == 0 && !walls[2 * axis]) || (along == grid.cells[axis] && !walls[2 * axis + 1]);
+                let mut open = if at_closed_wall { 0.0 } else { open_face_area(phi) };
+                if open > 0.0 && open < SMALLEST_OPEN_AREA {
+                    (open, snapped) = (0.0, snapped + 1);
+                }
+                let n = i + faces.size[0] * j;
+                area[n] = open;
+                let nearest = (0..4).fold(0, |best, c| if phi[c] < phi[best] { c } else { best });
+                speed[n] = match owner_node[corner[nearest]] {
+                    owner if owner > 0 && phi[nearest] < band => {
+                        moving[owner as usize - 1].twist.at(faces.position(i, j, k))[axis]
+                    }
+                    _ => 0.0,
+                };
+            }
+        }
+        count.fetch_add(snapped, Relaxed);
+    });
+    out.snapped_faces += count.into_inner();
+}
+
+fn update_volumes(out: &mut SolidFields, grid: &UniformGrid, dirty: NodeRange) {
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+    let range = dirty.touching(cells.size, [true; 3]);
+    let phi_node = &out.phi_node;
+    parallel::for_each_chunk_mut(&mut out.open_volume, cells.slab(), |k, slab| {
+        if !(range.lo[2]..range.hi[2]).contains(&k) {
+            return;
+        }
+        for j in range.lo[1]..range.hi[1] {
+            for i in range.lo[0]..range.hi[0] {
+                slab[i + cells.size[0] * j] =
+                    open_cell_volume(nodes.corner_values(phi_node, nodes.index(i, j, k)));
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+use super::*;
+use crate::Key;
+use fluvial_foundation::Quat;
+
+const OPEN: [bool; 6] = [true; 6];
+
+fn unit_grid(n: usize) -> UniformGrid {
+    UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 }
+}
+
+fn raster(shapes: &[Shape], n: usize) -> SolidFields {
+    let mut out = SolidFields::default();
+    let solids: Vec<_> = shapes.iter().map(|s| (s, &Motion::Static)).collect();
+    rasterize(&mut out, &solids, OPEN, &unit_grid(n), 0.0);
+    out
+}
+
+/// The convergence order between successive halvings must stay near 2.
+fn assert_second_order(errors: &[f64], what: &str) {
+    let mean = (errors[0] / errors[errors.len() - 1]).log2() / (errors.len() - 1) as f64;
+    assert!(mean > 1.8, "{what}: {errors:?}, order {mean}");
+}
+
+#[test]
+fn volume_areas_and_flux_around_a_ball_converge_at_second_order() {
+    let (center, radius) = (Vec3::new(0.513, 0.487, 0.504), 0.31f32);
+    let ball = Shape::Sphere { center, radius };
+    let exact_volume = 4.0 / 3.0 * std::f64::consts::PI * (radius as f64).powi(3);
+    let (mut volume, mut area, mut flux) = (vec![], vec![], vec![]);
+    for n in [16, 32, 64] {
+        let fields = raster(std::slice::from_ref(&ball), n);
+        let dx = 1.0 / n as f64;
+        let solid: f64 = fields.open_volume.iter().map(|&v| 1.0 - v as f64).sum::<f64>() * dx.powi(3);
+        volume.push((solid - exact_volume).abs());
+        // Areas of all sections x = i dx of the ball, largest error.
+        let mut worst = 0.0f64;
+        for i in 0..=n {
+            let faces = unit_grid(n).faces(0);
+            let closed: f64 =
+                (0..n * n).map(|m| 1.0 - fields.open_area[0][i + faces.size[0] * m] as f64).sum();
+            let rest = (radius as f64).powi(2) - (i as f64 * dx - center.x as f64).powi(2);
+            worst = worst.max((closed * dx * dx - std::f64::consts::PI * rest.max(0.0)).abs());
+        }
+        area.push(worst);
+        // Flux of F = x out of the ball through the interface = 3 V, from the faces alone: by Gauss on every
+        // cell the interface vector (out of the ball) is the sum of open areas, and F is taken at the cell's centre.
+        let grid = unit_grid(n);
+        let cells = grid.cell_centers();
+        let mut sum = 0.0;
+        for m in 0..cells.len() {
+            let c = cells.coordinates(m);
+            let x = cells.position(c[0], c[1], c[2]);
+            for a in AXES {
+                let low = grid.faces(a).index(c[0], c[1], c[2]);
+                let high = low + grid.faces(a).stride(a);
+                let difference = fields.open_area[a][high] as f64 - fields.open_area[a][low] as f64;
+                sum += difference * x[a] as f64 * dx * dx;
+            }
+        }
+        flux.push((sum - 3.0 * exact_volume).abs());
+    }
+    assert_second_order(&volume, "volume");
+    assert_second_order(&area, "area");
+    assert_second_order(&flux, "flux");
+}
+
+#[test]
+fn the_nodal_distance_is_the_clamped_exact_one() {
+    let shape = Shape::Difference(
+        Box::new(Shape::Sphere { center: Vec3::new(0.4, 0.5, 0.6), radius: 0.33 }),
+        Box::new(Shape::Cylinder {
+            from: Vec3::new(0.5, 0.0, 0.5),
+            to: Vec3::new(0.5, 1.0, 0.5),
+            radius: 0.07,
+        }),
+    );
+    let other = Shape::Box { min: Vec3::new(0.8, -1.0, 0.1), max: Vec3::new(0.91, 0.4, 0.2) };
+    let n = 40;
+    let fields = raster(&[shape.clone(), other.clone()], n);
+    let (nodes, band) = (unit_grid(n).nodes(), BAND_CELLS / n as f32);
+    for m in 0..nodes.len() {
+        let [i, j, k] = nodes.coordinates(m);
+        let x = nodes.position(i, j, k);
+        let exact = shape.distance(x).min(other.distance(x)).clamp(-band, band);
+        assert!(
+            (fields.phi_node[m] - exact).abs() <= 1.1e-3 / n as f32,
+            "{x}: {} {exact}",
+            fields.phi_node[m]
+        );
+    }
+}
+
+#[test]
+fn a_flat_side_on_grid_faces_closes_them_in_spite_of_rounding() {
+    // 0.1 * n is not a float; the box's top and the nodes agree up to rounding only.
+    let n = 30;
+    let top = 0.3f32;
+    let fields = raster(&[Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, top, 2.0) }], n);
+    let faces = unit_grid(n).faces(1);
+    for k in 0..n {
+        for i in 0..n {
+            assert_eq!(fields.open_area[1][faces.index(i, 9, k)], 0.0);
+            assert_eq!(fields.open_area[1][faces.index(i, 10, k)], 1.0);
+            let cells = unit_grid(n).cell_centers();
+            assert_eq!(fields.open_volume[cells.index(i, 8, k)], 0.0);
+            assert_eq!(fields.open_volume[cells.index(i, 9, k)], 1.0);
+        }
+    }
+    assert!(fields.any_solid());
+}
+
+#[test]
+fn walls_are_closed_unless_open() {
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [4, 5, 6], dx: 0.1 };
+    let mut fields = SolidFields::default();
+    let post = Shape::Box { min: Vec3::new(-1.0, -1.0, -1.0), max: Vec3::new(9.0, 0.125, 9.0) };
+    rasterize(&mut fields, &[(&post, &Motion::Static)], [false, true, false, true, false, false], &grid, 0.0);
+    let x = grid.faces(0);
+    assert_eq!(fields.open_area[0][x.index(0, 3, 3)], 0.0);
+    assert_eq!(fields.open_area[0][x.index(4, 3, 3)], 1.0);
+    assert!((fields.open_area[0][x.index(4, 1, 3)] - 0.75).abs() < 1e-5, "an open wall keeps its fraction");
+    assert_eq!(fields.open_area[1][grid.faces(1).index(2, 0, 2)], 0.0);
+    assert_eq!(fields.open_area[1][grid.faces(1).index(2, 5, 2)], 1.0);
+    assert!(!rasterize(
+        &mut fields,
+        &[(&post, &Motion::Static)],
+        [false, true, false, true, false, false],
+        &grid,
+        1.0
+    ));
+    assert!(
+        rasterize(&mut fields, &[(&post, &Motion::Static)], OPEN, &grid, 1.0),
+        "other walls, other fields"
+    );
+    assert_eq!(fields.open_area[1][grid.faces(1).index(2, 5, 2)], 1.0);
+}
+
+#[test]
+fn slivers_are_closed_and_counted() {
+    let n = 10;
+    // open gap of 0.0005 dx beside a wall-filling block is below the smallest area, one of 0.01 dx is not
+    let block =
+        |gap: f32| Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(0.5 + 0.1 * (1.0 - gap), 2.0, 2.0) };
+    let open_in = |fields: &SolidFields| fields.open_area[1][unit_grid(n).faces(1).index(5, 5, 5)];
+    let wide = raster(&[block(0.01)], n);
+    assert!((open_in(&wide) - 0.01).abs() < 1e-4);
+    assert_eq!(wide.snapped_faces, 0);
+    let thin = raster(&[block(0.0005)], n);
+    assert_eq!(open_in(&thin), 0.0);
+    assert!(thin.snapped_faces + thin.snapped_nodes > 0);
+}
+
+#[test]
+fn a_moving_solid_is_followed_with_its_velocity_and_leaves_no_trace() {
+    let n = 32;
+    let grid = unit_grid(n);
+    let floor = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, 0.1, 2.0) };
+    let ball = Shape::Sphere { center: Vec3::new(0.3, 0.5, 0.5), radius: 0.12 };
+    let motion = Motion::Constant {
+        linear: Vec3::new(0.4, 0.1, 0.0),
+        angular: Vec3::new(0.0, 3.0, 1.0),
+        about: Vec3::new(0.3, 0.5, 0.5),
+    };
+    let solids: [(&Shape, &Motion); 2] = [(&floor, &Motion::Static), (&ball, &motion)];
+    let mut kept = SolidFields::default();
+    for t in [0.0, 0.3, 0.6, 0.5] {
+        assert!(rasterize(&mut kept, &solids, OPEN, &grid, t));
+        let mut fresh = SolidFields::default();
+        rasterize(&mut fresh, &solids, OPEN, &grid, t);
+        assert_eq!(kept.phi_node, fresh.phi_node);
+        assert_eq!(kept.open_area, fresh.open_area);
+        assert_eq!(kept.u_solid, fresh.u_solid);
+        assert_eq!(kept.open_volume, fresh.open_volume);
+        let mut checked = 0;
+        for axis in AXES {
+            let faces = grid.faces(axis);
+            for m in 0..faces.len() {
+                let c = faces.coordinates(m);
+                let x = faces.position(c[0], c[1], c[2]);
+                let to_ball = ball.distance(motion.pose(t).body_from_world(x));
+                if to_ball < 1.0 / n as f32 {
+                    assert!((kept.u_solid[axis][m] - motion.velocity_at(t, x)[axis]).abs() < 1e-6);
+                    checked += 1;
+                } else if to_ball > 4.0 / n as f32 || x.y < 0.1 {
+                    assert_eq!(kept.u_solid[axis][m], 0.0);
+                }
+            }
+        }
+        assert!(checked > 1000, "{checked}");
+    }
+    assert!(!rasterize(&mut kept, &solids, OPEN, &grid, 0.5), "nothing moved");
+}
+
+#[test]
+fn a_body_held_by_its_keys_is_not_computed_again() {
+    let grid = unit_grid(16);
+    let ball = Shape::Sphere { center: Vec3::splat(0.3), radius: 0.1 };
+    let key = |time_s, x: f32| Key { time_s, translate: Vec3::new(x, 0.0, 0.0), rotation: Quat::IDENTITY };
+    let motion = Motion::Keys { about: Vec3::ZERO, keys: vec![key(0.0, 0.0), key(1.0, 0.4)] };
+    let mut fields = SolidFields::default();
+    let solids: [(&Shape, &Motion); 1] = [(&ball, &motion)];
+    assert!(rasterize(&mut fields, &solids, OPEN, &grid, 0.5));
+    assert!(rasterize(&mut fields, &solids, OPEN, &grid, 1.5));
+    assert!(!rasterize(&mut fields, &solids, OPEN, &grid, 2.5));
+    let mut still = SolidFields::default();
+    let there = Shape::Sphere { center: Vec3::new(0.7, 0.3, 0.3), radius: 0.1 };
+    rasterize(&mut still, &[(&there, &Motion::Static)], OPEN, &grid, 0.0);
+    for (a, b) in fields.phi_node.iter().zip(&still.phi_node) {
+        assert!((a - b).abs() < 1e-6);
+    }
+}
