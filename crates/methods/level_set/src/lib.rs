@@ -28,7 +28,7 @@ pub use extrapolate::extrapolate_velocity;
 pub use redistance::{RedistanceReport, redistance};
 pub use regions::label_regions;
 pub use solids::extend_into_solids;
-pub use volume::{liquid_fraction, liquid_volume};
+pub use volume::{liquid_fraction, liquid_fractions, liquid_volume};
 
 use fluvial_grids::{FaceField, UniformGrid};
 

@@ -81,35 +81,72 @@ impl Neighbourhood<'_> {
 /// liquid comes from tetrahedra on which both phi are linear; exact for planes.
 /// Verified by tests/volume.rs.
 pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], grid: &UniformGrid) -> f64 {
+    let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
     let [nx, ny, nz] = grid.cells;
-    assert!(phi.len() == grid.cell_count() && open_volume.len() == phi.len());
-    assert_eq!(phi_solid_node.len(), grid.nodes().len());
-    let dx = grid.dx as f64;
-    let near = 1.1 * grid.dx; // farther than half the diagonal from the interface: all or nothing
-    let around = Neighbourhood { phi, cells: grid.cells };
     let cells = parallel::ordered_sum(nz, |k| {
-        let mut sum = 0.0;
-        for j in 0..ny {
-            let start = nx * (j + ny * k);
-            for i in 0..nx {
-                let (value, open) = (phi[start + i], open_volume[start + i]);
-                if open <= 0.0 || value >= near {
-                    continue;
-                }
-                let c = [i as isize, j as isize, k as isize];
-                sum += open as f64
-                    * if value <= -near {
-                        1.0
-                    } else if open < 1.0 {
-                        cut_cell_share(&around, phi_solid_node, c)
-                    } else {
-                        cell_fraction(&around, c, dx)
-                    };
+        (0..ny).flat_map(|j| (0..nx).map(move |i| (i, j))).map(|(i, j)| share.at(i, j, k)).sum()
+    });
+    cells * (grid.dx as f64).powi(3)
+}
+
+/// The share of every cell's volume that is liquid and outside solids: the terms of [`liquid_volume`].
+pub fn liquid_fractions(
+    fraction_cell: &mut [f32],
+    phi: &[f32],
+    open_volume: &[f32],
+    phi_solid_node: &[f32],
+    grid: &UniformGrid,
+) {
+    let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
+    let nx = grid.cells[0];
+    parallel::for_each_chunk_mut(fraction_cell, grid.cell_centers().slab(), |k, slab| {
+        for (j, row) in slab.chunks_mut(nx).enumerate() {
+            for (i, fraction) in row.iter_mut().enumerate() {
+                *fraction = share.at(i, j, k) as f32;
             }
         }
-        sum
     });
-    cells * dx * dx * dx
+}
+
+/// Everything that the liquid share of a cell depends on.
+struct CellShare<'a> {
+    around: Neighbourhood<'a>,
+    open_volume: &'a [f32],
+    phi_solid_node: &'a [f32],
+    dx: f32,
+}
+
+impl<'a> CellShare<'a> {
+    fn new(phi: &'a [f32], open_volume: &'a [f32], phi_solid_node: &'a [f32], grid: &UniformGrid) -> Self {
+        assert!(phi.len() == grid.cell_count() && open_volume.len() == phi.len());
+        assert_eq!(phi_solid_node.len(), grid.nodes().len());
+        CellShare {
+            around: Neighbourhood { phi, cells: grid.cells },
+            open_volume,
+            phi_solid_node,
+            dx: grid.dx,
+        }
+    }
+
+    #[inline]
+    fn at(&self, i: usize, j: usize, k: usize) -> f64 {
+        let cell = i + self.around.cells[0] * (j + self.around.cells[1] * k);
+        let (value, open) = (self.around.phi[cell], self.open_volume[cell]);
+        let near = 1.1 * self.dx; // farther than half the diagonal from the interface: all or nothing
+        if open <= 0.0 || value >= near {
+            return 0.0;
+        }
+        if value <= -near {
+            return open as f64;
+        }
+        let c = [i as isize, j as isize, k as isize];
+        open as f64
+            * if open < 1.0 {
+                cut_cell_share(&self.around, self.phi_solid_node, c)
+            } else {
+                cell_fraction(&self.around, c, self.dx as f64)
+            }
+    }
 }
 
 /// Liquid fraction of an open cell.

@@ -56,7 +56,8 @@ impl UniformSolver {
                     *phi = phi.max(-sink.shape.distance(x));
                 }
             });
-            particles::retain(&mut self.state.particles, |x| sink.shape.distance(x) > 0.0);
+            let x = self.state.particles.x.clone();
+            particles::retain(&mut self.state.particles, |p| sink.shape.distance(x[p]) > 0.0);
         }
         if !changed {
             return;
