@@ -1,0 +1,99 @@
+//! Advection: order in time, solids, walls, threads.
+
+mod common;
+use common::*;
+use fluvial_foundation::Vec3;
+use fluvial_particles::*;
+
+/// Linear fields are interpolated exactly, so a rigid rotation leaves the error of the time scheme alone.
+#[test]
+fn advection_is_third_order() {
+    let grid = grid([20, 20, 20], 0.1);
+    let center = grid.bounds().center();
+    let axis = Vec3::new(0.6, 0.0, 0.8);
+    let u = fill_faces(&grid, |x| axis.cross(x - center));
+    let start = center + Vec3::new(0.3, 0.4, -0.2);
+    let exact = center + fluvial_foundation::Quat::from_axis_angle(axis, 2.0) * (start - center);
+    let error = |steps: usize| {
+        let mut particles = Particles::default();
+        particles.push(start, Vec3::ZERO, None);
+        for _ in 0..steps {
+            let report = advect(&mut particles, &u, &[], [false; 6], &grid, 2.0 / steps as f32);
+            assert_eq!(report, AdvectReport::default());
+        }
+        assert!((particles.age_s[0] - 2.0).abs() < 1e-5);
+        (particles.x[0] - exact).length()
+    };
+    let order = (error(4) / error(8)).log2();
+    assert!((order - 3.0).abs() < 0.2, "order {order}, errors {} {}", error(4), error(8));
+}
+
+/// A flow straight into a sphere and a wedge between it and the walls, with steps of several cells.
+#[test]
+fn solids_never_hold_particles() {
+    let grid = grid([16, 16, 16], 0.1);
+    let center = grid.bounds().center() - Vec3::new(0.0, 0.3, 0.0);
+    let phi = |x: Vec3| {
+        ((x - center).length() - 0.45).min(0.6 * (x.x - grid.min.x) + 0.8 * (x.y - grid.min.y) - 0.3)
+    };
+    let solid = fill(grid.nodes(), phi);
+    let u = fill_faces(&grid, |x| (center - x) * 4.0 + Vec3::new(0.0, -1.0, 0.0));
+    let mut particles = scattered(&grid, 4000, 0.0, true);
+    let all: Vec<Vec3> = particles.x.clone();
+    retain(&mut particles, |i| phi(all[i]) > 0.01);
+    let count = particles.len();
+    let (mut pushed, mut trapped) = (0, 0);
+    for _ in 0..10 {
+        let report = advect(&mut particles, &u, &solid, [false; 6], &grid, 0.05);
+        pushed += report.pushed_out_of_solids;
+        trapped += report.trapped_in_solids;
+        for &x in &particles.x {
+            assert!(grid.nodes().sample(&solid, x) > 0.0 && grid.bounds().contains(x), "{x}");
+        }
+    }
+    assert!(pushed > count && trapped < count / 100, "{pushed} pushed, {trapped} trapped of {count}");
+    assert_eq!(particles.len() + trapped, count);
+}
+
+#[test]
+fn a_flat_solid_pushes_back_along_its_normal() {
+    let grid = grid([8, 8, 8], 0.1);
+    let floor = grid.min.y + 0.25;
+    let solid = fill(grid.nodes(), |x| x.y - floor);
+    let u = fill_faces(&grid, |_| Vec3::new(0.5, -1.0, 0.0));
+    let mut particles = Particles::default();
+    let start = Vec3::new(0.0, floor + 0.01, 0.5);
+    particles.push(start, Vec3::ZERO, None);
+    let report = advect(&mut particles, &u, &solid, [false; 6], &grid, 0.1);
+    assert_eq!(report.pushed_out_of_solids, 1);
+    let expected = Vec3::new(start.x + 0.05, floor + 0.02 * grid.dx, start.z);
+    assert!((particles.x[0] - expected).length() < 1e-5, "{}", particles.x[0]);
+}
+
+#[test]
+fn walls_hold_and_open_walls_let_go() {
+    let grid = grid([8, 8, 8], 0.1);
+    let u = fill_faces(&grid, |x| 5.0 * (x - grid.bounds().center()));
+    let count = 2000;
+    let closed = {
+        let mut particles = scattered(&grid, count, 0.0, false);
+        let report = advect(&mut particles, &u, &[], [false; 6], &grid, 0.1);
+        assert_eq!((particles.len(), report.left_through_open_walls), (count, 0));
+        assert!(particles.x.iter().all(|&x| grid.bounds().contains(x)));
+        report.pushed_inside_walls
+    };
+    assert!(closed > count / 3, "{closed}");
+    for wall in 0..6 {
+        let mut open = [false; 6];
+        open[wall] = true;
+        let mut particles = scattered(&grid, count, 0.0, true);
+        let ids = particles.id.clone();
+        let report = advect(&mut particles, &u, &[], open, &grid, 0.1);
+        let left = report.left_through_open_walls;
+        assert!(left > count / 20 && left < count / 3, "wall {wall}: {left}");
+        assert_eq!(particles.len(), count - left);
+        assert_eq!(particles.affine[2].len(), count - left);
+        assert!(particles.x.iter().all(|&x| grid.bounds().contains(x)));
+        assert!(particles.id.is_sorted() && particles.id.iter().all(|id| ids.contains(id)));
+    }
+}

@@ -1,0 +1,207 @@
+//! Sorting, seeding, thinning; ids; threads.
+
+mod common;
+use common::*;
+use fluvial_foundation::Vec3;
+use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_particles::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn pool(grid: &UniformGrid, level: f32) -> Vec<f32> {
+    fill(grid.cell_centers(), |x| x.y - level)
+}
+
+#[test]
+fn sorting_groups_particles_by_cell_and_keeps_the_order_within() {
+    let grid = grid([40, 30, 20], 0.05);
+    let particles = scattered(&grid, 60_000, -0.5, true);
+    let before: BTreeMap<u64, (Vec3, Vec3, Vec3)> = (0..particles.len())
+        .map(|p| (particles.id[p], (particles.x[p], particles.v[p], particles.affine[2][p])))
+        .collect();
+    let cloud = Cloud::of(particles, &grid);
+    let Cloud { particles, ranges, .. } = &cloud;
+    assert!(ranges.describe(particles, &grid));
+    let mut seen = 0;
+    for cell in 0..grid.cell_count() {
+        let [i, j, k] = grid.cell_centers().coordinates(cell);
+        let center = grid.cell_centers().position(i, j, k);
+        for p in ranges.of_cell(cell) {
+            seen += 1;
+            let x = particles.x[p].clamp(grid.bounds().min, grid.bounds().max);
+            assert!((x - center).abs().max_element() < 0.5001 * grid.dx);
+            assert_eq!(before[&particles.id[p]], (particles.x[p], particles.v[p], particles.affine[2][p]));
+        }
+        assert!(particles.id[ranges.of_cell(cell)].is_sorted(), "order within a cell is kept");
+    }
+    assert_eq!(seen, 60_000);
+}
+
+#[test]
+fn ranges_of_moved_particles_are_refused() {
+    let grid = grid([6, 6, 6], 0.1);
+    let mut cloud = Cloud::of(scattered(&grid, 100, 0.0, false), &grid);
+    assert!(cloud.ranges.describe(&cloud.particles, &grid));
+    cloud.particles.x[50] = grid.bounds().max;
+    assert!(!cloud.ranges.describe(&cloud.particles, &grid));
+    cloud.sort(&grid);
+    assert!(cloud.ranges.describe(&cloud.particles, &grid));
+}
+
+#[test]
+fn seeding_fills_the_band_with_eight_per_cell() {
+    let grid = grid([16, 20, 12], 0.05);
+    let (level, band) = (grid.min.y + 14.3 * grid.dx, 4.0 * grid.dx);
+    let solid_at = grid.min.x + 3.5 * grid.dx;
+    let phi = pool(&grid, level);
+    let solid = fill(grid.nodes(), |x| x.x - solid_at);
+    let u = fill_faces(&grid, |x| Vec3::new(x.y, 1.0 - x.z, 2.0 * x.x));
+    let mut cloud = Cloud::default();
+    let report = cloud.resample(&phi, &u, &solid, &grid, band, 1);
+    let particles = &cloud.particles;
+    assert!(cloud.ranges.describe(particles, &grid));
+    assert_eq!(report, ResampleReport { seeded: particles.len(), ..Default::default() });
+    // Cells whose centres lie within the band: layers 10 to 14, of which 4.3 are liquid.
+    let expected = 8.0 * 4.3 * 12.5 * 12.0;
+    let count = particles.len() as f32;
+    assert!((count / expected - 1.0).abs() < 0.03, "{count} particles, {expected} expected");
+    for cell in 0..grid.cell_count() {
+        let [i, j, _] = grid.cell_centers().coordinates(cell);
+        if i >= 4 && (10..14).contains(&j) {
+            assert_eq!(cloud.ranges.count(cell), 8);
+        }
+    }
+    for p in 0..particles.len() {
+        assert!(particles.x[p].y < level && particles.x[p].x > solid_at);
+        assert!((particles.v[p] - grid.sample_velocity(&u, particles.x[p])).length() < 1e-5);
+    }
+}
+
+#[test]
+fn resampling_at_rest_changes_nothing() {
+    let grid = grid([16, 16, 16], 0.05);
+    for level in [7.0, 7.13, 7.5, 7.98] {
+        let phi =
+            fill(grid.cell_centers(), |x| (x - grid.min).dot(Vec3::new(0.2, 0.96, 0.19)) - level * grid.dx);
+        let u = FaceField::constant(&grid, 0.0);
+        let mut cloud = Cloud::default();
+        cloud.resample(&phi, &u, &[], &grid, 3.0 * grid.dx, 0);
+        let before = cloud.particles.clone();
+        for step in 1..20 {
+            let report = cloud.resample(&phi, &u, &[], &grid, 3.0 * grid.dx, step);
+            assert_eq!(report, ResampleReport::default());
+        }
+        assert_eq!(cloud.particles, before);
+    }
+}
+
+#[test]
+fn surplus_and_deep_particles_go() {
+    let grid = grid([10, 12, 10], 0.1);
+    let u = FaceField::constant(&grid, 0.0);
+    let mut cloud = Cloud::of(scattered(&grid, 40_000, -0.2, false), &grid);
+    let outside = cloud.particles.x.iter().filter(|x| !grid.bounds().contains(**x)).count();
+    let (level, band) = (grid.min.y + 8.0 * grid.dx, 3.0 * grid.dx);
+    let report = cloud.resample(&pool(&grid, level), &u, &[], &grid, band, 3);
+    // Layers 0 to 3 have their centres deeper than four cells.
+    let deep_end = level - 4.0 * grid.dx;
+    assert!(cloud.particles.x.iter().all(|x| x.y >= deep_end - 1e-5));
+    assert_eq!(report.seeded, 0);
+    assert!(report.deleted_outside > outside / 2, "those outside next to deep cells count as deep");
+    assert_eq!(report.deleted() + cloud.particles.len(), 40_000);
+    let mut octants_even = true;
+    for cell in 0..grid.cell_count() {
+        assert!(cloud.ranges.count(cell) <= 16);
+        let [i, j, k] = grid.cell_centers().coordinates(cell);
+        let mut octants = [0; 8];
+        for p in cloud.ranges.of_cell(cell) {
+            let high = cloud.particles.x[p].cmpge(grid.cell_centers().position(i, j, k));
+            octants[high.bitmask() as usize] += 1;
+        }
+        octants_even &= octants.iter().all(|&n| n <= 5);
+    }
+    assert!(octants_even, "thinning takes from the fullest octants");
+}
+
+/// Thin liquid that the grid gives up keeps its particles; strained liquid gets new ones.
+#[test]
+fn sparse_cells_are_refilled_below_the_surface_only() {
+    let grid = grid([12, 12, 12], 0.1);
+    let level = grid.min.y + 8.0 * grid.dx;
+    let phi = pool(&grid, level);
+    let u = FaceField::constant(&grid, 0.0);
+    let mut cloud = Cloud::default();
+    cloud.resample(&phi, &u, &[], &grid, f32::INFINITY, 0);
+    retain(&mut cloud.particles, |i| i % 4 == 0);
+    let survivors: BTreeSet<u64> = cloud.particles.id.iter().copied().collect();
+    let report = cloud.resample(&phi, &u, &[], &grid, f32::INFINITY, 1);
+    assert!(report.seeded > 0 && report.deleted() == 0);
+    let kept: BTreeSet<u64> =
+        cloud.particles.id.iter().copied().filter(|id| survivors.contains(id)).collect();
+    assert_eq!(kept, survivors);
+    for p in 0..cloud.particles.len() {
+        if !survivors.contains(&cloud.particles.id[p]) {
+            assert!(cloud.particles.x[p].y < level - 0.29 * grid.dx);
+        }
+    }
+    for cell in 0..grid.cell_count() {
+        let [_, j, _] = grid.cell_centers().coordinates(cell);
+        assert!(j >= 8 || cloud.ranges.count(cell) >= 4, "layer {j} is sparse");
+    }
+}
+
+#[test]
+fn ids_are_unique_and_stable() {
+    let grid = grid([12, 12, 12], 0.1);
+    let center = grid.bounds().center();
+    let u = fill_faces(&grid, |x| Vec3::new(0.0, -1.0, 0.0).cross(x - center) + Vec3::new(0.0, 0.3, 0.0));
+    let mut cloud = Cloud::default();
+    let mut born: BTreeMap<u64, f32> = BTreeMap::new();
+    for step in 0..20u64 {
+        let level = center.y + 0.03 * step as f32;
+        cloud.resample(&pool(&grid, level), &u, &[], &grid, 2.0 * grid.dx, step);
+        let ids: BTreeSet<u64> = cloud.particles.id.iter().copied().collect();
+        assert_eq!(ids.len(), cloud.particles.len());
+        assert!(ids.iter().all(|&id| id < cloud.particles.next_id));
+        for p in 0..cloud.particles.len() {
+            let birth = 0.1 * step as f32 - cloud.particles.age_s[p];
+            let known = *born.entry(cloud.particles.id[p]).or_insert(birth);
+            assert!((birth - known).abs() < 1e-4, "an id keeps its particle");
+        }
+        advect(&mut cloud.particles, &u, &[], [false; 6], &grid, 0.1);
+    }
+    assert!(born.len() > cloud.particles.len(), "some were born and some went");
+}
+
+#[test]
+fn thread_count_changes_no_bit() {
+    let grid = grid([30, 34, 38], 0.05);
+    let center = grid.bounds().center();
+    let all = |transfer: Transfer| {
+        let phi = fill(grid.cell_centers(), |x| (x - center).length() - 0.6);
+        let solid = fill(grid.nodes(), |x| (x - center + 0.3).length() - 0.2);
+        let u = fill_faces(&grid, |x| Vec3::new(1.0, 0.2, -1.0).cross(x - center) - (x - center));
+        let mut cloud = Cloud::default();
+        let mut level_set = vec![0.0; grid.cell_count()];
+        let mut fields = (FaceField::default(), FaceField::default());
+        for step in 0..3 {
+            let Cloud { particles, ranges, scratch } = &mut cloud;
+            resample(particles, ranges, &phi, &u, &solid, &grid, 0.3, &transfer, step, scratch);
+            fields = cloud.to_faces(&grid, &transfer);
+            faces_to_particles(&mut cloud.particles, &fields.0, &u, &grid, &transfer);
+            advect(&mut cloud.particles, &u, &solid, [true; 6], &grid, 0.07);
+            cloud.sort(&grid);
+            level_set = cloud.level_set(&grid);
+            combine_narrow_band(&mut level_set, &phi, &grid);
+        }
+        (cloud.particles, cloud.ranges, fields, level_set)
+    };
+    for transfer in [Transfer::Apic, Transfer::Flip { ratio: 0.98 }] {
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| all(transfer))
+        };
+        let one = with(1);
+        assert!(one.0.len() > 30_000);
+        assert!(one == with(3) && one == with(4));
+    }
+}
