@@ -1,0 +1,323 @@
+//! Conjugate gradients around the multigrid V-cycle.
+
+use crate::layout::{Split, window, window_mut};
+use crate::multigrid::Multigrid;
+use crate::operator::dot;
+use crate::{PoissonProblem, PrepareInfo};
+use fluvial_foundation::parallel;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// Wanted norm of the residual over the norm of the right side.
+    pub relative_tolerance: f64,
+    /// A residual norm that is good enough by itself.
+    pub absolute_tolerance: f64,
+    /// Conjugate-gradient iterations allowed.
+    pub max_iterations: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { relative_tolerance: 1e-5, absolute_tolerance: 0.0, max_iterations: 100 }
+    }
+}
+
+/// How a solve went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Info {
+    /// Conjugate-gradient iterations, one V-cycle each.
+    pub iterations: usize,
+    /// Norm of `rhs - A p` over that of `rhs`, recomputed in f64 from the f64 solution.
+    pub relative_residual: f64,
+    /// Relative residual norm before the first and after every iteration.
+    pub history: Vec<f64>,
+}
+
+/// Why a solve gave no solution. Each carries the relative residual norm of every iteration.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// The right side, the start, phi or an area is NaN or infinite.
+    #[error("the pressure problem holds a value that is not finite")]
+    NotFinite {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
+    /// A search direction has no positive energy: the operator or the preconditioner is not positive definite.
+    #[error("the pressure operator is not positive definite (iteration {})", .history.len())]
+    Indefinite {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
+    /// The residual stopped falling.
+    #[error("the pressure solve stagnated at a relative residual of {:.2e}", .history.last().copied().unwrap_or(f64::NAN))]
+    Stagnation {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
+    /// Not converged within the allowed iterations.
+    #[error("the pressure solve reached a relative residual of {:.2e} in {} iterations, which is not enough",
+        .history.last().copied().unwrap_or(f64::NAN), .history.len() - 1)]
+    MaxIterations {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
+}
+
+/// The recurrences are replaced by a true residual whenever they have fallen by this much: f32 vectors
+/// carry about 1e-7 of the largest value.
+const REPLACE_AFTER: f64 = 1e-3;
+/// Without halving the best residual for so many iterations the solve has stagnated.
+const STAGNATION_WINDOW: usize = 30;
+
+/// Conjugate gradients with a multigrid preconditioner; owns all memory, to be reused from step to step.
+pub struct MultigridCg {
+    multigrid: Multigrid,
+    /// Solution so far.
+    x: Split<f64>,
+    /// What the recurrences have added since `x` was last updated.
+    d: Split,
+    p: Split,
+    q: Split,
+    partial: Vec<f64>,
+    unknowns: usize,
+}
+
+impl MultigridCg {
+    /// Memory for a grid of so many cells.
+    pub fn new(cells: [usize; 3]) -> Self {
+        assert!(cells.iter().all(|&n| n > 0), "a grid without cells");
+        let multigrid = Multigrid::new(cells);
+        let layout = multigrid.levels[0].op.layout;
+        MultigridCg {
+            x: [vec![0.0; layout.len()], vec![0.0; layout.len()]],
+            d: layout.zeros(),
+            p: layout.zeros(),
+            q: layout.zeros(),
+            partial: vec![0.0; layout.tasks()],
+            unknowns: 0,
+            multigrid,
+        }
+    }
+
+    /// Discretises the problem on all levels and labels its components. Must precede [`Self::solve`].
+    pub fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
+        let cells = self.multigrid.levels[0].op.layout.cells;
+        assert_eq!(problem.cells, cells, "the problem has the solver's size");
+        assert_eq!(problem.phi_cell.len(), cells.iter().product::<usize>());
+        for axis in 0..3 {
+            let faces: usize = (0..3).map(|a| cells[a] + (a == axis) as usize).product();
+            assert_eq!(problem.open_area[axis].len(), faces);
+        }
+        let info = parallel::on_worker(|| self.multigrid.prepare(problem, &mut self.x));
+        self.unknowns = info.unknowns;
+        info
+    }
+
+    /// Solves `A p = rhs` for the prepared problem. `p` holds the start and receives the solution, 0 where
+    /// there is no unknown. In sealed components the right side is taken without its mean, and the solution has
+    /// zero mean. After an error other than [`SolveError::NotFinite`] `p` holds the last iterate.
+    pub fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
+        let cells: usize = self.multigrid.levels[0].op.layout.cells.iter().product();
+        assert_eq!((p.len(), rhs.len()), (cells, cells), "one value per cell");
+        parallel::on_worker(|| self.iterate(p, rhs, params))
+    }
+
+    /// The last solution before it was rounded to f32, in grid order.
+    pub fn solution_f64(&self, out: &mut [f64]) {
+        self.store(out, |v| v);
+    }
+
+    fn iterate(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
+        let rhs_norm = self.load(p, rhs);
+        let mut info = Info::default();
+        if rhs_norm == 0.0 {
+            self.x.iter_mut().for_each(|v| v.fill(0.0));
+            p.fill(0.0);
+            info.history.push(0.0);
+            return Ok(info);
+        }
+        let wanted = (params.relative_tolerance * rhs_norm).max(params.absolute_tolerance);
+        let mut norm = self.replace_residual(rhs);
+        let mut norm_replaced = norm;
+        info.history.push(norm / rhs_norm);
+        let (mut rho, mut restart) = (0.0, true);
+        let (mut best, mut best_at) = (norm, 0);
+        let result = loop {
+            if !norm.is_finite() {
+                return Err(SolveError::NotFinite { history: info.history });
+            }
+            if norm <= wanted && norm == norm_replaced {
+                break Ok(());
+            }
+            if info.iterations == params.max_iterations {
+                break Err(SolveError::MaxIterations { history: info.history.clone() });
+            }
+            if norm < 0.5 * best {
+                (best, best_at) = (norm, info.iterations);
+            } else if info.iterations > best_at + STAGNATION_WINDOW {
+                break Err(SolveError::Stagnation { history: info.history.clone() });
+            }
+            self.multigrid.cycle();
+            let rho_before = std::mem::replace(&mut rho, self.residual_dot_z());
+            if rho.is_nan() {
+                return Err(SolveError::NotFinite { history: info.history });
+            }
+            let beta = if restart { 0.0 } else { rho / rho_before };
+            let finest = &self.multigrid.levels[0];
+            let energy =
+                finest.op.direction(&mut self.p, &mut self.q, &finest.x, beta as f32, &mut self.partial);
+            if !(rho > 0.0 && energy > 0.0) {
+                break Err(SolveError::Indefinite { history: info.history.clone() });
+            }
+            norm = self.advance(rho / energy).sqrt();
+            restart = false;
+            if norm <= wanted || norm < REPLACE_AFTER * norm_replaced {
+                norm_replaced = self.replace_residual(rhs);
+                // Directions that were built on a residual far from the true one are of no use.
+                restart = norm_replaced > 2.0 * norm;
+                norm = norm_replaced;
+            }
+            info.iterations += 1;
+            info.history.push(norm / rhs_norm);
+        };
+        if result.is_err() {
+            norm = self.replace_residual(rhs);
+        }
+        info.relative_residual = norm / rhs_norm;
+        let layout = self.multigrid.levels[0].op.layout;
+        self.multigrid.components.remove_means(&mut self.x, &layout, |v| v);
+        self.store(p, |v| v as f32);
+        result.map(|()| info)
+    }
+
+    /// Takes the start and clears the directions; returns the norm of the right side.
+    fn load(&mut self, start: &[f32], rhs: &[f32]) -> f64 {
+        let finest = &mut self.multigrid.levels[0];
+        let l = finest.op.layout;
+        let nx = l.cells[0];
+        let row_of = |row: usize| {
+            let (j, k) = l.coordinates(row).expect("rim rows are empty");
+            nx * (j + l.cells[1] * k)
+        };
+        for colour in 0..2 {
+            let diag = &finest.op.diag[colour];
+            l.for_rows(&finest.op.class, &mut self.x[colour], |row, _, out| {
+                let (from, t) = (window(start, row_of(row), nx), l.parity(row) ^ colour);
+                for m in 0..(nx + 1 - t) / 2 {
+                    out[m] = if diag[row * l.stride + m] != 0.0 { from[2 * m + t] as f64 } else { 0.0 };
+                }
+            });
+            l.for_rows(&finest.op.class, &mut finest.b[colour], |row, _, out| {
+                let (from, t) = (window(rhs, row_of(row), nx), l.parity(row) ^ colour);
+                for m in 0..(nx + 1 - t) / 2 {
+                    out[m] = if diag[row * l.stride + m] != 0.0 { from[2 * m + t] } else { 0.0 };
+                }
+            });
+            for v in [&mut self.d, &mut self.p, &mut self.q] {
+                l.for_rows(&finest.op.class, &mut v[colour], |_, _, out| out.fill(0.0));
+            }
+        }
+        self.multigrid.components.remove_means(&mut finest.b, &l, |v| v as f32);
+        let finest = &self.multigrid.levels[0];
+        let sum = |colour: usize| -> f64 { finest.b[colour].iter().map(|&v| v as f64 * v as f64).sum() };
+        (sum(0) + sum(1)).sqrt()
+    }
+
+    /// `x += d`, `d = 0`, `r = rhs - A x`; returns the norm of r.
+    fn replace_residual(&mut self, rhs: &[f32]) -> f64 {
+        let finest = &mut self.multigrid.levels[0];
+        let l = finest.op.layout;
+        for colour in 0..2 {
+            let (x, d) = (&mut self.x[colour], &mut self.d[colour]);
+            l.sum_rows2(&finest.op.class, x, d, &mut self.partial, |_, class, x, d| {
+                l.for_runs(class, |m0, len, _| {
+                    for (x, d) in window_mut(x, m0, len).iter_mut().zip(window_mut(d, m0, len)) {
+                        *x += std::mem::take(d) as f64;
+                    }
+                });
+                0.0
+            });
+        }
+        self.multigrid.components.remove_means(&mut self.x, &l, |v| v);
+        let square = finest.op.true_residual(&mut finest.b, &self.x, rhs, &mut self.partial);
+        if self.multigrid.components.sealed_count == 0 {
+            return square.sqrt();
+        }
+        self.multigrid.components.sealed_residual(&mut finest.b, &finest.op, &self.x, rhs);
+        let sum = |colour: usize| -> f64 { finest.b[colour].iter().map(|&v| v as f64 * v as f64).sum() };
+        (sum(0) + sum(1)).sqrt()
+    }
+
+    fn residual_dot_z(&mut self) -> f64 {
+        let finest = &mut self.multigrid.levels[0];
+        let l = finest.op.layout;
+        let mut total = 0.0;
+        let mut nothing = vec![(); l.len()];
+        for colour in 0..2 {
+            let b = &finest.b[colour];
+            total += l.sum_rows2(
+                &finest.op.class,
+                &mut finest.x[colour],
+                &mut nothing,
+                &mut self.partial,
+                |row, class, x, _| {
+                    let mut sum = 0.0;
+                    l.for_runs(class, |m0, len, _| {
+                        sum += dot(window(x, m0, len), window(b, row * l.stride + m0, len))
+                    });
+                    sum
+                },
+            );
+        }
+        total
+    }
+
+    /// `d += alpha p`, `r -= alpha q`; returns `r . r`.
+    fn advance(&mut self, alpha: f64) -> f64 {
+        let finest = &mut self.multigrid.levels[0];
+        let l = finest.op.layout;
+        let alpha = alpha as f32;
+        let mut total = 0.0;
+        for colour in 0..2 {
+            let (d, r) = (&mut self.d[colour], &mut finest.b[colour]);
+            let (p, q) = (&self.p[colour], &self.q[colour]);
+            total += l.sum_rows2(&finest.op.class, d, r, &mut self.partial, |row, class, d, r| {
+                let mut sum = 0.0;
+                l.for_runs(class, |m0, len, _| {
+                    let base = row * l.stride + m0;
+                    let (p, q) = (window(p, base, len), window(q, base, len));
+                    let (d, r) = (window_mut(d, m0, len), window_mut(r, m0, len));
+                    for n in 0..len {
+                        d[n] += alpha * p[n];
+                        r[n] -= alpha * q[n];
+                    }
+                    sum += dot(r, r);
+                });
+                sum
+            });
+        }
+        total
+    }
+
+    /// Writes the solution in grid order.
+    fn store<T: Send + Default>(&self, out: &mut [T], round: impl Fn(f64) -> T + Sync + Send) {
+        let l = self.multigrid.levels[0].op.layout;
+        let nx = l.cells[0];
+        let class = &self.multigrid.levels[0].op.class;
+        parallel::for_each_chunk_mut(out, nx, |n, out| {
+            let row = l.row(n % l.cells[1], n / l.cells[1]);
+            if l.class_row(class, row).iter().all(|&c| c == 0) {
+                return out.iter_mut().for_each(|v| *v = T::default());
+            }
+            let s = l.parity(row);
+            for (m, pair) in out.chunks_mut(2).enumerate() {
+                pair[0] = round(self.x[s][row * l.stride + m]);
+                if pair.len() == 2 {
+                    pair[1] = round(self.x[1 - s][row * l.stride + m]);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,248 @@
+//! The operator of the next coarser level, from sums over fine faces.
+//!
+//! A coarse cell is an unknown when one of its children is. The coefficient of a coarse face is the mean of
+//! its four fine coefficients (area times four, distance times two, divided by the level's scale of two), and
+//! the Dirichlet part of the diagonal is summed with the same factor. This is half the Galerkin product
+//! for piecewise constant transfer: ghost-fluid and area-fraction coefficients reach every level,
+//! the matrix stays symmetric and positive, and what is not connected stays so.
+
+use crate::PoissonProblem;
+use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window};
+use crate::operator::Operator;
+use crate::transfer::Transfer;
+use fluvial_foundation::parallel;
+
+struct Task<'a> {
+    diag: [&'a mut [f32]; 2],
+    coef: [[&'a mut [f32]; 2]; 3],
+    excess: [&'a mut [f32]; 2],
+    class: &'a mut [u8],
+}
+
+/// Fills `coarse` and its `excess` from the finer level.
+pub(crate) fn coarsen(
+    coarse: &mut Operator,
+    excess: &mut Split,
+    halved: [bool; 3],
+    fine: &Operator,
+    fine_excess: &Split,
+) {
+    let layout = coarse.layout;
+    let chunk = layout.task_rows * layout.stride;
+    let [d0, d1] = coarse.diag.each_mut().map(|v| v.chunks_mut(chunk));
+    let mut coefs = coarse.coef.each_mut().map(|c| c.each_mut().map(|v| v.chunks_mut(chunk)));
+    let [e0, e1] = excess.each_mut().map(|v| v.chunks_mut(chunk));
+    let class = coarse.class.chunks_mut(layout.task_rows * layout.blocks);
+    let mut tasks: Vec<Task> = d0
+        .zip(d1)
+        .zip(e0.zip(e1))
+        .zip(class)
+        .map(|(((d0, d1), (e0, e1)), class)| Task {
+            diag: [d0, d1],
+            coef: coefs.each_mut().map(|c| c.each_mut().map(|v| v.next().expect("equal chunks"))),
+            excess: [e0, e1],
+            class,
+        })
+        .collect();
+    let source = Source { fine, excess: fine_excess, halved, factor: factor(halved) };
+    parallel::for_each_chunk_mut(&mut tasks, 1, |index, task| {
+        let task = &mut task[0];
+        for n in 0..task.class.len() / layout.blocks {
+            if let Some((j, k)) = layout.coordinates(index * layout.task_rows + n) {
+                fill_row(task, n, (j, k), &source, &layout);
+            }
+        }
+    });
+}
+
+/// Half over the level's scale: 1/4 when all three axes are halved.
+fn factor(halved: [bool; 3]) -> f32 {
+    2.0 / (1 << halved.iter().filter(|&&h| h).count()) as f32
+}
+
+struct Source<'a> {
+    fine: &'a Operator,
+    excess: &'a Split,
+    halved: [bool; 3],
+    factor: f32,
+}
+
+/// Sums for a block of coarse cells in grid order, one more cell at the end.
+#[derive(Default)]
+struct Sums {
+    unknown: [f32; WIDTH],
+    excess: [f32; WIDTH],
+    /// Low x, low y, high y, low z, high z.
+    coef: [[f32; WIDTH]; 5],
+}
+const WIDTH: usize = 2 * BLOCK + 1;
+
+fn fill_row(task: &mut Task, n: usize, (j, k): (usize, usize), source: &Source, l: &Layout) {
+    let nx = l.cells[0];
+    let parity = (j + k) & 1;
+    for block in 0..l.blocks {
+        let first = 2 * BLOCK * block;
+        let cells = first..(first + 2 * BLOCK).min(nx);
+        let class = &mut task.class[n * l.blocks + block];
+        let active = source.active(block, (j, k));
+        if !active && *class == EMPTY {
+            continue;
+        }
+        let sums = if active { source.sums(first, (j, k)) } else { Sums::default() };
+        let mut found = if *class == EMPTY { EMPTY } else { LEFT };
+        for i in cells {
+            let at = i - first;
+            let [xl, yl, yh, zl, zh] = sums.coef.each_ref().map(|c| c[at]);
+            let xh = sums.coef[0][at + 1];
+            let diag = ((xl + xh) + (yl + yh)) + (zl + zh) + sums.excess[at];
+            let unknown = sums.unknown[at] != 0.0 && diag != 0.0;
+            let place = n * l.stride + i / 2;
+            let colour = (i & 1) ^ parity;
+            task.diag[colour][place] = if unknown { diag } else { 0.0 };
+            task.excess[colour][place] = if unknown { sums.excess[at] } else { 0.0 };
+            for (axis, c) in [xl, yl, zl].into_iter().enumerate() {
+                task.coef[axis][colour][place] = c;
+            }
+            if unknown {
+                let rim = [i == 0, i + 1 == nx, j == 0, j + 1 == l.cells[1], k == 0, k + 1 == l.cells[2]];
+                let plain = [xl, xh, yl, yh, zl, zh].iter().zip(rim).all(|(&c, rim)| c == 1.0 || rim);
+                found = if plain && found != GENERAL { PLAIN } else { GENERAL };
+            }
+        }
+        task.class[n * l.blocks + block] = found;
+    }
+}
+
+impl Source<'_> {
+    fn children(&self, axis: usize, c: usize) -> std::ops::Range<usize> {
+        if self.halved[axis] { 2 * c..(2 * c + 2).min(self.fine.layout.cells[axis]) } else { c..c + 1 }
+    }
+
+    /// Does any fine block under the coarse block hold an unknown?
+    fn active(&self, block: usize, (j, k): (usize, usize)) -> bool {
+        let l = &self.fine.layout;
+        let blocks = if self.halved[0] { 2 * block..(2 * block + 2).min(l.blocks) } else { block..block + 1 };
+        self.children(2, k).any(|k| {
+            self.children(1, j).any(|j| {
+                l.class_row(&self.fine.class, l.row(j, k))[blocks.clone()].iter().any(|&c| c != EMPTY)
+            })
+        })
+    }
+
+    fn sums(&self, first: usize, (j, k): (usize, usize)) -> Sums {
+        let l = &self.fine.layout;
+        let mut sums = Sums::default();
+        let len = WIDTH.min(l.half - first);
+        // Fine rows of the cell itself, then those just above it in y and z, whose low faces are its high ones.
+        let (js, ks) = (self.children(1, j), self.children(2, k));
+        for k in ks.clone() {
+            for j in js.clone() {
+                let (row, s) = (l.row(j, k), (j + k) & 1);
+                let base = row * l.stride + first;
+                let both = |v: &Split, out: &mut [f32]| {
+                    let (a, b) = (window(&v[0], base, len), window(&v[1], base, len));
+                    (0..len).for_each(|n| out[n] += self.factor * (a[n] + b[n]));
+                };
+                both(self.excess, &mut sums.excess);
+                both(&self.fine.diag, &mut sums.unknown);
+                let cx = window(&self.fine.coef[0][s], base, len);
+                (0..len).for_each(|n| sums.coef[0][n] += self.factor * cx[n]);
+                if j == js.start && self.halved[1] {
+                    both(&self.fine.coef[1], &mut sums.coef[1]);
+                }
+                if k == ks.start && self.halved[2] {
+                    both(&self.fine.coef[2], &mut sums.coef[3]);
+                }
+            }
+        }
+        for (axis, index, out) in [(1, js.end, 2), (2, ks.end, 4)] {
+            if !self.halved[axis] || index >= l.cells[axis] {
+                continue;
+            }
+            for other in if axis == 1 { ks.clone() } else { js.clone() } {
+                let row = if axis == 1 { l.row(index, other) } else { l.row(other, index) };
+                let base = row * l.stride + first;
+                let c = &self.fine.coef[axis];
+                let (a, b) = (window(&c[0], base, len), window(&c[1], base, len));
+                (0..len).for_each(|n| sums.coef[out][n] += self.factor * (a[n] + b[n]));
+            }
+        }
+        sums
+    }
+}
+
+/// Open coarse faces from the areas of the finest grid.
+pub(crate) fn open_faces(transfer: &mut Transfer, problem: &PoissonProblem) {
+    for axis in 0..3 {
+        let mut size = problem.cells;
+        size[axis] += 1;
+        let area = problem.open_area[axis];
+        fill_weights(transfer, axis, size, |row, out| {
+            let area = window(area, row * size[0], size[0]);
+            out(&|i: usize| !(area[i] <= 0.0))
+        });
+    }
+}
+
+/// Open coarse faces from those of the next finer level.
+pub(crate) fn open_faces_from(transfer: &mut Transfer, finer: &Transfer) {
+    let l = finer.coarse;
+    for axis in 0..3 {
+        let mut size = l.cells;
+        size[axis] += 1;
+        let weight = &finer.weight[axis];
+        fill_weights(transfer, axis, size, |row, out| {
+            let (j, k) = (row % size[1], row / size[1]);
+            let w = window(weight, l.row(j, k) * finer.stride(), finer.stride());
+            out(&|i: usize| w[i] != 0.0)
+        });
+    }
+}
+
+/// Sets the weight of each coarse face to 1/4 when one of its fine faces is open. `open_in_row(row, use)` hands
+/// `use` a test of the fine faces of a row; `size` is the lattice of fine faces.
+fn fill_weights(
+    transfer: &mut Transfer,
+    axis: usize,
+    size: [usize; 3],
+    open_in_row: impl Fn(usize, &mut dyn FnMut(&dyn Fn(usize) -> bool)) + Sync,
+) {
+    let (l, stride, halved) = (transfer.coarse, transfer.stride(), transfer.halved);
+    let mut weight = std::mem::take(&mut transfer.weight[axis]);
+    let chunk = l.task_rows * stride;
+    parallel::for_each_chunk_mut(&mut weight, chunk, |task, out| {
+        for (n, out) in out.chunks_exact_mut(stride).enumerate() {
+            let row = (task * l.task_rows + n).wrapping_sub(1); // the very first row is rim: slab is huge
+            let (slab, j) = (row / l.slab_rows, row % l.slab_rows);
+            let c = [0, j, slab.wrapping_sub(1)];
+            let limit = |a: usize| l.cells[a] + (a == axis) as usize;
+            if slab == 0 || c[1] >= limit(1) || c[2] >= limit(2) {
+                continue;
+            }
+            out[..limit(0)].fill(0.0);
+            let span = |a: usize| {
+                if !halved[a] {
+                    c[a]..c[a] + 1
+                } else if a == axis {
+                    (2 * c[a]).min(size[a] - 1)..(2 * c[a]).min(size[a] - 1) + 1
+                } else {
+                    2 * c[a]..(2 * c[a] + 2).min(size[a])
+                }
+            };
+            for k in span(2) {
+                for j in span(1) {
+                    open_in_row(j + size[1] * k, &mut |open| {
+                        for i in 0..limit(0) {
+                            let fine = if !halved[0] { i } else { (2 * i).min(size[0] - 1) };
+                            let also = halved[0] && axis != 0 && fine + 1 < size[0] && open(fine + 1);
+                            if open(fine) || also {
+                                out[i] = 0.25;
+                            }
+                        }
+                    });
+                }
+            }
+        }
+    });
+    transfer.weight[axis] = weight;
+}
