@@ -1,8 +1,9 @@
 //! Tricubic interpolation of cell-centred values: the Lagrange cubic through four samples per axis.
 //!
-//! Fourth order, exact for cubics, and it passes through the samples. Next to the ends of an axis the four
-//! samples are one-sided; beyond the outermost sample the interpolant goes on linearly, so that planes stay
-//! planes through the walls. An axis of fewer than four samples uses the polynomial that they allow.
+//! Fourth order, exact for cubics, and it passes through the samples. Between the outermost two samples of an
+//! axis it is the parabola of the three nearest; beyond them it goes on linearly, so that planes stay planes
+//! through the walls. No stencil reaches more than two samples away from the point (where a saturated phi would
+//! spoil it). An axis of fewer than four samples uses the polynomial that they allow.
 
 use fluvial_grids::Lattice;
 
@@ -19,14 +20,14 @@ pub(crate) struct AxisWeights {
     pub dd: [f32; 4],
 }
 
-/// Where along an axis of `n` samples the point `index + offset` lies: first sample of its stencil,
-/// position relative to the second sample inside the hull, overshoot beyond the hull.
+/// Where along an axis of `n >= 4` samples the point `index + offset` lies: first sample of its stencil,
+/// position relative to the second one inside the hull, overshoot beyond the hull.
 #[inline]
 fn locate(index: usize, offset: f32, n: usize) -> (usize, f32, f32) {
-    let inside = offset.clamp(-(index as f32), (n - 1 - index) as f32);
-    let low = index as isize + inside.floor() as isize - 1;
-    let base = low.clamp(0, n as isize - 4);
-    (base as usize, inside - (base + 1 - index as isize) as f32, offset - inside)
+    let inside = offset.max(-(index as f32)).min((n - 1 - index) as f32);
+    let low = index as i32 + inside.floor() as i32 - 1;
+    let base = low.max(0).min(n as i32 - 4);
+    (base as usize, inside - (base + 1 - index as i32) as f32, offset - inside)
 }
 
 /// Lagrange weights of samples at -1, 0, 1, 2. Written with t and 1 - t so that mirroring mirrors the bits.
@@ -53,25 +54,17 @@ fn cubic_bends(t: f32) -> [f32; 4] {
     [1.0 - t, 3.0 * t - 2.0, 1.0 - 3.0 * t, t]
 }
 
-impl AxisWeights {
-    /// Value weights only.
-    #[inline]
-    pub fn values_at(index: usize, offset: f32, n: usize) -> (usize, [f32; 4]) {
-        if n < 4 {
-            let short = Self::short(index, offset, n);
-            return (short.base, short.w);
-        }
-        let (base, t, beyond) = locate(index, offset, n);
-        let mut w = cubic_weights(t);
-        if beyond != 0.0 {
-            let d = cubic_slopes(t);
-            for m in 0..4 {
-                w[m] += beyond * d[m];
-            }
-        }
-        (base, w)
-    }
+/// Value, slope and bend weights of the parabola through samples at 0, 1, 2.
+#[inline]
+fn parabola(s: f32) -> [[f32; 3]; 3] {
+    [
+        [0.5 * (1.0 - s) * (2.0 - s), s * (2.0 - s), -0.5 * s * (1.0 - s)],
+        [s - 1.5, 2.0 - 2.0 * s, s - 0.5],
+        [1.0, -2.0, 1.0],
+    ]
+}
 
+impl AxisWeights {
     /// Weights with derivatives.
     #[inline]
     pub fn at(index: usize, offset: f32, n: usize) -> Self {
@@ -79,38 +72,42 @@ impl AxisWeights {
             return Self::short(index, offset, n);
         }
         let (base, t, beyond) = locate(index, offset, n);
-        let (mut w, d) = (cubic_weights(t), cubic_slopes(t));
-        let mut dd = cubic_bends(t);
+        if (0.0..=1.0).contains(&t) {
+            return AxisWeights { base, w: cubic_weights(t), d: cubic_slopes(t), dd: cubic_bends(t) };
+        }
+        // One end or the other (there mirrored, which turns the sign of slopes).
+        if t < 0.0 {
+            let [w, d, dd] = parabola(t + 1.0).map(|[a, b, c]| [a, b, c, 0.0]);
+            AxisWeights { base, w, d, dd }.continued(beyond)
+        } else {
+            let [w, d, dd] = parabola(2.0 - t).map(|[a, b, c]| [0.0, c, b, a]);
+            AxisWeights { base, w, d: d.map(|v| -v), dd }.continued(beyond)
+        }
+    }
+
+    /// Linear continuation by `beyond` past the hull.
+    #[inline]
+    fn continued(mut self, beyond: f32) -> Self {
         if beyond != 0.0 {
             for m in 0..4 {
-                w[m] += beyond * d[m];
+                self.w[m] += beyond * self.d[m];
             }
-            dd = [0.0; 4];
+            self.dd = [0.0; 4];
         }
-        AxisWeights { base, w, d, dd }
+        self
     }
 
     /// One to three samples: constant, linear or quadratic.
     #[cold]
     fn short(index: usize, offset: f32, n: usize) -> Self {
-        let inside = offset.clamp(-(index as f32), (n - 1 - index) as f32);
-        let (s, beyond) = (index as f32 + inside, offset - inside);
-        let (mut w, d, mut dd) = match n {
-            1 => ([1.0, 0.0, 0.0, 0.0], [0.0; 4], [0.0; 4]),
-            2 => ([1.0 - s, s, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], [0.0; 4]),
-            _ => (
-                [0.5 * (s - 1.0) * (s - 2.0), -s * (s - 2.0), 0.5 * s * (s - 1.0), 0.0],
-                [s - 1.5, 2.0 - 2.0 * s, s - 0.5, 0.0],
-                [1.0, -2.0, 1.0, 0.0],
-            ),
+        let inside = offset.max(-(index as f32)).min((n - 1 - index) as f32);
+        let s = index as f32 + inside;
+        let [w, d, dd] = match n {
+            1 => [[1.0, 0.0, 0.0, 0.0], [0.0; 4], [0.0; 4]],
+            2 => [[1.0 - s, s, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0], [0.0; 4]],
+            _ => parabola(s).map(|[a, b, c]| [a, b, c, 0.0]),
         };
-        if beyond != 0.0 {
-            for m in 0..4 {
-                w[m] += beyond * d[m];
-            }
-            dd = [0.0; 4];
-        }
-        AxisWeights { base: 0, w, d, dd }
+        AxisWeights { base: 0, w, d, dd }.continued(offset - inside)
     }
 }
 
@@ -151,23 +148,34 @@ impl<'a> CubicField<'a> {
     /// Interpolated value at the point `offset` grid units from sample `cell`.
     #[inline]
     pub fn value(&self, cell: [usize; 3], offset: [f32; 3]) -> f32 {
-        let (bx, wx) = AxisWeights::values_at(cell[0], offset[0], self.size[0]);
-        let (by, wy) = AxisWeights::values_at(cell[1], offset[1], self.size[1]);
-        let (bz, wz) = AxisWeights::values_at(cell[2], offset[2], self.size[2]);
+        let x = AxisWeights::at(cell[0], offset[0], self.size[0]);
+        let y = AxisWeights::at(cell[1], offset[1], self.size[1]);
+        let z = AxisWeights::at(cell[2], offset[2], self.size[2]);
         let mut sum = [0.0f32; 4];
         for m in 0..4 {
             let mut plane = [0.0f32; 4];
             for l in 0..4 {
-                let row = self.row(bx, by + l, bz + m);
+                let row = self.row(x.base, y.base + l, z.base + m);
                 for i in 0..4 {
-                    plane[i] += wy[l] * row[i];
+                    plane[i] += y.w[l] * row[i];
                 }
             }
             for i in 0..4 {
-                sum[i] += wz[m] * plane[i];
+                sum[i] += z.w[m] * plane[i];
             }
         }
-        dot4(sum, wx)
+        dot4(sum, x.w)
+    }
+
+    /// How far beyond the outermost samples a point lies, in cells (0 inside).
+    #[inline]
+    pub fn beyond_hull(&self, cell: [usize; 3], offset: [f32; 3]) -> f32 {
+        let mut beyond = 0.0f32;
+        for a in 0..3 {
+            let (low, high) = (-(cell[a] as f32), (self.size[a] - 1 - cell[a]) as f32);
+            beyond = beyond.max(low - offset[a]).max(offset[a] - high);
+        }
+        beyond
     }
 
     /// Interpolated value with first and second derivatives.

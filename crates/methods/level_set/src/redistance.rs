@@ -8,6 +8,10 @@ use fluvial_grids::Lattice;
 
 /// Cells of one parallel piece of a layer.
 const PIECE: usize = 512;
+/// How far beyond the outermost cell centres phi is trusted, in cells, in cells next to the interface and in
+/// others: as far as stencils there do not reach where phi saturates.
+const SEED_OVERHANG: f32 = 1.5;
+const OVERHANG: f32 = 0.25;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -144,33 +148,37 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     if here == 0.0 {
         return seed([0.0; 3], true);
     }
-    // Nearest crossing per axis (linear): the plane through them is the first guess.
+    // The plane through the nearest crossing per axis is the first guess. Along an axis without one the slope
+    // says where it would be, beyond the neighbour; `bound` is the plane as close as those allow.
     let mut inverse = [0.0f32; 3];
-    let mut nearest = f32::INFINITY;
+    let (mut nearest, mut bound) = (f32::INFINITY, 0.0);
     for axis in 0..3 {
         let stride = lattice.stride(axis);
-        let mut toward = |neighbour: f32, side: f32| {
-            if (neighbour < 0.0) != (here < 0.0) {
-                let theta = here / (here - neighbour);
-                if 1.0 / theta > inverse[axis].abs() {
-                    inverse[axis] = side / theta;
-                }
-                nearest = nearest.min(theta);
+        let low = if c[axis] > 0 { phi[index - stride] } else { here };
+        let high = if c[axis] + 1 < lattice.size[axis] { phi[index + stride] } else { here };
+        let crossing =
+            |neighbour: f32| if (neighbour < 0.0) != (here < 0.0) { (here - neighbour) / here } else { 0.0 };
+        let (to_low, to_high) = (crossing(low), crossing(high)); // inverse distances
+        if to_low.max(to_high) > 0.0 {
+            inverse[axis] = if to_high >= to_low { to_high } else { -to_low };
+            nearest = nearest.min(1.0 / to_low.max(to_high));
+            bound += inverse[axis] * inverse[axis];
+        } else {
+            // Towards a wall it may be nearer: there is no neighbour to say otherwise.
+            let at_wall = c[axis] == 0 || c[axis] + 1 == lattice.size[axis];
+            inverse[axis] = (low - high) / if at_wall { here } else { 2.0 * here };
+            if !at_wall {
+                inverse[axis] = inverse[axis].clamp(-1.0, 1.0);
             }
-        };
-        if c[axis] > 0 {
-            toward(phi[index - stride], -1.0);
-        }
-        if c[axis] + 1 < lattice.size[axis] {
-            toward(phi[index + stride], 1.0);
+            bound += (inverse[axis] * inverse[axis]).max(1.0);
         }
     }
     let inverse2 = dot(inverse, inverse);
     let plane: [f32; 3] = inverse.map(|v| v / inverse2);
     let plane_distance = 1.0 / inverse2.sqrt();
-    if let Some(point) = closest_point(field, per_cell, c, plane) {
+    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
-        if distance > plane_distance - 0.1 && distance < nearest + 0.1 {
+        if distance > 1.0 / bound.sqrt() - 0.1 && distance < nearest + 0.1 {
             return seed(point, true);
         }
     }
@@ -206,6 +214,15 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach
     }
 }
 
+/// A neighbour's closest point.
+struct Guess {
+    distance2: f32,
+    /// Relative to the cell.
+    point: [f32; 3],
+    /// Relative to the neighbour: along the normal of the interface.
+    normal: [f32; 3],
+}
+
 /// The closest point of the 6-neighbours known in `points` that is nearest to the cell, relative to it.
 #[inline]
 fn best_of_neighbours(
@@ -214,17 +231,17 @@ fn best_of_neighbours(
     lattice: &Lattice,
     cell: usize,
     c: [usize; 3],
-) -> (f32, [f32; 3]) {
-    let (mut best2, mut best) = (f32::INFINITY, [0.0; 3]);
+) -> Guess {
+    let mut best = Guess { distance2: f32::INFINITY, point: [0.0; 3], normal: [0.0; 3] };
     for axis in 0..3 {
         let stride = lattice.stride(axis);
         let mut consider = |neighbour: usize, side: f32| {
             if let Some(&known) = points.get(entry_of_cell[neighbour] as usize) {
                 let mut q = known;
                 q[axis] += side;
-                let q2 = dot(q, q);
-                if q2 < best2 {
-                    (best2, best) = (q2, q);
+                let distance2 = dot(q, q);
+                if distance2 < best.distance2 {
+                    best = Guess { distance2, point: q, normal: known };
                 }
             }
         };
@@ -235,15 +252,15 @@ fn best_of_neighbours(
             consider(cell + stride, 1.0);
         }
     }
-    (best2, best)
+    best
 }
 
 /// Newton from a neighbour's closest point; kept only when it is nearer.
 #[inline]
-fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], (best2, best): (f32, [f32; 3])) -> [f32; 3] {
-    match closest_point(field, per_cell, c, best) {
-        Some(q) if dot(q, q) <= best2 * (1.0 + 1e-5) => q,
-        _ => best,
+fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], guess: Guess) -> [f32; 3] {
+    match closest_point(field, per_cell, c, guess.point, guess.normal, OVERHANG) {
+        Some(q) if dot(q, q) <= guess.distance2 * (1.0 + 1e-5) => q,
+        _ => guess.point,
     }
 }
 
@@ -275,7 +292,7 @@ fn relax(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, p
             let cell = cells[entry] as usize;
             let c = lattice.coordinates(cell);
             let best = best_of_neighbours(points, entry_of_cell, lattice, cell, c);
-            if best.0 < dot(*out, *out) * (1.0 - 1e-4) {
+            if best.distance2 < dot(*out, *out) * (1.0 - 1e-4) {
                 *out = refine(field, per_cell, c, best);
             }
         }
