@@ -1,1 +1,18 @@
-//! CPU renderer and animated preview.
+//! Pictures without a display or driver: a ray tracer for water on the CPU, PNG images and an animated film.
+//!
+//! [`render`] draws a [`RenderScene`] seen by a [`Camera`] into an [`Image`].
+
+mod bvh;
+mod camera;
+mod environment;
+mod image;
+mod light_map;
+mod optics;
+mod render;
+mod scene;
+mod shade;
+
+pub use camera::Camera;
+pub use image::Image;
+pub use render::{RenderParams, render};
+pub use scene::RenderScene;

@@ -1,0 +1,196 @@
+//! The studio: a sky with soft boxes, a tiled floor, one key light.
+
+use fluvial_foundation::Vec3;
+
+/// A rectangular light at infinity with soft edges.
+#[derive(Clone, Copy, Debug)]
+struct SoftBox {
+    center: Vec3,
+    across: Vec3,
+    along: Vec3,
+    /// Tangents of half its angular size.
+    half_size: [f32; 2],
+    softness: f32,
+    radiance: Vec3,
+}
+
+impl SoftBox {
+    /// At `azimuth` (degrees from the view direction, to the right) and `elevation` above the horizon.
+    fn new(forward: Vec3, azimuth: f32, elevation: f32, half_size: [f32; 2], softness: f32, radiance: Vec3) -> Self {
+        let center = direction_at(forward, azimuth, elevation);
+        let across = center.cross(Vec3::Y).normalize_or(Vec3::X);
+        SoftBox { center, across, along: across.cross(center), half_size, softness, radiance }
+    }
+
+    #[inline]
+    fn radiance(&self, d: Vec3) -> Vec3 {
+        let depth = d.dot(self.center);
+        if depth <= 0.05 {
+            return Vec3::ZERO;
+        }
+        let edge = |x: f32, half: f32| smoothstep((half - x.abs()) / self.softness);
+        let (x, y) = (d.dot(self.across) / depth, d.dot(self.along) / depth);
+        self.radiance * edge(x, self.half_size[0]) * edge(y, self.half_size[1])
+    }
+}
+
+/// Everything around the liquid.
+#[derive(Clone, Copy, Debug)]
+pub struct Environment {
+    boxes: [SoftBox; 3],
+    /// Towards the key light.
+    pub sun: Vec3,
+    /// Irradiance of the key light across its direction, over pi.
+    pub sun_color: Vec3,
+    /// Irradiance of the sky on the floor, over pi.
+    pub ambient: Vec3,
+    tile: f32,
+}
+
+fn direction_at(forward: Vec3, azimuth: f32, elevation: f32) -> Vec3 {
+    let flat = Vec3::new(forward.x, 0.0, forward.z).normalize_or(Vec3::NEG_Z);
+    let right = flat.cross(Vec3::Y);
+    let (sa, ca) = azimuth.to_radians().sin_cos();
+    let (se, ce) = elevation.to_radians().sin_cos();
+    ce * (ca * flat + sa * right) + se * Vec3::Y
+}
+
+fn smoothstep(x: f32) -> f32 {
+    let x = x.clamp(0.0, 1.0);
+    x * x * (3.0 - 2.0 * x)
+}
+
+const HORIZON: Vec3 = Vec3::new(0.62, 0.68, 0.74);
+const ZENITH: Vec3 = Vec3::new(0.10, 0.17, 0.28);
+
+impl Environment {
+    /// Lights placed for a camera that looks along `forward` at something of `size` metres: the key light
+    /// stands behind the water, where highlights and caustics turn towards the camera.
+    pub fn studio(forward: Vec3, size: f32) -> Environment {
+        let white = Vec3::new(1.0, 0.98, 0.94);
+        Environment {
+            boxes: [
+                SoftBox::new(forward, -38.0, 54.0, [0.30, 0.20], 0.03, 13.0 * white),
+                SoftBox::new(forward, 62.0, 30.0, [0.16, 0.42], 0.04, 4.0 * white),
+                SoftBox::new(forward, 172.0, 38.0, [0.55, 0.22], 0.10, Vec3::new(1.5, 1.7, 2.0)),
+            ],
+            sun: direction_at(forward, -38.0, 54.0),
+            sun_color: 1.15 * white,
+            ambient: Vec3::new(0.34, 0.37, 0.41),
+            tile: 10f32.powf((size / 5.0).log10().round()) * pick_step(size),
+        }
+    }
+
+    /// Light that arrives from a direction above the floor.
+    pub fn sky(&self, d: Vec3) -> Vec3 {
+        let height = d.y.max(0.0);
+        let mut light = ZENITH.lerp(HORIZON, (1.0 - height).powi(4));
+        for b in &self.boxes {
+            light += b.radiance(d);
+        }
+        light
+    }
+
+    /// The backdrop as the camera sees it: the sky without its lamps.
+    pub fn backdrop(&self, d: Vec3) -> Vec3 {
+        ZENITH.lerp(HORIZON, (1.0 - d.y.max(0.0)).powi(4))
+    }
+
+    /// Colour of the floor at (x, z), averaged over a footprint of `width` metres, and of what it fades to
+    /// in the distance.
+    pub fn floor_albedo(&self, x: f32, z: f32, width: f32) -> Vec3 {
+        let w = (width / self.tile).max(1e-4);
+        let line = grout(x / self.tile, w).max(grout(z / self.tile, w));
+        let shade = 1.0 - 0.055 * checker(x / self.tile, z / self.tile, w);
+        Vec3::new(0.60, 0.595, 0.58) * shade * (1.0 - 0.34 * line)
+    }
+
+    /// How much of the floor's colour is left at `distance`, for a scene of `size`.
+    pub fn floor_fade(&self, distance: f32, size: f32) -> f32 {
+        let d = distance / (4.5 * size);
+        (-d * d).exp()
+    }
+
+    /// What the floor fades to.
+    pub fn floor_far(&self) -> Vec3 {
+        HORIZON
+    }
+}
+
+/// Tiles of 1, 2 or 5 times a power of ten, about eight along the scene.
+fn pick_step(size: f32) -> f32 {
+    let power = 10f32.powf((size / 5.0).log10().round());
+    let ratio = size / 8.0 / power;
+    [0.1, 0.2, 0.5, 1.0, 2.0].into_iter().min_by(|a, b| (a / ratio).ln().abs().total_cmp(&(b / ratio).ln().abs())).unwrap_or(1.0)
+}
+
+/// Share of a footprint of width `w` around `x` that lies on a grout line (lines of width 0.03 at integers).
+fn grout(x: f32, w: f32) -> f32 {
+    const LINE: f32 = 0.03;
+    let integral = |v: f32| v.floor() * LINE + (v - v.floor()).min(LINE);
+    let x = x + 0.5 * LINE;
+    (integral(x + 0.5 * w) - integral(x - 0.5 * w)) / w
+}
+
+/// +-1 on alternate tiles, box-filtered over a footprint.
+fn checker(x: f32, z: f32, w: f32) -> f32 {
+    let triangle = |v: f32| {
+        let f = (0.5 * v - (0.5 * v).floor()) * 2.0;
+        if f < 1.0 { f } else { 2.0 - f }
+    };
+    let wave = |v: f32| (triangle(v + 0.5 * w) - triangle(v - 0.5 * w)) / w;
+    wave(x) * wave(z)
+}
+
+/// Filmic curve: Hill's fit of the ACES reference and output transforms; linear in, linear display out.
+pub fn tone_map(c: Vec3) -> Vec3 {
+    let m = |r: [Vec3; 3], c: Vec3| Vec3::new(r[0].dot(c), r[1].dot(c), r[2].dot(c));
+    let rrt = [
+        Vec3::new(0.59719, 0.35458, 0.04823),
+        Vec3::new(0.07600, 0.90834, 0.01566),
+        Vec3::new(0.02840, 0.13383, 0.83777),
+    ];
+    let odt = [
+        Vec3::new(1.60475, -0.53108, -0.07367),
+        Vec3::new(-0.10208, 1.10813, -0.00605),
+        Vec3::new(-0.00327, -0.07276, 1.07602),
+    ];
+    let v = m(rrt, 1.35 * c);
+    let a = v * (v + 0.0245786) - 0.000090537;
+    let b = v * (0.983729 * v + 0.4329510) + 0.238081;
+    m(odt, a / b).clamp(Vec3::ZERO, Vec3::ONE)
+}
+
+/// Linear display value to an 8-bit sRGB code.
+pub fn srgb8(v: f32) -> u8 {
+    let v = v.clamp(0.0, 1.0);
+    let s = if v <= 0.0031308 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+    (255.0 * s + 0.5) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_average_to_their_mean_and_lines_keep_their_share() {
+        let n = 2000;
+        let mean: f32 = (0..n).map(|i| grout(i as f32 * 0.0137, 0.01)).sum::<f32>() / n as f32;
+        assert!((mean - 0.03).abs() < 0.01, "{mean}");
+        assert!((grout(0.0, 50.0) - 0.03).abs() < 1e-3);
+        assert!(checker(0.3, 0.4, 40.0).abs() < 0.01);
+        assert!((checker(0.5, 0.5, 0.01) - 1.0).abs() < 1e-3 && (checker(1.5, 0.5, 0.01) + 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_film_curve_rises_and_stays_in_range() {
+        let mut last = -1.0;
+        for n in 0..400 {
+            let out = tone_map(Vec3::splat(1e-3 * 1.05f32.powi(n)));
+            assert!(out.y >= last && out.max_element() <= 1.0 && out.min_element() >= 0.0);
+            last = out.y;
+        }
+        assert!(last > 0.99);
+        assert_eq!((srgb8(0.0), srgb8(1.0), srgb8(0.2140)), (0, 255, 127));
+    }
+}

@@ -1,0 +1,141 @@
+//! From a scene to an image: one sample a pixel, more where neighbours differ.
+
+use crate::camera::{Camera, View, corners};
+use crate::environment::{Environment, srgb8, tone_map};
+use crate::image::Image;
+use crate::light_map::LightMap;
+use crate::optics::WaterColor;
+use crate::scene::{Prepared, RenderScene};
+use crate::shade::{Seen, Shader};
+use fluvial_foundation::{Vec3, parallel};
+
+/// Size and effort of a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RenderParams {
+    /// Pixels per row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Samples of a pixel on an edge; 1 turns anti-aliasing off.
+    pub edge_samples: usize,
+    /// Texels of the light map along the floor's longer side; more gives finer caustics.
+    pub light_map: usize,
+}
+
+impl Default for RenderParams {
+    fn default() -> Self {
+        RenderParams { width: 640, height: 360, edge_samples: 4, light_map: 256 }
+    }
+}
+
+/// A pixel before encoding: tone-mapped colour, and what was seen.
+#[derive(Clone, Copy)]
+struct Sample {
+    color: Vec3,
+    seen: Seen,
+}
+
+/// Draws the scene. The same bytes with any number of threads.
+pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Image {
+    let (width, height) = (params.width, params.height);
+    let view = camera.view(width as f32 / height as f32);
+    let prepared = Prepared::new(scene);
+    let forward = camera.look_at - camera.position;
+    let environment = Environment::studio(forward, prepared.size);
+    let water = WaterColor::for_size(prepared.size);
+    let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map);
+    let pixel_angle = view.pixel_angle(height);
+    let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle };
+    let edges = TankEdges::new(scene, &view, height);
+
+    let sample_at = |x: f32, y: f32| {
+        let (px, py) = (2.0 * x / width as f32 - 1.0, 1.0 - 2.0 * y / height as f32);
+        let ray = view.ray(px, py);
+        let (light, seen, t) = shader.camera_ray(&ray);
+        let light = edges.over(light, [px, py], view.depth(&ray, t));
+        Sample { color: tone_map(light), seen }
+    };
+    let blank = Sample { color: Vec3::ZERO, seen: Seen::Sky };
+    let mut first = vec![blank; width * height];
+    parallel::for_each_chunk_mut(&mut first, width, |y, row| {
+        for (x, out) in row.iter_mut().enumerate() {
+            *out = sample_at(x as f32 + 0.5, y as f32 + 0.5);
+        }
+    });
+    let mut rgb = vec![0u8; 3 * width * height];
+    parallel::for_each_chunk_mut(&mut rgb, 3 * width, |y, row| {
+        for (x, out) in row.chunks_exact_mut(3).enumerate() {
+            let mut color = first[x + width * y].color;
+            if params.edge_samples > 1 && is_edge(&first, width, height, x, y) {
+                // The centre is reused; the others lie on a rank-1 lattice around it.
+                let n = params.edge_samples;
+                for s in 1..n {
+                    let (u, v) = (s as f32 / n as f32, (s as f32 * 0.618_034).fract());
+                    let shift = |w: f32| if w < 0.5 { w + 0.5 } else { w - 0.5 };
+                    color += sample_at(x as f32 + shift(u), y as f32 + shift(v)).color;
+                }
+                color /= n as f32;
+            }
+            out.copy_from_slice(&[srgb8(color.x), srgb8(color.y), srgb8(color.z)]);
+        }
+    });
+    Image { width, height, rgb }
+}
+
+/// Does the pixel differ from one of its neighbours enough to show a stair?
+fn is_edge(samples: &[Sample], width: usize, height: usize, x: usize, y: usize) -> bool {
+    const CONTRAST: f32 = 0.05;
+    let here = samples[x + width * y];
+    let tone = |c: Vec3| c.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(0.0).sqrt();
+    let differs = |nx: usize, ny: usize| {
+        let there = samples[nx + width * ny];
+        here.seen != there.seen || (tone(here.color) - tone(there.color)).abs() > CONTRAST
+    };
+    (x > 0 && differs(x - 1, y))
+        || (x + 1 < width && differs(x + 1, y))
+        || (y > 0 && differs(x, y - 1))
+        || (y + 1 < height && differs(x, y + 1))
+}
+
+/// Edges of the glass tank, drawn as fine bright lines that bodies in front of them hide.
+struct TankEdges {
+    /// Ends in image coordinates, with 1/depth, which is linear along the projected line.
+    lines: Vec<[[f32; 3]; 2]>,
+    /// Half the width of a line and the aspect, in units of the image's half height.
+    half_width: f32,
+    aspect: f32,
+}
+
+impl TankEdges {
+    fn new(scene: &RenderScene, view: &View, height: usize) -> TankEdges {
+        let ends = corners(&scene.domain).map(|c| view.project(c));
+        let mut lines = vec![];
+        for a in 0..8usize {
+            for axis in 0..3 {
+                let b = a | 1 << axis;
+                if b != a && ends[a][2] > 0.0 && ends[b][2] > 0.0 {
+                    lines.push([ends[a], ends[b]].map(|[x, y, depth]| [x, y, 1.0 / depth]));
+                }
+            }
+        }
+        TankEdges { lines, half_width: 0.7 * 2.0 / height as f32, aspect: view.aspect() }
+    }
+
+    /// Blends the lines over `light` at image position `at`, where the nearest surface has this depth.
+    fn over(&self, light: Vec3, at: [f32; 2], depth: f32) -> Vec3 {
+        let mut cover: f32 = 0.0;
+        let p = [at[0] * self.aspect, at[1]];
+        for [a, b] in &self.lines {
+            let (ax, ay, bx, by) = (a[0] * self.aspect, a[1], b[0] * self.aspect, b[1]);
+            let (dx, dy) = (bx - ax, by - ay);
+            let along = (((p[0] - ax) * dx + (p[1] - ay) * dy) / (dx * dx + dy * dy).max(1e-12)).clamp(0.0, 1.0);
+            let (ex, ey) = (p[0] - ax - along * dx, p[1] - ay - along * dy);
+            let near = 1.0 - (ex * ex + ey * ey).sqrt() / (2.0 * self.half_width);
+            let line_depth = 1.0 / (a[2] + along * (b[2] - a[2]));
+            if near > 0.0 && line_depth < 1.002 * depth {
+                cover = cover.max(near);
+            }
+        }
+        light.lerp(Vec3::new(0.95, 1.0, 1.02), 0.5 * cover.min(1.0))
+    }
+}

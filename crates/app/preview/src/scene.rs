@@ -1,0 +1,134 @@
+//! What is drawn, prepared for tracing: one mesh, its normals, one hierarchy.
+
+use crate::bvh::{Bvh, Hit, Ray};
+use fluvial_foundation::{AXES, Aabb, Vec3};
+use fluvial_grids::TriangleMesh;
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderScene<'a> {
+    /// The liquid's closed surface.
+    pub liquid: &'a TriangleMesh,
+    /// Solids, closed or not, drawn matte.
+    pub solids: &'a [TriangleMesh],
+    /// The box of the simulation: framed, its edges drawn as those of a glass tank, the floor under it.
+    pub domain: Aabb,
+}
+
+/// A surface met by a ray.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Distance along the ray.
+    pub t: f32,
+    /// Where, metres.
+    pub point: Vec3,
+    /// Outward normal of the triangle.
+    pub geometric: Vec3,
+    /// Outward normal for shading, unit length.
+    pub normal: Vec3,
+    /// Liquid, or a solid?
+    pub is_liquid: bool,
+}
+
+/// A [`RenderScene`] ready for tracing.
+pub struct Prepared {
+    positions: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    normals: Vec<Vec3>,
+    flat: Vec<bool>,
+    liquid_triangles: u32,
+    bvh: Bvh,
+    /// The box of the simulation.
+    pub domain: Aabb,
+    /// Longest edge of the box.
+    pub size: f32,
+    /// Rays start this far off the surface they leave.
+    pub epsilon: f32,
+}
+
+impl Prepared {
+    /// Joins the meshes, finds normals and builds the hierarchy.
+    pub fn new(scene: &RenderScene) -> Prepared {
+        let size = scene.domain.size().max_element();
+        let (mut positions, mut triangles) = (scene.liquid.positions.clone(), scene.liquid.triangles.clone());
+        let liquid_triangles = triangles.len() as u32;
+        for solid in scene.solids {
+            let first = positions.len() as u32;
+            positions.extend(&solid.positions);
+            triangles.extend(solid.triangles.iter().map(|t| t.map(|v| v + first)));
+        }
+        let near = 1e-5 * size;
+        let on_walls: Vec<u8> = positions.iter().map(|&p| walls_at(p, &scene.domain, near)).collect();
+        // A triangle of liquid on a wall is flat, and must not bend the normals of the surface beside it.
+        let is_flat = |(n, t): (usize, &[u32; 3])| {
+            let [a, b, c] = t.map(|v| on_walls[v as usize]);
+            (n as u32) < liquid_triangles && a & b & c != 0
+        };
+        let flat: Vec<bool> = triangles.iter().enumerate().map(is_flat).collect();
+        let mut normals = vec![Vec3::ZERO; positions.len()];
+        for (t, _) in triangles.iter().zip(&flat).filter(|(_, flat)| !**flat) {
+            let [a, b, c] = t.map(|v| positions[v as usize]);
+            let n = (b - a).cross(c - a);
+            t.iter().for_each(|&v| normals[v as usize] += n);
+        }
+        normals.iter_mut().for_each(|n| *n = n.normalize_or_zero());
+        let bvh = Bvh::build(&|id: u32| triangles[id as usize].map(|v| positions[v as usize]), triangles.len());
+        Prepared {
+            positions,
+            triangles,
+            normals,
+            flat,
+            liquid_triangles,
+            bvh,
+            domain: scene.domain,
+            size,
+            epsilon: 2e-5 * size,
+        }
+    }
+
+    /// Height of the floor: a hair under the domain, so that its lowest liquid lies on it.
+    pub fn floor(&self) -> f32 {
+        self.domain.min.y - 0.5 * self.epsilon
+    }
+
+    /// Does the point lie on the bottom of the domain?
+    pub fn on_floor(&self, x: Vec3) -> bool {
+        x.y < self.domain.min.y + self.epsilon
+    }
+
+    /// Nearest surface along a ray.
+    pub fn intersect(&self, ray: &Ray) -> Option<Surface> {
+        self.bvh.intersect(ray, self.epsilon, f32::INFINITY).map(|hit| self.surface(ray, hit))
+    }
+
+    fn surface(&self, ray: &Ray, hit: Hit) -> Surface {
+        let n = hit.triangle as usize;
+        let is_liquid = hit.triangle < self.liquid_triangles;
+        let t = self.triangles[n];
+        let [a, b, c] = t.map(|v| self.positions[v as usize]);
+        let geometric = (b - a).cross(c - a).normalize_or(Vec3::Y);
+        let normal = if self.flat[n] {
+            geometric
+        } else {
+            let [na, nb, nc] = t.map(|v| {
+                let n = self.normals[v as usize];
+                // Edges of solids stay edges.
+                if is_liquid || n.dot(geometric) > 0.8 { n } else { geometric }
+            });
+            let smooth = ((1.0 - hit.u - hit.v) * na + hit.u * nb + hit.v * nc).normalize_or(geometric);
+            // Seen from the side that the triangle shows, or light would leak through the surface.
+            if smooth.dot(ray.direction) * geometric.dot(ray.direction) > 0.0 { smooth } else { geometric }
+        };
+        Surface { t: hit.t, point: ray.origin + hit.t * ray.direction, geometric, normal, is_liquid }
+    }
+}
+
+/// Bit `2 axis + side` for each face of the box that the point lies on.
+fn walls_at(p: Vec3, domain: &Aabb, near: f32) -> u8 {
+    let mut walls = 0;
+    for a in AXES {
+        walls |= u8::from((p[a] - domain.min[a]).abs() < near) << (2 * a);
+        walls |= u8::from((p[a] - domain.max[a]).abs() < near) << (2 * a + 1);
+    }
+    walls
+}

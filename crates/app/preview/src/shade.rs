@@ -1,0 +1,194 @@
+//! Light along a ray: water that reflects and refracts, matte solids, the floor, the sky.
+//!
+//! The path splits once, where the camera ray enters water: one reflected and one refracted ray. Deeper
+//! down only the stronger branch is traced; the weaker one takes the sky's or the water's own colour in its
+//! direction, so that every share of light is counted once and none is dropped.
+
+use crate::bvh::Ray;
+use crate::environment::Environment;
+use crate::light_map::LightMap;
+use crate::optics::{IOR_WATER, WaterColor, fresnel, reflect, refract};
+use crate::scene::{Prepared, Surface};
+use fluvial_foundation::Vec3;
+
+/// What a camera ray met first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    /// Nothing but the backdrop.
+    Sky,
+    /// The floor.
+    Floor,
+    /// A solid.
+    Solid,
+    /// The liquid.
+    Liquid,
+}
+
+/// Everything that shading needs.
+pub struct Shader<'a> {
+    /// Geometry.
+    pub scene: &'a Prepared,
+    /// Lights and floor.
+    pub environment: Environment,
+    /// Key light on the floor.
+    pub light_map: LightMap,
+    /// Colour of the liquid.
+    pub water: WaterColor,
+    /// Angle of a pixel, for the footprint of floor tiles.
+    pub pixel_angle: f32,
+}
+
+/// Bodies of water that one camera ray is followed through.
+const BODIES: usize = 3;
+/// Reflections inside one body.
+const INNER_BOUNCES: usize = 4;
+const SOLID_ALBEDO: Vec3 = Vec3::new(0.50, 0.455, 0.41);
+
+impl Shader<'_> {
+    /// Light along a camera ray, what was seen and how far away.
+    pub fn camera_ray(&self, ray: &Ray) -> (Vec3, Seen, f32) {
+        let hit = self.scene.intersect(ray);
+        let floor = self.distance_to_floor(ray);
+        match hit {
+            Some(s) if s.t < floor => match s.is_liquid {
+                true => (self.liquid(ray, &s, BODIES), Seen::Liquid, s.t),
+                false => (self.solid(&s), Seen::Solid, s.t),
+            },
+            _ if floor.is_finite() => (self.floor(ray, floor, floor), Seen::Floor, floor),
+            _ => (self.environment.backdrop(ray.direction), Seen::Sky, f32::INFINITY),
+        }
+    }
+
+    fn distance_to_floor(&self, ray: &Ray) -> f32 {
+        if ray.direction.y >= -1e-6 {
+            return f32::INFINITY;
+        }
+        let t = (self.scene.floor() - ray.origin.y) / ray.direction.y;
+        if t > 0.0 { t } else { f32::INFINITY }
+    }
+
+    /// Light along a ray in air; `travelled` is the length of the path so far, `bodies` what it may enter.
+    fn air(&self, ray: &Ray, travelled: f32, bodies: usize) -> Vec3 {
+        let floor = self.distance_to_floor(ray);
+        match self.scene.intersect(ray) {
+            Some(s) if s.t < floor => match s.is_liquid {
+                true => self.liquid(ray, &s, bodies),
+                false => self.solid(&s),
+            },
+            _ if floor.is_finite() => self.floor(ray, floor, travelled + floor),
+            _ => self.environment.sky(ray.direction),
+        }
+    }
+
+    /// Light from a water surface met from either side.
+    fn liquid(&self, ray: &Ray, s: &Surface, bodies: usize) -> Vec3 {
+        if s.geometric.dot(ray.direction) > 0.0 {
+            return self.inside(*ray, s.t, bodies); // the ray began in the water
+        }
+        let cos_in = -ray.direction.dot(s.normal);
+        let (share, cos_out) = fresnel(cos_in, 1.0 / IOR_WATER);
+        let mirrored = reflect(ray.direction, s.normal);
+        let out = Ray { origin: s.point, direction: mirrored };
+        let reflected = if bodies == BODIES && share > 0.03 && mirrored.dot(s.geometric) > 0.0 {
+            self.air(&out, s.t, 0)
+        } else {
+            self.open_air(&out)
+        };
+        if bodies == 0 {
+            return reflected * share + (1.0 - share) * self.water_glow();
+        }
+        let direction = refract(ray.direction, s.normal, 1.0 / IOR_WATER, cos_in, cos_out);
+        let refracted = self.inside(Ray { origin: s.point, direction }, s.t, bodies - 1);
+        share * reflected + (1.0 - share) * refracted
+    }
+
+    /// Floor or sky without looking for bodies in the way.
+    fn open_air(&self, ray: &Ray) -> Vec3 {
+        let floor = self.distance_to_floor(ray);
+        if floor.is_finite() { self.floor(ray, floor, floor) } else { self.environment.sky(ray.direction) }
+    }
+
+    /// Colour of deep water where the path ends.
+    fn water_glow(&self) -> Vec3 {
+        3.0 * self.water.scattered
+    }
+
+    /// Light along a ray that starts in water and is followed through inner reflections until it leaves.
+    fn inside(&self, mut ray: Ray, travelled: f32, bodies: usize) -> Vec3 {
+        let (mut gathered, mut left) = (Vec3::ZERO, Vec3::ONE);
+        for _ in 0..INNER_BOUNCES {
+            let floor = self.distance_to_floor(&ray);
+            let hit = self.scene.intersect(&ray).filter(|s| s.t < floor);
+            // Without a surface ahead the ray slipped out through an edge: go on as in air.
+            let length = hit.map_or(0.0, |s| s.t);
+            let transmitted = self.water.transmittance(length);
+            gathered += left * (Vec3::ONE - transmitted) * self.water_glow();
+            left *= transmitted;
+            let Some(s) = hit else { return gathered + left * self.open_air(&ray) };
+            if !s.is_liquid {
+                return gathered + left * self.solid(&s);
+            }
+            if self.scene.on_floor(s.point) {
+                // Water wets the floor: no air between, no reflection.
+                return gathered + left * self.floor(&ray, s.t, travelled + s.t);
+            }
+            let normal = if s.geometric.dot(ray.direction) > 0.0 { -s.normal } else { s.normal };
+            let cos_in = -ray.direction.dot(normal);
+            let (share, cos_out) = fresnel(cos_in, IOR_WATER);
+            if share < 0.5 {
+                let direction = refract(ray.direction, normal, IOR_WATER, cos_in, cos_out);
+                let out = Ray { origin: s.point, direction };
+                let mirrored = self.water_glow() * share;
+                return gathered + left * (mirrored + (1.0 - share) * self.air(&out, travelled + s.t, bodies));
+            }
+            if share < 1.0 {
+                let direction = refract(ray.direction, normal, IOR_WATER, cos_in, cos_out);
+                gathered += left * (1.0 - share) * self.environment.sky(direction);
+                left *= share;
+            }
+            ray = Ray { origin: s.point, direction: reflect(ray.direction, normal) };
+        }
+        gathered + left * self.water_glow()
+    }
+
+    fn floor(&self, ray: &Ray, t: f32, travelled: f32) -> Vec3 {
+        let p = ray.origin + t * ray.direction;
+        let e = &self.environment;
+        let (key, sky) = self.light_map.at(p.x, p.z);
+        let width = travelled * self.pixel_angle / (-ray.direction.y).max(0.05).sqrt();
+        let albedo = e.floor_albedo(p.x, p.z, width);
+        let lit = albedo * (e.ambient * (0.35 + 0.65 * sky) + e.sun.y * e.sun_color * key);
+        let from_center = (p - self.scene.domain.center()).length();
+        e.floor_far().lerp(lit, e.floor_fade(from_center, self.scene.size))
+    }
+
+    fn solid(&self, s: &Surface) -> Vec3 {
+        let e = &self.environment;
+        let n = s.normal;
+        let up = 0.5 + 0.5 * n.y;
+        let bounce = 0.30 * (e.sun_color * e.sun.y + e.ambient) * (1.0 - up);
+        let facing = n.dot(e.sun).max(0.0);
+        let key = if facing > 0.0 { facing * self.sun_through(s) * e.sun_color } else { Vec3::ZERO };
+        SOLID_ALBEDO * (e.ambient * up + bounce + key)
+    }
+
+    /// Key light that reaches a point straight through whatever water is in the way.
+    fn sun_through(&self, s: &Surface) -> Vec3 {
+        let mut light = Vec3::ONE;
+        let mut ray = Ray { origin: s.point + self.scene.epsilon * s.geometric, direction: self.environment.sun };
+        for _ in 0..6 {
+            match self.scene.intersect(&ray) {
+                None => break,
+                Some(h) if !h.is_liquid => return Vec3::ZERO,
+                Some(h) => {
+                    light *= 0.96;
+                    if h.geometric.dot(ray.direction) > 0.0 {
+                        light *= self.water.transmittance(h.t);
+                    }
+                    ray.origin = h.point;
+                }
+            }
+        }
+        light
+    }
+}
