@@ -179,7 +179,7 @@ pub(crate) fn open_faces(transfer: &mut Transfer, problem: &PoissonProblem) {
         let area = problem.open_area[axis];
         fill_weights(transfer, axis, size, |row, out| {
             let area = window(area, row * size[0], size[0]);
-            out(&|i: usize| !(area[i] <= 0.0))
+            out(&|i: usize| area[i] > 0.0 || area[i].is_nan())
         });
     }
 }

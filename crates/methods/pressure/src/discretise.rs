@@ -172,7 +172,7 @@ impl Cell {
     fn new(row: &RowData, i: usize, theta_floors: &mut usize) -> Cell {
         let mut cell = Cell { diag: 0.0, excess: 0.0, low: [0.0; 3], general: false };
         let phi = row.phi[i];
-        if !(phi < 0.0) {
+        if phi >= 0.0 || phi.is_nan() {
             return cell;
         }
         let mut sum = 0.0;

@@ -13,6 +13,7 @@
 //! [`MultigridCg::solution_f64`]; rounding to the f32 result costs about `6e-8 |A| |p| / |rhs|`.
 //! Results do not depend on the number of threads.
 
+pub mod cases;
 mod cg;
 mod coarsen;
 mod coarsest;
