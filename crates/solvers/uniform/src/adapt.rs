@@ -3,7 +3,7 @@
 
 use crate::UniformSolver;
 use crate::state::{FaceCells, for_each_face};
-use fluvial_foundation::parallel::for_each_chunk_mut;
+use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
 use fluvial_particles as particles;
@@ -21,32 +21,26 @@ impl UniformSolver {
         if self.setup.sources.is_empty() && self.setup.sinks.is_empty() {
             return;
         }
+        // Shapes that start now, or only drip (no velocity, hence no flux): what they add is inflow. Shapes that go
+        // on flowing are booked by their flux; topping them up mends what transport lost and books nothing.
         let before_m3 = self.liquid_volume(&self.state.phi_cell);
         self.work.source_cell.fill(0);
-        let mut changed = false;
-        for (index, source) in self.setup.sources.iter().enumerate() {
-            if active(source.active_s) {
-                changed = true;
-                let tag = index as u8 + 1;
-                let cells = self.grid.cell_centers();
-                let work = &mut self.work.source_cell;
-                fluvial_foundation::parallel::for_each_chunk_mut2(
-                    (&mut self.state.phi_cell, cells.slab()),
-                    (work, cells.slab()),
-                    |k, phi, tags| {
-                        for (n, (phi, tag_out)) in phi.iter_mut().zip(tags).enumerate() {
-                            let [i, j] = [n % cells.size[0], n / cells.size[0]];
-                            let d = source.shape.distance(cells.position(i, j, k));
-                            *phi = phi.min(d);
-                            if d < 0.0 {
-                                *tag_out = tag;
-                            }
-                        }
-                    },
-                );
-            }
+        let (continuing, starting): (Vec<usize>, Vec<usize>) = (0..self.setup.sources.len())
+            .filter(|&n| active(self.setup.sources[n].active_s))
+            .partition(|&n| self.state.sources_flowing[n] && self.setup.sources[n].velocity != Vec3::ZERO);
+        for &n in &continuing {
+            self.fill_source(n);
         }
-        let filled_m3 = if changed { self.liquid_volume(&self.state.phi_cell) } else { before_m3 };
+        let topped_up_m3 =
+            if continuing.is_empty() { before_m3 } else { self.liquid_volume(&self.state.phi_cell) };
+        for &n in &starting {
+            self.fill_source(n);
+        }
+        let mut changed = !(continuing.is_empty() && starting.is_empty());
+        for (n, source) in self.setup.sources.iter().enumerate() {
+            self.state.sources_flowing[n] = active(source.active_s);
+        }
+        let filled_m3 = if starting.is_empty() { topped_up_m3 } else { self.liquid_volume(&self.state.phi_cell) };
         for sink in self.setup.sinks.iter().filter(|s| active(s.active_s)) {
             changed = true;
             let cells = self.grid.cell_centers();
@@ -63,13 +57,31 @@ impl UniformSolver {
             return;
         }
         let after_m3 = self.liquid_volume(&self.state.phi_cell);
-        self.state.volume.book_sources_and_sinks(filled_m3 - before_m3, filled_m3 - after_m3);
+        self.state.volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
         self.prescribe_source_velocity();
         if self.params.has_particles() {
             self.refill_particle_band();
         }
         // The bodies of liquid have changed: their volumes are measured anew before the next transport.
-        self.remeasure_regions();
+        self.remeasure_regions(topped_up_m3 - before_m3);
+    }
+
+    /// Unites the liquid with a source's shape and tags the cells inside.
+    fn fill_source(&mut self, index: usize) {
+        let (cells, shape) = (self.grid.cell_centers(), &self.setup.sources[index].shape);
+        for_each_chunk_mut2(
+            (&mut self.state.phi_cell, cells.slab()),
+            (&mut self.work.source_cell, cells.slab()),
+            |k, phi, tags| {
+                for (n, (phi, tag)) in phi.iter_mut().zip(tags).enumerate() {
+                    let d = shape.distance(cells.position(n % cells.size[0], n / cells.size[0], k));
+                    *phi = phi.min(d);
+                    if d < 0.0 {
+                        *tag = index as u8 + 1;
+                    }
+                }
+            },
+        );
     }
 
     fn prescribe_source_velocity(&mut self) {
@@ -177,12 +189,12 @@ impl UniformSolver {
 
     /// Makes phi a distance to the same surface again, inside solids too.
     pub(crate) fn redistance(&mut self) {
-        let cells = self.grid.cell_centers();
+        let (cells, band_cells, band_m) = (self.grid.cell_centers(), self.band_cells(), self.band_m());
         let (phi, scratch) = (&mut self.work.phi_cell, &mut self.work.level_set);
         if !self.setup.solids.is_empty() {
-            level_set::extend_into_solids(phi, &self.work.closed_cell, &cells, self.band_cells(), scratch);
+            level_set::extend_into_solids(phi, &self.work.closed_cell, &cells, band_cells, scratch);
         }
-        level_set::redistance(phi, &cells, self.band_m(), scratch);
+        level_set::redistance(phi, &cells, band_m, scratch);
     }
 }
 

@@ -60,6 +60,8 @@ impl UniformSolver {
             VelocityScheme::SemiLagrangian => AdvectionScheme::SemiLagrangian,
             VelocityScheme::MacCormack => AdvectionScheme::MacCormack,
         };
+        // Particles beyond the outermost liquid cells read faces two cells farther out.
+        let reach_cells = if self.params.has_particles() { 3.0 } else { 1.5 };
         level_set::advect_velocity(
             &mut work.u_face,
             &state.u_face,
@@ -67,7 +69,7 @@ impl UniformSolver {
             &self.grid,
             dt_s as f32,
             scheme,
-            1.5 * self.grid.dx,
+            reach_cells * self.grid.dx,
             &mut work.level_set,
         );
         if !self.params.has_particles() {

@@ -3,6 +3,7 @@
 use crate::UniformSolver;
 use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
 use fluvial_pressure::ghost_theta;
 use fluvial_solids::Shape;
@@ -28,7 +29,7 @@ impl UniformSolver {
 
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, _dt_s: f64, pressure: PressureReport) -> Result<StepReport, StepError> {
-        let report = self.report(&self.work.u_face, pressure, &self.work.volume);
+        let mut report = self.report((&self.work.phi_cell, &self.work.u_face), pressure, &self.work.volume);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -36,13 +37,17 @@ impl UniformSolver {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
         self.max_speed_m_s = report.max_speed_m_s;
+        // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that this
+        // scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where v^n v^n / 2 is not.
+        self.work.kinetic_energy_j = report.kinetic_energy_j;
+        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
         Ok(report)
     }
 
     /// Sums over the liquid whose fractions and unknowns the work arrays hold.
     pub(crate) fn report(
         &self,
-        u: &fluvial_grids::FaceField,
+        (phi, u): (&[f32], &fluvial_grids::FaceField),
         pressure: PressureReport,
         volume: &crate::volume::VolumeControl,
     ) -> StepReport {
@@ -68,7 +73,12 @@ impl UniformSolver {
                         let (a, b) = (u[axis][low], u[axis][low + lattices[axis].stride(axis)]);
                         square += 0.5 * (a * a + b * b);
                     }
-                    let x = cells.position(i, j, k).as_dvec3() - floor;
+                    let mut x = cells.position(i, j, k).as_dvec3() - floor;
+                    if fraction < 1.0 {
+                        // The liquid part's centre lies off the cell's, away from the surface.
+                        let out = phi_gradient(phi, &cells, [i, j, k]).normalize_or_zero().as_dvec3();
+                        x -= 0.5 * (1.0 - fraction) * grid.dx as f64 * out;
+                    }
                     kinetic += fraction * square as f64;
                     potential -= fraction * gravity.dot(x);
                     if work.unknown_cell[cell] {
@@ -261,6 +271,18 @@ impl UniformSolver {
         });
         sum * (self.grid.dx as f64).powi(3)
     }
+}
+
+/// Central differences of phi, one-sided at the walls (per metre up to a factor of two there).
+fn phi_gradient(phi: &[f32], cells: &Lattice, at: [usize; 3]) -> Vec3 {
+    let cell = cells.index(at[0], at[1], at[2]);
+    let slope = |axis: usize| {
+        let stride = cells.stride(axis);
+        let low = if at[axis] > 0 { cell - stride } else { cell };
+        let high = if at[axis] + 1 < cells.size[axis] { cell + stride } else { cell };
+        phi[high] - phi[low]
+    };
+    Vec3::new(slope(0), slope(1), slope(2)) / (2.0 * cells.spacing)
 }
 
 fn max_or_nan(a: f32, b: f32) -> f32 {

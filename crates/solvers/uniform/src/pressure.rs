@@ -101,7 +101,7 @@ impl UniformSolver {
 
     fn fill_right_side(&mut self) {
         let mut rhs = std::mem::take(&mut self.work.rhs_cell);
-        let (grid, work, volume) = (self.grid, &self.work, &self.state.volume);
+        let (grid, work, volume) = (self.grid, &self.work, &self.work.volume);
         let open_volume = &self.solids.open_volume;
         for_each_chunk_mut(&mut rhs, grid.cell_centers().slab(), |k, rhs| {
             let start = k * grid.cells[0] * grid.cells[1];

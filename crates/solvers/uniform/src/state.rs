@@ -19,6 +19,10 @@ pub(crate) struct State {
     pub particles: Particles,
     /// Volume bookkeeping and its controllers.
     pub volume: VolumeControl,
+    /// Kinetic energy of `u_face`, J.
+    pub kinetic_energy_j: f64,
+    /// Which sources flowed during the last step.
+    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -51,6 +55,7 @@ pub(crate) struct Work {
     pub valid_face: [Vec<u8>; 3],
     pub rhs_cell: Vec<f32>,
     pub impulse_cell: Vec<f32>,
+    pub kinetic_energy_j: f64,
     /// The account after this step's transport.
     pub volume: VolumeControl,
     /// Velocity before the solids had their say.
@@ -62,14 +67,16 @@ pub(crate) struct Work {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid) -> Self {
+    pub fn new(grid: &UniformGrid, sources: usize) -> Self {
         State {
+            sources_flowing: vec![false; sources],
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
             last_dt_s: 0.0,
             particles: Particles::default(),
             volume: VolumeControl::default(),
+            kinetic_energy_j: 0.0,
             time_s: 0.0,
             steps: 0,
         }
@@ -99,6 +106,7 @@ impl Work {
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
+            kinetic_energy_j: 0.0,
             volume: VolumeControl::default(),
             u_free: when(with_solids),
             kappa_cell: if with_tension { vec![0.0; cells] } else { vec![] },

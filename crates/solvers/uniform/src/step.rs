@@ -16,6 +16,9 @@ use fluvial_foundation::StageTimers;
 use fluvial_solver_interface::{StepError, StepReport};
 
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
+    if !(dt_s > 0.0 && dt_s.is_finite()) {
+        return Err(StepError::NotFinite { field: "the step's length", stage: "start" });
+    }
     let mut timers = StageTimers::default();
     let mut clamps = Clamps::default();
     let outcome = (|| {

@@ -118,22 +118,30 @@ impl UniformSolver {
         let volume_m3 = self.liquid_volume(&self.state.phi_cell);
         let account = &mut self.state.volume;
         (account.start_m3, account.volume_m3, account.largest_expected_m3) = (volume_m3, volume_m3, volume_m3);
-        self.remeasure_regions();
+        self.remeasure_regions(0.0);
     }
 
     /// Measures the bodies of liquid of the committed state after something other than transport changed them;
-    /// every body keeps its error.
-    pub(crate) fn remeasure_regions(&mut self) {
+    /// every body keeps its error. `mended_m3` is what flowing sources put back of their own bodies' losses.
+    pub(crate) fn remeasure_regions(&mut self, mended_m3: f64) {
         let phi = std::mem::take(&mut self.state.phi_cell);
-        let mut old = std::mem::take(&mut self.state.volume);
+        let old = std::mem::take(&mut self.state.volume);
         let mut new = self.measure_regions(&phi, &old);
         let kin = self.kinship(&new, &old, &phi, &phi, 0.0);
         for (from, to, share) in shares(&kin) {
-            let from = old.regions[from as usize];
-            new.regions[to as usize].error_m3 += share * from.error_m3;
-            new.regions[to as usize].integral_s += share * from.integral_s;
+            let (parent, heir) = (old.regions[from as usize], &mut new.regions[to as usize]);
+            heir.error_m3 += share * parent.error_m3;
+            heir.integral_s += share * parent.integral_s;
+            // Two bodies that a source joins go on as their volumes did.
+            let grows_m3_s = share * parent.divergence_1_s * parent.volume_m3;
+            heir.divergence_1_s += grows_m3_s / heir.volume_m3.max(f64::MIN_POSITIVE);
         }
-        old.regions.clear();
+        if let Some(cell) = self.work.source_cell.iter().position(|&tag| tag != 0) {
+            let label = new.label_cell.get(cell).copied().unwrap_or(0);
+            if let Some(region) = new.regions.get_mut(label as usize) {
+                region.error_m3 += mended_m3;
+            }
+        }
         new.largest_expected_m3 = new.largest_expected_m3.max(new.expected_m3());
         self.state.phi_cell = phi;
         self.state.volume = new;
