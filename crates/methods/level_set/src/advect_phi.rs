@@ -1,7 +1,7 @@
 //! The interface carried by the flow: phi at departure points.
 
 use crate::cubic::CubicField;
-use crate::trace::VelocitySampler;
+use crate::trace::{Cells, LANES, VelocitySampler};
 use crate::{Scratch, fit};
 use fluvial_foundation::parallel;
 use fluvial_grids::{FaceField, UniformGrid};
@@ -40,53 +40,51 @@ pub fn advect_phi(
     let field = CubicField::new(phi, &grid.cell_centers());
     let back = -dt_s / grid.dx;
     match scheme {
-        PhiAdvection::SemiLagrangian => for_each_band_cell(phi_out, phi, grid, band_m, |_, cell, _| {
-            field.linear_with_bounds(cell, departure(&sampler, grid, cell, back)).0
-        }),
-        PhiAdvection::Cubic => for_each_band_cell(phi_out, phi, grid, band_m, |_, cell, _| {
-            let x = departure(&sampler, grid, cell, back);
-            let (_, min, max) = field.linear_with_bounds(cell, x);
-            field.value(cell, x).max(min).min(max)
-        }),
+        PhiAdvection::SemiLagrangian => {
+            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
+                field.linear_with_bounds(cell, x).0
+            })
+        }
+        PhiAdvection::Cubic => {
+            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
+                let (_, min, max) = field.linear_with_bounds(cell, x);
+                field.value(cell, x).max(min).min(max)
+            })
+        }
         PhiAdvection::MacCormack => {
             fit(&mut scratch.phi_forward, phi.len());
-            for_each_band_cell(&mut scratch.phi_forward, phi, grid, band_m, |_, cell, _| {
-                field.linear_with_bounds(cell, departure(&sampler, grid, cell, back)).0
+            fit(&mut scratch.phi_returned, phi.len());
+            let forward = &mut scratch.phi_forward;
+            for_each_band_cell(forward, phi, &sampler, grid, band_m, back, |_, cell, x| {
+                field.linear_with_bounds(cell, x).0
             });
             let forward = &scratch.phi_forward;
             let forward_field = CubicField::new(forward, &grid.cell_centers());
-            for_each_band_cell(phi_out, phi, grid, band_m, |index, cell, value| {
-                let (_, min, max) = field.linear_with_bounds(cell, departure(&sampler, grid, cell, back));
-                let returned =
-                    forward_field.linear_with_bounds(cell, departure(&sampler, grid, cell, -back)).0;
-                (forward[index] + 0.5 * (value - returned)).max(min).min(max)
+            let returned = &mut scratch.phi_returned;
+            for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |_, cell, x| {
+                forward_field.linear_with_bounds(cell, x).0
+            });
+            let returned = &scratch.phi_returned;
+            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |index, cell, x| {
+                let (_, min, max) = field.linear_with_bounds(cell, x);
+                (forward[index] + 0.5 * (phi[index] - returned[index])).max(min).min(max)
             });
         }
     }
 }
 
-/// Offset from the cell's centre of the particle that reaches it, in cells, kept inside the walls.
-#[inline]
-fn departure(
-    sampler: &VelocitySampler,
-    grid: &UniformGrid,
-    cell: [usize; 3],
-    cells_per_speed: f32,
-) -> [f32; 3] {
-    let start = [0.5; 3];
-    let x = sampler.trace(cell, start, sampler.at(cell, start), cells_per_speed);
-    std::array::from_fn(|a| x[a].max(-(cell[a] as f32)).min((grid.cells[a] - cell[a]) as f32) - 0.5)
-}
-
-/// `out = value(index, cell, phi)` where `|phi| < band_m`, a copy elsewhere.
+/// `out = value(index, cell, x)` where `|phi| < band_m`, a copy elsewhere; x is where the particle that is at
+/// the cell's centre is after `cells_per_speed`, relative to the centre, in cells, kept inside the walls.
 fn for_each_band_cell(
     out: &mut [f32],
     phi: &[f32],
+    sampler: &VelocitySampler,
     grid: &UniformGrid,
     band_m: f32,
-    value: impl Fn(usize, [usize; 3], f32) -> f32 + Sync + Send,
+    cells_per_speed: f32,
+    value: impl Fn(usize, [usize; 3], [f32; 3]) -> f32 + Sync + Send,
 ) {
-    let [nx, ny, _] = grid.cells;
+    let [nx, ny, nz] = grid.cells;
     assert_eq!(out.len(), grid.cell_count());
     parallel::for_each_chunk_mut(out, nx * ny, |k, slab| {
         for j in 0..ny {
@@ -94,13 +92,22 @@ fn for_each_band_cell(
             let row_in = &phi[start..start + nx];
             let row = &mut slab[nx * j..nx * (j + 1)];
             row.copy_from_slice(row_in);
-            if row_in.iter().fold(f32::INFINITY, |m, v| m.min(v.abs())) >= band_m {
-                continue;
-            }
-            for i in 0..nx {
-                if row_in[i].abs() < band_m {
-                    row[i] = value(start + i, [i, j, k], row_in[i]);
+            let mut i = 0;
+            while let Some(skip) = row_in[i..].iter().position(|v| v.abs() < band_m) {
+                i += skip;
+                let at = Cells { i, j, k };
+                let u0 = sampler.at(at, &[[0.5; LANES]; 3]);
+                let x = sampler.trace(at, [0.5; 3], &u0, cells_per_speed);
+                for l in 0..LANES.min(nx - i) {
+                    if row_in[i + l].abs() < band_m {
+                        let (cell, cells) = ([i + l, j, k], [nx, ny, nz]);
+                        let x = std::array::from_fn(|a| {
+                            x[a][l].max(-(cell[a] as f32)).min((cells[a] - cell[a]) as f32) - 0.5
+                        });
+                        row[i + l] = value(start + i + l, cell, x);
+                    }
                 }
+                i = (i + LANES).min(nx);
             }
         }
     });

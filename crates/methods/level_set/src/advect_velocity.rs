@@ -1,9 +1,10 @@
 //! Face velocities carried along themselves.
 
 use crate::Scratch;
-use crate::trace::VelocitySampler;
+use crate::trace::{Cells, LANES, Lanes, Stencils, VelocitySampler};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{FaceField, UniformGrid};
+use std::ops::Range;
 
 /// How velocity is looked up at departure points. Both trace back with third-order Runge-Kutta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,120 +38,174 @@ pub fn advect_velocity(
     assert_eq!(phi_cell.len(), grid.cell_count());
     let sampler = VelocitySampler::new(u_face, grid);
     let back = -dt_s / grid.dx;
-    let forward = match scheme {
-        AdvectionScheme::SemiLagrangian => &mut *u_out,
-        AdvectionScheme::MacCormack => &mut scratch.u_forward,
-    };
     for axis in AXES {
-        crate::fit(&mut forward[axis], grid.faces(axis).len());
-        for_each_band_face(&mut forward[axis], phi_cell, grid, axis, band_m, |_, face, _| {
-            let start = face_offset(axis);
-            let x = sampler.trace(face, start, sampler.at(face, start), back);
-            sampler.component(axis, face, x)
+        let faces = grid.faces(axis);
+        let band = FaceBand { phi_cell, grid, axis, band_m };
+        crate::fit(&mut u_out[axis], faces.len());
+        if scheme == AdvectionScheme::SemiLagrangian {
+            parallel::for_each_chunk_mut(&mut u_out[axis], faces.slab(), |k, out| {
+                band.for_each_block(k, |at, block| match block {
+                    Block::Outside(row) => out[row].fill(0.0),
+                    Block::Band(row, phi_m) => {
+                        let from = stencils_from(&sampler, axis, at, back);
+                        store(&mut out[row], phi_m, band_m, &sampler.component(axis, &from));
+                    }
+                });
+            });
+            continue;
+        }
+        // The estimate u^ of this axis, and where its stencils lie if they are all liquid.
+        crate::fit(&mut scratch.u_forward, faces.len());
+        crate::fit(&mut scratch.stencil, faces.len());
+        let liquid = LiquidFaces { phi_cell, cells: grid.cells, safe_m: -1.8 * grid.dx };
+        let (forward, stencil) = (&mut scratch.u_forward, &mut scratch.stencil);
+        parallel::for_each_chunk_mut2((forward, faces.slab()), (stencil, faces.slab()), |k, out, stencil| {
+            band.for_each_block(k, |at, block| match block {
+                Block::Outside(row) => out[row].fill(0.0),
+                Block::Band(row, phi_m) => {
+                    let from = stencils_from(&sampler, axis, at, back);
+                    store(&mut out[row.clone()], phi_m, band_m, &sampler.component(axis, &from));
+                    let bases = sampler.bases(axis, &from);
+                    for (l, base) in stencil[row].iter_mut().enumerate() {
+                        let inside = phi_m[l] < 0.0 && liquid.surround(axis, from.low(l));
+                        *base = if inside { bases[l] } else { NOT_LIQUID };
+                    }
+                }
+            });
         });
-    }
-    if scheme == AdvectionScheme::SemiLagrangian {
-        return;
-    }
-    let forward = &scratch.u_forward;
-    let forward_sampler = VelocitySampler::new(forward, grid);
-    let liquid = LiquidFaces { phi_cell, cells: grid.cells, safe_m: -2.0 * grid.dx };
-    for axis in AXES {
-        crate::fit(&mut u_out[axis], grid.faces(axis).len());
-        let (u, u_hat) = (&u_face[axis], &forward[axis]);
-        for_each_band_face(&mut u_out[axis], phi_cell, grid, axis, band_m, |index, face, phi_m| {
-            let estimate = u_hat[index];
-            if phi_m >= 0.0 {
-                return estimate;
-            }
-            let start = face_offset(axis);
-            let u0 = sampler.at(face, start);
-            let from = sampler.trace(face, start, u0, back);
-            let to = sampler.trace(face, start, u0, -back);
-            if !liquid.surround(axis, &sampler, face, from) || !liquid.surround(axis, &sampler, face, to) {
-                return estimate;
-            }
-            let (_, min, max) = sampler.component_with_bounds(axis, face, from);
-            let corrected = estimate + 0.5 * (u[index] - forward_sampler.component(axis, face, to));
-            if corrected >= min && corrected <= max { corrected } else { estimate }
+        let (forward, stencil): (&[f32], &[i32]) = (&scratch.u_forward, &scratch.stencil);
+        let mut estimates: [&[f32]; 3] = [&[]; 3];
+        estimates[axis] = forward;
+        let estimates = VelocitySampler::from_slices(estimates, grid);
+        let u = &u_face[axis];
+        parallel::for_each_chunk_mut(&mut u_out[axis], faces.slab(), |k, out| {
+            let start = k * faces.slab();
+            band.for_each_block(k, |at, block| match block {
+                Block::Outside(row) => out[row].fill(0.0),
+                Block::Band(row, _) => {
+                    let all = start + row.start..start + row.end;
+                    let out = &mut out[row];
+                    out.copy_from_slice(&forward[all.clone()]);
+                    let stencil = &stencil[all.clone()];
+                    if stencil.iter().all(|&base| base == NOT_LIQUID) {
+                        return;
+                    }
+                    let to = stencils_from(&sampler, axis, at, -back);
+                    let returned = estimates.component(axis, &to);
+                    let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
+                    let (low, high) = sampler.bounds(axis, &bases);
+                    for (l, out) in out.iter_mut().enumerate() {
+                        let corrected = *out + 0.5 * (u[all.start + l] - returned[l]);
+                        if stencil[l] != NOT_LIQUID
+                            && corrected >= low[l]
+                            && corrected <= high[l]
+                            && liquid.surround(axis, to.low(l))
+                        {
+                            *out = corrected;
+                        }
+                    }
+                }
+            });
         });
     }
 }
 
-/// A face's centre relative to the low corner of the cell with the same index, in cells.
+/// Marks a face that keeps its first estimate.
+const NOT_LIQUID: i32 = -1;
+
+/// Stencils at the points that particles at eight face centres come from (or go to).
 #[inline]
-fn face_offset(axis: Axis) -> [f32; 3] {
-    std::array::from_fn(|a| if a == axis { 0.0 } else { 0.5 })
+fn stencils_from(sampler: &VelocitySampler, axis: Axis, at: Cells, cells_per_speed: f32) -> Stencils {
+    let start = std::array::from_fn(|a| if a == axis { 0.0 } else { 0.5 });
+    let u0 = sampler.at(at, &start.map(|v| [v; LANES]));
+    sampler.stencils(axis, at, &sampler.trace(at, start, &u0, cells_per_speed))
+}
+
+/// Values of the faces in the band, 0 on the others.
+#[inline]
+fn store(out: &mut [f32], phi_m: &Lanes, band_m: f32, values: &Lanes) {
+    for (l, out) in out.iter_mut().enumerate() {
+        *out = if phi_m[l] < band_m { values[l] } else { 0.0 };
+    }
 }
 
 /// Which faces lie in the liquid (mean phi of their two cells negative).
 struct LiquidFaces<'a> {
     phi_cell: &'a [f32],
     cells: [usize; 3],
-    /// Where phi is below this, every face of a stencil is in the liquid.
+    /// Where phi is below this, every face of a stencil next to the cell is in the liquid.
     safe_m: f32,
 }
 
 impl LiquidFaces<'_> {
     #[inline]
     fn phi(&self, c: [usize; 3]) -> f32 {
+        let c: [usize; 3] = std::array::from_fn(|a| c[a].min(self.cells[a] - 1));
         self.phi_cell[c[0] + self.cells[0] * (c[1] + self.cells[1] * c[2])]
     }
 
-    /// Are all eight faces of the interpolation stencil at the point in the liquid?
+    /// Are all eight faces of the interpolation stencil with this low corner in the liquid?
     #[inline]
-    fn surround(&self, axis: Axis, sampler: &VelocitySampler, cell: [usize; 3], offset: [f32; 3]) -> bool {
-        let nearest = std::array::from_fn(|a| {
-            (cell[a] as i32 + offset[a].floor() as i32).clamp(0, self.cells[a] as i32 - 1) as usize
-        });
-        self.phi(nearest) < self.safe_m || self.all_liquid(axis, sampler.stencil_base(axis, cell, offset))
+    fn surround(&self, axis: Axis, low: [usize; 3]) -> bool {
+        self.phi(low) < self.safe_m || self.all_liquid(axis, low)
     }
 
-    fn all_liquid(&self, axis: Axis, base: [usize; 3]) -> bool {
+    fn all_liquid(&self, axis: Axis, low: [usize; 3]) -> bool {
         (0..8).all(|corner| {
-            let face: [usize; 3] = std::array::from_fn(|a| base[a] + (corner >> a & 1));
-            let mut high: [usize; 3] = std::array::from_fn(|a| face[a].min(self.cells[a] - 1));
-            let phi_high = self.phi(high);
-            high[axis] = face[axis].saturating_sub(1);
-            phi_high + self.phi(high) < 0.0
+            let mut cell: [usize; 3] = std::array::from_fn(|a| low[a] + (corner >> a & 1));
+            let high = self.phi(cell);
+            cell[axis] = cell[axis].saturating_sub(1);
+            high + self.phi(cell) < 0.0
         })
     }
 }
 
-/// `out = value(index, face, mean phi)` on faces with mean phi below `band_m`, 0 elsewhere.
-fn for_each_band_face(
-    out: &mut [f32],
-    phi_cell: &[f32],
-    grid: &UniformGrid,
+/// Faces of one axis by their distance from the liquid.
+struct FaceBand<'a> {
+    phi_cell: &'a [f32],
+    grid: &'a UniformGrid,
     axis: Axis,
     band_m: f32,
-    value: impl Fn(usize, [usize; 3], f32) -> f32 + Sync + Send,
-) {
-    let [nx, ny, nz] = grid.cells;
-    let [fx, fy, _] = grid.faces(axis).size;
-    parallel::for_each_chunk_mut(out, fx * fy, |k, slab| {
+}
+
+/// Consecutive faces of a row, by their range in the slab.
+enum Block<'a> {
+    /// All farther from the liquid than the band.
+    Outside(Range<usize>),
+    /// At most eight, some in the band, with the mean phi of their cells.
+    Band(Range<usize>, &'a Lanes),
+}
+
+impl FaceBand<'_> {
+    /// Cuts slab k of the faces into blocks.
+    #[inline]
+    fn for_each_block(&self, k: usize, mut body: impl FnMut(Cells, Block)) {
+        let [nx, ny, nz] = self.grid.cells;
+        let [fx, fy, _] = self.grid.faces(self.axis).size;
         for j in 0..fy {
-            let row = &mut slab[fx * j..fx * (j + 1)];
             let cells = |j: usize, k: usize| {
                 let start = nx * (j.min(ny - 1) + ny * k.min(nz - 1));
-                &phi_cell[start..start + nx]
+                &self.phi_cell[start..start + nx]
             };
             let high = cells(j, k);
-            let low = match axis {
+            let low = match self.axis {
                 0 => high,
                 1 => cells(j.saturating_sub(1), k),
                 _ => cells(j, k.saturating_sub(1)),
             };
-            if high.iter().chain(low).fold(f32::INFINITY, |m, &v| m.min(v)) >= band_m {
-                row.fill(0.0);
-                continue;
-            }
-            let start = fx * (j + fy * k);
-            for i in 0..fx {
-                let below = if axis == 0 { i.saturating_sub(1) } else { i };
-                let phi_m = 0.5 * (low[below] + high[i.min(nx - 1)]);
-                row[i] = if phi_m < band_m { value(start + i, [i, j, k], phi_m) } else { 0.0 };
+            let mut i = 0;
+            while i < fx {
+                let end = (i + LANES).min(fx);
+                let phi_m: Lanes = std::array::from_fn(|l| {
+                    let face = (i + l).min(fx - 1);
+                    let below = if self.axis == 0 { face.saturating_sub(1) } else { face };
+                    0.5 * (low[below] + high[face.min(nx - 1)])
+                });
+                let row = fx * j + i..fx * j + end;
+                let near = phi_m.iter().any(|&v| v < self.band_m);
+                body(Cells { i, j, k }, if near { Block::Band(row, &phi_m) } else { Block::Outside(row) });
+                i = end;
             }
         }
-    });
+    }
 }

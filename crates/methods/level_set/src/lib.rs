@@ -30,7 +30,7 @@ pub use regions::label_regions;
 pub use solids::extend_into_solids;
 pub use volume::{liquid_fraction, liquid_fractions, liquid_volume};
 
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::UniformGrid;
 
 /// Work arrays of this crate's kernels, owned by the caller and reused from step to step.
 /// Grown to the size that a kernel needs when it is first called; contents are never read across calls.
@@ -38,8 +38,12 @@ use fluvial_grids::{FaceField, UniformGrid};
 pub struct Scratch {
     /// First estimate of MacCormack advection of phi.
     pub(crate) phi_forward: Vec<f32>,
-    /// First estimate of MacCormack advection of velocity.
-    pub(crate) u_forward: FaceField,
+    /// That estimate carried back.
+    pub(crate) phi_returned: Vec<f32>,
+    /// First estimate of MacCormack advection of one component of velocity.
+    pub(crate) u_forward: Vec<f32>,
+    /// Low corners of the stencils that the first estimate was made of.
+    pub(crate) stencil: Vec<i32>,
     /// Closest points of the redistancing band.
     pub(crate) band: redistance::Band,
     /// New values of one layer, slab by slab.

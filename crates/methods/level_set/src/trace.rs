@@ -1,132 +1,248 @@
-//! Velocity at a point and the path of a fluid particle, in grid units relative to a cell.
+//! Velocity at points and the paths of fluid particles, eight at a time.
+//!
+//! Points are given relative to a sample of their own (eight neighbours along x), in grid units: rounding does
+//! not grow with the domain, and a particle that does not move stays at its sample exactly.
 
 use fluvial_grids::{FaceField, UniformGrid};
 
-/// Trilinear face velocities at points given as cell index plus offset from the cell's low corner, in cells.
-/// The three components share the floors: each axis is split once on nodes and once on centres.
-pub(crate) struct VelocitySampler<'a> {
-    u: [&'a [f32]; 3],
-    cells: [usize; 3],
-    /// Distance in the flat array to the next sample per component and axis, 0 along an axis with one sample.
-    step: [[usize; 3]; 3],
-    /// Row and slab strides per component.
-    stride: [[usize; 3]; 3],
+/// Points traced at once: one AVX register.
+pub(crate) const LANES: usize = 8;
+/// One number per point.
+pub(crate) type Lanes = [f32; LANES];
+/// Offsets of eight points from the low corners of their cells, per axis, in cells.
+pub(crate) type Offsets = [Lanes; 3];
+
+/// Cells (i + lane, j, k) that eight points refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Cells {
+    pub i: usize,
+    pub j: usize,
+    pub k: usize,
 }
 
 /// Index of the low sample and fraction towards the next one.
-type Split = (usize, f32);
+#[derive(Clone, Copy)]
+struct Split {
+    low: [i32; LANES],
+    fraction: Lanes,
+}
 
-/// Splits `index + offset` on samples 0..n, constant beyond.
-#[inline]
-fn split(index: usize, offset: f32, n: usize) -> Split {
-    let inside = offset.max(-(index as f32)).min((n - 1) as f32 - index as f32);
-    let low = (index as i32 + inside.floor() as i32).min(n as i32 - 2).max(0);
-    (low as usize, inside - (low - index as i32) as f32)
+/// Low corners of interpolation cells and fractions, per axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Stencils {
+    axis: [Split; 3],
+}
+
+impl Stencils {
+    /// Lattice coordinates of the low corner of one point's stencil.
+    #[inline(always)]
+    pub fn low(&self, lane: usize) -> [usize; 3] {
+        self.axis.map(|s| s.low[lane] as usize)
+    }
+}
+
+/// Larger of two, the second if the first is NaN: one instruction.
+#[inline(always)]
+fn max(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// Smaller of two, the second if the first is NaN.
+#[inline(always)]
+fn min(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// Splits `index + offset` on samples 0..n, constant beyond; lanes have consecutive indices if `along_x`.
+#[inline(always)]
+fn split(index: usize, along_x: bool, offset: &Lanes, n: usize) -> Split {
+    let mut s = Split { low: [0; LANES], fraction: [0.0; LANES] };
+    let last = n as i32 - 1;
+    for l in 0..LANES {
+        let own = index as i32 + if along_x { l as i32 } else { 0 };
+        let inside = min(max(offset[l], -own as f32), (last - own) as f32);
+        // SAFETY: `inside` lies in [-own, last - own], not NaN by `max`, and n fits in i32.
+        let floor = unsafe { inside.floor().to_int_unchecked::<i32>() };
+        let low = (own + floor).min(last - 1).max(0);
+        s.low[l] = low;
+        s.fraction[l] = inside - (low - own) as f32;
+    }
+    s
+}
+
+/// A component of velocity: samples and where the neighbours of one lie.
+#[derive(Clone, Copy)]
+struct Component<'a> {
+    values: &'a [f32],
+    stride: [i32; 3],
+    /// As stride, 0 along an axis with one sample.
+    step: [usize; 3],
+    /// Flat indices of stencil corners are below this.
+    corners: usize,
+}
+
+impl Component<'_> {
+    /// Flat index of the stencils' low corners.
+    #[inline(always)]
+    fn bases(&self, s: &[Split; 3]) -> [i32; LANES] {
+        let mut bases = [0; LANES];
+        for l in 0..LANES {
+            bases[l] = s[0].low[l] + self.stride[1] * s[1].low[l] + self.stride[2] * s[2].low[l];
+        }
+        bases
+    }
+
+    /// The eight samples of each stencil.
+    #[inline(always)]
+    fn corners(&self, bases: &[i32; LANES]) -> [Lanes; 8] {
+        let mut largest = 0;
+        for l in 0..LANES {
+            largest = largest.max(bases[l] as u32);
+        }
+        assert!((largest as usize) < self.corners);
+        let [sx, sy, sz] = self.step;
+        let offsets = [0, sx, sy, sx + sy, sz, sx + sz, sy + sz, sx + sy + sz];
+        let mut c = [[0.0; LANES]; 8];
+        for n in 0..8 {
+            for l in 0..LANES {
+                // SAFETY: bases are below `corners` = len - (sx + sy + sz) by the assertion above.
+                // Checking each of the 64 loads costs as much as the loads.
+                c[n][l] = unsafe { *self.values.get_unchecked(bases[l] as usize + offsets[n]) };
+            }
+        }
+        c
+    }
+
+    #[inline(always)]
+    fn interpolate(&self, s: &[Split; 3]) -> Lanes {
+        blend(&self.corners(&self.bases(s)), s)
+    }
+}
+
+#[inline(always)]
+fn blend(c: &[Lanes; 8], s: &[Split; 3]) -> Lanes {
+    let lerp = |a: &Lanes, b: &Lanes, t: &Lanes| {
+        let mut r = [0.0; LANES];
+        for l in 0..LANES {
+            r[l] = a[l] + t[l] * (b[l] - a[l]);
+        }
+        r
+    };
+    let [fx, fy, fz] = [&s[0].fraction, &s[1].fraction, &s[2].fraction];
+    let low = lerp(&lerp(&c[0], &c[1], fx), &lerp(&c[2], &c[3], fx), fy);
+    let high = lerp(&lerp(&c[4], &c[5], fx), &lerp(&c[6], &c[7], fx), fy);
+    lerp(&low, &high, fz)
+}
+
+/// Trilinear face velocities, constant beyond the outermost faces.
+/// The three components share their splits: each axis is split once on nodes and once on centres.
+pub(crate) struct VelocitySampler<'a> {
+    components: [Component<'a>; 3],
+    cells: [usize; 3],
 }
 
 impl<'a> VelocitySampler<'a> {
     pub fn new(u_face: &'a FaceField, grid: &UniformGrid) -> Self {
-        let mut step = [[0; 3]; 3];
-        let mut stride = [[0; 3]; 3];
-        for component in 0..3 {
-            let lattice = grid.faces(component);
-            assert_eq!(u_face[component].len(), lattice.len());
-            for axis in 0..3 {
-                stride[component][axis] = lattice.stride(axis);
-                step[component][axis] = if lattice.size[axis] > 1 { lattice.stride(axis) } else { 0 };
+        Self::from_slices([&u_face[0], &u_face[1], &u_face[2]], grid)
+    }
+
+    /// Components of length 0 cannot be sampled; the others must have one value per face.
+    pub fn from_slices(u: [&'a [f32]; 3], grid: &UniformGrid) -> Self {
+        let components = std::array::from_fn(|c| {
+            let lattice = grid.faces(c);
+            assert!(u[c].is_empty() || u[c].len() == lattice.len());
+            assert!(lattice.len() < i32::MAX as usize);
+            let stride = std::array::from_fn(|a| lattice.stride(a));
+            let step = std::array::from_fn(|a| if lattice.size[a] > 1 { stride[a] } else { 0 });
+            let corners = u[c].len().saturating_sub(step.iter().sum());
+            Component { values: u[c], stride: stride.map(|s| s as i32), step, corners }
+        });
+        VelocitySampler { components, cells: grid.cells }
+    }
+
+    #[inline(always)]
+    fn nodes(&self, axis: usize, at: Cells, x: &Offsets) -> Split {
+        split([at.i, at.j, at.k][axis], axis == 0, &x[axis], self.cells[axis] + 1)
+    }
+
+    #[inline(always)]
+    fn centers(&self, axis: usize, at: Cells, x: &Offsets) -> Split {
+        let mut from_center = x[axis];
+        for l in 0..LANES {
+            from_center[l] -= 0.5;
+        }
+        split([at.i, at.j, at.k][axis], axis == 0, &from_center, self.cells[axis])
+    }
+
+    /// Interpolation stencils of one component.
+    #[inline(always)]
+    pub fn stencils(&self, component: usize, at: Cells, x: &Offsets) -> Stencils {
+        let split =
+            |axis| if axis == component { self.nodes(axis, at, x) } else { self.centers(axis, at, x) };
+        Stencils { axis: [split(0), split(1), split(2)] }
+    }
+
+    /// One component by its stencils.
+    #[inline(always)]
+    pub fn component(&self, component: usize, s: &Stencils) -> Lanes {
+        self.components[component].interpolate(&s.axis)
+    }
+
+    /// Flat index of the low corner of each stencil of a component.
+    #[inline(always)]
+    pub fn bases(&self, component: usize, s: &Stencils) -> [i32; LANES] {
+        self.components[component].bases(&s.axis)
+    }
+
+    /// Smallest and largest sample of the stencils with these low corners.
+    #[inline(always)]
+    pub fn bounds(&self, component: usize, bases: &[i32; LANES]) -> (Lanes, Lanes) {
+        let c = self.components[component].corners(bases);
+        let (mut low, mut high) = (c[0], c[0]);
+        for corner in &c[1..] {
+            for l in 0..LANES {
+                low[l] = min(corner[l], low[l]);
+                high[l] = max(corner[l], high[l]);
             }
         }
-        VelocitySampler { u: [&u_face[0], &u_face[1], &u_face[2]], cells: grid.cells, step, stride }
+        (low, high)
     }
 
-    #[inline]
-    fn nodes(&self, axis: usize, cell: [usize; 3], offset: [f32; 3]) -> Split {
-        split(cell[axis], offset[axis], self.cells[axis] + 1)
-    }
-
-    #[inline]
-    fn centers(&self, axis: usize, cell: [usize; 3], offset: [f32; 3]) -> Split {
-        split(cell[axis], offset[axis] - 0.5, self.cells[axis])
-    }
-
-    /// The eight samples of a component around a point and the fractions.
-    #[inline]
-    fn corners(&self, component: usize, s: [Split; 3]) -> [f32; 8] {
-        let (stride, step) = (&self.stride[component], &self.step[component]);
-        let base = s[0].0 + stride[1] * s[1].0 + stride[2] * s[2].0;
-        let [sx, sy, sz] = *step;
-        let v = &self.u[component][base..base + sx + sy + sz + 1];
-        [v[0], v[sx], v[sy], v[sx + sy], v[sz], v[sx + sz], v[sy + sz], v[sx + sy + sz]]
-    }
-
-    #[inline]
-    fn interpolate(&self, component: usize, s: [Split; 3]) -> f32 {
-        blend(self.corners(component, s), [s[0].1, s[1].1, s[2].1])
-    }
-
-    /// One component at a point.
-    #[inline]
-    pub fn component(&self, component: usize, cell: [usize; 3], offset: [f32; 3]) -> f32 {
-        self.interpolate(component, self.splits(component, cell, offset))
-    }
-
-    /// One component at a point with the range of the samples it was made of.
-    #[inline]
-    pub fn component_with_bounds(
-        &self,
-        component: usize,
-        cell: [usize; 3],
-        offset: [f32; 3],
-    ) -> (f32, f32, f32) {
-        let s = self.splits(component, cell, offset);
-        let c = self.corners(component, s);
-        let min = c.iter().fold(c[0], |a, &b| a.min(b));
-        let max = c.iter().fold(c[0], |a, &b| a.max(b));
-        (blend(c, [s[0].1, s[1].1, s[2].1]), min, max)
-    }
-
-    /// Low sample of the stencil that [`Self::component`] uses, as lattice coordinates.
-    #[inline]
-    pub fn stencil_base(&self, component: usize, cell: [usize; 3], offset: [f32; 3]) -> [usize; 3] {
-        self.splits(component, cell, offset).map(|s| s.0)
-    }
-
-    #[inline]
-    fn splits(&self, component: usize, cell: [usize; 3], offset: [f32; 3]) -> [Split; 3] {
-        std::array::from_fn(|axis| {
-            if axis == component { self.nodes(axis, cell, offset) } else { self.centers(axis, cell, offset) }
-        })
-    }
-
-    /// All three components at a point.
-    #[inline]
-    pub fn at(&self, cell: [usize; 3], offset: [f32; 3]) -> [f32; 3] {
-        let n: [Split; 3] = std::array::from_fn(|axis| self.nodes(axis, cell, offset));
-        let c: [Split; 3] = std::array::from_fn(|axis| self.centers(axis, cell, offset));
+    /// All three components at eight points.
+    #[inline(never)]
+    pub fn at(&self, at: Cells, x: &Offsets) -> Offsets {
+        let n = [self.nodes(0, at, x), self.nodes(1, at, x), self.nodes(2, at, x)];
+        let c = [self.centers(0, at, x), self.centers(1, at, x), self.centers(2, at, x)];
         [
-            self.interpolate(0, [n[0], c[1], c[2]]),
-            self.interpolate(1, [c[0], n[1], c[2]]),
-            self.interpolate(2, [c[0], c[1], n[2]]),
+            self.components[0].interpolate(&[n[0], c[1], c[2]]),
+            self.components[1].interpolate(&[c[0], n[1], c[2]]),
+            self.components[2].interpolate(&[c[0], c[1], n[2]]),
         ]
     }
 
-    /// Where the particle at `start` (offset from the cell's low corner, with velocity `u0` there) is after
-    /// `cells_per_speed` = dt/dx (negative: was before): Ralston's third-order Runge-Kutta,
+    /// Where particles at `start` (the same offset from the low corner of each cell, velocities `u0` there)
+    /// are after `cells_per_speed` = dt/dx (negative: were before): Ralston's third-order Runge-Kutta,
     /// k2 = u(x + s/2 k1), k3 = u(x + 3/4 s k2), x + s (2 k1 + 3 k2 + 4 k3)/9 [Ralston 1962].
-    #[inline]
-    pub fn trace(&self, cell: [usize; 3], start: [f32; 3], u0: [f32; 3], cells_per_speed: f32) -> [f32; 3] {
+    #[inline(always)]
+    pub fn trace(&self, at: Cells, start: [f32; 3], u0: &Offsets, cells_per_speed: f32) -> Offsets {
         let s = cells_per_speed;
-        let go = |u: [f32; 3], f: f32| std::array::from_fn(|a| start[a] + f * u[a]);
-        let u1 = self.at(cell, go(u0, 0.5 * s));
-        let u2 = self.at(cell, go(u1, 0.75 * s));
-        std::array::from_fn(|a| start[a] + s * (1.0 / 9.0) * (2.0 * u0[a] + 3.0 * u1[a] + 4.0 * u2[a]))
+        let go = |u: &Offsets, f: f32| {
+            let mut x = [[0.0; LANES]; 3];
+            for a in 0..3 {
+                for l in 0..LANES {
+                    x[a][l] = start[a] + f * u[a][l];
+                }
+            }
+            x
+        };
+        let u1 = self.at(at, &go(u0, 0.5 * s));
+        let u2 = self.at(at, &go(&u1, 0.75 * s));
+        let mut mean = [[0.0; LANES]; 3];
+        for a in 0..3 {
+            for l in 0..LANES {
+                mean[a][l] = 2.0 * u0[a][l] + 3.0 * u1[a][l] + 4.0 * u2[a][l];
+            }
+        }
+        go(&mean, s * (1.0 / 9.0))
     }
-}
-
-#[inline]
-fn blend(c: [f32; 8], f: [f32; 3]) -> f32 {
-    let lerp = |a: f32, b: f32, t: f32| a + t * (b - a);
-    let low = lerp(lerp(c[0], c[1], f[0]), lerp(c[2], c[3], f[0]), f[1]);
-    let high = lerp(lerp(c[4], c[5], f[0]), lerp(c[6], c[7], f[0]), f[1]);
-    lerp(low, high, f[2])
 }
