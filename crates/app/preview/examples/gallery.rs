@@ -3,7 +3,7 @@
 
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
-use fluvial_preview::{Camera, RenderParams, RenderScene, render};
+use fluvial_preview::{Camera, FilmWriter, RenderParams, RenderScene, render};
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn wavy(x: Vec3) -> f32 {
 }
 
 fn drop(x: Vec3) -> f32 {
-    let r = (x - Vec3::new(0.5, 0.0, 0.5)).length();
+    let r = (x - Vec3::new(0.5, x.y, 0.5)).length();
     let ring = 0.012 * (38.0 * r).cos() * (-6.0 * (r - 0.12).abs()).exp();
     (x.y - 0.3 - ring).min(x.distance(Vec3::new(0.5, 0.66, 0.5)) - 0.13)
 }
@@ -56,6 +56,34 @@ fn splash(x: Vec3) -> f32 {
     phi
 }
 
+/// Two seconds of a sloshing tank, to judge films.
+fn sloshing(x: Vec3, time_s: f32) -> f32 {
+    let w = 5.2 * time_s;
+    let swell = 0.13 * (std::f32::consts::PI * x.x).cos() * w.cos();
+    let cross = 0.02 * (9.0 * x.x - 1.7 * w).sin() * (7.0 * x.z).cos() + 0.012 * (16.0 * x.z + 2.3 * w).sin();
+    let fine = 0.004 * (40.0 * x.x - 3.0 * w).sin() * (33.0 * x.z + 2.0 * w).sin();
+    0.9 * (x.y - 0.32 - swell - cross - fine)
+}
+
+fn film(out: &std::path::Path) {
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [64; 3], dx: 1.0 / 64.0 };
+    let (l, params) = (grid.cell_centers(), RenderParams::default());
+    let camera = Camera::framing(grid.bounds(), params.width as f32 / params.height as f32);
+    let mut film = FilmWriter::new(24.0);
+    for frame in 0..48 {
+        let liquid =
+            mesh_level_set(&fill(&l, |x| sloshing(x, frame as f32 / 24.0)), &l, &MeshParams::default());
+        let scene = RenderScene { liquid: &liquid, solids: &[], domain: grid.bounds() };
+        let image = render(&scene, &camera, &params);
+        image.write_png(&out.join(format!("{frame:04}.png"))).expect("the frame can be written");
+        film.push(&image);
+    }
+    let start = Instant::now();
+    film.write_apng(&out.join("film.png")).expect("the film can be written");
+    println!("APNG in {:.2} s", start.elapsed().as_secs_f64());
+    film.write_mp4(&out.join("film.mp4")).expect("the film can be written");
+}
+
 fn pillar(x: Vec3) -> f32 {
     let d = (x - Vec3::new(0.66, 0.3, 0.5)).abs() - Vec3::new(0.06, 0.3, 0.12);
     d.max(Vec3::ZERO).length() + d.max_element().min(0.0)
@@ -75,6 +103,9 @@ fn main() {
     let out = PathBuf::from(arguments.next().unwrap_or_else(|| "gallery".into()));
     let only = arguments.next();
     std::fs::create_dir_all(&out).expect("the output folder can be made");
+    if only.as_deref() == Some("film") {
+        return film(&out);
+    }
     let cases: [(&str, fn(Vec3) -> f32, bool, Vec3); 4] = [
         ("wavy", wavy, false, Vec3::ONE),
         ("drop", drop, false, Vec3::ONE),
@@ -86,7 +117,8 @@ fn main() {
             continue;
         }
         let n = 112;
-        let grid = UniformGrid { min: Vec3::ZERO, cells: [n, (n as f32 * size.y) as usize, n], dx: 1.0 / n as f32 };
+        let grid =
+            UniformGrid { min: Vec3::ZERO, cells: [n, (n as f32 * size.y) as usize, n], dx: 1.0 / n as f32 };
         let l = grid.cell_centers();
         let values = fill(&l, phi);
         let params = MeshParams::default();
@@ -95,13 +127,21 @@ fn main() {
             let fine = Lattice { size: l.size, ..l };
             solids.push(mesh_level_set(&fill(&fine, pillar), &fine, &params));
             let phi_solid = fill(&l, pillar);
-            mesh_level_set_outside(&values, &l, &SolidClip { phi: &phi_solid, lattice: &l, overlap: 0.5 * l.spacing }, &params)
+            mesh_level_set_outside(
+                &values,
+                &l,
+                &SolidClip { phi: &phi_solid, lattice: &l, overlap: 0.5 * l.spacing },
+                &params,
+            )
         } else {
             mesh_level_set(&values, &l, &params)
         };
         let domain = Aabb { min: grid.min, max: grid.bounds().max };
         let scene = RenderScene { liquid: &liquid, solids: &solids, domain };
-        let params = RenderParams::default();
+        let mut params = RenderParams::default();
+        if let Some(width) = std::env::var("WIDTH").ok().and_then(|w| w.parse().ok()) {
+            (params.width, params.height) = (width, width * 9 / 16);
+        }
         let camera = Camera::framing(domain, params.width as f32 / params.height as f32);
         let mut times = vec![];
         let mut image = render(&scene, &camera, &params);

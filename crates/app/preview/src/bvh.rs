@@ -4,7 +4,7 @@
 //! Eight boxes a node and four triangles a leaf fill the vector registers: the inner loops below are plain
 //! arithmetic on fixed arrays. Built in parallel, node for node the same with any number of threads.
 
-use fluvial_foundation::{Aabb, Vec3, parallel};
+use fluvial_foundation::{Vec3, parallel};
 
 const WIDTH: usize = 8;
 /// Triangles per leaf block.
@@ -53,18 +53,78 @@ struct Block {
     id: [u32; LEAF],
 }
 
+/// A box in four lanes (the last unused), so that minima and maxima are single instructions.
+#[derive(Clone, Copy)]
+struct Box4 {
+    low: [f32; 4],
+    high: [f32; 4],
+}
+
+impl Box4 {
+    const EMPTY: Box4 = Box4 { low: [f32::INFINITY; 4], high: [f32::NEG_INFINITY; 4] };
+
+    #[inline(always)]
+    fn grow(&mut self, low: &[f32; 4], high: &[f32; 4]) {
+        for l in 0..4 {
+            self.low[l] = if low[l] < self.low[l] { low[l] } else { self.low[l] };
+            self.high[l] = if high[l] > self.high[l] { high[l] } else { self.high[l] };
+        }
+    }
+
+    fn half_area(&self) -> f32 {
+        let [x, y, z] = [0, 1, 2].map(|a| self.high[a] - self.low[a]);
+        x * y + y * z + z * x
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Primitive {
-    low: Vec3,
-    high: Vec3,
+    low: [f32; 4],
+    high: [f32; 4],
     id: u32,
 }
 
 impl Primitive {
     /// Twice the centre of its box.
-    fn center2(&self) -> Vec3 {
-        self.low + self.high
+    #[inline(always)]
+    fn center2(&self) -> [f32; 4] {
+        std::array::from_fn(|l| self.low[l] + self.high[l])
     }
+}
+
+/// Boxes around a range of primitives and around their (doubled) centres.
+#[derive(Clone, Copy)]
+struct Extent {
+    bounds: Box4,
+    centers: Box4,
+}
+
+impl Extent {
+    const EMPTY: Extent = Extent { bounds: Box4::EMPTY, centers: Box4::EMPTY };
+
+    #[inline(always)]
+    fn add(&mut self, p: &Primitive) {
+        self.bounds.grow(&p.low, &p.high);
+        let center = p.center2();
+        self.centers.grow(&center, &center);
+    }
+
+    fn join(&mut self, other: &Extent) {
+        self.bounds.grow(&other.bounds.low, &other.bounds.high);
+        self.centers.grow(&other.centers.low, &other.centers.high);
+    }
+
+    fn of(primitives: &[Primitive]) -> Extent {
+        let mut all = Extent::EMPTY;
+        primitives.iter().for_each(|p| all.add(p));
+        all
+    }
+}
+
+/// A range of primitives with its extent, on the way to become a child.
+struct Range<'a> {
+    extent: Extent,
+    primitives: &'a mut [Primitive],
 }
 
 /// The hierarchy; owns copies of the triangles' corners.
@@ -72,7 +132,6 @@ impl Primitive {
 pub struct Bvh {
     nodes: Vec<Node>,
     blocks: Vec<Block>,
-    bounds: Option<Aabb>,
 }
 
 /// A subtree under construction: indices count from its own start.
@@ -91,7 +150,9 @@ impl Bvh {
             let of = |id: usize| {
                 let [a, b, c] = corners(id as u32);
                 let finite = a.is_finite() && b.is_finite() && c.is_finite();
-                finite.then(|| Primitive { low: a.min(b).min(c), high: a.max(b).max(c), id: id as u32 })
+                let wide = |v: Vec3| [v.x, v.y, v.z, 0.0];
+                let (low, high) = (wide(a.min(b).min(c)), wide(a.max(b).max(c)));
+                finite.then_some(Primitive { low, high, id: id as u32 })
             };
             range.filter_map(of).collect::<Vec<_>>()
         })
@@ -99,14 +160,10 @@ impl Bvh {
         if primitives.is_empty() {
             return Bvh::default();
         }
-        let bounds = bounds_of(&primitives);
-        let tree = parallel::on_worker(|| build_node(&mut primitives, corners));
-        Bvh { nodes: tree.nodes, blocks: tree.blocks, bounds: Some(bounds) }
-    }
-
-    /// Box around everything.
-    pub fn bounds(&self) -> Option<Aabb> {
-        self.bounds
+        let extent = Extent::of(&primitives);
+        let whole = Range { extent, primitives: &mut primitives };
+        let tree = parallel::on_worker(|| build_node(whole, corners));
+        Bvh { nodes: tree.nodes, blocks: tree.blocks }
     }
 
     /// Nearest hit with t in (t_min, t_max).
@@ -145,7 +202,7 @@ impl Bvh {
                     return (best.triangle != u32::MAX).then_some(best);
                 }
                 depth -= 1;
-                if stack[depth].1 < best.t {
+                if stack[depth].1 <= best.t {
                     node = stack[depth].0;
                     break;
                 }
@@ -161,8 +218,21 @@ fn safe_inverse(d: Vec3) -> Vec3 {
 }
 
 impl Node {
-    const BLANK: Node =
-        Node { low: [[f32::INFINITY; WIDTH]; 3], high: [[f32::NEG_INFINITY; WIDTH]; 3], child: [EMPTY; WIDTH] };
+    /// A node with the boxes of its children; where they are is filled in later.
+    fn around(ranges: &[Range]) -> Node {
+        let mut node = Node {
+            low: [[f32::INFINITY; WIDTH]; 3],
+            high: [[f32::NEG_INFINITY; WIDTH]; 3],
+            child: [EMPTY; WIDTH],
+        };
+        for (lane, range) in ranges.iter().enumerate() {
+            for a in 0..3 {
+                node.low[a][lane] = range.extent.bounds.low[a];
+                node.high[a][lane] = range.extent.bounds.high[a];
+            }
+        }
+        node
+    }
 
     /// Where the ray enters each child's box; infinity where it misses.
     #[inline(always)]
@@ -223,33 +293,21 @@ impl Block {
     }
 }
 
-fn bounds_of(primitives: &[Primitive]) -> Aabb {
-    primitives.iter().fold(Aabb::EMPTY, |b, p| b.union(Aabb { min: p.low, max: p.high }))
-}
-
-fn half_area(b: &Aabb) -> f32 {
-    let s = b.size();
-    s.x * s.y + s.y * s.z + s.z * s.x
-}
-
 /// Builds the subtree over a range; its root is node 0.
-fn build_node(primitives: &mut [Primitive], corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Subtree {
+fn build_node(range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Subtree {
     let mut out = Subtree::default();
-    if primitives.len() <= PARALLEL_ABOVE {
-        append_node(&mut out, primitives, corners);
+    if range.primitives.len() <= PARALLEL_ABOVE {
+        append_node(&mut out, range, corners);
         return out;
     }
-    let ranges = split_eightfold(primitives);
-    let boxes: Vec<Aabb> = ranges.iter().map(|r| bounds_of(r)).collect();
-    let mut node = Node::BLANK;
-    set_boxes(&mut node, &boxes);
-    out.nodes.push(node);
+    let ranges = split_eightfold(range);
+    out.nodes.push(Node::around(&ranges));
     let slots: Vec<_> = ranges.into_iter().map(|r| std::sync::Mutex::new(Some(r))).collect();
     let subtrees = parallel::map_indices(slots.len(), |c| {
         let range = slots[c].lock().expect("no panic while held").take().expect("each slot is taken once");
-        if range.len() <= LEAF {
+        if range.primitives.len() <= LEAF {
             let mut leaf = Subtree::default();
-            leaf.blocks.push(make_block(range, corners));
+            leaf.blocks.push(make_block(range.primitives, corners));
             return leaf;
         }
         build_node(range, corners)
@@ -269,20 +327,13 @@ fn build_node(primitives: &mut [Primitive], corners: &(impl Fn(u32) -> [Vec3; 3]
 }
 
 /// Appends the subtree over a range; returns its child word.
-fn append_node(
-    out: &mut Subtree,
-    primitives: &mut [Primitive],
-    corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send),
-) -> u32 {
+fn append_node(out: &mut Subtree, range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> u32 {
     let at = out.nodes.len();
-    let ranges = split_eightfold(primitives);
-    let boxes: Vec<Aabb> = ranges.iter().map(|r| bounds_of(r)).collect();
-    let mut node = Node::BLANK;
-    set_boxes(&mut node, &boxes);
-    out.nodes.push(node);
+    let ranges = split_eightfold(range);
+    out.nodes.push(Node::around(&ranges));
     for (lane, range) in ranges.into_iter().enumerate() {
-        let child = if range.len() <= LEAF {
-            out.blocks.push(make_block(range, corners));
+        let child = if range.primitives.len() <= LEAF {
+            out.blocks.push(make_block(range.primitives, corners));
             (out.blocks.len() - 1) as u32 | LEAF_BIT
         } else {
             append_node(out, range, corners)
@@ -290,15 +341,6 @@ fn append_node(
         out.nodes[at].child[lane] = child;
     }
     at as u32
-}
-
-fn set_boxes(node: &mut Node, boxes: &[Aabb]) {
-    for (lane, b) in boxes.iter().enumerate() {
-        for a in 0..3 {
-            node.low[a][lane] = b.min[a];
-            node.high[a][lane] = b.max[a];
-        }
-    }
 }
 
 fn make_block(primitives: &[Primitive], corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Block {
@@ -322,65 +364,81 @@ fn make_block(primitives: &[Primitive], corners: &(impl Fn(u32) -> [Vec3; 3] + S
 }
 
 /// Cuts a range into at most eight, always the one with the most expensive box next.
-fn split_eightfold(primitives: &mut [Primitive]) -> Vec<&mut [Primitive]> {
-    let cost = |r: &[Primitive]| {
-        if r.len() <= LEAF { f32::NEG_INFINITY } else { half_area(&bounds_of(r)) * r.len() as f32 }
+fn split_eightfold(range: Range) -> Vec<Range> {
+    let cost = |r: &Range| match r.primitives.len() {
+        n if n <= LEAF => f32::NEG_INFINITY,
+        n => r.extent.bounds.half_area() * n as f32,
     };
-    let first = cost(primitives);
-    let mut ranges = vec![(first, primitives)];
+    let mut ranges = Vec::with_capacity(WIDTH);
+    ranges.push((cost(&range), range));
     while ranges.len() < WIDTH {
         let worst = (0..ranges.len()).fold(0, |w, n| if ranges[n].0 > ranges[w].0 { n } else { w });
-        if ranges[worst].1.len() <= LEAF {
+        if ranges[worst].1.primitives.len() <= LEAF {
             break;
         }
-        let (_, range) = ranges.remove(worst);
-        let middle = partition(range);
-        let (low, high) = range.split_at_mut(middle);
-        ranges.insert(worst, (cost(high), high));
-        ranges.insert(worst, (cost(low), low));
+        let (_, range) = ranges.swap_remove(worst);
+        for half in partition(range) {
+            ranges.push((cost(&half), half));
+        }
     }
     ranges.into_iter().map(|(_, r)| r).collect()
 }
 
-/// Orders a range by the best of [`BINS`] planes across the longest axis of its centres; returns the cut.
-fn partition(primitives: &mut [Primitive]) -> usize {
-    let centers = primitives.iter().fold(Aabb::EMPTY, |b, p| b.include(p.center2()));
-    let size = centers.size();
-    let axis = if size.x >= size.y && size.x >= size.z { 0 } else if size.y >= size.z { 1 } else { 2 };
+/// Cuts a range by the best of [`BINS`] planes across the longest axis of its centres.
+fn partition(range: Range) -> [Range; 2] {
+    let Range { extent, primitives } = range;
+    let centers = extent.centers;
+    let size = [0, 1, 2].map(|a| centers.high[a] - centers.low[a]);
+    let axis = if size[0] >= size[1] && size[0] >= size[2] { 0 } else { 1 + usize::from(size[2] > size[1]) };
     if size[axis] <= 0.0 {
-        return primitives.len() / 2;
+        return halve(primitives);
     }
     let scale = BINS as f32 * (1.0 - 1e-6) / size[axis];
-    let bin_of = |p: &Primitive| ((p.center2()[axis] - centers.min[axis]) * scale) as usize;
-    let mut bins = [(Aabb::EMPTY, 0usize); BINS];
+    let low = centers.low[axis];
+    let bin_of = |p: &Primitive| (((p.low[axis] + p.high[axis] - low) * scale) as usize).min(BINS - 1);
+    let mut bins = [(Extent::EMPTY, 0usize); BINS];
     for p in primitives.iter() {
-        let bin = &mut bins[bin_of(p).min(BINS - 1)];
-        *bin = (bin.0.union(Aabb { min: p.low, max: p.high }), bin.1 + 1);
+        let bin = &mut bins[bin_of(p)];
+        bin.0.add(p);
+        bin.1 += 1;
     }
     // cost(cut) = area(left) count(left) + area(right) count(right), by sweeps from both ends
-    let mut left = [0f32; BINS];
-    let (mut b, mut n) = (Aabb::EMPTY, 0);
+    let mut left = [(Extent::EMPTY, f32::INFINITY); BINS];
+    let (mut extent, mut count) = (Extent::EMPTY, 0);
     for cut in 1..BINS {
-        (b, n) = (b.union(bins[cut - 1].0), n + bins[cut - 1].1);
-        left[cut] = if n > 0 { half_area(&b) * n as f32 } else { f32::INFINITY };
+        extent.join(&bins[cut - 1].0);
+        count += bins[cut - 1].1;
+        left[cut] =
+            (extent, if count > 0 { extent.bounds.half_area() * count as f32 } else { f32::INFINITY });
     }
-    let (mut best, mut best_cost) = (1, f32::INFINITY);
-    (b, n) = (Aabb::EMPTY, 0);
+    let mut best = (f32::INFINITY, 0, Extent::EMPTY);
+    (extent, count) = (Extent::EMPTY, 0);
     for cut in (1..BINS).rev() {
-        (b, n) = (b.union(bins[cut].0), n + bins[cut].1);
-        let cost = if n > 0 { left[cut] + half_area(&b) * n as f32 } else { f32::INFINITY };
-        if cost < best_cost {
-            (best, best_cost) = (cut, cost);
+        extent.join(&bins[cut].0);
+        count += bins[cut].1;
+        if count > 0 && left[cut].1 + extent.bounds.half_area() * (count as f32) < best.0 {
+            best = (left[cut].1 + extent.bounds.half_area() * count as f32, cut, extent);
         }
+    }
+    let (_, cut, right) = best;
+    if cut == 0 {
+        return halve(primitives);
     }
     let mut at = 0;
     for n in 0..primitives.len() {
-        if bin_of(&primitives[n]).min(BINS - 1) < best {
+        if bin_of(&primitives[n]) < cut {
             primitives.swap(at, n);
             at += 1;
         }
     }
-    if at == 0 || at == primitives.len() { primitives.len() / 2 } else { at }
+    let (a, b) = primitives.split_at_mut(at);
+    [Range { extent: left[cut].0, primitives: a }, Range { extent: right, primitives: b }]
+}
+
+/// Where no plane tells the centres apart: two equal halves in the order given.
+fn halve(primitives: &mut [Primitive]) -> [Range<'_>; 2] {
+    let (a, b) = primitives.split_at_mut(primitives.len() / 2);
+    [Range { extent: Extent::of(a), primitives: a }, Range { extent: Extent::of(b), primitives: b }]
 }
 
 #[cfg(test)]
@@ -400,7 +458,7 @@ mod tests {
     fn brute_force(triangles: &[[Vec3; 3]], ray: &Ray) -> Option<Hit> {
         let mut best = Hit { t: f32::INFINITY, triangle: u32::MAX, u: 0.0, v: 0.0 };
         for id in 0..triangles.len() {
-            let p = Primitive { low: Vec3::ZERO, high: Vec3::ZERO, id: id as u32 };
+            let p = Primitive { low: [0.0; 4], high: [0.0; 4], id: id as u32 };
             make_block(&[p], &|id: u32| triangles[id as usize]).intersect(ray, 0.0, &mut best);
         }
         (best.triangle != u32::MAX).then_some(best)

@@ -51,7 +51,11 @@ impl Camera {
                 (low, corners.iter().map(|c| c[a]).fold(f32::NEG_INFINITY, f32::max))
             };
             let ((left, right), (bottom, top)) = (extent(0), extent(1));
-            let shift = Vec3::new(0.5 * (left + right) * view.tangent[0], 0.5 * (bottom + top) * view.tangent[1], 0.0);
+            let shift = Vec3::new(
+                0.5 * (left + right) * view.tangent[0],
+                0.5 * (bottom + top) * view.tangent[1],
+                0.0,
+            );
             camera.look_at += distance * (shift.x * view.right + shift.y * view.up);
             distance *= (0.5 * (right - left) / 0.88).max(0.5 * (top - bottom) / 0.84);
         }
@@ -65,7 +69,13 @@ impl Camera {
         let side = forward.cross(Vec3::Y);
         let right = if side.length_squared() > 1e-8 { side.normalize() } else { Vec3::X };
         let tangent = (0.5 * self.fov_degrees.to_radians()).tan();
-        View { position: self.position, forward, right, up: right.cross(forward), tangent: [tangent * aspect, tangent] }
+        View {
+            position: self.position,
+            forward,
+            right,
+            up: right.cross(forward),
+            tangent: [tangent * aspect, tangent],
+        }
     }
 }
 

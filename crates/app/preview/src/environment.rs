@@ -16,7 +16,14 @@ struct SoftBox {
 
 impl SoftBox {
     /// At `azimuth` (degrees from the view direction, to the right) and `elevation` above the horizon.
-    fn new(forward: Vec3, azimuth: f32, elevation: f32, half_size: [f32; 2], softness: f32, radiance: Vec3) -> Self {
+    fn new(
+        forward: Vec3,
+        azimuth: f32,
+        elevation: f32,
+        half_size: [f32; 2],
+        softness: f32,
+        radiance: Vec3,
+    ) -> Self {
         let center = direction_at(forward, azimuth, elevation);
         let across = center.cross(Vec3::Y).normalize_or(Vec3::X);
         SoftBox { center, across, along: across.cross(center), half_size, softness, radiance }
@@ -37,6 +44,10 @@ impl SoftBox {
 /// Everything around the liquid.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
+    /// Sky at the horizon, and what the floor fades to.
+    pub horizon: Vec3,
+    /// Sky overhead.
+    pub zenith: Vec3,
     boxes: [SoftBox; 3],
     /// Towards the key light.
     pub sun: Vec3,
@@ -44,6 +55,10 @@ pub struct Environment {
     pub sun_color: Vec3,
     /// Irradiance of the sky on the floor, over pi.
     pub ambient: Vec3,
+    /// Towards the light beside the camera that keeps solids from being silhouettes.
+    pub fill: Vec3,
+    /// Its irradiance over pi.
+    pub fill_color: Vec3,
     tile: f32,
 }
 
@@ -60,73 +75,77 @@ fn smoothstep(x: f32) -> f32 {
     x * x * (3.0 - 2.0 * x)
 }
 
-const HORIZON: Vec3 = Vec3::new(0.62, 0.68, 0.74);
-const ZENITH: Vec3 = Vec3::new(0.10, 0.17, 0.28);
+const HORIZON: Vec3 = Vec3::new(0.30, 0.345, 0.39);
+const ZENITH: Vec3 = Vec3::new(0.045, 0.07, 0.11);
 
 impl Environment {
     /// Lights placed for a camera that looks along `forward` at something of `size` metres: the key light
     /// stands behind the water, where highlights and caustics turn towards the camera.
     pub fn studio(forward: Vec3, size: f32) -> Environment {
-        let white = Vec3::new(1.0, 0.98, 0.94);
+        let white = Vec3::new(1.0, 0.97, 0.92);
+        let cool = Vec3::new(0.82, 0.92, 1.0);
         Environment {
+            horizon: HORIZON,
+            zenith: ZENITH,
             boxes: [
-                SoftBox::new(forward, -38.0, 54.0, [0.30, 0.20], 0.03, 13.0 * white),
-                SoftBox::new(forward, 62.0, 30.0, [0.16, 0.42], 0.04, 4.0 * white),
-                SoftBox::new(forward, 172.0, 38.0, [0.55, 0.22], 0.10, Vec3::new(1.5, 1.7, 2.0)),
+                SoftBox::new(forward, -34.0, 52.0, [0.26, 0.17], 0.025, 15.0 * white),
+                SoftBox::new(forward, 34.0, 27.0, [0.11, 0.30], 0.03, 4.5 * cool),
+                SoftBox::new(forward, 168.0, 40.0, [0.60, 0.20], 0.08, 1.8 * cool),
             ],
-            sun: direction_at(forward, -38.0, 54.0),
-            sun_color: 1.15 * white,
-            ambient: Vec3::new(0.34, 0.37, 0.41),
-            tile: 10f32.powf((size / 5.0).log10().round()) * pick_step(size),
+            sun: direction_at(forward, -34.0, 52.0),
+            sun_color: 1.6 * white,
+            ambient: Vec3::new(0.33, 0.36, 0.40),
+            fill: direction_at(forward, 150.0, 35.0),
+            fill_color: 0.45 * cool,
+            tile: tile_size(size),
         }
     }
 
     /// Light that arrives from a direction above the floor.
     pub fn sky(&self, d: Vec3) -> Vec3 {
-        let height = d.y.max(0.0);
-        let mut light = ZENITH.lerp(HORIZON, (1.0 - height).powi(4));
-        for b in &self.boxes {
-            light += b.radiance(d);
-        }
-        light
+        self.boxes.iter().fold(self.backdrop(d), |light, b| light + b.radiance(d))
     }
 
     /// The backdrop as the camera sees it: the sky without its lamps.
     pub fn backdrop(&self, d: Vec3) -> Vec3 {
-        ZENITH.lerp(HORIZON, (1.0 - d.y.max(0.0)).powi(4))
+        self.zenith.lerp(self.horizon, (1.0 - d.y.max(0.0)).powi(5))
     }
 
-    /// Colour of the floor at (x, z), averaged over a footprint of `width` metres, and of what it fades to
-    /// in the distance.
+    /// Colour of the floor at (x, z), averaged over a footprint of `width` metres.
     pub fn floor_albedo(&self, x: f32, z: f32, width: f32) -> Vec3 {
         let w = (width / self.tile).max(1e-4);
         let line = grout(x / self.tile, w).max(grout(z / self.tile, w));
-        let shade = 1.0 - 0.055 * checker(x / self.tile, z / self.tile, w);
-        Vec3::new(0.60, 0.595, 0.58) * shade * (1.0 - 0.34 * line)
+        let shade = 1.0 - 0.025 * checker(x / self.tile, z / self.tile, w);
+        Vec3::new(0.335, 0.335, 0.33) * shade * (1.0 - 0.42 * line)
     }
 
     /// How much of the floor's colour is left at `distance`, for a scene of `size`.
     pub fn floor_fade(&self, distance: f32, size: f32) -> f32 {
-        let d = distance / (4.5 * size);
-        (-d * d).exp()
+        let d = distance / (2.6 * size);
+        1.0 / (1.0 + d * d * d * d).sqrt()
     }
 
-    /// What the floor fades to.
-    pub fn floor_far(&self) -> Vec3 {
-        HORIZON
+    /// The same light from everywhere, without lamps: for checks that light is neither lost nor made.
+    #[cfg(test)]
+    pub fn furnace() -> Environment {
+        let mut e = Environment::studio(Vec3::X, 1.0);
+        (e.horizon, e.zenith) = (Vec3::ONE, Vec3::ONE);
+        e.boxes.iter_mut().for_each(|b| b.radiance = Vec3::ZERO);
+        e
     }
 }
 
-/// Tiles of 1, 2 or 5 times a power of ten, about eight along the scene.
-fn pick_step(size: f32) -> f32 {
-    let power = 10f32.powf((size / 5.0).log10().round());
-    let ratio = size / 8.0 / power;
-    [0.1, 0.2, 0.5, 1.0, 2.0].into_iter().min_by(|a, b| (a / ratio).ln().abs().total_cmp(&(b / ratio).ln().abs())).unwrap_or(1.0)
+/// 1, 2 or 5 times a power of ten metres, about five tiles along the scene.
+fn tile_size(size: f32) -> f32 {
+    let wanted = size.max(1e-9) / 5.0;
+    let power = 10f32.powf(wanted.log10().floor());
+    let off = |step: &f32| (wanted / (power * step)).ln().abs();
+    power * [1.0, 2.0, 5.0, 10.0].into_iter().fold(1.0, |best, s| if off(&s) < off(&best) { s } else { best })
 }
 
-/// Share of a footprint of width `w` around `x` that lies on a grout line (lines of width 0.03 at integers).
+/// Share of a footprint of width `w` around `x` that lies on a grout line (lines of width 0.022 at integers).
 fn grout(x: f32, w: f32) -> f32 {
-    const LINE: f32 = 0.03;
+    const LINE: f32 = 0.022;
     let integral = |v: f32| v.floor() * LINE + (v - v.floor()).min(LINE);
     let x = x + 0.5 * LINE;
     (integral(x + 0.5 * w) - integral(x - 0.5 * w)) / w
@@ -157,7 +176,7 @@ pub fn tone_map(c: Vec3) -> Vec3 {
     ];
     let v = m(rrt, 1.35 * c);
     let a = v * (v + 0.0245786) - 0.000090537;
-    let b = v * (0.983729 * v + 0.4329510) + 0.238081;
+    let b = v * (0.983729 * v + 0.432951) + 0.238081;
     m(odt, a / b).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
@@ -176,8 +195,8 @@ mod tests {
     fn tiles_average_to_their_mean_and_lines_keep_their_share() {
         let n = 2000;
         let mean: f32 = (0..n).map(|i| grout(i as f32 * 0.0137, 0.01)).sum::<f32>() / n as f32;
-        assert!((mean - 0.03).abs() < 0.01, "{mean}");
-        assert!((grout(0.0, 50.0) - 0.03).abs() < 1e-3);
+        assert!((mean - 0.022).abs() < 0.01, "{mean}");
+        assert!((grout(0.0, 50.0) - 0.022).abs() < 1e-3);
         assert!(checker(0.3, 0.4, 40.0).abs() < 0.01);
         assert!((checker(0.5, 0.5, 0.01) - 1.0).abs() < 1e-3 && (checker(1.5, 0.5, 0.01) + 1.0).abs() < 1e-3);
     }

@@ -1,18 +1,21 @@
 //! Pictures without a display or driver: a ray tracer for water on the CPU, PNG images and an animated film.
 //!
-//! [`render`] draws a [`RenderScene`] seen by a [`Camera`] into an [`Image`].
+//! [`render`] draws a [`RenderScene`] seen by a [`Camera`] into an [`Image`]; [`FilmWriter`] joins images into a film.
 
 mod bvh;
 mod camera;
 mod environment;
+mod film;
 mod image;
 mod light_map;
 mod optics;
+mod palette;
 mod render;
 mod scene;
 mod shade;
 
 pub use camera::Camera;
+pub use film::FilmWriter;
 pub use image::Image;
 pub use render::{RenderParams, render};
 pub use scene::RenderScene;

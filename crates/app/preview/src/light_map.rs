@@ -25,7 +25,12 @@ const EVENTS: usize = 8;
 
 impl LightMap {
     /// Traces `resolution` texels along the longer side of the lit floor.
-    pub fn trace(scene: &Prepared, environment: &Environment, water: &WaterColor, resolution: usize) -> LightMap {
+    pub fn trace(
+        scene: &Prepared,
+        environment: &Environment,
+        water: &WaterColor,
+        resolution: usize,
+    ) -> LightMap {
         let lit = lit_floor(scene.domain, environment.sun);
         let extent = [lit.max.x - lit.min.x, lit.max.z - lit.min.z];
         let texel = extent[0].max(extent[1]) / resolution as f32;
@@ -97,7 +102,11 @@ fn lit_floor(domain: Aabb, sun: Vec3) -> Aabb {
 fn follow(scene: &Prepared, water: &WaterColor, mut ray: Ray) -> Option<(Vec3, Vec3)> {
     let mut light = Vec3::ONE;
     for _ in 0..EVENTS {
-        let to_floor = if ray.direction.y < 0.0 { (scene.floor() - ray.origin.y) / ray.direction.y } else { f32::INFINITY };
+        let to_floor = if ray.direction.y < 0.0 {
+            (scene.floor() - ray.origin.y) / ray.direction.y
+        } else {
+            f32::INFINITY
+        };
         let hit = scene.intersect(&ray).filter(|s| s.t < to_floor);
         let Some(s) = hit else {
             return to_floor.is_finite().then(|| (ray.origin + to_floor * ray.direction, light));

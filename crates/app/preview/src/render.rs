@@ -118,7 +118,7 @@ impl TankEdges {
                 }
             }
         }
-        TankEdges { lines, half_width: 0.7 * 2.0 / height as f32, aspect: view.aspect() }
+        TankEdges { lines, half_width: 0.6 * 2.0 / height as f32, aspect: view.aspect() }
     }
 
     /// Blends the lines over `light` at image position `at`, where the nearest surface has this depth.
@@ -128,7 +128,8 @@ impl TankEdges {
         for [a, b] in &self.lines {
             let (ax, ay, bx, by) = (a[0] * self.aspect, a[1], b[0] * self.aspect, b[1]);
             let (dx, dy) = (bx - ax, by - ay);
-            let along = (((p[0] - ax) * dx + (p[1] - ay) * dy) / (dx * dx + dy * dy).max(1e-12)).clamp(0.0, 1.0);
+            let along =
+                (((p[0] - ax) * dx + (p[1] - ay) * dy) / (dx * dx + dy * dy).max(1e-12)).clamp(0.0, 1.0);
             let (ex, ey) = (p[0] - ax - along * dx, p[1] - ay - along * dy);
             let near = 1.0 - (ex * ex + ey * ey).sqrt() / (2.0 * self.half_width);
             let line_depth = 1.0 / (a[2] + along * (b[2] - a[2]));
@@ -136,6 +137,6 @@ impl TankEdges {
                 cover = cover.max(near);
             }
         }
-        light.lerp(Vec3::new(0.95, 1.0, 1.02), 0.5 * cover.min(1.0))
+        light.lerp(Vec3::new(0.95, 1.0, 1.02), 0.36 * cover.min(1.0))
     }
 }

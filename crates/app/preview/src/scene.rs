@@ -72,7 +72,8 @@ impl Prepared {
             t.iter().for_each(|&v| normals[v as usize] += n);
         }
         normals.iter_mut().for_each(|n| *n = n.normalize_or_zero());
-        let bvh = Bvh::build(&|id: u32| triangles[id as usize].map(|v| positions[v as usize]), triangles.len());
+        let bvh =
+            Bvh::build(&|id: u32| triangles[id as usize].map(|v| positions[v as usize]), triangles.len());
         Prepared {
             positions,
             triangles,

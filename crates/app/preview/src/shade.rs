@@ -139,7 +139,8 @@ impl Shader<'_> {
                 let direction = refract(ray.direction, normal, IOR_WATER, cos_in, cos_out);
                 let out = Ray { origin: s.point, direction };
                 let mirrored = self.water_glow() * share;
-                return gathered + left * (mirrored + (1.0 - share) * self.air(&out, travelled + s.t, bodies));
+                return gathered
+                    + left * (mirrored + (1.0 - share) * self.air(&out, travelled + s.t, bodies));
             }
             if share < 1.0 {
                 let direction = refract(ray.direction, normal, IOR_WATER, cos_in, cos_out);
@@ -157,9 +158,9 @@ impl Shader<'_> {
         let (key, sky) = self.light_map.at(p.x, p.z);
         let width = travelled * self.pixel_angle / (-ray.direction.y).max(0.05).sqrt();
         let albedo = e.floor_albedo(p.x, p.z, width);
-        let lit = albedo * (e.ambient * (0.35 + 0.65 * sky) + e.sun.y * e.sun_color * key);
+        let lit = albedo * (e.ambient * (0.5 + 0.5 * sky) + e.sun.y * e.sun_color * key);
         let from_center = (p - self.scene.domain.center()).length();
-        e.floor_far().lerp(lit, e.floor_fade(from_center, self.scene.size))
+        e.horizon.lerp(lit, e.floor_fade(from_center, self.scene.size))
     }
 
     fn solid(&self, s: &Surface) -> Vec3 {
@@ -169,13 +170,15 @@ impl Shader<'_> {
         let bounce = 0.30 * (e.sun_color * e.sun.y + e.ambient) * (1.0 - up);
         let facing = n.dot(e.sun).max(0.0);
         let key = if facing > 0.0 { facing * self.sun_through(s) * e.sun_color } else { Vec3::ZERO };
-        SOLID_ALBEDO * (e.ambient * up + bounce + key)
+        let fill = n.dot(e.fill).max(0.0) * e.fill_color;
+        SOLID_ALBEDO * (e.ambient * up + bounce + fill + key)
     }
 
     /// Key light that reaches a point straight through whatever water is in the way.
     fn sun_through(&self, s: &Surface) -> Vec3 {
         let mut light = Vec3::ONE;
-        let mut ray = Ray { origin: s.point + self.scene.epsilon * s.geometric, direction: self.environment.sun };
+        let mut ray =
+            Ray { origin: s.point + self.scene.epsilon * s.geometric, direction: self.environment.sun };
         for _ in 0..6 {
             match self.scene.intersect(&ray) {
                 None => break,
@@ -190,5 +193,47 @@ impl Shader<'_> {
             }
         }
         light
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::RenderScene;
+    use fluvial_foundation::{Aabb, random::unit_vec3};
+    use fluvial_grids::UniformGrid;
+    use fluvial_surface::{MeshParams, mesh_level_set};
+
+    /// Where everything glows alike, absorbing water included, every ray must bring exactly that light:
+    /// each split, loss and inner reflection is then accounted for.
+    #[test]
+    fn in_a_furnace_every_ray_brings_the_same_light() {
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [30; 3], dx: 1.0 / 30.0 };
+        let l = grid.cell_centers();
+        let phi: Vec<f32> = (0..l.len())
+            .map(|n| {
+                let [i, j, k] = l.coordinates(n);
+                let x = l.position(i, j, k);
+                let pool = x.y - 0.35 - 0.08 * (11.0 * x.x).sin() * (9.0 * x.z).cos();
+                pool.min(x.distance(Vec3::new(0.4, 0.75, 0.6)) - 0.14)
+            })
+            .collect();
+        let liquid = mesh_level_set(&phi, &l, &MeshParams::default());
+        let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+        let mut scene = Prepared::new(&RenderScene { liquid: &liquid, solids: &[], domain });
+        let environment = Environment::furnace();
+        let water = WaterColor { absorption: Vec3::new(3.0, 1.0, 0.3), scattered: Vec3::splat(1.0 / 3.0) };
+        let light_map = LightMap::trace(&scene, &environment, &water, 16);
+        scene.size = 1e-6; // seen from so far the floor has faded to the horizon
+        let shader = Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3 };
+        let mut wet = 0;
+        for n in 0..4000 {
+            let origin = Vec3::splat(0.5) + 2.0 * (unit_vec3(n, 1) - 0.5).normalize().with_y(0.3);
+            let direction = (unit_vec3(n, 2) - origin).normalize();
+            let (light, seen, _) = shader.camera_ray(&Ray { origin, direction });
+            assert!((light - 1.0).abs().max_element() < 1e-4, "ray {n} brings {light}");
+            wet += (seen == Seen::Liquid) as usize;
+        }
+        assert!(wet > 1000, "{wet} rays met water");
     }
 }

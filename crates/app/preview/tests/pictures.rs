@@ -1,0 +1,93 @@
+//! Whole pictures: determinism, sane values, and optics that can be checked by eye or by number.
+
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::{TriangleMesh, UniformGrid};
+use fluvial_preview::{Camera, Image, RenderParams, RenderScene, render};
+use fluvial_surface::{MeshParams, mesh_level_set};
+
+fn mesh(n: usize, phi: impl Fn(Vec3) -> f32) -> (TriangleMesh, Aabb) {
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
+    let l = grid.cell_centers();
+    let values: Vec<f32> = (0..l.len())
+        .map(|c| {
+            let [i, j, k] = l.coordinates(c);
+            phi(l.position(i, j, k))
+        })
+        .collect();
+    (mesh_level_set(&values, &l, &MeshParams::default()), grid.bounds())
+}
+
+fn small() -> RenderParams {
+    RenderParams { width: 96, height: 54, light_map: 64, ..RenderParams::default() }
+}
+
+fn waves(x: Vec3) -> f32 {
+    let drop = x.distance(Vec3::new(0.4, 0.7, 0.5)) - 0.12;
+    (x.y - 0.3 - 0.05 * (9.0 * x.x).sin() * (7.0 * x.z).cos()).min(drop)
+}
+
+fn draw(liquid: &TriangleMesh, solids: &[TriangleMesh], domain: Aabb) -> Image {
+    let params = small();
+    let camera = Camera::framing(domain, params.width as f32 / params.height as f32);
+    render(&RenderScene { liquid, solids, domain }, &camera, &params)
+}
+
+fn pixel(image: &Image, x: usize, y: usize) -> [i32; 3] {
+    let at = 3 * (x + image.width * y);
+    [0, 1, 2].map(|c| image.rgb[at + c] as i32)
+}
+
+#[test]
+fn pixels_do_not_depend_on_threads() {
+    let (liquid, domain) = mesh(40, waves);
+    let (solid, _) = mesh(24, |x| x.distance(Vec3::new(0.7, 0.2, 0.4)) - 0.2);
+    let solids = [solid];
+    let with = |n| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+        pool.install(|| draw(&liquid, &solids, domain))
+    };
+    assert!(with(1) == with(3));
+}
+
+#[test]
+fn water_tints_the_floor_and_leaves_the_rest_alone() {
+    let (liquid, domain) = mesh(32, |x| x.y - 0.4);
+    let (empty, wet) = (draw(&TriangleMesh::default(), &[], domain), draw(&liquid, &[], domain));
+    let (x, y) = (empty.width / 2, empty.height * 7 / 10);
+    let (dry, seen) = (pixel(&empty, x, y), pixel(&wet, x, y));
+    assert!((dry[0] - dry[2]).abs() < 25, "the floor is grey: {dry:?}");
+    assert!(seen[2] > seen[0] + 15 && seen[1] > seen[0] + 10, "water is blue-green: {seen:?}");
+    for x in [1, empty.width - 2] {
+        assert_eq!(pixel(&empty, x, 2), pixel(&wet, x, 2), "the backdrop does not change");
+    }
+}
+
+#[test]
+fn broken_meshes_draw_without_a_panic() {
+    let (mut liquid, domain) = mesh(16, waves);
+    for n in (0..liquid.positions.len()).step_by(7) {
+        liquid.positions[n] = Vec3::splat(f32::NAN);
+    }
+    liquid.triangles.push([0, 0, 0]);
+    draw(&liquid, &[], domain);
+    draw(&TriangleMesh::default(), &[TriangleMesh::default()], domain);
+}
+
+#[test]
+fn a_camera_under_water_sees() {
+    let (liquid, domain) = mesh(24, |x| x.y - 0.8);
+    let camera =
+        Camera { position: Vec3::new(0.5, 0.3, 0.5), look_at: Vec3::new(0.9, 0.35, 0.6), fov_degrees: 60.0 };
+    let image = render(&RenderScene { liquid: &liquid, solids: &[], domain }, &camera, &small());
+    let mean: f64 = image.rgb.iter().map(|&v| v as f64).sum::<f64>() / image.rgb.len() as f64;
+    assert!((20.0..230.0).contains(&mean), "mean level {mean}");
+}
+
+#[test]
+fn solids_hide_and_are_seen_through_water() {
+    let (liquid, domain) = mesh(32, |x| x.y - 0.6);
+    let (ball, _) = mesh(32, |x| x.distance(Vec3::new(0.5, 0.3, 0.5)) - 0.2);
+    let (without, with) = (draw(&liquid, &[], domain), draw(&liquid, &[ball], domain));
+    let changed = without.rgb.chunks(3).zip(with.rgb.chunks(3)).filter(|(a, b)| a != b).count();
+    assert!(changed > without.width * without.height / 50, "{changed} pixels show the ball");
+}
