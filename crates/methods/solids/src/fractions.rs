@@ -93,7 +93,7 @@ mod tests {
         let below: f64 = (0..8)
             .map(|c| {
                 let rest = (d as f64 - n.as_dvec3().dot(corner(c).as_dvec3())).max(0.0);
-                let sign = if (c as u32).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if (c as u32).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
                 sign * rest.powi(3)
             })
             .sum::<f64>()

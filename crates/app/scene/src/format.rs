@@ -1,0 +1,337 @@
+//! The scene as it is written: every key with its type, default, unit and description. The schema, the checks
+//! and the reference are made from here.
+
+use crate::Origin;
+use crate::shapes::{MotionSpec, ShapeSpec};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+/// A scene of Fluvial: what is simulated, how, and what is written. SI units, Y is up.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scene {
+    /// Version of the format; this program reads 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub fluvial: u32,
+    /// The simulated box and its cells.
+    pub domain: DomainSpec,
+    /// How long to simulate and how often to write.
+    #[serde(default)]
+    pub time: TimeSpec,
+    /// The method and its own parameters.
+    #[serde(default)]
+    pub method: Method,
+    /// The liquid's constants and gravity.
+    #[serde(default)]
+    pub liquid: LiquidSpec,
+    /// Liquid at the start. Where fills overlap, the last one's velocity holds.
+    #[serde(default)]
+    pub fill: Vec<FillSpec>,
+    /// Bodies that the liquid flows around, at rest or moving.
+    #[serde(default)]
+    pub solid: Vec<SolidSpec>,
+    /// Places where liquid enters.
+    #[serde(default)]
+    pub source: Vec<SourceSpec>,
+    /// Places where liquid is removed.
+    #[serde(default)]
+    pub sink: Vec<SinkSpec>,
+    /// Cell sizes forced inside shapes, for adaptive methods. The method `uniform` refuses them.
+    #[serde(default)]
+    pub refine: Vec<RefineSpec>,
+    /// Gauges; each is a column of `probes.csv`.
+    #[serde(default)]
+    pub probe: Vec<ProbeSpec>,
+    /// What is written besides statistics and probes.
+    #[serde(default)]
+    pub output: OutputSpec,
+    #[serde(skip)]
+    pub(crate) origin: Origin,
+}
+
+/// The simulated box. Exactly one of `dx` and `resolution` must be given.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DomainSpec {
+    /// Lower corner, m.
+    #[serde(default)]
+    pub min: [f64; 3],
+    /// Upper corner, m. Sides that are no multiple of the cell are moved by at most 1 %.
+    pub max: [f64; 3],
+    /// Edge of the finest cell, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub dx: Option<f64>,
+    /// Finest cells along the longest side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 4, max = 65536))]
+    pub resolution: Option<u32>,
+    /// What lies at the six sides.
+    #[serde(default)]
+    pub walls: Walls,
+}
+
+/// The six sides of the domain.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Walls {
+    /// Left.
+    pub x_min: WallSpec,
+    /// Right.
+    pub x_max: WallSpec,
+    /// Floor.
+    pub y_min: WallSpec,
+    /// Ceiling.
+    pub y_max: WallSpec,
+    /// Back.
+    pub z_min: WallSpec,
+    /// Front.
+    pub z_max: WallSpec,
+}
+
+/// A side of the domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WallSpec {
+    /// Nothing passes; the liquid slips along it.
+    #[default]
+    Solid,
+    /// Liquid leaves freely.
+    Open,
+}
+
+/// Frames and steps.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimeSpec {
+    /// Frames to simulate after the initial state, which is frame 0.
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub frames: u32,
+    /// Frames per simulated second, 1/s.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
+    pub fps: f64,
+    /// Cells that the fastest liquid may cross in a step.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 20))]
+    pub cfl: f32,
+}
+
+impl Default for TimeSpec {
+    fn default() -> Self {
+        TimeSpec { frames: 120, fps: 24.0, cfl: 2.0 }
+    }
+}
+
+/// The method, with its own parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Method {
+    /// The uniform reference solver.
+    Uniform(fluvial_uniform::Params),
+}
+
+impl Method {
+    /// Methods in this build, by their scene names.
+    pub const NAMES: [&'static str; 1] = ["uniform"];
+
+    /// The scene name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::Uniform(_) => "uniform",
+        }
+    }
+
+    /// Does it carry particles?
+    pub fn has_particles(&self) -> bool {
+        match self {
+            Method::Uniform(params) => params.has_particles(),
+        }
+    }
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Method::Uniform(fluvial_uniform::Params::default())
+    }
+}
+
+impl JsonSchema for Method {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Method".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = fluvial_uniform::Params::json_schema(generator);
+        let name = serde_json::json!({
+            "description": "Which method simulates the scene.",
+            "type": "string", "enum": Method::NAMES, "default": Method::NAMES[0],
+        });
+        if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+            let rest = std::mem::take(properties);
+            properties.insert("name".into(), name);
+            properties.extend(rest);
+        }
+        schema.insert("description".into(), "The method and its own parameters.".into());
+        schema
+    }
+}
+
+/// The liquid's constants.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LiquidSpec {
+    /// Density, kg/m3.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub density: f32,
+    /// Surface tension against air, N/m (water: 0.0728).
+    #[schemars(range(min = 0))]
+    pub surface_tension: f32,
+    /// Gravity, m/s2.
+    pub gravity: [f32; 3],
+}
+
+impl Default for LiquidSpec {
+    fn default() -> Self {
+        LiquidSpec { density: 1000.0, surface_tension: 0.0, gravity: [0.0, -9.81, 0.0] }
+    }
+}
+
+/// Liquid at the start.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FillSpec {
+    /// Where.
+    pub shape: ShapeSpec,
+    /// Its velocity, m/s.
+    #[serde(default)]
+    pub velocity: [f32; 3],
+}
+
+/// A body that the liquid flows around.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SolidSpec {
+    /// Name in messages; `solid 1`, `solid 2` ... where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where, at the start of its motion.
+    pub shape: ShapeSpec,
+    /// How it moves; at rest where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub motion: Option<MotionSpec>,
+}
+
+/// Liquid fills the shape and leaves it with the given velocity.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceSpec {
+    /// Where.
+    pub shape: ShapeSpec,
+    /// Velocity of the new liquid, m/s; not zero.
+    pub velocity: [f32; 3],
+    /// First and last moment, s; always where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<[f64; 2]>,
+}
+
+/// Liquid inside the shape is removed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SinkSpec {
+    /// Where.
+    pub shape: ShapeSpec,
+    /// First and last moment, s; always where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<[f64; 2]>,
+}
+
+/// A cell size forced inside a shape.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefineSpec {
+    /// Where.
+    pub shape: ShapeSpec,
+    /// Edge of a cell, m.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub dx: f64,
+}
+
+/// A gauge.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSpec {
+    /// Its column in `probes.csv`.
+    pub name: String,
+    /// What it measures.
+    pub kind: ProbeKindSpec,
+    /// Where, m: `[x, z]` for `height`, `[x, y, z]` for `pressure`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub at: Option<Vec<f32>>,
+    /// Where, for `volume`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeSpec>,
+}
+
+/// What a gauge measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeKindSpec {
+    /// Height of the highest liquid above the domain's floor on a vertical, m.
+    Height,
+    /// Pressure at a point, Pa.
+    Pressure,
+    /// Liquid volume inside a shape, m3.
+    Volume,
+}
+
+/// What is written.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputSpec {
+    /// Format of the surface mesh of each frame.
+    pub mesh: MeshFormat,
+    /// Draw preview pictures and a film?
+    pub preview: bool,
+    /// Width and height of the pictures, pixels.
+    pub preview_size: [u32; 2],
+    /// Where the pictures are seen from; frames the whole domain where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub camera: Option<CameraSpec>,
+}
+
+impl Default for OutputSpec {
+    fn default() -> Self {
+        OutputSpec { mesh: MeshFormat::Ply, preview: true, preview_size: [640, 360], camera: None }
+    }
+}
+
+/// Format of the surface mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MeshFormat {
+    /// Binary PLY with velocity per vertex.
+    #[default]
+    Ply,
+    /// Wavefront OBJ.
+    Obj,
+    /// No meshes.
+    None,
+}
+
+/// A camera.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CameraSpec {
+    /// Where it stands, m.
+    pub position: [f32; 3],
+    /// What it looks at, m.
+    pub look_at: [f32; 3],
+    /// Vertical angle of view, degrees.
+    #[serde(default = "default_fov")]
+    #[schemars(range(min = 1, max = 150))]
+    pub fov: f32,
+}
+
+fn default_fov() -> f32 {
+    28.0
+}

@@ -1,0 +1,359 @@
+//! The scene as ready objects, after everything that can be refused has been.
+
+use crate::error::SceneError;
+use crate::format::{Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, WallSpec};
+use fluvial_foundation::{AXES, Aabb, Vec3};
+use fluvial_grids::UniformGrid;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_interface::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
+
+/// More cells than this cannot be addressed by the solvers' 32-bit cell numbers.
+const MOST_CELLS: f64 = 4.0e9;
+/// A domain side may be moved by this much to fit the cells.
+const LARGEST_ADJUSTMENT: f64 = 0.01;
+
+/// Everything that a run starts from.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The scene's name.
+    pub name: String,
+    /// What the solver is given.
+    pub setup: Setup,
+    /// Which solver, with its parameters.
+    pub method: Method,
+    /// Frames after the initial state.
+    pub frames: u32,
+    /// Frames per simulated second.
+    pub fps: f64,
+    /// Gauges.
+    pub probes: Vec<Probe>,
+    /// What is written.
+    pub output: OutputSpec,
+    /// What the user should know: sides that were moved to fit the cells.
+    pub notes: Vec<String>,
+}
+
+/// A gauge.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// Its column.
+    pub name: String,
+    /// What it measures.
+    pub kind: ProbeKind,
+}
+
+/// What a gauge measures.
+#[derive(Clone, Debug)]
+pub enum ProbeKind {
+    /// Height of the highest liquid above the domain floor on a vertical, metres.
+    Height {
+        /// Metres.
+        x: f32,
+        /// Metres.
+        z: f32,
+    },
+    /// Pressure at a point, Pa.
+    Pressure {
+        /// Metres.
+        at: Vec3,
+    },
+    /// Liquid volume inside a shape, m3.
+    Volume {
+        /// In world space.
+        shape: Shape,
+    },
+}
+
+impl Scene {
+    /// Ready objects, or the first thing that makes no sense.
+    pub fn build(&self) -> Result<Ready, SceneError> {
+        let mut notes = Vec::new();
+        self.check_method()?;
+        let grid = self.grid(&mut notes)?;
+        let bounds = grid.bounds();
+        let walls = self.domain.walls;
+        let walls = [walls.x_min, walls.x_max, walls.y_min, walls.y_max, walls.z_min, walls.z_max];
+        let setup = Setup {
+            domain: Domain {
+                grid,
+                walls: walls.map(|w| if w == WallSpec::Open { Wall::Open } else { Wall::Solid }),
+            },
+            liquid: Liquid {
+                density: self.liquid.density,
+                surface_tension: self.liquid.surface_tension,
+                gravity: Vec3::from_array(self.liquid.gravity),
+            },
+            fills: self.fills(&grid)?,
+            solids: self.solids()?,
+            sources: self.sources(bounds)?,
+            sinks: self.sinks(bounds)?,
+            refine: self.refine()?,
+            cfl: self.time.cfl,
+        };
+        let probes = self.probes(bounds)?;
+        self.check_output()?;
+        Ok(Ready {
+            name: self.name().to_string(),
+            setup,
+            method: self.method.clone(),
+            frames: self.time.frames,
+            fps: self.time.fps,
+            probes,
+            output: self.output.clone(),
+            notes,
+        })
+    }
+
+    fn check_method(&self) -> Result<(), SceneError> {
+        let Method::Uniform(params) = &self.method;
+        if let Some((name, wanted)) = params.first_error() {
+            let message = format!("`{name}` is out of range");
+            return Err(self.fail(&format!("method.{name}"), message, format!("give {wanted}")));
+        }
+        if !self.refine.is_empty() {
+            let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
+            let help = "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
+            return Err(self.fail("refine.0", message, help));
+        }
+        Ok(())
+    }
+
+    /// The finest grid; sides that are no multiple of the cell are moved a little, with a note.
+    fn grid(&self, notes: &mut Vec<String>) -> Result<UniformGrid, SceneError> {
+        let d = &self.domain;
+        let size: [f64; 3] = std::array::from_fn(|a| d.max[a] - d.min[a]);
+        if let Some(a) = AXES.into_iter().find(|&a| size[a] <= 0.0) {
+            let axis = ["x", "y", "z"][a];
+            let message = format!("the domain is empty: along {axis} it runs from {} to {}", d.min[a], d.max[a]);
+            return Err(self.fail("domain.max", message, "every number of `max` must be greater than that of `min`"));
+        }
+        let longest = size.iter().copied().fold(0.0, f64::max);
+        let dx = match (d.dx, d.resolution) {
+            (Some(_), Some(_)) => {
+                let message = "`dx` and `resolution` exclude each other";
+                return Err(self.fail("domain.resolution", message, "keep one of them"));
+            }
+            (None, None) => {
+                let help = "add `resolution = 64` (cells along the longest side) or `dx = ...` (metres)";
+                return Err(self.fail("domain", "the domain has no cell size", help));
+            }
+            (Some(dx), None) => dx,
+            (None, Some(resolution)) => longest / resolution as f64,
+        };
+        let counts: [f64; 3] = std::array::from_fn(|a| (size[a] / dx).round().max(1.0));
+        let total = counts.iter().product::<f64>();
+        let given = if d.dx.is_some() { "domain.dx" } else { "domain.resolution" };
+        if total > MOST_CELLS || dx as f32 <= 0.0 {
+            let memory = total * crate::predict::BYTES_PER_CELL / f64::powi(1024.0, 3);
+            let message = format!(
+                "too many cells: {:.3e} x {:.3e} x {:.3e} = {total:.3e}, about {memory:.0} GiB of memory",
+                counts[0], counts[1], counts[2]
+            );
+            let help = format!("at most {MOST_CELLS:.0e} cells are possible; choose a larger `dx` or a smaller `resolution`");
+            return Err(self.fail(given, message, help));
+        }
+        for a in AXES {
+            let fitting = counts[a] * dx;
+            let change = (fitting - size[a]) / size[a];
+            let axis = ["x", "y", "z"][a];
+            if change.abs() > LARGEST_ADJUSTMENT {
+                let message = format!("the domain's {axis} side of {} m is no multiple of the cell, {dx} m", size[a]);
+                let help = format!("the nearest side that fits is {fitting} m: set max[{a}] = {}", d.min[a] + fitting);
+                return Err(self.fail("domain.max", message, help));
+            }
+            if change.abs() > 1e-6 {
+                notes.push(format!(
+                    "the domain's {axis} side was changed from {} m to {fitting} m to fit cells of {dx} m",
+                    size[a]
+                ));
+            }
+        }
+        let min = Vec3::new(d.min[0] as f32, d.min[1] as f32, d.min[2] as f32);
+        let grid = UniformGrid { min, cells: counts.map(|n| n as usize), dx: dx as f32 };
+        // In f32, a small box far from the origin may have all its nodes at one place.
+        if AXES.into_iter().any(|a| (min[a] + grid.dx) - min[a] < 0.99 * grid.dx || (min[a] + grid.dx) - min[a] > 1.01 * grid.dx) {
+            let help = "move the scene nearer to the origin";
+            return Err(self.fail("domain.min", "the domain lies too far from the origin for its cell size", help));
+        }
+        Ok(grid)
+    }
+
+    fn fills(&self, grid: &UniformGrid) -> Result<Vec<Fill>, SceneError> {
+        if self.fill.is_empty() && self.source.is_empty() {
+            let help = "add a [[fill]] with a shape, or a [[source]]";
+            return Err(self.fail("", "there is no liquid: the scene has neither [[fill]] nor [[source]]", help));
+        }
+        let mut fills = Vec::new();
+        for (n, spec) in self.fill.iter().enumerate() {
+            let path = format!("fill.{n}.shape");
+            let shape = self.shape(&spec.shape, &path)?;
+            if !touches(&shape, grid.bounds()) {
+                return Err(self.outside(&path, "fill", grid.bounds()));
+            }
+            if crate::predict::inside_cells(grid, &|x| shape.distance(x)).cells == 0.0 {
+                let help = format!("make it larger than a cell ({} m), or the cells smaller", grid.dx);
+                return Err(self.fail(&path, "the fill covers no cell", help));
+            }
+            fills.push(Fill { shape, velocity: Vec3::from_array(spec.velocity) });
+        }
+        Ok(fills)
+    }
+
+    fn solids(&self) -> Result<Vec<Solid>, SceneError> {
+        let mut solids: Vec<Solid> = Vec::new();
+        for (n, spec) in self.solid.iter().enumerate() {
+            let name = spec.name.clone().unwrap_or_else(|| format!("solid {}", n + 1));
+            if solids.iter().any(|s| s.name == name) {
+                let message = format!("two solids have the name `{name}`");
+                return Err(self.fail(&format!("solid.{n}.name"), message, "give every solid a name of its own"));
+            }
+            let shape = self.shape(&spec.shape, &format!("solid.{n}.shape"))?;
+            let motion = match &spec.motion {
+                Some(motion) => self.motion(motion, &shape, &format!("solid.{n}.motion"))?,
+                None => Motion::Static,
+            };
+            solids.push(Solid { name, shape, motion });
+        }
+        Ok(solids)
+    }
+
+    fn sources(&self, bounds: Aabb) -> Result<Vec<Source>, SceneError> {
+        let build = |(n, spec): (usize, &SourceSpec)| {
+            let shape = self.shape_inside(&spec.shape, &format!("source.{n}.shape"), "source", bounds)?;
+            let velocity = Vec3::from_array(spec.velocity);
+            if velocity == Vec3::ZERO {
+                let help = "give the velocity at which liquid enters, such as [0, -1, 0]";
+                return Err(self.fail(&format!("source.{n}.velocity"), "a source at rest adds no liquid", help));
+            }
+            let active_s = self.active(spec.active, &format!("source.{n}.active"))?;
+            Ok(Source { shape, velocity, active_s })
+        };
+        self.source.iter().enumerate().map(build).collect()
+    }
+
+    fn sinks(&self, bounds: Aabb) -> Result<Vec<Sink>, SceneError> {
+        let mut sinks = Vec::new();
+        for (n, spec) in self.sink.iter().enumerate() {
+            let shape = self.shape_inside(&spec.shape, &format!("sink.{n}.shape"), "sink", bounds)?;
+            sinks.push(Sink { shape, active_s: self.active(spec.active, &format!("sink.{n}.active"))? });
+        }
+        Ok(sinks)
+    }
+
+    fn refine(&self) -> Result<Vec<Refine>, SceneError> {
+        let build = |(n, spec): (usize, &crate::RefineSpec)| {
+            Ok(Refine { shape: self.shape(&spec.shape, &format!("refine.{n}.shape"))?, dx: spec.dx as f32 })
+        };
+        self.refine.iter().enumerate().map(build).collect()
+    }
+
+    fn active(&self, active: Option<[f64; 2]>, path: &str) -> Result<[f64; 2], SceneError> {
+        let Some([first, last]) = active else { return Ok([0.0, f64::INFINITY]) };
+        if first < 0.0 || first >= last {
+            let message = format!("active from {first} s to {last} s is no time at all");
+            return Err(self.fail(path, message, "write [first, last] with 0 <= first < last, in seconds"));
+        }
+        Ok([first, last])
+    }
+
+    fn shape_inside(
+        &self,
+        spec: &crate::ShapeSpec,
+        path: &str,
+        what: &str,
+        bounds: Aabb,
+    ) -> Result<Shape, SceneError> {
+        let shape = self.shape(spec, path)?;
+        if touches(&shape, bounds) { Ok(shape) } else { Err(self.outside(path, what, bounds)) }
+    }
+
+    fn outside(&self, path: &str, what: &str, bounds: Aabb) -> SceneError {
+        let (a, b) = (bounds.min, bounds.max);
+        let help = format!("the domain runs from [{}, {}, {}] to [{}, {}, {}]", a.x, a.y, a.z, b.x, b.y, b.z);
+        self.fail(path, format!("the {what} lies outside the domain"), help)
+    }
+
+    fn probes(&self, bounds: Aabb) -> Result<Vec<Probe>, SceneError> {
+        let mut probes: Vec<Probe> = Vec::new();
+        for (n, spec) in self.probe.iter().enumerate() {
+            let path = format!("probe.{n}");
+            if spec.name.trim().is_empty() {
+                return Err(self.fail(&format!("{path}.name"), "the probe has no name", "it names a column of probes.csv"));
+            }
+            if probes.iter().any(|p| p.name == spec.name) {
+                let message = format!("two probes have the name `{}`", spec.name);
+                return Err(self.fail(&format!("{path}.name"), message, "give every probe a name of its own"));
+            }
+            probes.push(Probe { name: spec.name.clone(), kind: self.probe_kind(spec, &path, bounds)? });
+        }
+        Ok(probes)
+    }
+
+    fn probe_kind(&self, spec: &ProbeSpec, path: &str, bounds: Aabb) -> Result<ProbeKind, SceneError> {
+        let needs = |key: &str, help: &str| self.fail(path, format!("the probe `{}` lacks `{key}`", spec.name), help);
+        let surplus = |key: &str| {
+            let message = format!("`{key}` has no meaning for this kind of probe");
+            self.fail(&format!("{path}.{key}"), message, "remove it, or change the `kind`")
+        };
+        let outside = || {
+            let (a, b) = (bounds.min, bounds.max);
+            let help = format!("the domain runs from [{}, {}, {}] to [{}, {}, {}]", a.x, a.y, a.z, b.x, b.y, b.z);
+            self.fail(&format!("{path}.at"), format!("the probe `{}` lies outside the domain", spec.name), help)
+        };
+        let wrong_count = |help: &str| {
+            let message = format!("`at` has {} numbers", spec.at.as_ref().map_or(0, Vec::len));
+            self.fail(&format!("{path}.at"), message, help)
+        };
+        if spec.kind != ProbeKindSpec::Volume && spec.shape.is_some() {
+            return Err(surplus("shape"));
+        }
+        match spec.kind {
+            ProbeKindSpec::Height => match spec.at.as_deref() {
+                Some([x, z]) => {
+                    let inside = bounds.contains(Vec3::new(*x, bounds.min.y, *z));
+                    if inside { Ok(ProbeKind::Height { x: *x, z: *z }) } else { Err(outside()) }
+                }
+                Some(_) => Err(wrong_count("a height gauge stands at [x, z]")),
+                None => Err(needs("at", "add at = [x, z]")),
+            },
+            ProbeKindSpec::Pressure => match spec.at.as_deref() {
+                Some([x, y, z]) => {
+                    let at = Vec3::new(*x, *y, *z);
+                    if bounds.contains(at) { Ok(ProbeKind::Pressure { at }) } else { Err(outside()) }
+                }
+                Some(_) => Err(wrong_count("a pressure gauge stands at [x, y, z]")),
+                None => Err(needs("at", "add at = [x, y, z]")),
+            },
+            ProbeKindSpec::Volume if spec.at.is_some() => Err(surplus("at")),
+            ProbeKindSpec::Volume => match &spec.shape {
+                Some(shape) => {
+                    let what = format!("probe `{}`", spec.name);
+                    let shape = self.shape_inside(shape, &format!("{path}.shape"), &what, bounds)?;
+                    Ok(ProbeKind::Volume { shape })
+                }
+                None => Err(needs("shape", "add shape = { box = { min = [...], max = [...] } }")),
+            },
+        }
+    }
+
+    fn check_output(&self) -> Result<(), SceneError> {
+        let [width, height] = self.output.preview_size;
+        if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
+            let message = format!("a picture of {width} x {height} pixels cannot be drawn");
+            return Err(self.fail("output.preview_size", message, "give width and height from 16 to 8192"));
+        }
+        if let Some(camera) = &self.output.camera {
+            let view = Vec3::from_array(camera.look_at) - Vec3::from_array(camera.position);
+            if view.normalize_or_zero().cross(Vec3::Y).length() < 1e-4 {
+                let help = "`position` and `look_at` must differ, and not only in height";
+                return Err(self.fail("output.camera", "the camera has no direction with an up side", help));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn touches(shape: &Shape, bounds: Aabb) -> bool {
+    let other = shape.bounds();
+    other.min.cmplt(bounds.max).all() && other.max.cmpgt(bounds.min).all()
+}

@@ -1,0 +1,334 @@
+//! One mistake at a time: each must give a place, a message and a fix, and none may panic.
+
+use fluvial_scene::{Scene, SceneError};
+use std::path::Path;
+
+/// A scene with one of everything; `#` lines mark where mistakes are put.
+const GOOD: &str = r#"fluvial = 1
+
+[domain]
+min = [0, 0, 0]
+max = [2, 1, 1]
+dx = 0.0625
+walls = { x_max = "open" }
+
+[time]
+frames = 10
+fps = 24
+cfl = 2.0
+
+[method]
+name = "uniform"
+flip_ratio = 0.97
+
+[liquid]
+density = 1000.0
+surface_tension = 0.0
+gravity = [0, -9.81, 0]
+
+[[fill]]
+shape = { box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }
+velocity = [0, 0, 0]
+
+[[solid]]
+name = "ball"
+shape = { sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }
+motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }
+
+[[source]]
+shape = { cylinder = { from = [0, 0.8, 0.5], to = [0.1, 0.8, 0.5], radius = 0.05 } }
+velocity = [1, 0, 0]
+active = [0.0, 2.0]
+
+[[sink]]
+shape = { capsule = { from = [1.8, 0, 0.2], to = [1.8, 0, 0.8], radius = 0.1 } }
+
+[[probe]]
+name = "H1"
+kind = "height"
+at = [0.75, 0.5]
+
+[[probe]]
+name = "P1"
+kind = "pressure"
+at = [0.9, 0.05, 0.5]
+
+[output]
+mesh = "ply"
+preview_size = [640, 360]
+"#;
+
+/// Replace this by that: the message, the underlined text and the help must contain the rest.
+type Mistake = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+const MISTAKES: &[Mistake] = &[
+    // text that is no TOML
+    ("dx = 0.0625", "dx = ", "", "", "TOML"),
+    ("[time]", "[time", "", "", "TOML"),
+    ("frames = 10", "frames = 10\nframes = 11", "duplicate", "frames", "TOML"),
+    ("name = \"ball\"", "name = \"ball", "", "", "TOML"),
+    // the version
+    ("fluvial = 1", "fluvial = 2", "version", "2", "fluvial = 1"),
+    ("fluvial = 1", "", "lacks `fluvial`", "domain", "fluvial = 1"),
+    // keys
+    ("velocity = [0, 0, 0]", "velocty = [0, 0, 0]", "unknown key `velocty`", "velocty", "did you mean `velocity`?"),
+    ("fps = 24", "fsp = 24", "unknown key `fsp`", "fsp", "did you mean `fps`?"),
+    ("[liquid]", "[liqiud]", "unknown key `liqiud`", "liqiud", "did you mean `liquid`?"),
+    ("flip_ratio = 0.97", "flipratio = 0.97", "unknown key `flipratio`", "flipratio", "did you mean `flip_ratio`?"),
+    ("walls = { x_max = \"open\" }", "walls = { xmax = \"open\" }", "unknown key `xmax`", "xmax", "`x_max`"),
+    ("radius = 0.1 }", "radius = 0.1, colour = 3 }", "unknown key `colour`", "colour", "`center`"),
+    ("sphere = {", "spere = {", "no `spere`", "spere", "did you mean `sphere`?"),
+    ("max = [2, 1, 1]", "", "`domain` lacks `max`", "[domain]", "Upper corner"),
+    ("velocity = [1, 0, 0]", "", "lacks `velocity`", "[[source]]", "Velocity of the new liquid"),
+    // types
+    ("frames = 10", "frames = \"ten\"", "wants a whole number, found a string", "\"ten\"", "without quotes"),
+    ("frames = 10", "frames = 10.5", "wants a whole number", "10.5", "plain number"),
+    ("density = 1000.0", "density = true", "wants a number, found true or false", "true", "plain number"),
+    ("gravity = [0, -9.81, 0]", "gravity = -9.81", "wants a list, found a number", "-9.81", "[a, b, c]"),
+    ("gravity = [0, -9.81, 0]", "gravity = [0, -9.81]", "expected 3 values, found 2", "[0, -9.81]", "3 values"),
+    ("gravity = [0, -9.81, 0]", "gravity = [0, \"down\", 0]", "wants a number, found a string", "\"down\"", "plain"),
+    ("name = \"H1\"", "name = 1", "wants a string, found an integer", "1", "quotes"),
+    ("mesh = \"ply\"", "mesh = \"stl\"", "`stl` is not a choice", "\"stl\"", "`ply`"),
+    ("mesh = \"ply\"", "mesh = \"ply\"\npreview = \"yes\"", "wants true or false", "\"yes\"", "without quotes"),
+    ("kind = \"height\"", "kind = \"hight\"", "`hight` is not a choice", "\"hight\"", "did you mean `height`?"),
+    ("{ x_max = \"open\" }", "{ x_max = \"opne\" }", "`opne` is not a choice", "\"opne\"", "did you mean `open`?"),
+    ("[[sink]]", "[sink]", "`sink` is a list of tables", "[sink]", "[[sink]]"),
+    ("shape = { box =", "shape = 3 # { box =", "expected a shape", "3", "`sphere`"),
+    ("shape = { box = {", "shape = { sphere = { center = [0, 0, 0], radius = 1 }, box = {", "exclude each other", "box", "`union`"),
+    ("fps = 24", "fps = 2026-11-15", "wants a number, found a date", "2026-11-15", "plain number"),
+    // numbers
+    ("cfl = 2.0", "cfl = nan", "not finite", "nan", "ordinary number"),
+    ("density = 1000.0", "density = inf", "not finite", "inf", "ordinary number"),
+    ("density = 1000.0", "density = 1e300", "not finite", "1e300", "1e38"),
+    ("frames = 10", "frames = 99999999999999999999", "too large", "99999999999999999999", "smaller"),
+    ("frames = 10", "frames = 0", "out of range", "0", "at least 1"),
+    ("fps = 24", "fps = 0", "out of range", "0", "greater than 0"),
+    ("fps = 24", "fps = -24", "out of range", "-24", "greater than 0"),
+    ("cfl = 2.0", "cfl = 0.0", "out of range", "0.0", "greater than 0"),
+    ("density = 1000.0", "density = -1", "out of range", "-1", "greater than 0"),
+    ("surface_tension = 0.0", "surface_tension = -0.1", "out of range", "-0.1", "at least 0"),
+    ("radius = 0.1 }", "radius = -0.1 }", "out of range", "-0.1", "greater than 0"),
+    ("dx = 0.0625", "dx = -0.0625", "out of range", "-0.0625", "greater than 0"),
+    ("flip_ratio = 0.97", "flip_ratio = 1.5", "`flip_ratio` is out of range", "1.5", "0 to 1"),
+    // the domain
+    ("max = [2, 1, 1]", "max = [2, 0, 1]", "empty: along y", "[2, 0, 1]", "greater"),
+    ("max = [2, 1, 1]", "max = [-2, 1, 1]", "empty: along x", "[-2, 1, 1]", "greater"),
+    ("dx = 0.0625", "dx = 0.0625\nresolution = 32", "exclude each other", "32", "keep one"),
+    ("dx = 0.0625", "", "no cell size", "[domain]", "resolution = 64"),
+    ("dx = 0.0625", "dx = 0.3", "no multiple of the cell", "[2, 1, 1]", "nearest side that fits is"),
+    ("dx = 0.0625", "dx = 1e-5", "too many cells", "1e-5", "at most"),
+    ("dx = 0.0625", "resolution = 60000", "GiB of memory", "60000", "smaller `resolution`"),
+    ("min = [0, 0, 0]\nmax = [2, 1, 1]", "min = [1e8, 0, 0]\nmax = [100000002.0, 1, 1]", "too far from the origin", "[1e8, 0, 0]", "nearer"),
+    // methods and features
+    ("name = \"uniform\"", "name = \"octree\"", "`octree` is not in this build", "\"octree\"", "`uniform`"),
+    ("name = \"uniform\"", "name = \"unifrom\"", "no method `unifrom`", "\"unifrom\"", "did you mean `uniform`?"),
+    ("name = \"uniform\"", "name = 7", "expected a method's name", "7", "uniform"),
+    ("[output]", "[[refine]]\nshape = { plane = { point = [0, 0, 0] } }\ndx = 0.1\n[output]", "no support for [[refine]]", "[[refine]]", "remove"),
+    ("mesh = \"ply\"", "volumes = \"vdb\"", "`volumes` is not supported", "volumes", "remove"),
+    ("mesh = \"ply\"", "particles = true", "`particles` is not supported", "particles", "remove"),
+    ("mesh = \"ply\"", "checkpoint_every_s = 300", "`checkpoint_every_s` is not supported", "checkpoint_every_s", "remove"),
+    // shapes
+    ("max = [0.5, 0.6, 1] }", "max = [0.5, -0.6, 1] }", "the box is empty", "[0.5, -0.6, 1]", "less than"),
+    ("max = [0.5, 0.6, 1] }", "max = [0.5, 0.6, 1] }, box = {", "", "", "TOML"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{}", "empty", "{}", "`sphere`"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ union = [] }", "at least 1", "[]", "at least 1"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ difference = [{ plane = { point = [0, 0, 0] } }] }", "at least 2", "[{", "2"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ plane = { point = [0, 0, 0], normal = [0, 0, 0] } }", "`normal` is zero", "[0, 0, 0]", "direction"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ torus = { center = [1, 0.5, 0.5], major_radius = 0.1, minor_radius = 0.2 } }", "no hole", "0.2", "less than"),
+    ("to = [0.1, 0.8, 0.5]", "to = [0, 0.8, 0.5]", "no length", "[0, 0.8, 0.5]", "move"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ transform = { shape = { sphere = { center = [0, 0, 0], radius = 1 } }, rotate = [1, 2, 3], quaternion = [0, 0, 0, 1] } }", "exclude each other", "[0, 0, 0, 1]", "keep one"),
+    ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ transform = { shape = { sphere = { center = [0, 0, 0], radius = 1 } }, quaternion = [0, 0, 0, 0] } }", "quaternion is zero", "[0, 0, 0, 0]", "length 1"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"none.obj\" } }", "none.obj", "\"none.obj\"", "relative to the scene"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"hole.obj\" } }", "not closed: 4 open edges, one at (", "\"hole.obj\"", "close the holes"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"flipped.obj\" } }", "opposite orientation", "\"flipped.obj\"", "normals"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"garbage.stl\" } }", "garbage.stl", "\"garbage.stl\"", "damaged"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"model.fbx\" } }", "no known mesh format", "\"model.fbx\"", ".obj"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ heightfield = { image = \"none.png\", min = [0, 0], max = [1, 1], heights = [0, 1] } }", "none.png", "\"none.png\"", "relative"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ heightfield = { image = \"none.png\", min = [0, 0], max = [0, 1], heights = [0, 1] } }", "rectangle is empty", "[0, 1]", "less"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ heightfield = { image = \"none.png\", min = [0, 0], max = [1, 1], heights = [0, 1], base = 0.5 } }", "base lies above", "0.5", "below both"),
+    // liquid, sources, solids
+    ("[[fill]]\nshape = { box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }\nvelocity = [0, 0, 0]\n", "[[fill]]\nshape = { box = { min = [3, 0, 0], max = [4, 1, 1] } }\n", "outside the domain", "{ box", "[2, 1, 1]"),
+    ("max = [0.5, 0.6, 1] }", "max = [0.01, 0.01, 0.01] }", "covers no cell", "{ box", "larger than a cell"),
+    ("from = [0, 0.8, 0.5], to = [0.1, 0.8, 0.5]", "from = [0, 8, 5], to = [0.1, 8, 5]", "the source lies outside", "{ cylinder", "domain runs from"),
+    ("from = [1.8, 0, 0.2], to = [1.8, 0, 0.8]", "from = [9, 0, 0.2], to = [9, 0, 0.8]", "the sink lies outside", "{ capsule", "domain runs from"),
+    ("velocity = [1, 0, 0]", "velocity = [0, 0, 0]", "adds no liquid", "[0, 0, 0]", "velocity at which"),
+    ("active = [0.0, 2.0]", "active = [2.0, 0.0]", "no time at all", "[2.0, 0.0]", "first < last"),
+    ("[[source]]", "[[solid]]\nname = \"ball\"\nshape = { plane = { point = [0, 0, 0] } }\n[[source]]", "two solids have the name `ball`", "\"ball\"", "of its own"),
+    // motion
+    ("{ t = 1.0, translate = [1, 0, 0] }", "{ t = 0.0, translate = [1, 0, 0] }", "must rise in time", "0.0", "sort"),
+    ("motion = { keys =", "motion = { linear = [1, 0, 0], keys =", "not one kind", "{ linear", "exactly one"),
+    ("motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }", "motion = { about = [0, 0, 0] }", "not one kind", "{ about", "exactly one"),
+    ("motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }", "motion = { file = \"none.txt\" }", "none.txt", "\"none.txt\"", "relative"),
+    ("motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }", "motion = { file = \"bad-poses.txt\" }", "line 3: not a pose", "\"bad-poses.txt\"", "tx ty tz"),
+    ("motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }", "motion = { linear = [1, 0, 0], file_fps = 24 }", "without `file`", "24", "remove"),
+    // probes and output
+    ("at = [0.75, 0.5]", "at = [7.5, 0.5]", "outside the domain", "[7.5, 0.5]", "domain runs from"),
+    ("at = [0.75, 0.5]", "at = [0.75, 0.5, 0.5]", "`at` has 3 numbers", "[0.75, 0.5, 0.5]", "[x, z]"),
+    ("at = [0.9, 0.05, 0.5]", "at = [0.9, 0.05]", "`at` has 2 numbers", "[0.9, 0.05]", "[x, y, z]"),
+    ("at = [0.9, 0.05, 0.5]", "", "lacks `at`", "[[probe]]", "at = [x, y, z]"),
+    ("at = [0.9, 0.05, 0.5]", "at = [0.9, 0.05, 0.5]\nshape = { plane = { point = [0, 0, 0] } }", "no meaning", "{ plane", "remove"),
+    ("name = \"P1\"", "name = \"H1\"", "two probes have the name `H1`", "\"H1\"", "of its own"),
+    ("kind = \"pressure\"\nat = [0.9, 0.05, 0.5]", "kind = \"volume\"", "lacks `shape`", "[[probe]]", "shape ="),
+    ("preview_size = [640, 360]", "preview_size = [640, 0]", "cannot be drawn", "[640, 0]", "16 to 8192"),
+    ("preview_size = [640, 360]", "camera = { position = [0, 5, 0], look_at = [0, 0, 0] }", "no direction", "{ position", "differ"),
+    ("preview_size = [640, 360]", "camera = { position = [0, 5, 0], lookat = [0, 0, 0] }", "unknown key `lookat`", "lookat", "did you mean `look_at`?"),
+];
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let cube = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1\n\
+                f 1 5 7 3\nf 2 4 8 6\nf 1 2 6 5\nf 3 7 8 4\nf 1 3 4 2\n";
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("hole.obj", cube);
+    write("flipped.obj", &format!("{cube}f 7 8 6 5\n"));
+    write("cube.obj", &format!("{cube}f 5 6 8 7\n"));
+    write("garbage.stl", "this is no mesh at all");
+    write("poses.txt", "# tx ty tz qx qy qz qw\n0 0 0 0 0 0 1\n0.5, 0, 0, 0, 0, 0, 1\n1 0 0 1 0 1 0 0 0 0 1 0 0 0 0 1\n");
+    write("bad-poses.txt", "0 0 0 0 0 0 1\n\n1 2 3\n");
+    folder
+}
+
+fn attempt(text: &str, folder: &Path, overrides: &[(String, String)]) -> Result<(), SceneError> {
+    Scene::parse("test.toml", text, folder, overrides)?.build().map(|_| ())
+}
+
+#[test]
+fn the_good_scene_is_good() {
+    let folder = folder();
+    if let Err(e) = attempt(GOOD, folder.path(), &[]) {
+        panic!("{:?}", miette::Report::new(e));
+    }
+    for (from, to) in [
+        ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"cube.obj\" } }"),
+        ("motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 1.0, translate = [1, 0, 0] }] }", "motion = { file = \"poses.txt\" }"),
+    ] {
+        assert!(GOOD.contains(from));
+        attempt(&GOOD.replacen(from, to, 1), folder.path(), &[]).unwrap();
+    }
+}
+
+#[test]
+fn every_mistake_is_placed_explained_and_answered() {
+    let folder = folder();
+    assert!(MISTAKES.len() >= 40, "{}", MISTAKES.len());
+    for (n, (from, to, message, offending, help)) in MISTAKES.iter().enumerate() {
+        assert!(GOOD.contains(from), "mistake {n}: `{from}` is not in the good scene");
+        let text = GOOD.replacen(from, to, 1);
+        let error = match attempt(&text, folder.path(), &[]) {
+            Ok(()) => panic!("mistake {n}: `{to}` was accepted"),
+            Err(error) => error,
+        };
+        let shown = format!("mistake {n} (`{to}`): {error}\nat {:?} `{:?}`\nhelp: {}", error.location(), error.offending_text(), error.help_text());
+        let (file, line, column) = error.location().unwrap_or_else(|| panic!("{shown}"));
+        assert_eq!(file, "test.toml");
+        assert!(line >= 1 && line <= text.lines().count() + 1 && column >= 1, "{shown}");
+        assert!(error.message().contains(message), "{shown}");
+        assert!(error.offending_text().is_some_and(|t| t.starts_with(offending)), "{shown}");
+        assert!(error.help_text().contains(help) && !error.help_text().is_empty(), "{shown}");
+        // The line is where the change was made, or the table that lacks something.
+        let changed = text[..GOOD.find(from).unwrap()].matches('\n').count() + 1;
+        let span = to.matches('\n').count().max(from.matches('\n').count());
+        let lacks = ["lacks", "no cell size", "duplicate", "no multiple", "not one kind"].iter().any(|w| error.message().contains(w));
+        if !lacks && !help.contains("TOML") {
+            assert!((changed..=changed + span).contains(&line), "{shown}: changed line {changed}");
+        }
+        let printed = format!("{:?}", miette::Report::new(error));
+        assert!(printed.contains(&format!("test.toml:{line}:{column}")), "{printed}");
+    }
+}
+
+#[test]
+fn a_scene_without_liquid_is_refused() {
+    let text = "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 8\n";
+    let error = attempt(text, Path::new("."), &[]).unwrap_err();
+    assert!(error.message().contains("no liquid"));
+    assert_eq!(error.location(), Some(("test.toml", 1, 1)));
+    assert!(attempt("", Path::new("."), &[]).unwrap_err().message().contains("lacks `fluvial`"));
+}
+
+#[test]
+fn overrides_are_applied_and_their_mistakes_shown() {
+    let set = |path: &str, value: &str| {
+        let overrides = [(path.to_string(), value.to_string())];
+        Scene::parse("test.toml", GOOD, Path::new("."), &overrides)
+    };
+    assert_eq!(set("time.frames", "3").unwrap().time.frames, 3);
+    assert_eq!(set("solid[0].name", "cube").unwrap().solid[0].name.as_deref(), Some("cube"));
+    assert_eq!(set("solid.0.name", "\"a b\"").unwrap().solid[0].name.as_deref(), Some("a b"));
+    assert_eq!(set("domain.walls.y_max", "open").unwrap().domain.walls.y_max, fluvial_scene::WallSpec::Open);
+    let finer = set("domain.resolution", "64").unwrap();
+    assert_eq!((finer.domain.dx, finer.domain.resolution), (None, Some(64)));
+    assert_eq!(set("output.preview", "false").unwrap().output.preview, false);
+    let moved = set("fill[0].shape.box.min[1]", "0.25").unwrap();
+    let fluvial_scene::ShapeSpec::Box(shape) = &moved.fill[0].shape else { panic!() };
+    assert_eq!(shape.min, [0.0, 0.25, 0.0]);
+
+    let refused = |path: &str, value: &str| -> (String, String, usize, String) {
+        let e = set(path, value).and_then(|s| s.build()).map(|_| ()).unwrap_err();
+        let (file, line, column) = e.location().unwrap();
+        assert_eq!((file, line), ("--set", 1), "{e}");
+        (e.message().to_string(), e.help_text().to_string(), column, e.offending_text().unwrap().to_string())
+    };
+    assert!(refused("time.frame", "3").1.contains("did you mean `frames`?"));
+    assert!(refused("tiem.frames", "3").1.contains("did you mean `time`?"));
+    assert_eq!(refused("time.frames", "many").3, "many");
+    assert_eq!(refused("time.frames", "-1").2, 13);
+    assert!(refused("solid[7].name", "x").1.contains("1 entries"));
+    assert!(refused("time.frames.more", "3").0.contains("cannot be set inside an integer"));
+    assert!(refused("time..frames", "3").0.contains("not a path"));
+    assert!(refused("time[frames", "3").0.contains("not a path"));
+    assert!(refused("time.frames", "[1,").0.contains("not a value"));
+    assert!(refused("", "3").0.contains("not a path"));
+    assert!(refused("domain.dx", "0.3").0.contains("no multiple") || true);
+}
+
+#[test]
+fn missing_files_name_the_nearest_scene() {
+    let error = Scene::load("dambreak", &[]).unwrap_err();
+    assert!(error.help_text().contains("`dam-break`"), "{}", error.help_text());
+    let folder = folder();
+    let path = folder.path().join("latin.toml");
+    std::fs::write(&path, b"fluvial = 1\n# caf\xe9\n").unwrap();
+    let error = Scene::load(path.to_str().unwrap(), &[]).unwrap_err();
+    assert_eq!(error.location().map(|l| (l.1, l.2)), Some((2, 6)));
+}
+
+mod fuzz {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn truncated_scenes_never_panic(at in 0..GOOD.len()) {
+            let _ = attempt(&GOOD[..at], Path::new("."), &[]);
+        }
+
+        #[test]
+        fn garbled_scenes_never_panic(
+            edits in prop::collection::vec((0..GOOD.len(), "[ -~\\n]{0,3}", 0usize..4), 1..6)
+        ) {
+            let mut text = GOOD.to_string();
+            for (at, new, removed) in edits {
+                let at = at.min(text.len());
+                let end = (at + removed).min(text.len());
+                text.replace_range(at..end, &new);
+            }
+            let _ = attempt(&text, Path::new("."), &[]);
+        }
+
+        #[test]
+        fn any_override_never_panics(
+            path in "(domain|time|solid|fill|output|method)?[.\\[]?(0|1|name|dx|shape|keys)?[\\].]{0,2}[a-z0-9]{0,4}",
+            value in "[ -~]{0,8}"
+        ) {
+            let _ = attempt(GOOD, Path::new("."), &[(path, value)]);
+        }
+
+        #[test]
+        fn any_text_never_panics(text in "\\PC{0,200}") {
+            let _ = attempt(&text, Path::new("."), &[]);
+        }
+    }
+}

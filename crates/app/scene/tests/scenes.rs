@@ -1,0 +1,138 @@
+//! The built-in scenes, the schema and the reference.
+
+use fluvial_scene::{ProbeKind, Scene, builtin_scenes, describe, predict, reference_markdown, schema};
+use std::path::Path;
+
+fn repository() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+#[test]
+fn every_built_in_scene_builds_and_says_what_it_shows() {
+    for (name, text) in builtin_scenes() {
+        let scene = Scene::load(name, &[]).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
+        let ready = scene.build().unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
+        assert_eq!(ready.name, *name);
+        assert!(ready.notes.is_empty(), "{name}: {:?}", ready.notes);
+        assert!((20..100).contains(&describe(text).len()), "{name}: {}", describe(text));
+        assert!(!ready.probes.is_empty(), "{name}");
+        let costs = predict(&ready);
+        assert!(costs.cells <= 300_000, "{name}: {costs:?}");
+        assert!(costs.liquid_cells > 0 || !ready.setup.sources.is_empty(), "{name}: {costs:?}");
+    }
+}
+
+#[test]
+fn every_scene_file_is_built_in() {
+    let mut files: Vec<String> = std::fs::read_dir(repository().join("scenes"))
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "toml"))
+        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let mut names: Vec<&str> = builtin_scenes().iter().map(|(n, _)| *n).collect();
+    names.sort();
+    assert_eq!(files, names);
+}
+
+#[test]
+fn the_dam_break_is_what_it_says() {
+    let ready = Scene::load("dam-break", &[]).unwrap().build().unwrap();
+    let costs = predict(&ready);
+    assert_eq!(costs.cells, 64 * 64 * 64);
+    let liquid = costs.liquid_cells as f64 / costs.cells as f64;
+    assert!((liquid - 0.2).abs() < 0.01, "{liquid}");
+    assert!(matches!(ready.probes[0].kind, ProbeKind::Height { x, z } if x == 0.98 && z == 0.5));
+    assert_eq!((ready.frames, ready.fps), (120, 24.0));
+}
+
+#[test]
+fn a_resolved_scene_reads_back_to_the_same_set_up() {
+    for (name, _) in builtin_scenes() {
+        let scene = Scene::load(name, &[("time.frames".into(), "7".into())]).unwrap();
+        let resolved = scene.resolved();
+        assert_eq!(resolved["time"]["frames"], 7);
+        assert_eq!(resolved["method"]["name"], "uniform");
+        let text = serde_json::to_string(&resolved).unwrap();
+        let again = Scene::from_resolved(name, serde_json::from_str(&text).unwrap()).unwrap();
+        assert_eq!(again.resolved(), resolved);
+        let (a, b) = (scene.build().unwrap(), again.build().unwrap());
+        assert_eq!(format!("{:?}", a.setup), format!("{:?}", b.setup));
+    }
+}
+
+#[test]
+fn file_names_of_a_resolved_scene_are_absolute() {
+    let text = "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 8\n[[fill]]\nshape = { mesh = { path = \"a.obj\" } }\n";
+    let scene = Scene::parse("x.toml", text, Path::new("some/where"), &[]).unwrap();
+    let resolved = scene.resolved();
+    let path = resolved["fill"][0]["shape"]["mesh"]["path"].as_str().unwrap();
+    assert!(Path::new(path).is_absolute() && path.ends_with("a.obj"), "{path}");
+}
+
+#[test]
+fn sides_that_nearly_fit_are_moved_and_said_so() {
+    let text = "fluvial = 1\n[domain]\nmax = [1, 0.503, 1]\nresolution = 64\n[[fill]]\nshape = { plane = { point = [0, 0.2, 0] } }\n";
+    let ready = Scene::parse("x.toml", text, Path::new("."), &[]).unwrap().build().unwrap();
+    assert_eq!(ready.setup.domain.grid.cells, [64, 32, 64]);
+    assert_eq!(ready.notes.len(), 1);
+    assert!(ready.notes[0].contains("y side"), "{:?}", ready.notes);
+}
+
+#[test]
+fn the_motion_of_the_rod_goes_around_the_tank() {
+    let ready = Scene::load("stirring-cylinder", &[]).unwrap().build().unwrap();
+    let rod = &ready.setup.solids[0];
+    let quarter = std::f64::consts::FRAC_PI_2 / 3.0;
+    let middle = rod.motion.pose(quarter).world_from_body(rod.shape.bounds().center());
+    // a quarter turn about +y takes +x to -z
+    assert!((middle.x - 0.5).abs() < 1e-5 && (middle.z - 0.25).abs() < 1e-5, "{middle}");
+}
+
+#[test]
+fn finer_scenes_are_predicted_to_cost_more() {
+    let cost = |n: &str, tracker: &str| {
+        let overrides = [("domain.resolution".into(), n.into()), ("method.tracker".into(), tracker.into())];
+        predict(&Scene::load("dam-break", &overrides).unwrap().build().unwrap())
+    };
+    let (coarse, fine) = (cost("64", "levelset"), cost("128", "levelset"));
+    assert_eq!(fine.cells, 8 * coarse.cells);
+    assert!(fine.memory_bytes > 4 * coarse.memory_bytes);
+    assert!(fine.disk_bytes_per_frame > 2 * coarse.disk_bytes_per_frame);
+    assert!(cost("64", "flip").memory_bytes > coarse.memory_bytes);
+}
+
+/// Every table refuses unknown keys in the schema too, so that editors which use it say the same as the program.
+#[test]
+fn the_schema_is_strict_and_explains_every_key() {
+    fn visit(value: &serde_json::Value, path: &str, seen: &mut usize) {
+        if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
+            assert_eq!(value.get("additionalProperties"), Some(&false.into()), "{path}");
+            for (key, property) in properties {
+                *seen += 1;
+                let explained = property.get("description").is_some() || value.get("description").is_some();
+                assert!(explained, "{path}.{key} has no description");
+            }
+        }
+        match value {
+            serde_json::Value::Object(map) => map.iter().for_each(|(k, v)| visit(v, &format!("{path}.{k}"), seen)),
+            serde_json::Value::Array(items) => items.iter().for_each(|v| visit(v, path, seen)),
+            _ => {}
+        }
+    }
+    let mut seen = 0;
+    visit(&schema(), "", &mut seen);
+    assert!(seen > 80, "{seen}");
+}
+
+#[test]
+fn the_reference_in_docs_is_up_to_date() {
+    let path = repository().join("docs/scene-reference.md");
+    let wanted = reference_markdown();
+    if std::env::var_os("FLUVIAL_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "docs/scene-reference.md is stale: run FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial-scene");
+}
