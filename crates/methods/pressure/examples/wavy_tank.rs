@@ -7,7 +7,8 @@ use std::time::Instant;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let argument = |n: usize, default: f64| arguments.get(n).map_or(default, |a| a.parse().expect("a number"));
+    let argument =
+        |n: usize, default: f64| arguments.get(n).map_or(default, |a| a.parse().expect("a number"));
     let (n, tolerance, repeats) = (argument(1, 128.0) as usize, argument(2, 1e-4), argument(3, 3.0) as usize);
     match arguments.get(4).map_or("wavy-tank", |s| s) {
         "all" => NAMES.iter().for_each(|name| measure(name, n, tolerance, repeats)),
@@ -50,12 +51,18 @@ fn measure(name: &str, n: usize, tolerance: f64, repeats: usize) {
     let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
     print!("  |rhs| {:.10} |p| {:.9e} ", norm(&mut { rhs }), norm(&mut p64.iter().copied()));
     println!("sum p {:.9e}", p64.iter().sum::<f64>());
-    println!("  peak {:.1} MB, without the problem {:.1} MB", peak as f64 / 1e6, (peak - before) as f64 / 1e6);
+    println!(
+        "  peak {:.1} MB, without the problem {:.1} MB",
+        peak as f64 / 1e6,
+        (peak - before) as f64 / 1e6
+    );
 }
 
 /// A field of /proc/self/status, in bytes; 0 where there is none.
 fn status_bytes(field: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with(field));
-    line.and_then(|l| l.split_whitespace().nth(1)).and_then(|v| v.parse::<usize>().ok()).map_or(0, |kb| kb * 1024)
+    line.and_then(|l| l.split_whitespace().nth(1))
+        .and_then(|v| v.parse::<usize>().ok())
+        .map_or(0, |kb| kb * 1024)
 }

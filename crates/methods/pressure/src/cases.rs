@@ -18,8 +18,16 @@ pub struct Case {
 }
 
 /// The names that [`Case::new`] knows.
-pub const NAMES: [&str; 8] =
-    ["wavy-tank", "tank", "sealed", "sphere-jet-low", "sphere-jet-mid", "sphere-jet-high", "bubbly", "cut-walls"];
+pub const NAMES: [&str; 8] = [
+    "wavy-tank",
+    "tank",
+    "sealed",
+    "sphere-jet-low",
+    "sphere-jet-mid",
+    "sphere-jet-high",
+    "bubbly",
+    "cut-walls",
+];
 
 impl Case {
     /// The case `name` on `n`^3 cells; None for an unknown name.

@@ -1,8 +1,8 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
-use crate::layout::{Split, window, window_mut};
-use crate::multigrid::Multigrid;
-use crate::operator::dot;
+use crate::layout::{Split, window};
+use crate::multigrid::{Level, Multigrid};
+use crate::operator::{deinterleave, square_sum};
 use crate::{PoissonProblem, PrepareInfo};
 use fluvial_foundation::parallel;
 
@@ -80,8 +80,6 @@ pub struct MultigridCg {
     d: Split,
     p: Split,
     q: Split,
-    partial: Vec<f64>,
-    unknowns: usize,
 }
 
 impl MultigridCg {
@@ -95,8 +93,6 @@ impl MultigridCg {
             d: layout.zeros(),
             p: layout.zeros(),
             q: layout.zeros(),
-            partial: vec![0.0; layout.tasks()],
-            unknowns: 0,
             multigrid,
         }
     }
@@ -110,9 +106,7 @@ impl MultigridCg {
             let faces: usize = (0..3).map(|a| cells[a] + (a == axis) as usize).product();
             assert_eq!(problem.open_area[axis].len(), faces);
         }
-        let info = parallel::on_worker(|| self.multigrid.prepare(problem, &mut self.x));
-        self.unknowns = info.unknowns;
-        info
+        parallel::on_worker(|| self.multigrid.prepare(problem, &mut self.x))
     }
 
     /// Solves `A p = rhs` for the prepared problem. `p` holds the start and receives the solution, 0 where
@@ -142,7 +136,7 @@ impl MultigridCg {
         let mut norm = self.replace_residual(rhs);
         let mut norm_replaced = norm;
         info.history.push(norm / rhs_norm);
-        let (mut rho, mut restart) = (0.0, true);
+        let (mut rho, mut alpha, mut restart) = (0.0, 1.0, true);
         let (mut best, mut best_at) = (norm, 0);
         let result = loop {
             if !norm.is_finite() {
@@ -159,19 +153,22 @@ impl MultigridCg {
             } else if info.iterations > best_at + STAGNATION_WINDOW {
                 break Err(SolveError::Stagnation { history: info.history.clone() });
             }
-            self.multigrid.cycle();
-            let rho_before = std::mem::replace(&mut rho, self.residual_dot_z());
-            if rho.is_nan() {
+            // One pass for all vectors, with p . A p from the recurrence of Chronopoulos and Gear (1989).
+            let [z_energy, rho_new] = self.multigrid.cycle();
+            if !(rho_new.is_finite() && z_energy.is_finite()) {
                 return Err(SolveError::NotFinite { history: info.history });
             }
-            let beta = if restart { 0.0 } else { rho / rho_before };
-            let finest = &self.multigrid.levels[0];
-            let energy =
-                finest.op.direction(&mut self.p, &mut self.q, &finest.x, beta as f32, &mut self.partial);
-            if !(rho > 0.0 && energy > 0.0) {
+            if rho_new <= 0.0 || z_energy <= 0.0 {
                 break Err(SolveError::Indefinite { history: info.history.clone() });
             }
-            norm = self.advance(rho / energy).sqrt();
+            let mut beta = if restart { 0.0 } else { rho_new / rho };
+            let mut energy = z_energy - beta * rho_new / alpha;
+            if energy <= 0.0 {
+                // The old direction has been rounded away; start again from the steepest one.
+                (beta, energy) = (0.0, z_energy);
+            }
+            (rho, alpha) = (rho_new, rho_new / energy);
+            norm = self.update(alpha, beta).sqrt();
             restart = false;
             if norm <= wanted || norm < REPLACE_AFTER * norm_replaced {
                 norm_replaced = self.replace_residual(rhs);
@@ -201,28 +198,39 @@ impl MultigridCg {
             let (j, k) = l.coordinates(row).expect("rim rows are empty");
             nx * (j + l.cells[1] * k)
         };
+        let nothing = |_: usize, _: &[u8], out: &mut [f32]| out.fill(0.0);
+        let mut square = 0.0;
         for colour in 0..2 {
             let diag = &finest.op.diag[colour];
-            l.for_rows(&finest.op.class, &mut self.x[colour], |row, _, out| {
+            l.for_rows(&finest.op.class, l.stride, &mut self.x[colour], |row, _, out| {
                 let (from, t) = (window(start, row_of(row), nx), l.parity(row) ^ colour);
                 for m in 0..(nx + 1 - t) / 2 {
                     out[m] = if diag[row * l.stride + m] != 0.0 { from[2 * m + t] as f64 } else { 0.0 };
                 }
             });
-            l.for_rows(&finest.op.class, &mut finest.b[colour], |row, _, out| {
-                let (from, t) = (window(rhs, row_of(row), nx), l.parity(row) ^ colour);
-                for m in 0..(nx + 1 - t) / 2 {
-                    out[m] = if diag[row * l.stride + m] != 0.0 { from[2 * m + t] } else { 0.0 };
-                }
+            square += l.sum_rows(&finest.op.class, l.stride, [&mut finest.b[colour]], |row, _, [out]| {
+                deinterleave(out, window(rhs, row_of(row), nx), l.parity(row) ^ colour);
+                let diag = window(diag, row * l.stride, l.stride);
+                (0..l.stride).for_each(|m| out[m] = if diag[m] != 0.0 { out[m] } else { 0.0 });
+                square_sum(out)
             });
             for v in [&mut self.d, &mut self.p, &mut self.q] {
-                l.for_rows(&finest.op.class, &mut v[colour], |_, _, out| out.fill(0.0));
+                l.for_rows(&finest.op.class, l.stride, &mut v[colour], nothing);
             }
         }
-        self.multigrid.components.remove_means(&mut finest.b, &l, |v| v as f32);
-        let finest = &self.multigrid.levels[0];
-        let sum = |colour: usize| -> f64 { finest.b[colour].iter().map(|&v| v as f64 * v as f64).sum() };
-        (sum(0) + sum(1)).sqrt()
+        if self.multigrid.components.sealed_count > 0 {
+            self.multigrid.components.remove_means(&mut finest.b, &l, |v| v as f32);
+            square = self.residual_square();
+        }
+        square.sqrt()
+    }
+
+    /// `r . r`.
+    fn residual_square(&mut self) -> f64 {
+        let finest = &mut self.multigrid.levels[0];
+        let l = finest.op.layout;
+        let [r0, r1] = &mut finest.b;
+        l.sum_rows(&finest.op.class, l.stride, [r0, r1], |_, _, [r0, r1]| square_sum(r0) + square_sum(r1))
     }
 
     /// `x += d`, `d = 0`, `r = rhs - A x`; returns the norm of r.
@@ -230,75 +238,32 @@ impl MultigridCg {
         let finest = &mut self.multigrid.levels[0];
         let l = finest.op.layout;
         for colour in 0..2 {
-            let (x, d) = (&mut self.x[colour], &mut self.d[colour]);
-            l.sum_rows2(&finest.op.class, x, d, &mut self.partial, |_, class, x, d| {
-                l.for_runs(class, |m0, len, _| {
-                    for (x, d) in window_mut(x, m0, len).iter_mut().zip(window_mut(d, m0, len)) {
-                        *x += std::mem::take(d) as f64;
-                    }
-                });
-                0.0
+            let d = &self.d[colour];
+            l.for_rows(&finest.op.class, l.stride, &mut self.x[colour], |row, _, x| {
+                let d = window(d, row * l.stride, l.stride);
+                (0..l.stride).for_each(|n| x[n] += d[n] as f64);
             });
+            l.for_rows(&finest.op.class, l.stride, &mut self.d[colour], |_, _, d| d.fill(0.0));
         }
         self.multigrid.components.remove_means(&mut self.x, &l, |v| v);
-        let square = finest.op.true_residual(&mut finest.b, &self.x, rhs, &mut self.partial);
-        if self.multigrid.components.sealed_count == 0 {
-            return square.sqrt();
+        let mut square = finest.op.true_residual(&mut finest.b, &self.x, rhs);
+        if self.multigrid.components.sealed_count > 0 {
+            self.multigrid.components.sealed_residual(&mut finest.b, &finest.op, &self.x, rhs);
+            square = self.residual_square();
         }
-        self.multigrid.components.sealed_residual(&mut finest.b, &finest.op, &self.x, rhs);
-        let sum = |colour: usize| -> f64 { finest.b[colour].iter().map(|&v| v as f64 * v as f64).sum() };
-        (sum(0) + sum(1)).sqrt()
+        square.sqrt()
     }
 
-    fn residual_dot_z(&mut self) -> f64 {
-        let finest = &mut self.multigrid.levels[0];
-        let l = finest.op.layout;
-        let mut total = 0.0;
-        let mut nothing = vec![(); l.len()];
-        for colour in 0..2 {
-            let b = &finest.b[colour];
-            total += l.sum_rows2(
-                &finest.op.class,
-                &mut finest.x[colour],
-                &mut nothing,
-                &mut self.partial,
-                |row, class, x, _| {
-                    let mut sum = 0.0;
-                    l.for_runs(class, |m0, len, _| {
-                        sum += dot(window(x, m0, len), window(b, row * l.stride + m0, len))
-                    });
-                    sum
-                },
-            );
-        }
-        total
-    }
-
-    /// `d += alpha p`, `r -= alpha q`; returns `r . r`.
-    fn advance(&mut self, alpha: f64) -> f64 {
-        let finest = &mut self.multigrid.levels[0];
-        let l = finest.op.layout;
-        let alpha = alpha as f32;
-        let mut total = 0.0;
-        for colour in 0..2 {
-            let (d, r) = (&mut self.d[colour], &mut finest.b[colour]);
-            let (p, q) = (&self.p[colour], &self.q[colour]);
-            total += l.sum_rows2(&finest.op.class, d, r, &mut self.partial, |row, class, d, r| {
-                let mut sum = 0.0;
-                l.for_runs(class, |m0, len, _| {
-                    let base = row * l.stride + m0;
-                    let (p, q) = (window(p, base, len), window(q, base, len));
-                    let (d, r) = (window_mut(d, m0, len), window_mut(r, m0, len));
-                    for n in 0..len {
-                        d[n] += alpha * p[n];
-                        r[n] -= alpha * q[n];
-                    }
-                    sum += dot(r, r);
-                });
-                sum
-            });
-        }
-        total
+    /// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`; returns `r . r`.
+    fn update(&mut self, alpha: f64, beta: f64) -> f64 {
+        let Level { op, x: z, b: r, .. } = &mut self.multigrid.levels[0];
+        let mut vectors = [&mut self.p, &mut self.q, &mut self.d, r].map(|v| v.each_mut());
+        (0..2)
+            .map(|colour| {
+                let arrays = vectors.each_mut().map(|v| &mut v[colour][..]);
+                op.update(arrays, z, colour, alpha as f32, beta as f32)
+            })
+            .sum()
     }
 
     /// Writes the solution in grid order.

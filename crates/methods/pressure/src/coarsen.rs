@@ -171,78 +171,62 @@ impl Source<'_> {
     }
 }
 
-/// Open coarse faces from the areas of the finest grid.
-pub(crate) fn open_faces(transfer: &mut Transfer, problem: &PoissonProblem) {
+/// Weights of the first transfer, from the areas of the finest grid.
+pub(crate) fn face_weights(transfer: &mut Transfer, problem: &PoissonProblem) {
     for axis in 0..3 {
         let mut size = problem.cells;
         size[axis] += 1;
         let area = problem.open_area[axis];
-        fill_weights(transfer, axis, size, |row, out| {
-            let area = window(area, row * size[0], size[0]);
-            out(&|i: usize| area[i] > 0.0 || area[i].is_nan())
-        });
+        fill_weights(transfer, axis, size, 0.25, |row| window(area, row * size[0], size[0]));
     }
 }
 
-/// Open coarse faces from those of the next finer level.
-pub(crate) fn open_faces_from(transfer: &mut Transfer, finer: &Transfer) {
+/// Weights from those of the next finer transfer.
+pub(crate) fn face_weights_from(transfer: &mut Transfer, finer: &Transfer) {
     let l = finer.coarse;
     for axis in 0..3 {
         let mut size = l.cells;
         size[axis] += 1;
         let weight = &finer.weight[axis];
-        fill_weights(transfer, axis, size, |row, out| {
-            let (j, k) = (row % size[1], row / size[1]);
-            let w = window(weight, l.row(j, k) * finer.stride(), finer.stride());
-            out(&|i: usize| w[i] != 0.0)
+        fill_weights(transfer, axis, size, 1.0, |row| {
+            window(weight, l.row(row % size[1], row / size[1]) * finer.stride(), size[0])
         });
     }
 }
 
-/// Sets the weight of each coarse face to 1/4 when one of its fine faces is open. `open_in_row(row, use)` hands
-/// `use` a test of the fine faces of a row; `size` is the lattice of fine faces.
-fn fill_weights(
+/// Sets the weight of each coarse face to `factor` times the mean over its fine faces. `fine_row` gives the
+/// values of a row of the lattice of fine faces, whose size is `size`.
+fn fill_weights<'a>(
     transfer: &mut Transfer,
     axis: usize,
     size: [usize; 3],
-    open_in_row: impl Fn(usize, &mut dyn FnMut(&dyn Fn(usize) -> bool)) + Sync,
+    factor: f32,
+    fine_row: impl Fn(usize) -> &'a [f32] + Sync + Send,
 ) {
     let (l, stride, halved) = (transfer.coarse, transfer.stride(), transfer.halved);
-    let mut weight = std::mem::take(&mut transfer.weight[axis]);
-    let chunk = l.task_rows * stride;
-    parallel::for_each_chunk_mut(&mut weight, chunk, |task, out| {
+    let tangential = (0..3).filter(|&a| a != axis && halved[a]).count();
+    let share = factor / (1 << tangential) as f32;
+    let limit = |a: usize| l.cells[a] + (a == axis) as usize;
+    // Fine faces of a coarse one: along its own axis the one in its plane, else both halves.
+    let span = |a: usize, c: usize| match (halved[a], a == axis) {
+        (false, _) => c..c + 1,
+        (true, true) => (2 * c).min(size[a] - 1)..(2 * c).min(size[a] - 1) + 1,
+        (true, false) => 2 * c..(2 * c + 2).min(size[a]),
+    };
+    parallel::for_each_chunk_mut(&mut transfer.weight[axis], l.task_rows * stride, |task, out| {
         for (n, out) in out.chunks_exact_mut(stride).enumerate() {
-            let row = (task * l.task_rows + n).wrapping_sub(1); // the very first row is rim: slab is huge
+            let row = (task * l.task_rows + n).wrapping_sub(1); // the very first row is rim: its slab is huge
             let (slab, j) = (row / l.slab_rows, row % l.slab_rows);
-            let c = [0, j, slab.wrapping_sub(1)];
-            let limit = |a: usize| l.cells[a] + (a == axis) as usize;
-            if slab == 0 || c[1] >= limit(1) || c[2] >= limit(2) {
+            if slab == 0 || j >= limit(1) || slab > limit(2) {
                 continue;
             }
             out[..limit(0)].fill(0.0);
-            let span = |a: usize| {
-                if !halved[a] {
-                    c[a]..c[a] + 1
-                } else if a == axis {
-                    (2 * c[a]).min(size[a] - 1)..(2 * c[a]).min(size[a] - 1) + 1
-                } else {
-                    2 * c[a]..(2 * c[a] + 2).min(size[a])
-                }
-            };
-            for k in span(2) {
-                for j in span(1) {
-                    open_in_row(j + size[1] * k, &mut |open| {
-                        for i in 0..limit(0) {
-                            let fine = if !halved[0] { i } else { (2 * i).min(size[0] - 1) };
-                            let also = halved[0] && axis != 0 && fine + 1 < size[0] && open(fine + 1);
-                            if open(fine) || also {
-                                out[i] = 0.25;
-                            }
-                        }
-                    });
+            for k in span(2, slab - 1) {
+                for j in span(1, j) {
+                    let fine = fine_row(j + size[1] * k);
+                    (0..limit(0)).for_each(|i| out[i] += share * fine[span(0, i)].iter().sum::<f32>());
                 }
             }
         }
     });
-    transfer.weight[axis] = weight;
 }

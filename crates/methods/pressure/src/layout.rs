@@ -96,59 +96,49 @@ impl Layout {
         [vec![0.0; self.len()], vec![0.0; self.len()]]
     }
 
-    /// `body(row, out_row)` for every row with anything active, tasks in parallel.
+    /// `body(row, classes, rows)` for every row with anything active, `rows` the row's part of each array (all
+    /// with rows `stride` apart); returns the sum of what it gives, in the order of the rows. Tasks run in parallel.
+    pub fn sum_rows<T: Send, const N: usize>(
+        &self,
+        class: &[u8],
+        stride: usize,
+        arrays: [&mut [T]; N],
+        body: impl Fn(usize, &[u8], [&mut [T]; N]) -> f64 + Sync + Send,
+    ) -> f64 {
+        let task_rows = if self.serial { self.rows } else { self.task_rows };
+        let ends = (1..=self.rows.div_ceil(task_rows)).map(|t| (t * task_rows).min(self.rows) * stride);
+        let mut tasks: Vec<(f64, [&mut [T]; N])> =
+            split(arrays, ends).into_iter().map(|a| (0.0, a)).collect();
+        let run = |t: usize, task: &mut [(f64, [&mut [T]; N])]| {
+            let (sum, arrays) = &mut task[0];
+            for row in t * task_rows..((t + 1) * task_rows).min(self.rows) {
+                let class = self.class_row(class, row);
+                if class.iter().any(|&c| c != EMPTY) {
+                    let start = (row - t * task_rows) * stride;
+                    *sum += body(row, class, arrays.each_mut().map(|a| window_mut(a, start, stride)));
+                }
+            }
+        };
+        if self.serial {
+            run(0, &mut tasks);
+        } else {
+            parallel::for_each_chunk_mut(&mut tasks, 1, run);
+        }
+        tasks.iter().map(|t| t.0).sum()
+    }
+
+    /// As [`Self::sum_rows`] over one array, without a sum.
     pub fn for_rows<T: Send>(
         &self,
         class: &[u8],
+        stride: usize,
         out: &mut [T],
         body: impl Fn(usize, &[u8], &mut [T]) + Sync + Send,
     ) {
-        let chunk = self.task_rows * self.stride;
-        let task = |t: usize, out: &mut [T]| {
-            for (n, out_row) in out.chunks_exact_mut(self.stride).enumerate() {
-                let row = t * self.task_rows + n;
-                let class = self.class_row(class, row);
-                if class.iter().any(|&c| c != EMPTY) {
-                    body(row, class, out_row);
-                }
-            }
-        };
-        if self.serial {
-            out.chunks_mut(chunk).enumerate().for_each(|(t, o)| task(t, o));
-        } else {
-            parallel::for_each_chunk_mut(out, chunk, task);
-        }
-    }
-
-    /// As [`Self::for_rows`] over two arrays, adding up what `body` returns in the order of the tasks.
-    pub fn sum_rows2<T: Send, U: Send>(
-        &self,
-        class: &[u8],
-        a: &mut [T],
-        b: &mut [U],
-        partial: &mut [f64],
-        body: impl Fn(usize, &[u8], &mut [T], &mut [U]) -> f64 + Sync + Send,
-    ) -> f64 {
-        let chunk = self.task_rows * self.stride;
-        let task = |t: usize, a: &mut [T], b: &mut [U], sum: &mut [f64]| {
-            sum[0] = 0.0;
-            let rows = a.chunks_exact_mut(self.stride).zip(b.chunks_exact_mut(self.stride));
-            for (n, (a, b)) in rows.enumerate() {
-                let row = t * self.task_rows + n;
-                let class = self.class_row(class, row);
-                if class.iter().any(|&c| c != EMPTY) {
-                    sum[0] += body(row, class, a, b);
-                }
-            }
-        };
-        let partial = &mut partial[..self.tasks()];
-        if self.serial {
-            let parts = a.chunks_mut(chunk).zip(b.chunks_mut(chunk)).zip(partial.chunks_mut(1));
-            parts.enumerate().for_each(|(t, ((a, b), s))| task(t, a, b, s));
-        } else {
-            parallel::for_each_chunk_mut3((a, chunk), (b, chunk), (partial, 1), task);
-        }
-        partial.iter().sum()
+        self.sum_rows(class, stride, [out], |row, class, [out]| {
+            body(row, class, out);
+            0.0
+        });
     }
 
     pub fn class_row<'a>(&self, class: &'a [u8], row: usize) -> &'a [u8] {
@@ -173,20 +163,30 @@ impl Layout {
     }
 }
 
-/// Sets the blocks that became empty to zero in `values` (rows `stride` apart, `per_place` values a place).
-pub(crate) fn clear_left<T: Copy + Default>(
-    values: &mut [T],
-    class: &[u8],
-    l: &Layout,
-    stride: usize,
-    per_place: usize,
-) {
-    for row in 0..l.rows {
-        for (block, _) in l.class_row(class, row).iter().enumerate().filter(|&(_, &c)| c == LEFT) {
-            let start = block * BLOCK * per_place;
-            let end = ((block + 1) * BLOCK * per_place).min(stride - 1);
-            values[row * stride + start..row * stride + end].fill(T::default());
-        }
+/// Cuts the arrays into parts that end at `ends` (indices into each, ascending).
+pub(crate) fn split<T, const N: usize>(
+    arrays: [&mut [T]; N],
+    ends: impl Iterator<Item = usize>,
+) -> Vec<[&mut [T]; N]> {
+    let mut rest = arrays;
+    let mut start = 0;
+    ends.map(|end| {
+        let parts = rest.each_mut().map(|a| std::mem::take(a).split_at_mut(end - start));
+        start = end;
+        let mut parts = parts.into_iter();
+        std::array::from_fn(|n| {
+            let (part, after) = parts.next().expect("as many parts as arrays");
+            rest[n] = after;
+            part
+        })
+    })
+    .collect()
+}
+
+/// Sets the rows in which a block became empty to zero (those that are still active are written anew).
+pub(crate) fn clear_left<T: Copy + Default>(values: &mut [T], class: &[u8], l: &Layout, stride: usize) {
+    for row in (0..l.rows).filter(|&row| l.class_row(class, row).contains(&LEFT)) {
+        values[row * stride..(row + 1) * stride].fill(T::default());
     }
 }
 

@@ -22,6 +22,7 @@ mod discretise;
 mod layout;
 mod multigrid;
 mod operator;
+mod sweep;
 mod transfer;
 
 pub use cg::{Info, MultigridCg, Params, SolveError};

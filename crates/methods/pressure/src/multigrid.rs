@@ -1,26 +1,27 @@
 //! The hierarchy and its symmetric V-cycle.
 
-use crate::coarsen::{coarsen, open_faces, open_faces_from};
+use crate::coarsen::{coarsen, face_weights, face_weights_from};
 use crate::coarsest::Coarsest;
 use crate::components::Components;
 use crate::discretise::{TaskResult, discretise};
 use crate::layout::{EMPTY, LEFT, Split, clear_left};
 use crate::operator::Operator;
+use crate::sweep::{Stage, Sweep, Target};
 use crate::transfer::Transfer;
 use crate::{PoissonProblem, PrepareInfo};
 
 /// Coarsening stops at this many cells.
 const COARSEST_CELLS: usize = 100;
-/// Red-black sweeps before and after the coarse correction.
-const SWEEPS: usize = 2;
 
 /// One level: its operator, its solution and right side, and the way down to the next.
 pub(crate) struct Level {
     pub op: Operator,
     pub x: Split,
     pub b: Split,
-    /// Residual of colour 0.
-    residual: Vec<f32>,
+    /// Residual of colour 0, restricted along x.
+    restricted: Vec<f32>,
+    /// `x . A x` and `x . b` of every slab.
+    energy: Vec<[f64; 2]>,
     /// To the next coarser level.
     down: Option<Transfer>,
 }
@@ -40,11 +41,12 @@ impl Multigrid {
         loop {
             let op = Operator::new(size);
             let (x, b) = (op.layout.zeros(), op.layout.zeros());
-            let residual = vec![0.0; op.layout.len()];
+            let restricted = vec![0.0; op.layout.len()];
+            let energy = vec![[0.0; 2]; size[2]];
             let last = size.iter().product::<usize>() <= COARSEST_CELLS;
             let next = size.map(|n| n.div_ceil(2));
             let down = (!last).then(|| Transfer::new(size, crate::layout::Layout::new(next)));
-            levels.push(Level { op, x, b, residual, down });
+            levels.push(Level { op, x, b, restricted, energy, down });
             if last {
                 break;
             }
@@ -63,26 +65,29 @@ impl Multigrid {
         let finest = &mut self.levels[0];
         discretise(&mut finest.op, &mut finest.x, problem, &mut self.task_results);
         let l = finest.op.layout;
-        also.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride, 1));
+        also.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride));
         self.components.find(&finest.op, self.task_results.iter().map(|t| &t.runs[..]));
         for n in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(n);
             let (fine, coarse) = (&mut finer[n - 1], &mut coarser[0]);
-            clear_level(&mut fine.op, &mut fine.residual);
+            clear_level(&mut fine.op, &mut fine.restricted);
             let transfer = fine.down.as_mut().expect("a coarser level");
             coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &fine.x);
             let stride = transfer.stride();
-            clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride, 2);
+            clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride);
             if n == 1 {
-                open_faces(transfer, problem);
+                face_weights(transfer, problem);
+                transfer.find_uniform_rows();
             } else {
                 let (finer, this) = finer.split_at_mut(n - 1);
                 let from = finer[n - 2].down.as_ref().expect("a coarser level");
-                open_faces_from(this[0].down.as_mut().expect("a coarser level"), from);
+                let transfer = this[0].down.as_mut().expect("a coarser level");
+                face_weights_from(transfer, from);
+                transfer.find_uniform_rows();
             }
         }
         let last = self.levels.last_mut().expect("one level");
-        clear_level(&mut last.op, &mut last.residual);
+        clear_level(&mut last.op, &mut last.restricted);
         self.coarsest.factor(&last.op, &last.x);
         PrepareInfo {
             unknowns: self.task_results.iter().map(|t| t.unknowns).sum(),
@@ -92,43 +97,53 @@ impl Multigrid {
         }
     }
 
-    /// `levels[0].x = M levels[0].b`, M symmetric and positive definite.
-    pub fn cycle(&mut self) {
+    /// `levels[0].x = M levels[0].b`, M symmetric and positive definite. Returns `x . A x` and `x . b`.
+    pub fn cycle(&mut self) -> [f64; 2] {
         let last = self.levels.len() - 1;
         for n in 0..last {
             let (finer, coarser) = self.levels.split_at_mut(n + 1);
             let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
-            fine.op.relax_from_zero(&mut fine.x, &fine.b, 0);
-            fine.op.relax(&mut fine.x, &fine.b, 1);
-            for _ in 1..SWEEPS {
-                fine.op.relax(&mut fine.x, &fine.b, 0);
-                fine.op.relax(&mut fine.x, &fine.b, 1);
-            }
-            fine.op.residual(&mut fine.residual, &fine.x, &fine.b, 0);
-            let down = fine.down.as_mut().expect("a coarser level");
-            down.restrict(&mut coarse.b, &fine.residual, &fine.op.layout, &coarse.op);
+            fine.sweep(&DOWN);
+            let down = fine.down.as_ref().expect("a coarser level");
+            down.restrict(&mut coarse.b, &fine.restricted, &fine.op.layout, &coarse.op);
         }
         let bottom = &mut self.levels[last];
         self.coarsest.solve(&mut bottom.x, &bottom.b);
         for n in (0..last).rev() {
             let (finer, coarser) = self.levels.split_at_mut(n + 1);
             let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
-            let down = fine.down.as_mut().expect("a coarser level");
-            down.gather(&coarse.x, &coarse.op);
-            down.prolong(&mut fine.x[0], &fine.op);
-            for _ in 0..SWEEPS {
-                fine.op.relax(&mut fine.x, &fine.b, 1);
-                fine.op.relax(&mut fine.x, &fine.b, 0);
-            }
+            fine.down.as_mut().expect("a coarser level").gather(&coarse.x, &coarse.op);
+            fine.sweep(if n == 0 { &UP_AND_ENERGY } else { &UP });
         }
-        let finest = &mut self.levels[0];
-        self.components.remove_means(&mut finest.x, &finest.op.layout, |v| v as f32);
+        if last == 0 {
+            self.levels[0].sweep(&ENERGY);
+        }
+        let energy = &self.levels[0].energy;
+        [energy.iter().map(|e| e[0]).sum(), energy.iter().map(|e| e[1]).sum()]
     }
 }
 
+impl Level {
+    fn sweep(&mut self, stages: &[Stage]) {
+        let sweep = Sweep { op: &self.op, b: &self.b, down: self.down.as_ref() };
+        let target =
+            &mut Target { x: &mut self.x, restricted: &mut self.restricted, energy: &mut self.energy };
+        sweep.run(stages, target);
+    }
+}
+
+/// Two red-black sweeps from zero, then the residual.
+const DOWN: [Stage; 5] =
+    [Stage::Start(0), Stage::Relax(1), Stage::Relax(0), Stage::Relax(1), Stage::Residual];
+/// The coarse correction, then the same sweeps in reverse order.
+const UP: [Stage; 5] = [Stage::Prolong, Stage::Relax(1), Stage::Relax(0), Stage::Relax(1), Stage::Relax(0)];
+/// On the finest level, with what conjugate gradients want to know.
+const UP_AND_ENERGY: [Stage; 6] = [UP[0], UP[1], UP[2], UP[3], UP[4], Stage::Energy];
+const ENERGY: [Stage; 1] = [Stage::Energy];
+
 /// Clears what stencils could still read where the liquid has left, and forgets that it was there.
-fn clear_level(op: &mut Operator, residual: &mut [f32]) {
+fn clear_level(op: &mut Operator, restricted: &mut [f32]) {
     let l = op.layout;
-    clear_left(residual, &op.class, &l, l.stride, 1);
+    clear_left(restricted, &op.class, &l, l.stride);
     op.class.iter_mut().filter(|c| **c == LEFT).for_each(|c| *c = EMPTY);
 }

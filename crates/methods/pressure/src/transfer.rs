@@ -8,7 +8,7 @@
 //! Smoothing ends (before) and begins (after) on colour 1, so that its residual is zero and its values are
 //! about to be replaced: only colour 0 is ever transferred.
 
-use crate::layout::{EMPTY, Layout, Split, window, window_mut};
+use crate::layout::{Layout, Split, window, window_mut};
 use crate::operator::Operator;
 
 /// Coarse values in grid order (rows padded as in [`Layout`], `cells[0] + 1` apart) and the weights
@@ -21,6 +21,8 @@ pub(crate) struct Transfer {
     pub weight: [Vec<f32>; 3],
     /// Coarse values in grid order.
     pub values: Vec<f32>,
+    /// Rows whose weights along y and z are all 1/4.
+    uniform: Vec<bool>,
     zeros: Vec<f32>,
 }
 
@@ -35,6 +37,7 @@ impl Transfer {
             halved: fine.map(|n| n > 1),
             weight: std::array::from_fn(|_| vec![0.0; len]),
             values: vec![0.0; len],
+            uniform: vec![false; coarse.rows],
             zeros: vec![0.0; coarse.cells[0] + 1],
         }
     }
@@ -74,41 +77,33 @@ impl Transfer {
         }
     }
 
-    /// Copies the level's two colours into grid order.
+    /// Copies the coarse level's two colours into grid order.
     pub fn gather(&mut self, x: &Split, op: &Operator) {
-        let (l, stride) = (self.coarse, self.stride());
-        let nx = l.cells[0];
-        for row in 0..l.rows {
-            if l.class_row(&op.class, row).iter().all(|&c| c == EMPTY) {
-                continue;
-            }
+        let l = self.coarse;
+        l.for_rows(&op.class, l.cells[0] + 1, &mut self.values, |row, _, out| {
             let s = l.parity(row);
-            let out = window_mut(&mut self.values, row * stride, nx);
             let even = window(&x[s], row * l.stride, l.half);
             let odd = window(&x[1 - s], row * l.stride, l.half);
-            for (n, pair) in out.chunks_mut(2).enumerate() {
+            for (n, pair) in out[..l.cells[0]].chunks_mut(2).enumerate() {
                 pair[0] = even[n];
                 if pair.len() == 2 {
                     pair[1] = odd[n];
                 }
             }
-        }
+        });
     }
 
-    /// `x_fine += P values` on colour 0.
-    pub fn prolong(&self, x_fine: &mut [f32], fine: &Operator) {
+    /// `out += P values` for colour 0 of the fine row (j, k).
+    pub fn prolong_row(&self, out: &mut [f32], fine: &Operator, row: usize, (j, k): (usize, usize)) {
         let l = fine.layout;
-        l.for_rows(&fine.class, x_fine, |row, class, out| {
-            let (j, k) = l.coordinates(row).expect("rim rows are empty");
-            let stencil = self.stencil(j, k);
-            let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
-            l.for_runs(class, |m0, len, _| {
-                for start in (m0..m0 + len).step_by(PIECE) {
-                    let len = PIECE.min(m0 + len - start);
-                    let diag = window(&fine.diag[0], row * l.stride + start, len);
-                    self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, l.parity(row));
-                }
-            });
+        let stencil = self.stencil(j, k);
+        let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
+        l.for_runs(fine.row(row, 0).class, |m0, len, _| {
+            for start in (m0..m0 + len).step_by(PIECE) {
+                let len = PIECE.min(m0 + len - start);
+                let diag = window(&fine.diag[0], row * l.stride + start, len);
+                self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, (j + k) & 1);
+            }
         });
     }
 
@@ -144,78 +139,122 @@ impl Transfer {
         }
     }
 
-    /// `b_coarse = P^T r / scale`, `r` the fine residual on colour 0 (zero on colour 1).
-    pub fn restrict(&mut self, b_coarse: &mut Split, r: &[f32], fine: &Layout, op: &Operator) {
-        let (l, stride) = (self.coarse, self.stride());
-        let mut values = std::mem::take(&mut self.values);
-        let width = Layout { stride, ..l };
-        width.for_rows(&op.class, &mut values, |row, _, out| {
-            out.fill(0.0);
-            let (jc, kc) = l.coordinates(row).expect("rim rows are empty");
-            for k in self.children(2, kc, fine.cells[2]) {
-                for j in self.children(1, jc, fine.cells[1]) {
-                    self.restrict_row(
-                        out,
-                        window(r, fine.row(j, k) * fine.stride, fine.half),
-                        (j, k),
-                        (jc, kc),
-                    );
-                }
+    /// Transpose of the interpolation along x, in place on colour 0 of the fine row (j, k).
+    pub fn restrict_along_x(&self, r: &mut [f32], j: usize, k: usize) {
+        if !self.halved[0] {
+            return;
+        }
+        let nx = self.coarse.cells[0];
+        let parent = self.stencil(j, k).rows[0];
+        let wx = window(&self.weight[0], parent * self.stride(), self.stride());
+        let odd = (j + k) & 1 == 1;
+        let pieces = nx.div_ceil(PIECE);
+        // Even cells give to the place below, odd ones to the place above: go so that what is read is still there.
+        for piece in 0..pieces {
+            let start = PIECE * if odd { pieces - 1 - piece } else { piece };
+            let len = PIECE.min(nx - start);
+            let mut line = [0.0f32; PIECE + 2];
+            let (low, high) = (start.saturating_sub(1), (start + len + 1).min(nx));
+            line[low + 1 - start..high + 1 - start].copy_from_slice(&r[low..high]);
+            let out = window_mut(r, start, len);
+            let (own, w) = (window(&line, 1, len), window(wx, start, len + 1));
+            if odd {
+                let below = window(&line, 0, len);
+                (0..len).for_each(|n| out[n] = own[n] * (1.0 - w[n + 1]) + below[n] * w[n]);
+            } else {
+                let above = window(&line, 2, len);
+                (0..len).for_each(|n| out[n] = own[n] * (1.0 - w[n]) + above[n] * w[n + 1]);
             }
-            out[l.cells[0]] = 0.0;
-        });
+        }
+    }
+
+    /// `b_coarse = P^T r / scale` from the fine residual on colour 0 (zero on colour 1), restricted along x.
+    pub fn restrict(&self, b_coarse: &mut Split, restricted: &[f32], fine: &Layout, op: &Operator) {
+        let l = self.coarse;
+        let [b0, b1] = b_coarse;
         let scale = 1.0 / self.scale();
-        for colour in 0..2 {
-            l.for_rows(&op.class, &mut b_coarse[colour], |row, _, out| {
-                let from = window(&values, row * stride, stride);
-                let t = l.parity(row) ^ colour;
-                let diag = window(&op.diag[colour], row * l.stride, l.half);
-                for m in 0..l.half {
-                    let i = (2 * m + t).min(l.cells[0]);
-                    out[m] = if diag[m] != 0.0 { scale * from[i] } else { 0.0 };
+        l.sum_rows(&op.class, l.stride, [b0, b1], |row, class, [b0, b1]| {
+            let (even, odd) = if l.parity(row) == 0 { (b0, b1) } else { (b1, b0) };
+            l.for_runs(class, |m0, len, _| {
+                for start in (m0..m0 + len).step_by(PIECE / 2) {
+                    let len = (PIECE / 2).min(m0 + len - start);
+                    let mut line = [0.0f32; PIECE];
+                    self.restrict_piece(&mut line, restricted, fine, row, 2 * start);
+                    let diag = op.diag.each_ref().map(|d| window(d, row * l.stride + start, len));
+                    let (d_even, d_odd) =
+                        if l.parity(row) == 0 { (diag[0], diag[1]) } else { (diag[1], diag[0]) };
+                    let (even, odd) = (window_mut(even, start, len), window_mut(odd, start, len));
+                    for n in 0..len {
+                        even[n] = if d_even[n] != 0.0 { scale * line[2 * n] } else { 0.0 };
+                        odd[n] = if d_odd[n] != 0.0 { scale * line[2 * n + 1] } else { 0.0 };
+                    }
                 }
             });
+            0.0
+        });
+    }
+
+    /// Adds to `line` what all fine rows give to the coarse cells of `row` from the `first`.
+    fn restrict_piece(
+        &self,
+        line: &mut [f32; PIECE],
+        restricted: &[f32],
+        fine: &Layout,
+        row: usize,
+        first: usize,
+    ) {
+        let (jc, kc) = self.coarse.coordinates(row).expect("rim rows are empty");
+        let len = PIECE.min(self.coarse.cells[0] - first);
+        let uniform = self.is_uniform_around(row);
+        for k in self.children(2, kc, fine.cells[2]) {
+            for j in self.children(1, jc, fine.cells[1]) {
+                let r = window(restricted, fine.row(j, k) * fine.stride + first, len);
+                let out = &mut line[..len];
+                if uniform {
+                    let weight = |near: bool| if near { 0.75 } else { 0.25 };
+                    let w: f32 = weight(j / 2 == jc) * weight(k / 2 == kc);
+                    (0..len).for_each(|n| out[n] += w * r[n]);
+                    continue;
+                }
+                let s = self.stencil(j, k);
+                let [wy, wz, wz_across] = [s.wy, s.wz, s.wz_across].map(|w| window(w, first, len));
+                match s.rows.iter().position(|&source| source == row).expect("a child reaches the target") {
+                    0 => (0..len).for_each(|n| out[n] += (1.0 - wy[n]) * (1.0 - wz[n]) * r[n]),
+                    1 => (0..len).for_each(|n| out[n] += wy[n] * (1.0 - wz_across[n]) * r[n]),
+                    2 => (0..len).for_each(|n| out[n] += (1.0 - wy[n]) * wz[n] * r[n]),
+                    _ => (0..len).for_each(|n| out[n] += wy[n] * wz_across[n] * r[n]),
+                }
+            }
         }
-        self.values = values;
+    }
+
+    /// Are all weights along y and z of this row and those around it 1/4?
+    fn is_uniform_around(&self, row: usize) -> bool {
+        let step = self.coarse.slab_rows;
+        [row - step, row, row + step]
+            .iter()
+            .all(|&r| self.uniform[r - 1] && self.uniform[r] && self.uniform[r + 1])
+    }
+
+    /// Finds the rows whose weights along y and z are all 1/4; to be called when weights have changed.
+    pub fn find_uniform_rows(&mut self) {
+        let (l, stride) = (self.coarse, self.stride());
+        let halved = self.halved[1] && self.halved[2];
+        for row in 0..l.rows {
+            let quarter = |axis: usize, row: usize| {
+                window(&self.weight[axis], row * stride, l.cells[0]).iter().all(|&w| w == 0.25)
+            };
+            self.uniform[row] = halved
+                && l.coordinates(row).is_some()
+                && [(1, row), (1, row + 1), (2, row), (2, row + l.slab_rows)]
+                    .iter()
+                    .all(|&(a, r)| quarter(a, r));
+        }
     }
 
     /// Fine rows that reach coarse row `c` along an axis.
     fn children(&self, axis: usize, c: usize, fine_cells: usize) -> std::ops::Range<usize> {
         if self.halved[axis] { (2 * c).saturating_sub(1)..(2 * c + 3).min(fine_cells) } else { c..c + 1 }
-    }
-
-    /// Adds what the fine row (j, k) gives to the coarse row (jc, kc).
-    fn restrict_row(&self, out: &mut [f32], r: &[f32], (j, k): (usize, usize), (jc, kc): (usize, usize)) {
-        let s = self.stencil(j, k);
-        let target = self.coarse.row(jc, kc);
-        let which = s.rows.iter().position(|&row| row == target).expect("a child reaches the target");
-        let wx = window(&self.weight[0], s.rows[0] * self.stride(), self.stride());
-        let parity = (j + k) & 1;
-        let nx = self.coarse.cells[0];
-        let (wy, wz, wz_across) = (window(s.wy, 0, nx), window(s.wz, 0, nx), window(s.wz_across, 0, nx));
-        let r = window(r, 0, nx);
-        let out = window_mut(out, 0, nx);
-        let factor = |n: usize| match which {
-            0 => (1.0 - wy[n]) * (1.0 - wz[n]),
-            1 => wy[n] * (1.0 - wz_across[n]),
-            2 => (1.0 - wy[n]) * wz[n],
-            _ => wy[n] * wz_across[n],
-        };
-        if !self.halved[0] {
-            out[0] += factor(0) * r[0];
-            return;
-        }
-        for n in 0..nx {
-            let own = r[n] * (1.0 - wx[n + parity]);
-            let side = if parity == 0 {
-                if n + 1 < nx { wx[n + 1] * r[n + 1] } else { 0.0 }
-            } else if n > 0 {
-                wx[n] * r[n - 1]
-            } else {
-                0.0
-            };
-            out[n] += factor(n) * (own + side);
-        }
     }
 }
 
