@@ -106,11 +106,24 @@ fn main() {
     if only.as_deref() == Some("film") {
         return film(&out);
     }
-    let cases: [(&str, fn(Vec3) -> f32, bool, Vec3); 4] = [
+    type Case = (&'static str, fn(Vec3) -> f32, bool, Vec3);
+    let cases: [Case; 6] = [
         ("wavy", wavy, false, Vec3::ONE),
         ("drop", drop, false, Vec3::ONE),
         ("splash", splash, false, Vec3::ONE),
         ("pillar", splash, true, Vec3::new(1.0, 0.75, 1.0)),
+        (
+            "long",
+            |x| 2.0 * splash(Vec3::new(0.5 * x.x, x.y, x.z)).min(x.x - 0.4).max(x.y - 0.5),
+            false,
+            Vec3::new(2.0, 0.6, 0.6),
+        ),
+        (
+            "tall",
+            |x| wavy(x).min(x.distance(Vec3::new(0.5, 1.4, 0.5)) - 0.2),
+            false,
+            Vec3::new(1.0, 2.0, 1.0),
+        ),
     ];
     for (name, phi, with_pillar, size) in cases {
         if only.as_ref().is_some_and(|o| o != name) {

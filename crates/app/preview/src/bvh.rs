@@ -1,10 +1,11 @@
 //! Eight-wide bounding volume hierarchy over triangles, built top-down with the binned surface area
 //! heuristic [Wald 2007; wide nodes: Wald, Benthin, Boulos 2008].
 //!
-//! Eight boxes a node and four triangles a leaf fill the vector registers: the inner loops below are plain
-//! arithmetic on fixed arrays. Built in parallel, node for node the same with any number of threads.
+//! Eight boxes a node and four triangles a leaf fill the vector registers: `Vec4` here is four lanes, not a
+//! vector in space. Built in parallel, node for node the same with any number of threads.
 
 use fluvial_foundation::{Vec3, parallel};
+use glam::Vec4;
 
 const WIDTH: usize = 8;
 /// Triangles per leaf block.
@@ -37,20 +38,46 @@ pub struct Hit {
     pub v: f32,
 }
 
+/// Boxes of eight children, four lanes twice for each axis.
 #[derive(Clone)]
 struct Node {
-    low: [[f32; WIDTH]; 3],
-    high: [[f32; WIDTH]; 3],
+    low: [[Vec4; 2]; 3],
+    high: [[Vec4; 2]; 3],
     child: [u32; WIDTH],
 }
 
 /// Four triangles side by side: a corner and two edges each.
 #[derive(Clone)]
 struct Block {
-    corner: [[f32; LEAF]; 3],
-    edge1: [[f32; LEAF]; 3],
-    edge2: [[f32; LEAF]; 3],
+    corner: [Vec4; 3],
+    edge1: [Vec4; 3],
+    edge2: [Vec4; 3],
     id: [u32; LEAF],
+}
+
+/// What of a ray the tests against boxes and triangles need, spread over lanes.
+struct WideRay {
+    origin: [Vec4; 3],
+    direction: [Vec4; 3],
+    inverse: [Vec4; 3],
+    scaled_origin: [Vec4; 3],
+    negative: [bool; 3],
+}
+
+impl WideRay {
+    fn new(ray: &Ray) -> WideRay {
+        // Zeros become something tiny, so that no NaN arises from 0 * infinity.
+        let fix = |v: f32| if v.abs() < 1e-12 { 1e-12f32.copysign(v) } else { v };
+        let inverse = ray.direction.to_array().map(|v| 1.0 / fix(v));
+        let origin = ray.origin.to_array();
+        WideRay {
+            origin: origin.map(Vec4::splat),
+            direction: ray.direction.to_array().map(Vec4::splat),
+            inverse: inverse.map(Vec4::splat),
+            scaled_origin: [0, 1, 2].map(|a| Vec4::splat(origin[a] * inverse[a])),
+            negative: inverse.map(|v| v < 0.0),
+        }
+    }
 }
 
 /// A box in four lanes (the last unused), so that minima and maxima are single instructions.
@@ -171,28 +198,29 @@ impl Bvh {
         if self.nodes.is_empty() {
             return None;
         }
-        let inverse = safe_inverse(ray.direction);
-        let scaled_origin = ray.origin * inverse;
+        let ray = WideRay::new(ray);
         let mut best = Hit { t: t_max, triangle: u32::MAX, u: 0.0, v: 0.0 };
         let mut stack = [(0u32, 0f32); 96];
         let mut depth = 0;
         let mut node = 0u32;
         loop {
             if node & LEAF_BIT != 0 {
-                self.blocks[(node & !LEAF_BIT) as usize].intersect(ray, t_min, &mut best);
+                self.blocks[(node & !LEAF_BIT) as usize].intersect(&ray, t_min, &mut best);
             } else {
                 let n = &self.nodes[node as usize];
-                let near = n.entry_distances(inverse, scaled_origin, t_min, best.t);
                 let base = depth;
-                for lane in 0..WIDTH {
-                    if near[lane] < f32::INFINITY {
+                for half in 0..2 {
+                    let (near, mut mask) = n.entry_distances(half, &ray, t_min, best.t);
+                    while mask != 0 {
+                        let lane = mask.trailing_zeros() as usize;
+                        mask &= mask - 1;
                         // Insertion keeps the nearest on top.
                         let mut at = depth;
                         while at > base && stack[at - 1].1 < near[lane] {
                             stack[at] = stack[at - 1];
                             at -= 1;
                         }
-                        stack[at] = (n.child[lane], near[lane]);
+                        stack[at] = (n.child[4 * half + lane], near[lane]);
                         depth += 1;
                     }
                 }
@@ -211,50 +239,34 @@ impl Bvh {
     }
 }
 
-/// 1/d with zeros replaced by something tiny, so that no NaN arises from 0 * infinity.
-fn safe_inverse(d: Vec3) -> Vec3 {
-    let fix = |v: f32| if v.abs() < 1e-12 { 1e-12f32.copysign(v) } else { v };
-    Vec3::new(fix(d.x), fix(d.y), fix(d.z)).recip()
-}
-
 impl Node {
     /// A node with the boxes of its children; where they are is filled in later.
     fn around(ranges: &[Range]) -> Node {
-        let mut node = Node {
-            low: [[f32::INFINITY; WIDTH]; 3],
-            high: [[f32::NEG_INFINITY; WIDTH]; 3],
-            child: [EMPTY; WIDTH],
-        };
+        let mut node =
+            Node { low: [[Vec4::INFINITY; 2]; 3], high: [[Vec4::NEG_INFINITY; 2]; 3], child: [EMPTY; WIDTH] };
         for (lane, range) in ranges.iter().enumerate() {
             for a in 0..3 {
-                node.low[a][lane] = range.extent.bounds.low[a];
-                node.high[a][lane] = range.extent.bounds.high[a];
+                node.low[a][lane / 4][lane % 4] = range.extent.bounds.low[a];
+                node.high[a][lane / 4][lane % 4] = range.extent.bounds.high[a];
             }
         }
         node
     }
 
-    /// Where the ray enters each child's box; infinity where it misses.
+    /// Where the ray enters four of the children's boxes, and a bit for each that it meets. The box of an
+    /// empty lane is inside out and never met.
     #[inline(always)]
-    fn entry_distances(&self, inverse: Vec3, scaled_origin: Vec3, t_min: f32, t_max: f32) -> [f32; WIDTH] {
-        let (mut enter, mut leave) = ([t_min; WIDTH], [t_max; WIDTH]);
+    fn entry_distances(&self, half: usize, ray: &WideRay, t_min: f32, t_max: f32) -> ([f32; 4], u32) {
+        let (mut enter, mut leave) = (Vec4::splat(t_min), Vec4::splat(t_max));
         for a in 0..3 {
-            let (inv, org) = (inverse[a], scaled_origin[a]);
-            let (near, far) =
-                if inv >= 0.0 { (&self.low[a], &self.high[a]) } else { (&self.high[a], &self.low[a]) };
-            for l in 0..WIDTH {
-                let (t0, t1) = (near[l] * inv - org, far[l] * inv - org);
-                enter[l] = if t0 > enter[l] { t0 } else { enter[l] };
-                leave[l] = if t1 < leave[l] { t1 } else { leave[l] };
-            }
+            let (low, high) = (self.low[a][half], self.high[a][half]);
+            let (near, far) = if ray.negative[a] { (high, low) } else { (low, high) };
+            enter = enter.max(near * ray.inverse[a] - ray.scaled_origin[a]);
+            leave = leave.min(far * ray.inverse[a] - ray.scaled_origin[a]);
         }
-        // The boxes are widened by rounding so that flat ones, of walls, are not missed.
-        let mut out = [f32::INFINITY; WIDTH];
-        for l in 0..WIDTH {
-            let hit = enter[l] <= leave[l] * (1.0 + 4.0 * f32::EPSILON) && self.child[l] != EMPTY;
-            out[l] = if hit { enter[l] } else { f32::INFINITY };
-        }
-        out
+        // Widened by rounding, so that flat boxes, of walls, are not missed.
+        let met = enter.cmple(leave * (1.0 + 4.0 * f32::EPSILON));
+        (enter.to_array(), met.bitmask())
     }
 }
 
@@ -262,31 +274,30 @@ impl Block {
     /// Moeller and Trumbore 1997 on four triangles at once. Edges count as inside by a hair, so that rays
     /// do not slip between neighbours.
     #[inline(always)]
-    fn intersect(&self, ray: &Ray, t_min: f32, best: &mut Hit) {
+    fn intersect(&self, ray: &WideRay, t_min: f32, best: &mut Hit) {
         const SLACK: f32 = 1e-5;
-        let (o, d) = (ray.origin, ray.direction);
-        let (mut t, mut u, mut v) = ([0f32; LEAF], [0f32; LEAF], [0f32; LEAF]);
-        let mut ok = [false; LEAF];
-        for l in 0..LEAF {
-            let (e1x, e1y, e1z) = (self.edge1[0][l], self.edge1[1][l], self.edge1[2][l]);
-            let (e2x, e2y, e2z) = (self.edge2[0][l], self.edge2[1][l], self.edge2[2][l]);
-            let (px, py, pz) = (d.y * e2z - d.z * e2y, d.z * e2x - d.x * e2z, d.x * e2y - d.y * e2x);
-            let determinant = e1x * px + e1y * py + e1z * pz;
-            let inverse = 1.0 / determinant;
-            let (sx, sy, sz) = (o.x - self.corner[0][l], o.y - self.corner[1][l], o.z - self.corner[2][l]);
-            u[l] = (sx * px + sy * py + sz * pz) * inverse;
-            let (qx, qy, qz) = (sy * e1z - sz * e1y, sz * e1x - sx * e1z, sx * e1y - sy * e1x);
-            v[l] = (d.x * qx + d.y * qy + d.z * qz) * inverse;
-            t[l] = (e2x * qx + e2y * qy + e2z * qz) * inverse;
-            ok[l] = (determinant != 0.0)
-                & (u[l] >= -SLACK)
-                & (v[l] >= -SLACK)
-                & (u[l] + v[l] <= 1.0 + SLACK)
-                & (t[l] > t_min);
-        }
-        for l in 0..LEAF {
-            // Equal distances go to the lower index, so that the order of the leaf does not matter.
-            if ok[l] && (t[l] < best.t || (t[l] == best.t && self.id[l] < best.triangle)) {
+        let cross = |a: &[Vec4; 3], b: &[Vec4; 3]| {
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        };
+        let dot = |a: &[Vec4; 3], b: &[Vec4; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        let p = cross(&ray.direction, &self.edge2);
+        let determinant = dot(&self.edge1, &p);
+        let inverse = Vec4::ONE / determinant;
+        let s = [0, 1, 2].map(|a| ray.origin[a] - self.corner[a]);
+        let u = dot(&s, &p) * inverse;
+        let q = cross(&s, &self.edge1);
+        let v = dot(&ray.direction, &q) * inverse;
+        let t = dot(&self.edge2, &q) * inverse;
+        let low = Vec4::splat(-SLACK);
+        let ok = u.cmpge(low) & v.cmpge(low) & (u + v).cmple(Vec4::splat(1.0 + SLACK));
+        let ok =
+            ok & t.cmpgt(Vec4::splat(t_min)) & t.cmple(Vec4::splat(best.t)) & determinant.cmpne(Vec4::ZERO);
+        let mut mask = ok.bitmask();
+        while mask != 0 {
+            let l = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            // Equal distances go to the lower index, so that the order of the leaves does not matter.
+            if t[l] < best.t || (t[l] == best.t && self.id[l] < best.triangle) {
                 *best = Hit { t: t[l], triangle: self.id[l], u: u[l], v: v[l] };
             }
         }
@@ -346,9 +357,9 @@ fn append_node(out: &mut Subtree, range: Range, corners: &(impl Fn(u32) -> [Vec3
 fn make_block(primitives: &[Primitive], corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Block {
     // Unused lanes keep zero edges: determinant zero, never hit.
     let mut block = Block {
-        corner: [[0.0; LEAF]; 3],
-        edge1: [[0.0; LEAF]; 3],
-        edge2: [[0.0; LEAF]; 3],
+        corner: [Vec4::ZERO; 3],
+        edge1: [Vec4::ZERO; 3],
+        edge2: [Vec4::ZERO; 3],
         id: [u32::MAX; LEAF],
     };
     for (lane, p) in primitives.iter().enumerate() {
@@ -459,7 +470,7 @@ mod tests {
         let mut best = Hit { t: f32::INFINITY, triangle: u32::MAX, u: 0.0, v: 0.0 };
         for id in 0..triangles.len() {
             let p = Primitive { low: [0.0; 4], high: [0.0; 4], id: id as u32 };
-            make_block(&[p], &|id: u32| triangles[id as usize]).intersect(ray, 0.0, &mut best);
+            make_block(&[p], &|id: u32| triangles[id as usize]).intersect(&WideRay::new(ray), 0.0, &mut best);
         }
         (best.triangle != u32::MAX).then_some(best)
     }

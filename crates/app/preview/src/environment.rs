@@ -88,13 +88,13 @@ impl Environment {
             horizon: HORIZON,
             zenith: ZENITH,
             boxes: [
-                SoftBox::new(forward, -34.0, 52.0, [0.26, 0.17], 0.025, 15.0 * white),
-                SoftBox::new(forward, 34.0, 27.0, [0.11, 0.30], 0.03, 4.5 * cool),
+                SoftBox::new(forward, -34.0, 52.0, [0.32, 0.22], 0.10, 15.0 * white),
+                SoftBox::new(forward, 34.0, 27.0, [0.13, 0.34], 0.07, 4.5 * cool),
                 SoftBox::new(forward, 168.0, 40.0, [0.60, 0.20], 0.08, 1.8 * cool),
             ],
             sun: direction_at(forward, -34.0, 52.0),
             sun_color: 1.6 * white,
-            ambient: Vec3::new(0.33, 0.36, 0.40),
+            ambient: Vec3::new(0.40, 0.43, 0.47),
             fill: direction_at(forward, 150.0, 35.0),
             fill_color: 0.45 * cool,
             tile: tile_size(size),
@@ -116,7 +116,7 @@ impl Environment {
         let w = (width / self.tile).max(1e-4);
         let line = grout(x / self.tile, w).max(grout(z / self.tile, w));
         let shade = 1.0 - 0.025 * checker(x / self.tile, z / self.tile, w);
-        Vec3::new(0.335, 0.335, 0.33) * shade * (1.0 - 0.42 * line)
+        Vec3::new(0.295, 0.295, 0.29) * shade * (1.0 - 0.36 * line)
     }
 
     /// How much of the floor's colour is left at `distance`, for a scene of `size`.

@@ -24,7 +24,7 @@ pub struct RenderParams {
 
 impl Default for RenderParams {
     fn default() -> Self {
-        RenderParams { width: 640, height: 360, edge_samples: 4, light_map: 256 }
+        RenderParams { width: 640, height: 360, edge_samples: 4, light_map: 320 }
     }
 }
 

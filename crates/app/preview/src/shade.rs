@@ -1,8 +1,8 @@
 //! Light along a ray: water that reflects and refracts, matte solids, the floor, the sky.
 //!
 //! The path splits once, where the camera ray enters water: one reflected and one refracted ray. Deeper
-//! down only the stronger branch is traced; the weaker one takes the sky's or the water's own colour in its
-//! direction, so that every share of light is counted once and none is dropped.
+//! down only the stronger branch is traced; the weaker one, and the end of a path that is too long, take the
+//! floor, the sky or the water's own colour in their direction: every share of light is counted, once.
 
 use crate::bvh::Ray;
 use crate::environment::Environment;
@@ -94,11 +94,10 @@ impl Shader<'_> {
         } else {
             self.open_air(&out)
         };
-        if bodies == 0 {
-            return reflected * share + (1.0 - share) * self.water_glow();
-        }
         let direction = refract(ray.direction, s.normal, 1.0 / IOR_WATER, cos_in, cos_out);
-        let refracted = self.inside(Ray { origin: s.point, direction }, s.t, bodies - 1);
+        let inward = Ray { origin: s.point, direction };
+        let refracted =
+            if bodies == 0 { self.open_air(&inward) } else { self.inside(inward, s.t, bodies - 1) };
         share * reflected + (1.0 - share) * refracted
     }
 
@@ -108,7 +107,7 @@ impl Shader<'_> {
         if floor.is_finite() { self.floor(ray, floor, floor) } else { self.environment.sky(ray.direction) }
     }
 
-    /// Colour of deep water where the path ends.
+    /// Light that water scatters towards the eye in place of what it absorbs.
     fn water_glow(&self) -> Vec3 {
         3.0 * self.water.scattered
     }
@@ -149,7 +148,7 @@ impl Shader<'_> {
             }
             ray = Ray { origin: s.point, direction: reflect(ray.direction, normal) };
         }
-        gathered + left * self.water_glow()
+        gathered + left * self.open_air(&ray)
     }
 
     fn floor(&self, ray: &Ray, t: f32, travelled: f32) -> Vec3 {
