@@ -246,9 +246,15 @@ impl MultigridCg {
             l.for_rows(&finest.op.class, l.stride, &mut self.d[colour], |_, _, d| d.fill(0.0));
         }
         self.multigrid.components.remove_means(&mut self.x, &l, |v| v);
-        let mut square = finest.op.true_residual(&mut finest.b, &self.x, rhs);
+        let mut square = finest.op.true_residual(&mut finest.b, &self.multigrid.excess, &self.x, rhs);
         if self.multigrid.components.sealed_count > 0 {
-            self.multigrid.components.sealed_residual(&mut finest.b, &finest.op, &self.x, rhs);
+            self.multigrid.components.sealed_residual(
+                &mut finest.b,
+                &finest.op,
+                &self.multigrid.excess,
+                &self.x,
+                rhs,
+            );
             square = self.residual_square();
         }
         square.sqrt()

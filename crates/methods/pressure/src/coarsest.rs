@@ -74,6 +74,7 @@ impl Coarsest {
 
     /// `x = A^-1 b`.
     pub fn solve(&mut self, x: &mut Split, b: &Split) {
+        x.iter_mut().for_each(|v| v.fill(0.0));
         let n = self.places.len();
         let (a, y) = (&self.factor, &mut self.work);
         for i in 0..n {

@@ -144,8 +144,15 @@ impl Components {
 
     /// `r = rhs - A x` without its mean in every sealed component. The mean goes before the value is rounded:
     /// it may be far larger than what remains.
-    pub fn sealed_residual(&mut self, r: &mut Split, op: &Operator, x: &Split<f64>, rhs: &[f32]) {
-        let value = |c: usize, n: usize, cell: usize| rhs[cell] as f64 - op.apply_at(x, c, n);
+    pub fn sealed_residual(
+        &mut self,
+        r: &mut Split,
+        op: &Operator,
+        excess: &Split,
+        x: &Split<f64>,
+        rhs: &[f32],
+    ) {
+        let value = |c: usize, n: usize, cell: usize| rhs[cell] as f64 - op.apply_at(excess, x, c, n);
         self.sum_up(&op.layout, value);
         for (component, run) in &self.sealed {
             let (sum, cells) = self.means[*component as usize];

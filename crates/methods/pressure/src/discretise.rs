@@ -130,7 +130,10 @@ fn fill_row(
             let place = n * l.stride + i / 2;
             let colour = (i & 1) ^ parity;
             task.diag[colour][place] = cell.diag;
-            task.excess[colour][place] = cell.excess;
+            // Most are zero: memory that is never written is never used.
+            if cell.excess != 0.0 || task.excess[colour][place] != 0.0 {
+                task.excess[colour][place] = cell.excess;
+            }
             for axis in 0..3 {
                 task.coef[axis][colour][place] = cell.low[axis];
             }

@@ -29,6 +29,9 @@ pub(crate) struct Level {
 /// Levels from fine to coarse.
 pub(crate) struct Multigrid {
     pub levels: Vec<Level>,
+    /// What the finest diagonal holds beyond its coefficients: apart, so that true residuals need not take a
+    /// difference of rounded numbers. (Coarser levels keep theirs in `x`, until the first cycle.)
+    pub excess: Split,
     coarsest: Coarsest,
     pub components: Components,
     task_results: Vec<TaskResult>,
@@ -53,6 +56,7 @@ impl Multigrid {
             size = next;
         }
         Multigrid {
+            excess: levels[0].op.layout.zeros(),
             levels,
             coarsest: Coarsest::default(),
             components: Components::default(),
@@ -63,16 +67,18 @@ impl Multigrid {
     /// Builds all levels. `also` is cleared where the liquid has left.
     pub fn prepare(&mut self, problem: &PoissonProblem, also: &mut Split<f64>) -> PrepareInfo {
         let finest = &mut self.levels[0];
-        discretise(&mut finest.op, &mut finest.x, problem, &mut self.task_results);
+        discretise(&mut finest.op, &mut self.excess, problem, &mut self.task_results);
         let l = finest.op.layout;
         also.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride));
+        finest.x.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride));
         self.components.find(&finest.op, self.task_results.iter().map(|t| &t.runs[..]));
         for n in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(n);
             let (fine, coarse) = (&mut finer[n - 1], &mut coarser[0]);
             clear_level(&mut fine.op, &mut fine.restricted);
             let transfer = fine.down.as_mut().expect("a coarser level");
-            coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &fine.x);
+            let fine_excess = if n == 1 { &self.excess } else { &fine.x };
+            coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, fine_excess);
             let stride = transfer.stride();
             clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride);
             if n == 1 {
@@ -86,9 +92,11 @@ impl Multigrid {
                 transfer.find_uniform_rows();
             }
         }
+        let single = self.levels.len() == 1;
         let last = self.levels.last_mut().expect("one level");
         clear_level(&mut last.op, &mut last.restricted);
-        self.coarsest.factor(&last.op, &last.x);
+        let excess = if single { &self.excess } else { &last.x };
+        self.coarsest.factor(&last.op, excess);
         PrepareInfo {
             unknowns: self.task_results.iter().map(|t| t.unknowns).sum(),
             theta_floors: self.task_results.iter().map(|t| t.theta_floors).sum(),

@@ -197,8 +197,9 @@ impl Operator {
         })
     }
 
-    /// `r = b - A x` in f64 arithmetic, rounded; returns `r . r`. `rhs` is in grid order.
-    pub fn true_residual(&self, r: &mut Split, x: &Split<f64>, rhs: &[f32]) -> f64 {
+    /// `r = b - A x` in f64 arithmetic, rounded; returns `r . r`. `rhs` is in grid order, `excess` the part of
+    /// the diagonal that is not the sum of coefficients: weak outlets would drown in the diagonal's rounding.
+    pub fn true_residual(&self, r: &mut Split, excess: &Split, x: &Split<f64>, rhs: &[f32]) -> f64 {
         let l = &self.layout;
         let nx = l.cells[0];
         let residual = |colour: usize, r: &mut [f32]| {
@@ -212,15 +213,20 @@ impl Operator {
                     let (own, diag) = (window(&x[colour], base, len), window(&self.diag[colour], base, len));
                     let v = self.neighbour_starts(colour, row, m0).map(|s| window(&x[1 - colour], s, len));
                     let c = self.coefficients(colour, row, m0, len).0;
+                    let excess = window(&excess[colour], base, len);
                     let r = window_mut(r, m0, len);
                     for n in 0..len {
-                        let s = if general {
-                            let f = |f: usize| c[f][n] as f64 * v[f][n];
-                            ((f(0) + f(1)) + (f(2) + f(3))) + (f(4) + f(5))
+                        let (whole, s) = if general {
+                            let [w, s] = [|_: f64| 1.0, |v: f64| v].map(|g| {
+                                let f = |f: usize| c[f][n] as f64 * g(v[f][n]);
+                                ((f(0) + f(1)) + (f(2) + f(3))) + (f(4) + f(5))
+                            });
+                            (w, s)
                         } else {
-                            ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n])
+                            let whole = (diag[n] - excess[n]).round_ties_even();
+                            (whole as f64, ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]))
                         };
-                        let value = (r[n] as f64 + s - diag[n] as f64 * own[n]) as f32;
+                        let value = (r[n] as f64 + s - (whole + excess[n] as f64) * own[n]) as f32;
                         r[n] = if diag[n] != 0.0 { value } else { 0.0 };
                     }
                     sum += square_sum(r);
@@ -233,17 +239,18 @@ impl Operator {
     }
 
     /// `(A x)_i` in f64 at one place.
-    pub fn apply_at(&self, x: &Split<f64>, colour: usize, place: usize) -> f64 {
+    pub fn apply_at(&self, excess: &Split, x: &Split<f64>, colour: usize, place: usize) -> f64 {
         let row = place / self.layout.stride;
         let starts = self.neighbour_starts(colour, row, place % self.layout.stride);
-        let sum: f64 = (0..3)
+        let own = x[colour][place];
+        let flux: f64 = (0..3)
             .map(|axis| {
-                let low = self.coef[axis][colour][place] as f64 * x[1 - colour][starts[2 * axis]];
-                let high = starts[2 * axis + 1];
-                low + self.coef[axis][1 - colour][high] as f64 * x[1 - colour][high]
+                let (low, high) = (starts[2 * axis], starts[2 * axis + 1]);
+                self.coef[axis][colour][place] as f64 * (own - x[1 - colour][low])
+                    + self.coef[axis][1 - colour][high] as f64 * (own - x[1 - colour][high])
             })
             .sum();
-        self.diag[colour][place] as f64 * x[colour][place] - sum
+        flux + excess[colour][place] as f64 * own
     }
 }
 
