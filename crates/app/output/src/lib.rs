@@ -12,7 +12,7 @@ mod ply;
 
 pub use atomic::{create_dir, remove_leftovers, write_atomic, write_bytes_atomic, write_json_atomic};
 pub use lines::LineStream;
-pub use machine::{Machine, peak_rss_bytes};
+pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
 pub use obj::write_obj;
 pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, encode_ply, read_ply, write_ply};

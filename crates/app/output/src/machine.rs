@@ -30,6 +30,11 @@ pub fn peak_rss_bytes() -> Option<u64> {
     proc_kib("/proc/self/status", "VmHWM")
 }
 
+/// Starts the count of [`peak_rss_bytes`] anew from what is held now; false where the system cannot.
+pub fn reset_peak_rss() -> bool {
+    cfg!(target_os = "linux") && std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// `key : value` of a /proc text file.
 fn proc_field(file: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
@@ -56,5 +61,10 @@ mod tests {
         assert!(block.iter().map(|&b| b as u64).sum::<u64>() > 0);
         let after = peak_rss_bytes().unwrap();
         assert!(after >= before && after >= 256 << 20, "{before} {after}");
+        drop(block);
+        if reset_peak_rss() {
+            let reset = peak_rss_bytes().unwrap();
+            assert!(reset < 200 << 20, "{reset}");
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::picture::Picture;
-use crate::probes::{Probe, ProbeTable};
+use crate::probes::ProbeTable;
 use crate::run::{FramePlan, Recorder, RunEnd, StepRecord};
 use crate::stats::{self, StatsLine};
 use fluvial_foundation::StageTimers;
@@ -18,22 +18,11 @@ use fluvial_output::{
     LineStream, Machine, OutputError, create_dir, peak_rss_bytes, remove_leftovers, write_json_atomic,
     write_obj, write_ply,
 };
+use fluvial_scene::{MeshFormat, Probe};
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// Format of the surface files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MeshFormat {
-    /// With velocity per vertex and a checksum.
-    #[default]
-    Ply,
-    /// For programs that read nothing else.
-    Obj,
-    /// No surface files.
-    None,
-}
 
 /// What a cache directory holds beside what the loop tells it.
 pub struct CacheSettings {
@@ -244,11 +233,11 @@ fn write_surface(path: &Path, mesh: &fluvial_grids::TriangleMesh) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::ProbeKind;
     use crate::progress::Silent;
     use crate::run::run;
     use crate::toy::FallingBlock;
     use fluvial_output::read_ply;
+    use fluvial_scene::ProbeKind;
     use std::sync::atomic::AtomicBool;
 
     const PLAN: FramePlan = FramePlan { frames: 3, fps: 10.0 };

@@ -2,7 +2,10 @@
 //!
 //! Read [`mod@run`] first; everything else serves it.
 
+pub mod bench;
 pub mod cache;
+pub mod draw;
+pub mod methods;
 pub mod picture;
 pub mod probes;
 pub mod progress;
@@ -10,5 +13,6 @@ pub mod run;
 pub mod stats;
 #[cfg(test)]
 mod toy;
+pub mod validate;
 
 pub use run::{FramePlan, Recorder, RunEnd, RunError, StepRecord, run};

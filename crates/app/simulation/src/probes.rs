@@ -1,51 +1,17 @@
 //! `probes.csv`: what gauges read after every step.
 
-use fluvial_foundation::Vec3;
 use fluvial_output::{LineStream, OutputError};
-use fluvial_solids::Shape;
+use fluvial_scene::{Probe, ProbeKind};
 use fluvial_solver_interface::Solver;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A gauge.
-#[derive(Clone, Debug)]
-pub struct Probe {
-    /// Its column.
-    pub name: String,
-    /// What it measures.
-    pub kind: ProbeKind,
-}
-
-/// What a gauge measures.
-#[derive(Clone, Debug)]
-pub enum ProbeKind {
-    /// Height of the highest liquid above the domain floor on a vertical, metres.
-    Height {
-        /// Metres.
-        x: f32,
-        /// Metres.
-        z: f32,
-    },
-    /// Pressure at a point, Pa.
-    Pressure {
-        /// Metres.
-        at: Vec3,
-    },
-    /// Liquid volume inside a shape, m3.
-    Volume {
-        /// In world space.
-        shape: Shape,
-    },
-}
-
-impl Probe {
-    /// What it reads now.
-    pub fn read(&self, solver: &dyn Solver) -> f64 {
-        match &self.kind {
-            ProbeKind::Height { x, z } => solver.height_at(*x, *z),
-            ProbeKind::Pressure { at } => solver.pressure_at(*at),
-            ProbeKind::Volume { shape } => solver.volume_in(shape),
-        }
+/// What a gauge reads now.
+pub fn read(probe: &Probe, solver: &dyn Solver) -> f64 {
+    match &probe.kind {
+        ProbeKind::Height { x, z } => solver.height_at(*x, *z),
+        ProbeKind::Pressure { at } => solver.pressure_at(*at),
+        ProbeKind::Volume { shape } => solver.volume_in(shape),
     }
 }
 
@@ -70,7 +36,7 @@ impl ProbeTable {
         self.row.clear();
         let _ = write!(self.row, "{time_s}");
         for probe in &self.probes {
-            let _ = write!(self.row, ",{}", probe.read(solver));
+            let _ = write!(self.row, ",{}", read(probe, solver));
         }
         self.stream.write_line(&self.row)
     }

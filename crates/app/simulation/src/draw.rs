@@ -1,0 +1,150 @@
+//! Frames drawn by the preview renderer, and the film they make.
+
+use crate::picture::{Picture, PictureBudget};
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::TriangleMesh;
+use fluvial_output::{OutputError, create_dir};
+use fluvial_preview::{Camera, FilmWriter, Image, RenderParams, RenderScene, render};
+use fluvial_scene::{CameraSpec, Ready};
+use fluvial_solids::Motion;
+use fluvial_solver_interface::Solid;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Effort by level: samples at edges, texels of the light map. Level 0 is the best.
+const LEVELS: [(usize, usize); 3] = [(4, 256), (2, 160), (1, 96)];
+/// How much cheaper each level is than the one before, about.
+const FALLOFF: f64 = 1.6;
+
+/// Draws the frames of one scene.
+pub struct Drawer {
+    domain: Aabb,
+    camera: Camera,
+    size: [usize; 2],
+    /// Solids in their own frame, and how they move.
+    solids: Vec<(TriangleMesh, Motion)>,
+}
+
+impl Drawer {
+    /// Looks at a scene as its `[output]` says.
+    pub fn new(ready: &Ready) -> Drawer {
+        let size = ready.output.preview_size.map(|n| n as usize);
+        let domain = ready.setup.domain.bounds();
+        let cell = ready.setup.domain.grid.dx;
+        let solids =
+            ready.setup.solids.iter().map(|s| (triangles(s, domain, cell), s.motion.clone())).collect();
+        let mut drawer = Drawer { domain, camera: Camera::framing(domain, 1.0), size, solids };
+        drawer.look(ready.output.camera, size);
+        drawer
+    }
+
+    /// Changes the camera (the whole domain where none is given) and the size of the pictures.
+    pub fn look(&mut self, camera: Option<CameraSpec>, size: [usize; 2]) {
+        let aspect = size[0] as f32 / size[1] as f32;
+        self.size = size;
+        self.camera = match camera {
+            Some(c) => {
+                let (position, look_at) = (Vec3::from_array(c.position), Vec3::from_array(c.look_at));
+                Camera { position, look_at, fov_degrees: c.fov }
+            }
+            None => Camera::framing(self.domain, aspect),
+        };
+    }
+
+    /// Draws a frame at a level of [`LEVELS`].
+    pub fn draw(&self, time_s: f64, liquid: &TriangleMesh, level: usize) -> Image {
+        let place = |(mesh, motion): &(TriangleMesh, Motion)| {
+            let pose = motion.pose(time_s);
+            let positions = mesh.positions.iter().map(|&p| pose.world_from_body(p)).collect();
+            TriangleMesh { positions, velocities: vec![], triangles: mesh.triangles.clone() }
+        };
+        let solids: Vec<TriangleMesh> = self.solids.iter().map(place).collect();
+        let scene = RenderScene { liquid, solids: &solids, domain: self.domain };
+        let (edge_samples, light_map) = LEVELS[level];
+        render(
+            &scene,
+            &self.camera,
+            &RenderParams { width: self.size[0], height: self.size[1], edge_samples, light_map },
+        )
+    }
+}
+
+/// A solid as triangles in its own frame; what lies outside the domain is cut off unless it may move in.
+fn triangles(solid: &Solid, domain: Aabb, cell: f32) -> TriangleMesh {
+    let clip = if solid.motion.is_static() { domain } else { finite(solid.shape.bounds(), domain) };
+    solid.shape.triangulate(clip, cell)
+}
+
+fn finite(bounds: Aabb, domain: Aabb) -> Aabb {
+    let reach = domain.expand(domain.size().length());
+    Aabb { min: bounds.min.max(reach.min), max: bounds.max.min(reach.max) }
+}
+
+/// Pictures beside a run: `preview/0000.png`... and the film `preview.png`, within their share of the time.
+pub struct RunPictures {
+    dir: PathBuf,
+    drawer: Drawer,
+    budget: PictureBudget,
+    film: FilmWriter,
+    last: Option<Image>,
+    left_out: u32,
+    plainer: u32,
+}
+
+impl RunPictures {
+    /// Pictures for a run of `frames` frames into `dir/preview`.
+    pub fn new(dir: PathBuf, drawer: Drawer, frames: u32, fps: f64) -> Result<Self, OutputError> {
+        create_dir(&dir.join("preview"))?;
+        let budget = PictureBudget::new(frames, LEVELS.len(), FALLOFF);
+        Ok(RunPictures {
+            dir,
+            drawer,
+            budget,
+            film: FilmWriter::new(fps as f32),
+            last: None,
+            left_out: 0,
+            plainer: 0,
+        })
+    }
+}
+
+impl Picture for RunPictures {
+    fn frame(
+        &mut self,
+        frame: u32,
+        time_s: f64,
+        surface: &TriangleMesh,
+        elapsed: Duration,
+    ) -> Result<(), OutputError> {
+        let Some(level) = self.budget.choose(elapsed.as_secs_f64()) else {
+            self.left_out += 1;
+            // The last picture stands in, so that the film keeps its time.
+            self.last.iter().for_each(|image| self.film.push(image));
+            tracing::info!("frame {frame}: no picture, a fifth of the time is spent on pictures already");
+            return Ok(());
+        };
+        if level > 0 {
+            self.plainer += 1;
+            tracing::info!(
+                "frame {frame}: picture drawn with quality level {level} to stay within a fifth of the time"
+            );
+        }
+        let start = Instant::now();
+        let image = self.drawer.draw(time_s, surface, level);
+        image.write_png(&self.dir.join(format!("preview/{frame:04}.png")))?;
+        self.film.push(&image);
+        self.last = Some(image);
+        self.budget.spent(level, start.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), OutputError> {
+        if self.left_out + self.plainer > 0 {
+            tracing::info!("{} pictures left out, {} drawn plainer", self.left_out, self.plainer);
+        }
+        if !self.film.is_empty() {
+            self.film.write_apng(&self.dir.join("preview.png"))?;
+        }
+        Ok(())
+    }
+}

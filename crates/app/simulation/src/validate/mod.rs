@@ -1,0 +1,122 @@
+//! What the physics must come out as: cases with exact or measured answers, run on every method.
+//!
+//! A case is one file with one function that gives [`Row`]s and plots; [`CASES`] lists them. Coarse
+//! resolutions are tests; the fine ones run on demand. A case that a method cannot pass yet stays in
+//! [`EXPECTED_FAILURES`] with the reason; the tests fail when it starts to pass.
+
+mod dam_break;
+mod drift;
+mod drop_oscillation;
+mod enright;
+mod free_fall;
+mod hydrostatic;
+mod poisson;
+mod row;
+mod set_up;
+mod signal;
+mod sloshing;
+mod static_drop;
+mod transport;
+mod zalesak;
+
+pub use row::{Bar, Row, print_table};
+
+use crate::methods::Method;
+use crate::run::RunError;
+use fluvial_output::Plot;
+use fluvial_solver_interface::SetupError;
+use std::sync::atomic::AtomicBool;
+
+/// One validation case.
+pub struct Case {
+    /// As typed on the command line.
+    pub name: &'static str,
+    /// Set-up and exact result in a sentence.
+    pub what: &'static str,
+    /// Where the reference numbers come from.
+    pub source: &'static str,
+    /// Runs it.
+    pub run: fn(&Context) -> Result<Outcome, CaseError>,
+}
+
+/// What a case runs with.
+pub struct Context<'a> {
+    /// The method under test.
+    pub method: &'a Method,
+    /// The fine resolution, which takes minutes.
+    pub fine: bool,
+    /// Set to stop early.
+    pub stop: &'a AtomicBool,
+}
+
+/// What a case found.
+#[derive(Default)]
+pub struct Outcome {
+    /// Numbers.
+    pub rows: Vec<Row>,
+    /// Curves, each with the stem of its file name.
+    pub plots: Vec<(String, Plot)>,
+}
+
+/// Why a case gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// The method refused the set-up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The simulation failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Stopped on request.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// All cases, in the order in which they are run.
+pub const CASES: &[Case] = &[
+    hydrostatic::CASE,
+    sloshing::CASE,
+    free_fall::CASE,
+    drift::CASE,
+    zalesak::CASE,
+    enright::CASE,
+    poisson::FREE_SURFACE,
+    poisson::SOLID,
+    drop_oscillation::CASE,
+    static_drop::CASE,
+    dam_break::CASE,
+];
+
+/// A row that is known to miss its bar, and why. Never a reason to drop the row.
+pub struct ExpectedFailure {
+    /// Case name.
+    pub case: &'static str,
+    /// Method name.
+    pub method: &'static str,
+    /// The row's quantity.
+    pub quantity: &'static str,
+    /// Why it fails.
+    pub reason: &'static str,
+}
+
+/// Rows known to miss their bar.
+pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[];
+
+/// Runs a case and files its rows: case, method, and whether a failure was expected.
+pub fn run_case(case: &Case, context: &Context) -> Result<Outcome, CaseError> {
+    let mut outcome = (case.run)(context)?;
+    for row in &mut outcome.rows {
+        row.case = case.name.to_owned();
+        row.method = context.method.name.to_owned();
+        row.expected_failure = EXPECTED_FAILURES
+            .iter()
+            .find(|e| {
+                (e.case, e.method, e.quantity) == (case.name, context.method.name, row.quantity.as_str())
+            })
+            .map(|e| e.reason.to_owned());
+    }
+    for (stem, _) in &mut outcome.plots {
+        *stem = format!("{stem}-{}", context.method.name.replace('/', "-"));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,50 @@
+//! The validation cases at their coarse resolutions, over all methods.
+
+use fluvial_simulation::methods::METHODS;
+use fluvial_simulation::validate::{CASES, Context, print_table, run_case};
+use std::sync::atomic::AtomicBool;
+
+/// Runs one case on every method. Listed failures must fail, all else must pass.
+fn check(name: &str) {
+    let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");
+    let stop = AtomicBool::new(false);
+    for method in METHODS {
+        let start = std::time::Instant::now();
+        let outcome = run_case(case, &Context { method, fine: false, stop: &stop }).unwrap();
+        println!(
+            "{}{name} {}: {:.2} s",
+            print_table(&outcome.rows),
+            method.name,
+            start.elapsed().as_secs_f64()
+        );
+        for row in &outcome.rows {
+            assert!(!row.is_unexpected_failure(), "{row:?}");
+            assert!(!row.is_unexpected_pass(), "passes now, take it off the list: {row:?}");
+        }
+    }
+}
+
+macro_rules! cases {
+    ($($test:ident $name:literal)*) => {
+        $(#[test] fn $test() { check($name); })*
+        #[test]
+        fn every_case_is_tested() {
+            let tested = [$($name),*];
+            assert!(CASES.iter().all(|c| tested.contains(&c.name)) && tested.len() == CASES.len());
+        }
+    };
+}
+
+cases! {
+    hydrostatic "hydrostatic"
+    sloshing "sloshing"
+    free_fall "free-fall"
+    galilean_drift "galilean-drift"
+    zalesak "zalesak"
+    enright "enright"
+    poisson_free_surface "poisson-free-surface"
+    poisson_solid "poisson-solid"
+    drop_oscillation "drop-oscillation"
+    static_drop "static-drop"
+    dam_break "dam-break"
+}
