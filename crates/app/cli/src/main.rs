@@ -1,2 +1,54 @@
-//! The `fluvial` command.
-fn main() {}
+//! The `fluvial` command: scene in, meshes, statistics and pictures out.
+//!
+//! Arguments come in two stages: as typed ([`args`]), then as ready objects that the commands work with.
+
+mod args;
+mod bar;
+mod bench;
+mod check;
+mod failure;
+mod log;
+mod processor;
+mod render;
+mod run;
+mod stop;
+mod validate;
+
+use args::{Command, Typed};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // First of all: on an older processor the next vector instruction would end the program without a word.
+    if let Err(missing) = processor::check() {
+        eprintln!(
+            "fluvial: this program needs a processor with {missing} (x86-64-v3: Intel Haswell or AMD Zen and later)."
+        );
+        eprintln!("Build it for this machine with: RUSTFLAGS=\"-C target-cpu=native\" cargo build --release");
+        return ExitCode::from(failure::FAILED);
+    }
+    let Typed { command, threads } = Typed::parse();
+    let result = use_threads(threads).and_then(|threads| match command {
+        Command::Run(args) => run::run(args, threads),
+        Command::Check(args) => check::check(args),
+        Command::Scenes => check::scenes(),
+        Command::Schema => check::schema(),
+        Command::Render(args) => render::render(args),
+        Command::Validate(args) => validate::validate(args),
+        Command::Bench(args) => bench::bench(args, threads),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Sets the number of worker threads for the whole program; returns it.
+fn use_threads(wanted: Option<usize>) -> Result<usize, Failure> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(wanted.unwrap_or(0));
+    builder
+        .build_global()
+        .map_err(|e| Failure::failed(anyhow::anyhow!("could not start the worker threads: {e}")))?;
+    Ok(rayon::current_num_threads())
+}

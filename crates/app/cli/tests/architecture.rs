@@ -30,7 +30,8 @@ fn crates() -> BTreeMap<String, Crate> {
             let name = toml["package"]["name"].as_str().unwrap().to_owned();
             found.insert(name, Crate { folder: relative, dependencies });
         } else {
-            folders.extend(std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()));
+            folders
+                .extend(std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()));
         }
     }
     found

@@ -146,6 +146,11 @@ impl Cache {
         Ok(cache)
     }
 
+    /// The last frame whose files are all there.
+    pub fn last_frame(&self) -> Option<u32> {
+        self.run.last_frame
+    }
+
     /// Ends the run: the film, the streams on disk, the final `run.json`. Returns the totals.
     pub fn finish(mut self, end: Option<RunEnd>) -> Result<Totals, OutputError> {
         self.run.status = match end {

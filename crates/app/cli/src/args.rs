@@ -1,0 +1,272 @@
+//! The command line as typed. Nothing here is checked against a scene or a disk yet.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Simulates liquids.
+///
+/// Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted.
+#[derive(Parser)]
+#[command(name = "fluvial", version, max_term_width = 100)]
+pub struct Typed {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Worker threads; all cores where not given. Results do not depend on it.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    pub threads: Option<usize>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Simulate a scene: surfaces, statistics, probes, preview pictures and film.
+    Run(RunArgs),
+    /// Check a scene without simulating it; predict cells, memory and disk.
+    Check(CheckArgs),
+    /// List the built-in scenes.
+    Scenes,
+    /// Print the JSON schema of scene files.
+    Schema,
+    /// Draw the frames of a finished or interrupted run again.
+    Render(RenderArgs),
+    /// Compare methods with exact and measured results.
+    Validate(ValidateArgs),
+    /// Measure speed and memory on named cases.
+    Bench(BenchArgs),
+}
+
+#[derive(Args)]
+pub struct SceneArgs {
+    /// Scene file, or the name of a built-in scene (`fluvial scenes` lists them).
+    pub scene: String,
+
+    /// Change a value of the scene, e.g. `--set domain.resolution=128`. May be given several times.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<Assignment>,
+
+    /// Simulate this many frames (short for `--set time.frames=N`).
+    #[arg(long, value_name = "N")]
+    pub frames: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+
+    /// Output folder [default: out/<scene name>].
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Replace the run that is in the output folder.
+    #[arg(long)]
+    pub overwrite: bool,
+
+    /// Draw no preview pictures and no film.
+    #[arg(long)]
+    pub no_preview: bool,
+
+    /// How much goes into log.txt.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log: LogLevel,
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct RenderArgs {
+    /// Folder of the run.
+    pub dir: PathBuf,
+
+    /// Where the pictures and the film go [default: DIR/render].
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Width and height of the pictures, pixels [default: as in the scene].
+    #[arg(long, value_name = "WxH")]
+    pub size: Option<Size>,
+
+    /// Camera: position and point looked at, and the vertical angle of view in degrees.
+    #[arg(long, value_name = "X,Y,Z,X,Y,Z[,FOV]", allow_hyphen_values = true)]
+    pub camera: Option<CameraText>,
+
+    /// First and last frame [default: all].
+    #[arg(long, value_name = "FIRST..LAST")]
+    pub frames: Option<FrameRange>,
+
+    /// Join the pictures into a film: APNG, and MP4 where ffmpeg is installed.
+    #[arg(long)]
+    pub film: bool,
+}
+
+#[derive(Args)]
+pub struct ValidateArgs {
+    /// Cases to run [default: all].
+    pub cases: Vec<String>,
+
+    /// Method or variant, e.g. `uniform` or `uniform/flip`. May be given several times [default: all].
+    #[arg(long, value_name = "METHOD")]
+    pub method: Vec<String>,
+
+    /// Fine resolutions: minutes a case instead of seconds.
+    #[arg(long)]
+    pub fine: bool,
+
+    /// List cases and methods, with what they compare and the source of the numbers.
+    #[arg(long)]
+    pub list: bool,
+
+    /// Write the rows as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write a plot of every case that has a curve (SVG).
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct BenchArgs {
+    /// Cases, or beginnings of their names, e.g. `dam-break-64` [default: all].
+    pub cases: Vec<String>,
+
+    /// List the cases.
+    #[arg(long)]
+    pub list: bool,
+
+    /// Frames simulated each time.
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames: u32,
+
+    /// Times that each case is run.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+
+    /// Write the rows and the machine's description as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `path=value`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment(pub String, pub String);
+
+impl FromStr for Assignment {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, e.g. domain.resolution=128")?;
+        if path.trim().is_empty() {
+            return Err("the path before `=` is empty".into());
+        }
+        Ok(Assignment(path.trim().to_owned(), value.to_owned()))
+    }
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// `WxH`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size(pub [usize; 2]);
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write WIDTHxHEIGHT from 16x16 to 16384x16384, e.g. 1280x720".to_owned();
+        let (w, h) = text.split_once('x').ok_or_else(wrong)?;
+        let size = [w.parse().map_err(|_| wrong())?, h.parse().map_err(|_| wrong())?];
+        if size.iter().all(|n| (16..=16384).contains(n)) { Ok(Size(size)) } else { Err(wrong()) }
+    }
+}
+
+/// Position, point looked at, angle of view.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CameraText(pub fluvial_scene::CameraSpec);
+
+impl FromStr for CameraText {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write six or seven numbers: 3,2,4,0.5,0.3,0.5 or 3,2,4,0.5,0.3,0.5,30".to_owned();
+        let numbers: Vec<f32> = text
+            .split(',')
+            .map(|n| n.trim().parse::<f32>().map_err(|_| wrong()))
+            .collect::<Result<_, _>>()?;
+        let (&[px, py, pz, lx, ly, lz], rest) = numbers.split_first_chunk().ok_or_else(wrong)?;
+        let fov = match rest {
+            [] => 28.0,
+            [fov] if (1.0..=150.0).contains(fov) => *fov,
+            _ => return Err(wrong()),
+        };
+        let (position, look_at) = ([px, py, pz], [lx, ly, lz]);
+        if numbers.iter().any(|n| !n.is_finite()) || position == look_at {
+            return Err(wrong());
+        }
+        Ok(CameraText(fluvial_scene::CameraSpec { position, look_at, fov }))
+    }
+}
+
+/// `FIRST..LAST`, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameRange(pub u32, pub u32);
+
+impl FromStr for FrameRange {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write FIRST..LAST, e.g. 0..48, or a single frame".to_owned();
+        let number = |t: &str| t.parse::<u32>().map_err(|_| wrong());
+        let (first, last) = match text.split_once("..") {
+            Some((a, b)) => (number(a)?, number(b)?),
+            None => (number(text)?, number(text)?),
+        };
+        if first <= last { Ok(FrameRange(first, last)) } else { Err(wrong()) }
+    }
+}
+
+impl SceneArgs {
+    /// The overrides in the order in which the scene applies them.
+    pub fn overrides(&self) -> Vec<(String, String)> {
+        let frames = self.frames.map(|n| ("time.frames".to_owned(), n.to_string()));
+        self.set.iter().map(|a| (a.0.clone(), a.1.clone())).chain(frames).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Typed::command().debug_assert();
+    }
+
+    #[test]
+    fn values_parse_or_say_what_to_write() {
+        assert_eq!("a.b = c=d".parse::<Assignment>().unwrap(), Assignment("a.b".into(), " c=d".into()));
+        assert!("a.b".parse::<Assignment>().is_err() && "=1".parse::<Assignment>().is_err());
+        assert_eq!("640x360".parse::<Size>().unwrap(), Size([640, 360]));
+        assert!("640".parse::<Size>().is_err() && "0x360".parse::<Size>().is_err());
+        assert_eq!("3..7".parse::<FrameRange>().unwrap(), FrameRange(3, 7));
+        assert_eq!("5".parse::<FrameRange>().unwrap(), FrameRange(5, 5));
+        assert!("7..3".parse::<FrameRange>().is_err());
+        assert_eq!("1,2,-3,0,0,0,35".parse::<CameraText>().unwrap().0.fov, 35.0);
+        for bad in ["1,2,3", "1,2,3,1,2,3", "1,2,3,0,0,nan", "1,2,3,0,0,0,0", "1,2,3,0,0,0,30,1"] {
+            assert!(bad.parse::<CameraText>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `fluvial check`, `fluvial scenes`, `fluvial schema`.
+
+use crate::args::CheckArgs;
+use crate::bar::{duration, short};
+use crate::failure::Failure;
+use fluvial_output::Machine;
+use fluvial_scene::{Prediction, Ready, Scene, builtin_scenes, describe, predict};
+use std::time::Duration;
+
+/// Checks a scene and says what it will need.
+pub fn check(args: CheckArgs) -> Result<(), Failure> {
+    let scene = Scene::load(&args.scene.scene, &args.scene.overrides())?;
+    let ready = scene.build()?;
+    let prediction = predict(&ready);
+    if args.json {
+        let json = serde_json::json!({
+            "scene": ready.name, "method": ready.method.name(), "frames": ready.frames, "fps": ready.fps,
+            "cells": ready.setup.domain.grid.cells, "dx_m": ready.setup.domain.grid.dx,
+            "prediction": prediction, "notes": ready.notes,
+        });
+        println!("{json:#}");
+        return Ok(());
+    }
+    ready.notes.iter().for_each(|note| println!("note: {note}"));
+    println!("{}", summary(&ready, &prediction));
+    println!("The scene is good.");
+    Ok(())
+}
+
+/// What will be simulated and what it needs, in a few lines.
+pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
+    let grid = &ready.setup.domain.grid;
+    let [nx, ny, nz] = grid.cells;
+    let seconds = f64::from(ready.frames) / ready.fps;
+    format!(
+        "{}: method {}, {nx} x {ny} x {nz} = {} cells of {} m, {} of them liquid\n\
+         {} frames at {} fps: {} simulated\n\
+         needs about {} of memory and {} of disk",
+        ready.name,
+        ready.method.name(),
+        short(grid.cell_count()),
+        grid.dx,
+        short(prediction.liquid_cells as usize),
+        ready.frames,
+        ready.fps,
+        duration(Duration::from_secs_f64(seconds)),
+        bytes(prediction.memory_bytes),
+        bytes(prediction.disk_bytes_per_frame * (u64::from(ready.frames) + 1)),
+    )
+}
+
+/// A warning where the machine has less memory than the run will need.
+pub fn memory_warning(prediction: &Prediction) -> Option<String> {
+    let available = Machine::describe().memory_bytes?;
+    (prediction.memory_bytes > available).then(|| {
+        format!(
+            "the run will need about {}, this machine has {}",
+            bytes(prediction.memory_bytes),
+            bytes(available)
+        )
+    })
+}
+
+/// 1500000000 as 1.50 GB.
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000_000 => format!("{:.0} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.0} MB", n as f64 / 1e6),
+        _ => format!("{:.2} GB", n as f64 / 1e9),
+    }
+}
+
+/// Lists the built-in scenes.
+pub fn scenes() -> Result<(), Failure> {
+    let width = builtin_scenes().iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, text) in builtin_scenes() {
+        println!("{name:width$}  {}", describe(text));
+    }
+    println!("\nRun one with `fluvial run NAME`; its file is in scenes/.");
+    Ok(())
+}
+
+/// Prints the JSON schema of scene files.
+pub fn schema() -> Result<(), Failure> {
+    println!("{:#}", fluvial_scene::schema());
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Does the processor have what the build was made for?
+
+/// The name of what is missing, if anything is.
+///
+/// `is_x86_feature_detected!` answers from the build's own settings once a feature is compiled in, hence cpuid.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+pub fn check() -> Result<(), &'static str> {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    if __cpuid(0).eax < 7 {
+        return Err("AVX2");
+    }
+    let (basic, extended) = (__cpuid(1), __cpuid_count(7, 0));
+    let required = [
+        (basic.ecx, 12, "FMA"),
+        (basic.ecx, 28, "AVX"),
+        (extended.ebx, 3, "BMI1"),
+        (extended.ebx, 5, "AVX2"),
+        (extended.ebx, 8, "BMI2"),
+    ];
+    match required.iter().find(|(register, bit, _)| register >> bit & 1 == 0) {
+        Some((_, _, name)) => Err(name),
+        None => Ok(()),
+    }
+}
+
+/// Nothing beyond the platform's baseline was compiled in.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
+pub fn check() -> Result<(), &'static str> {
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `fluvial render`: the frames of a run drawn again.
+
+use crate::args::RenderArgs;
+use crate::failure::Failure;
+use crate::{log, stop};
+use anyhow::{Context, anyhow};
+use fluvial_output::{create_dir, read_ply};
+use fluvial_preview::FilmWriter;
+use fluvial_scene::{Ready, Scene};
+use fluvial_simulation::draw::Drawer;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// Draws the frames of a run again.
+pub fn render(args: RenderArgs) -> Result<(), Failure> {
+    log::start_on_terminal();
+    let stop = stop::on_interrupt()?;
+    let ready = read_run(&args.dir)?;
+    let frames = find_frames(&args.dir)?;
+    let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
+    let frames: Vec<(u32, PathBuf)> = frames.into_iter().filter(|(n, _)| wanted(*n)).collect();
+    if frames.is_empty() {
+        let message = format!("{} has no surface of the frames wanted", args.dir.display());
+        return Err(Failure::bad_input(
+            message,
+            "surfaces are kept as surface.0000.ply...; see --frames, and `mesh` in [output]",
+        ));
+    }
+    let mut drawer = Drawer::new(&ready);
+    let size = args.size.map_or(ready.output.preview_size.map(|n| n as usize), |s| s.0);
+    drawer.look(args.camera.map(|c| c.0).or(ready.output.camera), size);
+    let output = args.output.unwrap_or_else(|| args.dir.join("render"));
+    create_dir(&output)?;
+    let mut film = FilmWriter::new(ready.fps as f32);
+    for (frame, path) in &frames {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::interrupted(format!(
+                "the frames before {frame} are complete in {}",
+                output.display()
+            )));
+        }
+        let mesh = read_ply(path).map_err(|e| anyhow!(e))?;
+        let image = drawer.draw(f64::from(*frame) / ready.fps, &mesh, 0);
+        image.write_png(&output.join(format!("{frame:04}.png")))?;
+        eprintln!("frame {frame}");
+        if args.film {
+            film.push(&image);
+        }
+    }
+    if args.film {
+        film.write_apng(&output.join("film.png"))?;
+        film.write_mp4(&output.join("film.mp4"))?;
+    }
+    eprintln!("{} pictures in {}", frames.len(), output.display());
+    Ok(())
+}
+
+/// The scene that a run was made of.
+fn read_run(dir: &Path) -> Result<Ready, Failure> {
+    let path = dir.join("run.json");
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        let message = format!("{} is no folder of a run: {}: {e}", dir.display(), path.display());
+        Failure::bad_input(message, "give the folder that `fluvial run` wrote, e.g. out/dam-break")
+    })?;
+    let json: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+    let name = json["name"].as_str().unwrap_or("scene");
+    Ok(Scene::from_resolved(name, json["scene"].clone())?.build()?)
+}
+
+/// The surfaces in a folder, by frame.
+fn find_frames(dir: &Path) -> anyhow::Result<Vec<(u32, PathBuf)>> {
+    let mut frames = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| format!("could not read {}", dir.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let number =
+            name.strip_prefix("surface.").and_then(|n| n.strip_suffix(".ply")).and_then(|n| n.parse().ok());
+        if let Some(number) = number {
+            frames.push((number, path));
+        }
+    }
+    frames.sort();
+    Ok(frames)
+}

@@ -1,0 +1,114 @@
+//! `fluvial validate`.
+
+use crate::args::ValidateArgs;
+use crate::failure::Failure;
+use crate::{log, stop};
+use anyhow::anyhow;
+use fluvial_output::{create_dir, write_bytes_atomic, write_json_atomic};
+use fluvial_simulation::methods::{METHODS, Method, find_methods};
+use fluvial_simulation::validate::{CASES, Case, CaseError, Context, Row, print_table, run_case};
+
+/// Runs validation cases and prints, writes and judges their rows.
+pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
+    if args.list {
+        list();
+        return Ok(());
+    }
+    log::start_on_terminal();
+    let cases = choose_cases(&args.cases)?;
+    let methods = choose_methods(&args.method)?;
+    let stop = stop::on_interrupt()?;
+    args.output.as_deref().map(create_dir).transpose()?;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut broken = 0;
+    for case in &cases {
+        for method in &methods {
+            eprintln!("{} {}", case.name, method.name);
+            match run_case(case, &Context { method, fine: args.fine, stop: &stop }) {
+                Ok(outcome) => {
+                    for (stem, plot) in outcome.plots.iter().filter(|_| args.output.is_some()) {
+                        let dir = args.output.as_deref().unwrap_or(std::path::Path::new("."));
+                        write_bytes_atomic(&dir.join(format!("{stem}.svg")), plot.to_svg().as_bytes())?;
+                    }
+                    rows.extend(outcome.rows);
+                }
+                Err(CaseError::Interrupted) => {
+                    return Err(Failure::interrupted("the validation is incomplete"));
+                }
+                Err(error) => {
+                    eprintln!("{} {}: {error}", case.name, method.name);
+                    broken += 1;
+                }
+            }
+        }
+    }
+    print!("{}", print_table(&rows));
+    if let Some(file) = &args.json {
+        write_json_atomic(file, &rows)?;
+    }
+    judge(&rows, broken)
+}
+
+fn judge(rows: &[Row], broken: usize) -> Result<(), Failure> {
+    let count = |judge: fn(&Row) -> bool| rows.iter().filter(|r| judge(r)).count();
+    let failed = count(Row::is_unexpected_failure);
+    let expected = count(|r| r.pass == Some(false) && r.expected_failure.is_some());
+    let passed = count(|r| r.pass == Some(true));
+    println!(
+        "{passed} passed, {failed} failed, {expected} expected failures, {} reported",
+        count(|r| r.pass.is_none())
+    );
+    for row in rows.iter().filter(|r| r.pass == Some(false)) {
+        if let Some(reason) = &row.expected_failure {
+            println!("expected failure: {} {} {}: {reason}", row.case, row.method, row.quantity);
+        }
+    }
+    if failed + broken > 0 {
+        return Err(Failure::failed(anyhow!(
+            "{failed} rows missed their bar, {broken} cases gave no result"
+        )));
+    }
+    Ok(())
+}
+
+fn list() {
+    println!("Cases:");
+    for case in CASES {
+        println!("  {:22} {}\n  {:22} source: {}", case.name, case.what, "", case.source);
+    }
+    println!("Methods:");
+    METHODS.iter().for_each(|m| println!("  {}", m.name));
+}
+
+fn choose_cases(names: &[String]) -> Result<Vec<&'static Case>, Failure> {
+    if names.is_empty() {
+        return Ok(CASES.iter().collect());
+    }
+    let find = |name: &String| {
+        let known: Vec<&str> = CASES.iter().map(|c| c.name).collect();
+        let found = CASES.iter().find(|c| c.name == name);
+        found.ok_or_else(|| {
+            Failure::bad_input(format!("there is no validation case `{name}`"), known.join(", "))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn choose_methods(names: &[String]) -> Result<Vec<&'static Method>, Failure> {
+    if names.is_empty() {
+        return Ok(METHODS.iter().collect());
+    }
+    let mut methods = Vec::new();
+    for name in names {
+        let found = find_methods(name);
+        if found.is_empty() {
+            let known: Vec<&str> = METHODS.iter().map(|m| m.name).collect();
+            return Err(Failure::bad_input(
+                format!("there is no method `{name}`"),
+                format!("uniform, {}", known.join(", ")),
+            ));
+        }
+        methods.extend(found);
+    }
+    Ok(methods)
+}
