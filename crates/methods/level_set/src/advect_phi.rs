@@ -61,8 +61,13 @@ pub fn advect_phi(
             let forward = &scratch.phi_forward;
             let forward_field = CubicField::new(forward, &grid.cell_centers());
             let returned = &mut scratch.phi_returned;
-            for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |_, cell, x| {
-                forward_field.linear_with_bounds(cell, x).0
+            for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |index, cell, x| {
+                // What leaves through an open wall does not come back: no correction.
+                let at_wall = (0..3).any(|a| {
+                    let place = cell[a] as f32 + x[a] + 0.5;
+                    place <= 0.0 || place >= grid.cells[a] as f32
+                });
+                if at_wall { phi[index] } else { forward_field.linear_with_bounds(cell, x).0 }
             });
             let returned = &scratch.phi_returned;
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |index, cell, x| {

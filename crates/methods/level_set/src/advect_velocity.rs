@@ -1,7 +1,7 @@
 //! Face velocities carried along themselves.
 
 use crate::Scratch;
-use crate::trace::{Cells, LANES, Lanes, Stencils, VelocitySampler};
+use crate::trace::{Cells, LANES, Lanes, Offsets, VelocitySampler};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{FaceField, UniformGrid};
 use std::ops::Range;
@@ -21,7 +21,8 @@ pub enum AdvectionScheme {
 /// extended that far plus the distance travelled.
 ///
 /// MacCormack [Selle et al. 2008 §3]: u^ = A(u), u~ = A^-1(u^), u_out = u^ + (u - u~)/2; u^ where that
-/// leaves the range of the samples u^ was made of, or where a stencil reaches faces outside the liquid.
+/// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
+/// the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
 /// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`).
 #[allow(clippy::too_many_arguments)]
@@ -47,7 +48,7 @@ pub fn advect_velocity(
                 band.for_each_block(k, |at, block| match block {
                     Block::Outside(row) => out[row].fill(0.0),
                     Block::Band(row, phi_m) => {
-                        let from = stencils_from(&sampler, axis, at, back);
+                        let from = sampler.stencils(axis, at, &destinations(&sampler, axis, at, back));
                         store(&mut out[row], phi_m, band_m, &sampler.component(axis, &from));
                     }
                 });
@@ -63,7 +64,7 @@ pub fn advect_velocity(
             band.for_each_block(k, |at, block| match block {
                 Block::Outside(row) => out[row].fill(0.0),
                 Block::Band(row, phi_m) => {
-                    let from = stencils_from(&sampler, axis, at, back);
+                    let from = sampler.stencils(axis, at, &destinations(&sampler, axis, at, back));
                     store(&mut out[row.clone()], phi_m, band_m, &sampler.component(axis, &from));
                     let bases = sampler.bases(axis, &from);
                     for (l, base) in stencil[row].iter_mut().enumerate() {
@@ -90,7 +91,8 @@ pub fn advect_velocity(
                     if stencil.iter().all(|&base| base == NOT_LIQUID) {
                         return;
                     }
-                    let to = stencils_from(&sampler, axis, at, -back);
+                    let x = destinations(&sampler, axis, at, -back);
+                    let to = sampler.stencils(axis, at, &x);
                     let returned = estimates.component(axis, &to);
                     let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
                     let (low, high) = sampler.bounds(axis, &bases);
@@ -100,6 +102,7 @@ pub fn advect_velocity(
                             && corrected >= low[l]
                             && corrected <= high[l]
                             && liquid.surround(axis, to.low(l))
+                            && sampler.inside_walls(at, &x, l)
                         {
                             *out = corrected;
                         }
@@ -113,12 +116,12 @@ pub fn advect_velocity(
 /// Marks a face that keeps its first estimate.
 const NOT_LIQUID: i32 = -1;
 
-/// Stencils at the points that particles at eight face centres come from (or go to).
+/// Where particles at eight face centres go to (or come from, for negative `cells_per_speed`).
 #[inline]
-fn stencils_from(sampler: &VelocitySampler, axis: Axis, at: Cells, cells_per_speed: f32) -> Stencils {
+fn destinations(sampler: &VelocitySampler, axis: Axis, at: Cells, cells_per_speed: f32) -> Offsets {
     let start = std::array::from_fn(|a| if a == axis { 0.0 } else { 0.5 });
     let u0 = sampler.at(at, &start.map(|v| [v; LANES]));
-    sampler.stencils(axis, at, &sampler.trace(at, start, &u0, cells_per_speed))
+    sampler.trace(at, start, &u0, cells_per_speed)
 }
 
 /// Values of the faces in the band, 0 on the others.

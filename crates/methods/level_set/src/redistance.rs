@@ -1,7 +1,7 @@
 //! Signed distance again, without moving the interface.
 
 use crate::Scratch;
-use crate::closest_point::{closest_point, dot};
+use crate::closest_point::{closest_point, dot, scaled};
 use crate::cubic::CubicField;
 use fluvial_foundation::parallel;
 use fluvial_grids::Lattice;
@@ -12,6 +12,8 @@ const PIECE: usize = 512;
 /// others: as far as stencils there do not reach where phi saturates.
 const SEED_OVERHANG: f32 = 1.5;
 const OVERHANG: f32 = 0.25;
+/// Error of cubic interpolation per fourth difference: 3/128 in the middle of an edge, two axes at once.
+const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -59,10 +61,13 @@ pub struct RedistanceReport {
 /// ([Chopp 2001]; Newton with second derivatives), not the solution of an eikonal difference scheme: fourth
 /// order where phi is smooth, exact for planes (also where walls cut them), and the result does not depend
 /// on how far phi was from a distance. The search starts from the nearest closest point of a neighbour,
-/// cell layer by cell layer. A cell whose distance is right already to rounding keeps its bits, hence a
-/// plane at rest stays at rest however often this is called. Where Newton fails (interface not resolved)
-/// the old value is kept, clamped between the distances to the plane through and to the nearest of the
-/// crossings on the grid lines.
+/// cell layer by cell layer.
+///
+/// What is a distance already stays: a cell whose value is right to rounding keeps its bits, and one next to
+/// the interface keeps it to the interpolation's own uncertainty (the fourth difference of phi: O(dx^4) where
+/// phi is smooth, a tenth of a cell at an edge). So a plane at rest stays at rest and edges do not wear off,
+/// however often this is called. Where Newton fails (interface not resolved) the old value is kept, limited to
+/// what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
@@ -143,48 +148,77 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
 /// Closest point of a cell next to the interface.
 fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [usize; 3]) -> Seed {
     let index = lattice.index(c[0], c[1], c[2]);
-    let here = phi[index];
     let seed = |point, resolved| Seed { cell: index as u32, point, resolved };
-    if here == 0.0 {
+    if phi[index] == 0.0 {
         return seed([0.0; 3], true);
     }
-    // The plane through the nearest crossing per axis is the first guess. Along an axis without one the slope
-    // says where it would be, beyond the neighbour; `bound` is the plane as close as those allow.
-    let mut inverse = [0.0f32; 3];
-    let (mut nearest, mut bound) = (f32::INFINITY, 0.0);
-    for axis in 0..3 {
-        let stride = lattice.stride(axis);
-        let low = if c[axis] > 0 { phi[index - stride] } else { here };
-        let high = if c[axis] + 1 < lattice.size[axis] { phi[index + stride] } else { here };
-        let crossing =
-            |neighbour: f32| if (neighbour < 0.0) != (here < 0.0) { (here - neighbour) / here } else { 0.0 };
-        let (to_low, to_high) = (crossing(low), crossing(high)); // inverse distances
-        if to_low.max(to_high) > 0.0 {
-            inverse[axis] = if to_high >= to_low { to_high } else { -to_low };
-            nearest = nearest.min(1.0 / to_low.max(to_high));
-            bound += inverse[axis] * inverse[axis];
-        } else {
-            // Towards a wall it may be nearer: there is no neighbour to say otherwise.
-            let at_wall = c[axis] == 0 || c[axis] + 1 == lattice.size[axis];
-            inverse[axis] = (low - high) / if at_wall { here } else { 2.0 * here };
-            if !at_wall {
-                inverse[axis] = inverse[axis].clamp(-1.0, 1.0);
-            }
-            bound += (inverse[axis] * inverse[axis]).max(1.0);
-        }
-    }
+    let old = phi[index].abs() * per_cell;
+    let Crossings { inverse, nearest, bound } = crossings(phi, lattice, c);
     let inverse2 = dot(inverse, inverse);
-    let plane: [f32; 3] = inverse.map(|v| v / inverse2);
-    let plane_distance = 1.0 / inverse2.sqrt();
+    let plane = scaled(inverse, 1.0 / inverse2);
+    let closest = 1.0 / bound.sqrt();
     if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
-        if distance > 1.0 / bound.sqrt() - 0.1 && distance < nearest + 0.1 {
-            return seed(point, true);
+        if distance > closest - 0.1 && distance < nearest + 0.1 {
+            let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
+            let keep = (distance - old).abs() < uncertain;
+            return seed(if keep { scaled(point, old / distance) } else { point }, true);
         }
     }
     // Not resolved: keep the distance as far as the crossings allow, so that repeating changes nothing.
-    let distance = (here.abs() * per_cell).max(plane_distance).min(nearest.max(plane_distance));
-    seed(plane.map(|v| v * (distance / plane_distance)), false)
+    seed(scaled(plane, old.max(closest).min(nearest) * inverse2.sqrt()), false)
+}
+
+/// Where the interface crosses the grid lines through a cell centre.
+struct Crossings {
+    /// Inverse signed distance to the crossing per axis, in cells: normal to the plane through the crossings.
+    inverse: [f32; 3],
+    /// Distance to the nearest crossing.
+    nearest: f32,
+    /// As `|inverse|^2`, for the nearest plane that is possible.
+    bound: f32,
+}
+
+/// Nearest crossing per axis (linear). Along an axis without one the slope says where it would be, beyond the
+/// neighbour.
+fn crossings(phi: &[f32], lattice: &Lattice, c: [usize; 3]) -> Crossings {
+    let index = lattice.index(c[0], c[1], c[2]);
+    let here = phi[index];
+    let mut r = Crossings { inverse: [0.0; 3], nearest: f32::INFINITY, bound: 0.0 };
+    for axis in 0..3 {
+        let stride = lattice.stride(axis);
+        let (at_low, at_high) = (c[axis] == 0, c[axis] + 1 == lattice.size[axis]);
+        let low = if at_low { here } else { phi[index - stride] };
+        let high = if at_high { here } else { phi[index + stride] };
+        let toward =
+            |neighbour: f32| if (neighbour < 0.0) != (here < 0.0) { (here - neighbour) / here } else { 0.0 };
+        let (to_low, to_high) = (toward(low), toward(high));
+        let inverse = if to_low.max(to_high) > 0.0 {
+            r.nearest = r.nearest.min(1.0 / to_low.max(to_high));
+            if to_high >= to_low { to_high } else { -to_low }
+        } else if at_low || at_high {
+            (low - high) / here // towards a wall it may be nearer: there is no neighbour to say otherwise
+        } else {
+            ((low - high) / (2.0 * here)).clamp(-1.0, 1.0)
+        };
+        r.inverse[axis] = inverse;
+        r.bound += (inverse * inverse).max(1.0);
+    }
+    r
+}
+
+/// Largest fourth difference of phi along the axes: what a cubic cannot follow.
+fn fourth_difference(phi: &[f32], lattice: &Lattice, c: [usize; 3]) -> f32 {
+    let index = lattice.index(c[0], c[1], c[2]);
+    let mut largest = 0.0f32;
+    for axis in 0..3 {
+        let s = lattice.stride(axis);
+        if c[axis] >= 2 && c[axis] + 2 < lattice.size[axis] {
+            let (near, far) = (phi[index - s] + phi[index + s], phi[index - 2 * s] + phi[index + 2 * s]);
+            largest = largest.max((far - 4.0 * near + 6.0 * phi[index]).abs());
+        }
+    }
+    largest
 }
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.

@@ -5,8 +5,9 @@ use fluvial_foundation::parallel;
 use fluvial_grids::Lattice;
 
 /// phi in closed cells from open ones, `layers` layers deep, linearly: the mean over all directions (axes,
-/// then diagonals) along which two known cells in line end at the cell of 2 phi_1 - phi_2; a cell that
-/// has no such line takes the mean of its known neighbours. A plane stays the same plane
+/// then diagonals) along which two known cells in line end at the cell of 2 phi_1 - phi_2, those where phi
+/// saturates only for want of others; a cell that has no such line takes the mean of its known neighbours. A
+/// plane stays the same plane
 /// (tests/extrapolation.rs `a_plane_continues_into_solids`).
 pub fn extend_into_solids(
     phi: &mut [f32],
@@ -17,6 +18,11 @@ pub fn extend_into_solids(
 ) {
     assert!(phi.len() == lattice.len() && closed_cell.len() == lattice.len());
     let slab = lattice.slab();
+    // Where phi saturates it is no distance: such lines count only where there are no others.
+    let saturated = parallel::ordered_max(lattice.size[2], |k| {
+        let (phi, closed) = (&phi[k * slab..(k + 1) * slab], &closed_cell[k * slab..(k + 1) * slab]);
+        phi.iter().zip(closed).fold(0.0f32, |m, (v, &c)| if c { m } else { m.max(v.abs()) }) as f64
+    }) as f32;
     let slabs = lattice.size[2];
     if scratch.layer.len() < slabs {
         scratch.layer.resize(slabs, Vec::new());
@@ -34,7 +40,7 @@ pub fn extend_into_solids(
             found[0].clear();
             for index in k * slab..(k + 1) * slab {
                 if unknown_now[index] != 0
-                    && let Some(value) = continued(phi_known, unknown_now, lattice, index)
+                    && let Some(value) = continued(phi_known, unknown_now, lattice, saturated, index)
                 {
                     found[0].push((index as u32, value));
                 }
@@ -51,7 +57,7 @@ pub fn extend_into_solids(
 }
 
 /// Linear continuation into a cell from its known surroundings; None if no neighbour by face is known.
-fn continued(phi: &[f32], unknown: &[u8], lattice: &Lattice, index: usize) -> Option<f32> {
+fn continued(phi: &[f32], unknown: &[u8], lattice: &Lattice, saturated: f32, index: usize) -> Option<f32> {
     let c = lattice.coordinates(index);
     let at = |d: [isize; 3], n: isize| -> Option<usize> {
         let mut p = [0; 3];
@@ -60,33 +66,41 @@ fn continued(phi: &[f32], unknown: &[u8], lattice: &Lattice, index: usize) -> Op
         }
         Some(lattice.index(p[0], p[1], p[2])).filter(|&i| unknown[i] == 0)
     };
-    let axes = (0..6).map(|n| {
+    let mut neighbours = Mean::default();
+    let mut means = [Mean::default(), Mean::default()]; // of lines where phi is a distance, and of others
+    let line = |[lines, flat]: &mut [Mean; 2], d: [isize; 3]| {
+        let (Some(first), Some(second)) = (at(d, 1), at(d, 2)) else { return };
+        let mean = if phi[second].abs() < saturated { lines } else { flat };
+        mean.add(2.0 * phi[first] - phi[second]);
+    };
+    for n in 0..6 {
         let mut d = [0isize; 3];
         d[n / 2] = if n % 2 == 0 { -1 } else { 1 };
-        d
-    });
-    let (mut known, mut known_count) = (0.0f32, 0);
-    let (mut lines, mut line_count) = (0.0f32, 0);
-    for d in axes {
-        let Some(first) = at(d, 1) else { continue };
-        known += phi[first];
-        known_count += 1;
-        if let Some(second) = at(d, 2) {
-            lines += 2.0 * phi[first] - phi[second];
-            line_count += 1;
+        line(&mut means, d);
+        if let Some(first) = at(d, 1) {
+            neighbours.add(phi[first]);
         }
     }
-    if known_count == 0 {
-        return None;
+    neighbours.value()?;
+    if means[0].value().is_none() {
+        (0..27).filter(|&n| n != 13).for_each(|n| line(&mut means, [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1]));
     }
-    if line_count == 0 {
-        for n in 0..27 {
-            let d = [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1];
-            if let (Some(first), Some(second)) = (at(d, 1), at(d, 2)) {
-                lines += 2.0 * phi[first] - phi[second];
-                line_count += 1;
-            }
-        }
+    means[0].value().or(means[1].value()).or(neighbours.value())
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: f32,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f32) {
+        self.sum += value;
+        self.count += 1;
     }
-    Some(if line_count > 0 { lines / line_count as f32 } else { known / known_count as f32 })
+
+    fn value(&self) -> Option<f32> {
+        (self.count > 0).then(|| self.sum / self.count as f32)
+    }
 }

@@ -208,6 +208,16 @@ impl<'a> VelocitySampler<'a> {
         (low, high)
     }
 
+    /// Does a point lie between the walls?
+    #[inline(always)]
+    pub fn inside_walls(&self, at: Cells, x: &Offsets, lane: usize) -> bool {
+        let cell = [at.i + lane, at.j, at.k];
+        (0..3).all(|a| {
+            let place = cell[a] as f32 + x[a][lane];
+            place >= 0.0 && place <= self.cells[a] as f32
+        })
+    }
+
     /// All three components at eight points.
     #[inline(never)]
     pub fn at(&self, at: Cells, x: &Offsets) -> Offsets {

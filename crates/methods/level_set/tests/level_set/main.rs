@@ -1,4 +1,11 @@
 //! Exact and manufactured solutions for every kernel of the crate, with the order asserted.
 
+mod advection;
 mod common;
+mod curvature;
+mod extrapolation;
+mod interface_motion;
+mod invariants;
 mod redistance;
+mod regions;
+mod volume;

@@ -1,0 +1,102 @@
+//! Velocity past the liquid and phi into solids.
+
+use crate::common::*;
+use fluvial_foundation::Vec3;
+use fluvial_grids::UniformGrid;
+use fluvial_level_set::*;
+
+fn marked(g: &UniformGrid, inside: impl Fn([f64; 3]) -> bool) -> [Vec<u8>; 3] {
+    std::array::from_fn(|axis| {
+        fill(&g.faces(axis), |x| inside(x) as u8 as f64).iter().map(|&v| v as u8).collect()
+    })
+}
+
+#[test]
+fn constant_velocity_extends_by_the_layers_asked_for() {
+    let g = cube(16);
+    let u0 = [0.5, -0.25, 0.375];
+    let mut valid = marked(&g, |x| distance(x, [0.5; 3]) < 0.2);
+    let before = valid.clone();
+    let mut u = velocity(&g, |x| if distance(x, [0.5; 3]) < 0.2 { u0 } else { [9.0; 3] });
+    extrapolate_velocity(&mut u, &mut valid, &g, 3, &mut Scratch::default());
+    for axis in 0..3 {
+        let faces = g.faces(axis);
+        for f in 0..faces.len() {
+            let c = faces.coordinates(f);
+            // Layers are steps through faces: count them to the nearest marked face.
+            let steps = (0..faces.len())
+                .filter(|&m| before[axis][m] != 0)
+                .map(|m| (0..3).map(|a| faces.coordinates(m)[a].abs_diff(c[a])).sum::<usize>())
+                .min()
+                .unwrap();
+            let expected = if steps <= 3 { u0[axis] as f32 } else { 9.0 };
+            assert!(
+                (u[axis][f] - expected).abs() < 1e-6,
+                "axis {axis} {c:?}: {} at {steps} steps",
+                u[axis][f]
+            );
+            assert_eq!(valid[axis][f] as usize, if steps <= 3 { steps + 1 } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn across_a_flat_front_velocity_is_constant_along_the_normal() {
+    let g = cube(12);
+    let shear = |x: [f64; 3]| [x[0] - 2.0 * x[2], x[2], 3.0 * x[0]];
+    let mut valid = marked(&g, |x| x[1] < 0.51);
+    let mut u = velocity(&g, |x| if x[1] < 0.51 { shear(x) } else { [7.0; 3] });
+    extrapolate_velocity(&mut u, &mut valid, &g, 4, &mut Scratch::default());
+    for axis in 0..3 {
+        let exact = fill(&g.faces(axis), |x| if x[1] < 0.51 + 4.0 / 12.0 { shear(x)[axis] } else { 7.0 });
+        assert!(max_difference(&u[axis], &exact, 1.0, |_| true) < 1e-6);
+    }
+}
+
+/// A linear field beyond a curved front: the error is that of going along the normal, first order in dx.
+#[test]
+fn linear_velocity_stays_within_the_distance_extended() {
+    for n in [16, 32] {
+        let g = cube(n);
+        let field = |x: [f64; 3]| [x[0] + x[1], x[1] - x[2], x[2] * 0.5];
+        let mut valid = marked(&g, |x| distance(x, [0.5; 3]) < 0.3);
+        let mut u = velocity(&g, |x| if distance(x, [0.5; 3]) < 0.3 { field(x) } else { [0.0; 3] });
+        extrapolate_velocity(&mut u, &mut valid, &g, 2, &mut Scratch::default());
+        for axis in 0..3 {
+            let exact = fill(&g.faces(axis), |x| field(x)[axis]);
+            let error = max_difference(&u[axis], &exact, g.dx, |f| valid[axis][f] != 0);
+            assert!(error < 3.0, "{n}: {error} dx");
+        }
+    }
+}
+
+#[test]
+fn a_plane_continues_into_solids() {
+    let g = UniformGrid { min: Vec3::new(0.1, 0.0, -0.2), cells: [18, 16, 14], dx: 0.05 };
+    let l = g.cell_centers();
+    let plane = |x: [f64; 3]| 0.48 * (x[0] - 0.5) + 0.6 * (x[1] - 0.4) + 0.64 * (x[2] - 0.1);
+    let exact = fill(&l, plane);
+    // A ball, a wall one cell thick and a corner block.
+    let closed: Vec<bool> = (0..l.len())
+        .map(|n| {
+            let c = l.coordinates(n);
+            let x = l.position(c[0], c[1], c[2]);
+            x.distance(Vec3::new(0.5, 0.4, 0.1)) < 0.19 || c[0] == 14 || c.iter().all(|&v| v < 4)
+        })
+        .collect();
+    let mut phi: Vec<f32> = exact.iter().zip(&closed).map(|(&v, &c)| if c { 77.0 } else { v }).collect();
+    extend_into_solids(&mut phi, &closed, &l, 8, &mut Scratch::default());
+    let error = max_difference(&phi, &exact, g.dx, |_| true);
+    assert!(error < 1e-5, "{error} dx");
+}
+
+#[test]
+fn only_as_many_layers_of_solid_as_asked_for() {
+    let g = cube(10);
+    let l = g.cell_centers();
+    let closed: Vec<bool> = (0..l.len()).map(|n| l.coordinates(n)[1] < 6).collect();
+    let mut phi = fill(&l, |x| if x[1] < 0.6 { 5.0 } else { x[0] - x[1] });
+    extend_into_solids(&mut phi, &closed, &l, 2, &mut Scratch::default());
+    let exact = fill(&l, |x| if x[1] < 0.4 { 5.0 } else { x[0] - x[1] });
+    assert!(max_difference(&phi, &exact, 1.0, |_| true) < 1e-6);
+}
