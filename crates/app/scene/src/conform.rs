@@ -51,7 +51,11 @@ impl<'a> Checker<'a> {
                 let message = format!("there is no method `{n}`");
                 Err(self.fail(&name.place, message, help_for_unknown(n, &known)))
             }
-            None => Err(self.fail(&name.place, format!("expected a method's name, found {}", name.kind()), "write name = \"uniform\"")),
+            None => Err(self.fail(
+                &name.place,
+                format!("expected a method's name, found {}", name.kind()),
+                "write name = \"uniform\"",
+            )),
         }
     }
 
@@ -74,7 +78,11 @@ impl<'a> Checker<'a> {
             "number" | "integer" => self.number(node, resolved, schema, path),
             "string" if node.as_str().is_some() => Ok(()),
             "boolean" if matches!(node.value, Value::Boolean(_)) => Ok(()),
-            wanted => Err(self.wrong_type(node, if wanted == "string" { "a string" } else { "true or false" }, path)),
+            wanted => Err(self.wrong_type(
+                node,
+                if wanted == "string" { "a string" } else { "true or false" },
+                path,
+            )),
         }
     }
 
@@ -93,7 +101,11 @@ impl<'a> Checker<'a> {
     fn choice(&self, node: &Node, words: &[&str]) -> Result<(), SceneError> {
         match node.as_str() {
             Some(word) if words.contains(&word) => Ok(()),
-            Some(word) => Err(self.fail(&node.place, format!("`{word}` is not a choice here"), help_for_unknown(word, words))),
+            Some(word) => Err(self.fail(
+                &node.place,
+                format!("`{word}` is not a choice here"),
+                help_for_unknown(word, words),
+            )),
             None => {
                 let help = format!("choose one of \"{}\"", words.join("\", \""));
                 Err(self.fail(&node.place, format!("expected a word, found {}", node.kind()), help))
@@ -107,7 +119,11 @@ impl<'a> Checker<'a> {
         let names: Vec<&str> = variants.iter().filter_map(property).map(|(n, _)| n.as_str()).collect();
         let all = format!("choose one of `{}`", names.join("`, `"));
         let Value::Table(entries) = &node.value else {
-            return Err(self.fail(&node.place, format!("expected a shape in {{ }}, found {}", node.kind()), all));
+            return Err(self.fail(
+                &node.place,
+                format!("expected a shape in {{ }}, found {}", node.kind()),
+                all,
+            ));
         };
         if let Some(unknown) = entries.iter().find(|e| !names.contains(&e.key.as_str())) {
             let message = format!("there is no `{}` here", unknown.key);
@@ -116,13 +132,18 @@ impl<'a> Checker<'a> {
         match entries.as_slice() {
             [] => Err(self.fail(&node.place, "the table is empty", all)),
             [one] => {
-                let schema = variants.iter().filter_map(property).find(|(n, _)| **n == one.key).map(|(_, s)| s);
+                let schema =
+                    variants.iter().filter_map(property).find(|(n, _)| **n == one.key).map(|(_, s)| s);
                 let schema = schema.expect("the key is among the names");
                 self.node(&one.node, schema, &join(path, &one.key))
             }
             [first, second, ..] => {
                 let message = format!("`{}` and `{}` exclude each other", first.key, second.key);
-                Err(self.fail(&second.key_place, message, "combine shapes with `union`, `intersection` or `difference`"))
+                Err(self.fail(
+                    &second.key_place,
+                    message,
+                    "combine shapes with `union`, `intersection` or `difference`",
+                ))
             }
         }
     }
@@ -148,7 +169,12 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn known_key(&self, entry: &Entry, known: &serde_json::Map<String, Json>, path: &str) -> Result<(), SceneError> {
+    fn known_key(
+        &self,
+        entry: &Entry,
+        known: &serde_json::Map<String, Json>,
+        path: &str,
+    ) -> Result<(), SceneError> {
         if known.contains_key(&entry.key) {
             return Ok(());
         }
@@ -193,15 +219,22 @@ impl<'a> Checker<'a> {
         let value = match &node.value {
             Value::Integer(i) => *i as f64,
             Value::Float(f) if !whole => *f,
-            Value::TooLarge => return Err(self.fail(&node.place, "the number is too large", "give a smaller number")),
+            Value::TooLarge => {
+                return Err(self.fail(&node.place, "the number is too large", "give a smaller number"));
+            }
             _ => return Err(self.wrong_type(node, if whole { "a whole number" } else { "a number" }, path)),
         };
         let single = resolved["format"].as_str() == Some("float");
         if !value.is_finite() || (single && !(value as f32).is_finite()) {
-            return Err(self.fail(&node.place, "the number is not finite", "give an ordinary number; nan, inf and values beyond 1e38 mean nothing here"));
+            return Err(self.fail(
+                &node.place,
+                "the number is not finite",
+                "give an ordinary number; nan, inf and values beyond 1e38 mean nothing here",
+            ));
         }
         let bound = |key: &str| outer[key].as_f64().or(resolved[key].as_f64());
-        let largest = bound("maximum").or((resolved["format"].as_str() == Some("uint32")).then_some(u32::MAX as f64));
+        let largest =
+            bound("maximum").or((resolved["format"].as_str() == Some("uint32")).then_some(u32::MAX as f64));
         let help = if let Some(low) = bound("exclusiveMinimum").filter(|&low| value <= low) {
             format!("give a number greater than {low}")
         } else if let Some(low) = bound("minimum").filter(|&low| value < low) {
@@ -225,7 +258,9 @@ pub(crate) fn resolve<'a>(root: &'a Json, mut schema: &'a Json) -> &'a Json {
     loop {
         if let Some(name) = schema["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/")) {
             schema = &root["$defs"][name];
-        } else if let Some(some) = schema["anyOf"].as_array().and_then(|a| a.iter().find(|s| s["type"] != "null")) {
+        } else if let Some(some) =
+            schema["anyOf"].as_array().and_then(|a| a.iter().find(|s| s["type"] != "null"))
+        {
             schema = some;
         } else {
             return schema;

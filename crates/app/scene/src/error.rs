@@ -103,11 +103,14 @@ impl Diagnostic for SceneError {
     }
 }
 
-/// "did you mean `velocity`?" when one of the known words is close enough.
+/// The known word that was probably meant: one slip of the keys away, or much alike.
 pub(crate) fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let score = |k: &str| strsim::jaro_winkler(&word.to_lowercase(), &k.to_lowercase());
+    let word = word.to_lowercase();
+    let slips = |k: &str| strsim::damerau_levenshtein(&word, &k.to_lowercase());
+    let alike = |k: &str| strsim::jaro_winkler(&word, &k.to_lowercase());
+    let score = |k: &str| alike(k) + strsim::normalized_damerau_levenshtein(&word, &k.to_lowercase());
     let best = known.into_iter().max_by(|a, b| score(a).total_cmp(&score(b)))?;
-    (score(best) > 0.75).then_some(best)
+    (slips(best) <= 1 + word.chars().count() / 5 || alike(best) > 0.8).then_some(best)
 }
 
 /// A help line for a word that is not known: the near miss first, then all that are known.

@@ -4,7 +4,9 @@ use crate::Scene;
 use crate::error::SceneError;
 use crate::shapes::{KeySpec, MotionSpec, ShapeSpec};
 use fluvial_foundation::{Quat, Vec3};
-use fluvial_solids::{GreyImage, Key, MeshDistance, MeshError, Motion, Pose, Shape, heightfield_mesh, read_mesh};
+use fluvial_solids::{
+    GreyImage, Key, MeshDistance, MeshError, Motion, Pose, Shape, heightfield_mesh, read_mesh,
+};
 use std::sync::Arc;
 
 impl Scene {
@@ -33,7 +35,11 @@ impl Scene {
                 let (from, to, radius) = (vec3(c.from), vec3(c.to), c.radius);
                 if from == to {
                     let message = format!("the {name} has no length: `from` and `to` are the same");
-                    return Err(self.fail(&format!("{path}.{name}.to"), message, "move one of the ends, or use a sphere"));
+                    return Err(self.fail(
+                        &format!("{path}.{name}.to"),
+                        message,
+                        "move one of the ends, or use a sphere",
+                    ));
                 }
                 match spec {
                     ShapeSpec::Cylinder(_) => Shape::Cylinder { from, to, radius },
@@ -89,7 +95,11 @@ impl Scene {
                 let base = h.base.unwrap_or(lowest - side);
                 if base >= lowest {
                     let help = format!("`base` must lie below both heights: less than {lowest}");
-                    return Err(self.fail(&at("base"), "the heightfield's base lies above its surface", help));
+                    return Err(self.fail(
+                        &at("base"),
+                        "the heightfield's base lies above its surface",
+                        help,
+                    ));
                 }
                 let image = GreyImage::read(&self.origin.folder.join(&h.image))
                     .map_err(|e| self.mesh_error(&at("image"), &h.image, &e))?;
@@ -110,7 +120,9 @@ impl Scene {
             MeshError::UnknownFormat(_) => "export the mesh as .obj, .ply, .stl, .gltf or .glb",
             MeshError::Format(_) => "the file is damaged or of another format; export it again",
             MeshError::Empty => "export the object with its faces",
-            MeshError::Holes { .. } => "close the holes in a modelling program (in Blender: Mesh > Clean Up > Fill Holes)",
+            MeshError::Holes { .. } => {
+                "close the holes in a modelling program (in Blender: Mesh > Clean Up > Fill Holes)"
+            }
             MeshError::Orientation { .. } => {
                 "make the normals consistent (in Blender: Mesh > Normals > Recalculate Outside) and remove inner faces"
             }
@@ -131,7 +143,7 @@ impl Scene {
             }
             (_, Some(q)) => {
                 let q = Quat::from_array(q);
-                if !(q.length() > 1e-6) {
+                if q.length() < 1e-6 {
                     let help = "a quaternion [x, y, z, w] has length 1; no turn is [0, 0, 0, 1]";
                     return Err(self.fail(&format!("{path}.quaternion"), "the quaternion is zero", help));
                 }
@@ -188,8 +200,16 @@ impl Scene {
         let mut keys: Vec<Key> = Vec::with_capacity(specs.len());
         for (n, spec) in specs.iter().enumerate() {
             if keys.last().is_some_and(|last| spec.t <= last.time_s) {
-                let message = format!("key frames must rise in time: t = {} comes after t = {}", spec.t, specs[n - 1].t);
-                return Err(self.fail(&format!("{path}.{n}.t"), message, "sort the keys by `t`, each time once"));
+                let message = format!(
+                    "key frames must rise in time: t = {} comes after t = {}",
+                    spec.t,
+                    specs[n - 1].t
+                );
+                return Err(self.fail(
+                    &format!("{path}.{n}.t"),
+                    message,
+                    "sort the keys by `t`, each time once",
+                ));
             }
             let rotation = self.rotation(spec.rotate, spec.quaternion, &format!("{path}.{n}"))?;
             keys.push(Key { time_s: spec.t, translate: Vec3::from_array(spec.translate), rotation });
@@ -210,7 +230,8 @@ impl Scene {
             }
             let numbers: Option<Vec<f32>> = line.split_whitespace().map(|w| w.parse().ok()).collect();
             let pose = numbers.as_deref().and_then(pose_from_numbers).ok_or_else(|| {
-                let help = "a line is `tx ty tz qx qy qz qw` or the 16 numbers of a rigid 4 x 4 matrix by rows";
+                let help =
+                    "a line is `tx ty tz qx qy qz qw` or the 16 numbers of a rigid 4 x 4 matrix by rows";
                 self.fail(path, format!("`{file}` line {}: not a pose", n + 1), help)
             })?;
             poses.push(pose);

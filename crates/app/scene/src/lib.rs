@@ -53,7 +53,12 @@ impl Scene {
         let text = String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
-            SceneError::at((path_or_name, &text), at..at + 1, "the file is not UTF-8 text", "save it as UTF-8")
+            SceneError::at(
+                (path_or_name, &text),
+                at..at + 1,
+                "the file is not UTF-8 text",
+                "save it as UTF-8",
+            )
         })?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Scene::parse(path_or_name, &text, folder, overrides)

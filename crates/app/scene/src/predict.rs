@@ -36,7 +36,8 @@ pub fn predict(ready: &Ready) -> Prediction {
     let grid = &ready.setup.domain.grid;
     let liquid = |x: Vec3| {
         let fills = ready.setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::INFINITY, f32::min);
-        let solids = ready.setup.solids.iter().map(|s| s.shape.distance(s.motion.pose(0.0).body_from_world(x)));
+        let solids =
+            ready.setup.solids.iter().map(|s| s.shape.distance(s.motion.pose(0.0).body_from_world(x)));
         fills.max(-solids.fold(f32::INFINITY, f32::min))
     };
     let inside = inside_cells(grid, &liquid);

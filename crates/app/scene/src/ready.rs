@@ -112,7 +112,8 @@ impl Scene {
         }
         if !self.refine.is_empty() {
             let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
-            let help = "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
+            let help =
+                "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
             return Err(self.fail("refine.0", message, help));
         }
         Ok(())
@@ -124,8 +125,13 @@ impl Scene {
         let size: [f64; 3] = std::array::from_fn(|a| d.max[a] - d.min[a]);
         if let Some(a) = AXES.into_iter().find(|&a| size[a] <= 0.0) {
             let axis = ["x", "y", "z"][a];
-            let message = format!("the domain is empty: along {axis} it runs from {} to {}", d.min[a], d.max[a]);
-            return Err(self.fail("domain.max", message, "every number of `max` must be greater than that of `min`"));
+            let message =
+                format!("the domain is empty: along {axis} it runs from {} to {}", d.min[a], d.max[a]);
+            return Err(self.fail(
+                "domain.max",
+                message,
+                "every number of `max` must be greater than that of `min`",
+            ));
         }
         let longest = size.iter().copied().fold(0.0, f64::max);
         let dx = match (d.dx, d.resolution) {
@@ -149,7 +155,9 @@ impl Scene {
                 "too many cells: {:.3e} x {:.3e} x {:.3e} = {total:.3e}, about {memory:.0} GiB of memory",
                 counts[0], counts[1], counts[2]
             );
-            let help = format!("at most {MOST_CELLS:.0e} cells are possible; choose a larger `dx` or a smaller `resolution`");
+            let help = format!(
+                "at most {MOST_CELLS:.0e} cells are possible; choose a larger `dx` or a smaller `resolution`"
+            );
             return Err(self.fail(given, message, help));
         }
         for a in AXES {
@@ -157,9 +165,15 @@ impl Scene {
             let change = (fitting - size[a]) / size[a];
             let axis = ["x", "y", "z"][a];
             if change.abs() > LARGEST_ADJUSTMENT {
-                let message = format!("the domain's {axis} side of {} m is no multiple of the cell, {dx} m", size[a]);
-                let help = format!("the nearest side that fits is {fitting} m: set max[{a}] = {}", d.min[a] + fitting);
-                return Err(self.fail("domain.max", message, help));
+                let message =
+                    format!("the domain's {axis} side of {} m is no multiple of the cell, {dx} m", size[a]);
+                let help = format!(
+                    "the nearest side that fits is {fitting} m: set max[{a}] = {}",
+                    d.min[a] + fitting
+                );
+                // A cell size from the command line is what does not fit the file's box.
+                let from_set = self.origin.tree.locate(given).source > 0;
+                return Err(self.fail(if from_set { given } else { "domain.max" }, message, help));
             }
             if change.abs() > 1e-6 {
                 notes.push(format!(
@@ -171,9 +185,15 @@ impl Scene {
         let min = Vec3::new(d.min[0] as f32, d.min[1] as f32, d.min[2] as f32);
         let grid = UniformGrid { min, cells: counts.map(|n| n as usize), dx: dx as f32 };
         // In f32, a small box far from the origin may have all its nodes at one place.
-        if AXES.into_iter().any(|a| (min[a] + grid.dx) - min[a] < 0.99 * grid.dx || (min[a] + grid.dx) - min[a] > 1.01 * grid.dx) {
+        if AXES.into_iter().any(|a| {
+            (min[a] + grid.dx) - min[a] < 0.99 * grid.dx || (min[a] + grid.dx) - min[a] > 1.01 * grid.dx
+        }) {
             let help = "move the scene nearer to the origin";
-            return Err(self.fail("domain.min", "the domain lies too far from the origin for its cell size", help));
+            return Err(self.fail(
+                "domain.min",
+                "the domain lies too far from the origin for its cell size",
+                help,
+            ));
         }
         Ok(grid)
     }
@@ -181,7 +201,11 @@ impl Scene {
     fn fills(&self, grid: &UniformGrid) -> Result<Vec<Fill>, SceneError> {
         if self.fill.is_empty() && self.source.is_empty() {
             let help = "add a [[fill]] with a shape, or a [[source]]";
-            return Err(self.fail("", "there is no liquid: the scene has neither [[fill]] nor [[source]]", help));
+            return Err(self.fail(
+                "",
+                "there is no liquid: the scene has neither [[fill]] nor [[source]]",
+                help,
+            ));
         }
         let mut fills = Vec::new();
         for (n, spec) in self.fill.iter().enumerate() {
@@ -205,7 +229,11 @@ impl Scene {
             let name = spec.name.clone().unwrap_or_else(|| format!("solid {}", n + 1));
             if solids.iter().any(|s| s.name == name) {
                 let message = format!("two solids have the name `{name}`");
-                return Err(self.fail(&format!("solid.{n}.name"), message, "give every solid a name of its own"));
+                return Err(self.fail(
+                    &format!("solid.{n}.name"),
+                    message,
+                    "give every solid a name of its own",
+                ));
             }
             let shape = self.shape(&spec.shape, &format!("solid.{n}.shape"))?;
             let motion = match &spec.motion {
@@ -223,7 +251,11 @@ impl Scene {
             let velocity = Vec3::from_array(spec.velocity);
             if velocity == Vec3::ZERO {
                 let help = "give the velocity at which liquid enters, such as [0, -1, 0]";
-                return Err(self.fail(&format!("source.{n}.velocity"), "a source at rest adds no liquid", help));
+                return Err(self.fail(
+                    &format!("source.{n}.velocity"),
+                    "a source at rest adds no liquid",
+                    help,
+                ));
             }
             let active_s = self.active(spec.active, &format!("source.{n}.active"))?;
             Ok(Source { shape, velocity, active_s })
@@ -278,11 +310,19 @@ impl Scene {
         for (n, spec) in self.probe.iter().enumerate() {
             let path = format!("probe.{n}");
             if spec.name.trim().is_empty() {
-                return Err(self.fail(&format!("{path}.name"), "the probe has no name", "it names a column of probes.csv"));
+                return Err(self.fail(
+                    &format!("{path}.name"),
+                    "the probe has no name",
+                    "it names a column of probes.csv",
+                ));
             }
             if probes.iter().any(|p| p.name == spec.name) {
                 let message = format!("two probes have the name `{}`", spec.name);
-                return Err(self.fail(&format!("{path}.name"), message, "give every probe a name of its own"));
+                return Err(self.fail(
+                    &format!("{path}.name"),
+                    message,
+                    "give every probe a name of its own",
+                ));
             }
             probes.push(Probe { name: spec.name.clone(), kind: self.probe_kind(spec, &path, bounds)? });
         }
@@ -290,15 +330,21 @@ impl Scene {
     }
 
     fn probe_kind(&self, spec: &ProbeSpec, path: &str, bounds: Aabb) -> Result<ProbeKind, SceneError> {
-        let needs = |key: &str, help: &str| self.fail(path, format!("the probe `{}` lacks `{key}`", spec.name), help);
+        let needs =
+            |key: &str, help: &str| self.fail(path, format!("the probe `{}` lacks `{key}`", spec.name), help);
         let surplus = |key: &str| {
             let message = format!("`{key}` has no meaning for this kind of probe");
             self.fail(&format!("{path}.{key}"), message, "remove it, or change the `kind`")
         };
         let outside = || {
             let (a, b) = (bounds.min, bounds.max);
-            let help = format!("the domain runs from [{}, {}, {}] to [{}, {}, {}]", a.x, a.y, a.z, b.x, b.y, b.z);
-            self.fail(&format!("{path}.at"), format!("the probe `{}` lies outside the domain", spec.name), help)
+            let help =
+                format!("the domain runs from [{}, {}, {}] to [{}, {}, {}]", a.x, a.y, a.z, b.x, b.y, b.z);
+            self.fail(
+                &format!("{path}.at"),
+                format!("the probe `{}` lies outside the domain", spec.name),
+                help,
+            )
         };
         let wrong_count = |help: &str| {
             let message = format!("`at` has {} numbers", spec.at.as_ref().map_or(0, Vec::len));

@@ -32,7 +32,9 @@ pub fn reference_markdown() -> String {
         table(&mut out, &root, body);
         choices(&mut out, &root, body);
     }
-    for (title, name) in [("Walls", "Walls"), ("Camera", "CameraSpec"), ("Motion", "MotionSpec"), ("Key frames", "KeySpec")] {
+    for (title, name) in
+        [("Walls", "Walls"), ("Camera", "CameraSpec"), ("Motion", "MotionSpec"), ("Key frames", "KeySpec")]
+    {
         let schema = &root["$defs"][name];
         let _ = write!(out, "\n## {title}\n\n{}\n\n", description(&root, schema));
         table(&mut out, &root, schema);
@@ -46,7 +48,9 @@ fn shapes(out: &mut String, root: &Json) {
     let schema = &root["$defs"]["ShapeSpec"];
     let _ = write!(out, "\n## Shapes\n\n{}\n", description(root, schema));
     for variant in schema["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let Some((name, inner)) = variant["properties"].as_object().and_then(|p| p.iter().next()) else { continue };
+        let Some((name, inner)) = variant["properties"].as_object().and_then(|p| p.iter().next()) else {
+            continue;
+        };
         let _ = write!(out, "\n### `{name}`\n\n{}\n", description(root, variant));
         let target = resolve(root, inner);
         if type_of(target) == "object" {
@@ -77,7 +81,8 @@ fn table(out: &mut String, root: &Json, schema: &Json) {
 fn choices(out: &mut String, root: &Json, schema: &Json) {
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
         let variants = resolve(root, property)["oneOf"].as_array().cloned().unwrap_or_default();
-        let explained = variants.iter().filter_map(|v| Some((v["const"].as_str()?, v["description"].as_str()?)));
+        let explained =
+            variants.iter().filter_map(|v| Some((v["const"].as_str()?, v["description"].as_str()?)));
         let lines: Vec<String> = explained.map(|(word, text)| format!("- `\"{word}\"`: {text}\n")).collect();
         if !lines.is_empty() {
             let _ = write!(out, "\n`{key}`:\n\n{}", lines.concat());
@@ -92,7 +97,9 @@ fn default_text(root: &Json, property: &Json) -> String {
         Json::Array(items) if items.is_empty() => "none".into(),
         Json::Object(_) => "its defaults".into(),
         _ if is_table => "its defaults".into(),
-        Json::Number(n) => format!("{}", n.as_f64().map_or(f64::NAN, |v| (v as f32).to_string().parse().unwrap_or(v))),
+        Json::Number(n) => {
+            format!("{}", n.as_f64().map_or(f64::NAN, |v| (v as f32).to_string().parse().unwrap_or(v)))
+        }
         Json::Array(items) => {
             let numbers = items.iter().map(|v| v.as_f64().map_or(v.to_string(), |f| (f as f32).to_string()));
             format!("[{}]", numbers.collect::<Vec<_>>().join(", "))

@@ -62,7 +62,8 @@ impl Node {
         let Some((_, text)) = sources.0.first() else { return Ok(Node::default()) };
         let table = DeTable::parse(text).map_err(|e| {
             let at = e.span().unwrap_or(0..0);
-            let help = "the file must be TOML 1.1: `key = value` lines under `[table]` headers, strings in quotes";
+            let help =
+                "the file must be TOML 1.1: `key = value` lines under `[table]` headers, strings in quotes";
             sources.error(&Place { source: 0, span: at }, e.message().to_string(), help)
         })?;
         let entries = table.get_ref().iter().map(|(k, v)| entry(k, v, 0, 0)).collect();
@@ -133,7 +134,11 @@ impl Node {
         let source = sources.0.len() - 1;
         let whole = Place { source, span: 0..path.len() };
         let keys = split_path(path).ok_or_else(|| {
-            sources.error(&whole, format!("`{path}` is not a path"), "write `--set time.frames=10` or `--set solid[0].name=\"box\"`")
+            sources.error(
+                &whole,
+                format!("`{path}` is not a path"),
+                "write `--set time.frames=10` or `--set solid[0].name=\"box\"`",
+            )
         })?;
         let node = parse_value(value, path.len() + 1, source, sources)?;
         let (last, parents) = keys.split_last().expect("split_path gives at least one key");
@@ -188,7 +193,9 @@ impl Node {
                     }
                 }
             }
-            _ => Err(sources.error(place, format!("`{key}` cannot be set inside {kind}"), "shorten the path")),
+            _ => {
+                Err(sources.error(place, format!("`{key}` cannot be set inside {kind}"), "shorten the path"))
+            }
         }
     }
 }
@@ -213,12 +220,16 @@ fn entry(
 fn convert(value: &toml::Spanned<DeValue<'_>>, shift: usize, source: usize) -> Node {
     let converted = match value.get_ref() {
         DeValue::String(s) => Value::String(s.to_string()),
-        DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).map_or(Value::TooLarge, Value::Integer),
+        DeValue::Integer(i) => {
+            i64::from_str_radix(i.as_str(), i.radix()).map_or(Value::TooLarge, Value::Integer)
+        }
         DeValue::Float(f) => f.as_str().parse().map_or(Value::TooLarge, Value::Float),
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Datetime(_) => Value::Datetime,
         DeValue::Array(items) => Value::Array(items.iter().map(|v| convert(v, shift, source)).collect()),
-        DeValue::Table(table) => Value::Table(table.iter().map(|(k, v)| entry(k, v, shift, source)).collect()),
+        DeValue::Table(table) => {
+            Value::Table(table.iter().map(|(k, v)| entry(k, v, shift, source)).collect())
+        }
     };
     Node { value: converted, place: place(value.span(), shift, source) }
 }

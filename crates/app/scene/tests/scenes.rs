@@ -116,7 +116,9 @@ fn the_schema_is_strict_and_explains_every_key() {
             }
         }
         match value {
-            serde_json::Value::Object(map) => map.iter().for_each(|(k, v)| visit(v, &format!("{path}.{k}"), seen)),
+            serde_json::Value::Object(map) => {
+                map.iter().for_each(|(k, v)| visit(v, &format!("{path}.{k}"), seen))
+            }
             serde_json::Value::Array(items) => items.iter().for_each(|v| visit(v, path, seen)),
             _ => {}
         }
@@ -134,5 +136,8 @@ fn the_reference_in_docs_is_up_to_date() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "docs/scene-reference.md is stale: run FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial-scene");
+    assert!(
+        found == wanted,
+        "docs/scene-reference.md is stale: run FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial-scene"
+    );
 }

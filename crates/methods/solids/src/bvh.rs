@@ -4,6 +4,8 @@ use fluvial_foundation::{Aabb, Vec3};
 
 /// Triangles per leaf.
 const LEAF: usize = 4;
+/// Median splits of at most 2^32 triangles are no deeper than this.
+const DEEPEST: usize = 64;
 /// A node is taken as one dipole when it is farther than this many of its radii [Barill et al. 2018, §3.3].
 const FAR_RADII: f32 = 2.0;
 
@@ -40,14 +42,14 @@ impl Bvh {
         Bvh { nodes, triangles }
     }
 
-    /// Squared distance to the nearest triangle.
-    pub(crate) fn distance_squared(&self, x: Vec3) -> f32 {
-        let mut best = f32::INFINITY;
-        let mut stack = Vec::with_capacity(64);
-        if !self.nodes.is_empty() {
-            stack.push((0usize, 0.0f32));
-        }
-        while let Some((n, lower)) = stack.pop() {
+    /// Squared distance to the nearest triangle, which is known to be at most `bound`.
+    pub(crate) fn distance_squared(&self, x: Vec3, bound: f32) -> f32 {
+        let mut best = bound;
+        let mut stack = [(0usize, 0.0f32); DEEPEST];
+        let mut height = !self.nodes.is_empty() as usize;
+        while height > 0 {
+            height -= 1;
+            let (n, lower) = stack[height];
             if lower >= best {
                 continue;
             }
@@ -62,8 +64,9 @@ impl Bvh {
                 [n + 1, node.at as usize].map(|c| (c, distance_squared_to_box(x, &self.nodes[c].bounds)));
             let near_first = children[0].1 <= children[1].1;
             // The nearer child is taken first: pushed last.
-            stack.push(children[near_first as usize]);
-            stack.push(children[!near_first as usize]);
+            stack[height] = children[near_first as usize];
+            stack[height + 1] = children[!near_first as usize];
+            height += 2;
         }
         best
     }
@@ -73,11 +76,11 @@ impl Bvh {
     /// [Barill et al. 2018, eq. 9].
     pub(crate) fn winding_number(&self, x: Vec3) -> f32 {
         let mut sum = 0.0;
-        let mut stack = Vec::with_capacity(64);
-        if !self.nodes.is_empty() {
-            stack.push(0usize);
-        }
-        while let Some(n) = stack.pop() {
+        let mut stack = [0usize; DEEPEST];
+        let mut height = !self.nodes.is_empty() as usize;
+        while height > 0 {
+            height -= 1;
+            let n = stack[height];
             let node = &self.nodes[n];
             let offset = node.center - x;
             let distance = offset.length();
@@ -89,8 +92,8 @@ impl Bvh {
                     .map(|t| solid_angle(x, t))
                     .sum::<f32>();
             } else {
-                stack.push(node.at as usize);
-                stack.push(n + 1);
+                (stack[height], stack[height + 1]) = (node.at as usize, n + 1);
+                height += 2;
             }
         }
         sum / (4.0 * std::f32::consts::PI)
@@ -214,7 +217,7 @@ mod tests {
                 .iter()
                 .map(|t| x.distance_squared(closest_point_on_triangle(x, t)))
                 .fold(f32::INFINITY, f32::min);
-            assert_eq!(tree.distance_squared(x), slow);
+            assert_eq!(tree.distance_squared(x, f32::INFINITY), slow);
         }
     }
 }

@@ -151,8 +151,9 @@ impl<'a> Placed<'a> {
         Placed { shape, pose: motion.pose(time_s), twist: motion.twist(time_s) }
     }
 
-    fn distance(&self, x_in_world: Vec3) -> f32 {
-        self.shape.distance(self.pose.body_from_world(x_in_world))
+    /// Distance at a world position, `step` metres from one where it is `known`.
+    fn distance_beside(&self, x_in_world: Vec3, step: f32, known: f32) -> f32 {
+        self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
     }
 
     fn bounds(&self) -> Aabb {
@@ -185,8 +186,7 @@ fn rasterize_static(out: &mut SolidFields, solids: &[(&Shape, &Motion)], grid: &
     for (shape, motion) in solids.iter().filter(|(_, m)| m.is_static()) {
         let placed = Placed::new(shape, motion, 0.0);
         if let Some(range) = NodeRange::within(&nodes, placed.bounds().expand(band)) {
-            let distance = |x: Vec3| placed.distance(x);
-            lower_nodes(&mut out.static_phi_node, None, &nodes, range, band, &distance);
+            lower_nodes(&mut out.static_phi_node, None, &nodes, range, band, &placed);
         }
     }
 }
@@ -205,7 +205,7 @@ fn place_moving(out: &mut SolidFields, moving: &[Placed], grid: &UniformGrid, di
     for (n, placed) in moving.iter().enumerate() {
         if let Some(range) = NodeRange::within(&nodes, placed.bounds().expand(band)) {
             let owner = Some((out.owner_node.as_mut_slice(), (n + 1).min(u16::MAX as usize) as u16));
-            lower_nodes(&mut out.phi_node, owner, &nodes, range, band, &|x| placed.distance(x));
+            lower_nodes(&mut out.phi_node, owner, &nodes, range, band, placed);
         }
     }
 }
@@ -218,7 +218,7 @@ fn lower_nodes(
     nodes: &Lattice,
     range: NodeRange,
     band: f32,
-    distance: &(impl Fn(Vec3) -> f32 + Sync),
+    solid: &Placed,
 ) {
     let layer = BLOCK * nodes.slab();
     let mut no_owner = Vec::new();
@@ -230,56 +230,73 @@ fn lower_nodes(
         }
     };
     parallel::for_each_chunk_mut2((phi_node, layer), (owner_node, layer), |n, phi, owners| {
-        let base = n * BLOCK;
-        let (k_lo, k_hi) = (range.lo[2].max(base), range.hi[2].min(base + BLOCK));
+        let base_k = n * BLOCK;
+        let (k_lo, k_hi) = (range.lo[2].max(base_k), range.hi[2].min(base_k + BLOCK));
+        let mut writer = BlockWriter { phi, owners, owner, nodes, base_k, band, solid };
         for j in (range.lo[1]..range.hi[1]).step_by(BLOCK) {
             for i in (range.lo[0]..range.hi[0]).step_by(BLOCK) {
                 let hi = [(i + BLOCK).min(range.hi[0]), (j + BLOCK).min(range.hi[1]), k_hi];
-                let block = NodeRange { lo: [i, j, k_lo], hi };
                 if k_lo < k_hi {
-                    lower_block(phi, owners, owner, nodes, base, block, band, distance);
+                    writer.lower(NodeRange { lo: [i, j, k_lo], hi }, None);
                 }
             }
         }
     });
 }
 
-#[allow(clippy::too_many_arguments)] // one recursion over a block; a struct would only rename the list
-fn lower_block(
-    phi: &mut [f32],
-    owners: &mut [u16],
+/// One solid being written into a layer of blocks that starts at slab `base_k`.
+struct BlockWriter<'a> {
+    phi: &'a mut [f32],
+    owners: &'a mut [u16],
     owner: u16,
-    nodes: &Lattice,
+    nodes: &'a Lattice,
     base_k: usize,
-    block: NodeRange,
     band: f32,
-    distance: &impl Fn(Vec3) -> f32,
-) {
-    let low = nodes.position(block.lo[0], block.lo[1], block.lo[2]);
-    let high = nodes.position(block.hi[0] - 1, block.hi[1] - 1, block.hi[2] - 1);
-    let at_center = distance(0.5 * (low + high));
-    // The margin covers rounding in the distance itself.
-    let far = at_center.abs() > band + 0.5 * low.distance(high) + 0.01 * nodes.spacing;
-    if far && at_center > 0.0 {
-        return; // nothing there is below the clamp
+    solid: &'a Placed<'a>,
+}
+
+impl BlockWriter<'_> {
+    /// Lowers a block; `known` is a place near it and the distance there.
+    fn lower(&mut self, block: NodeRange, known: Option<(Vec3, f32)>) {
+        let low = self.nodes.position(block.lo[0], block.lo[1], block.lo[2]);
+        let high = self.nodes.position(block.hi[0] - 1, block.hi[1] - 1, block.hi[2] - 1);
+        let center = 0.5 * (low + high);
+        let (step, before) = known.map_or((f32::INFINITY, 0.0), |(x, d)| (x.distance(center), d));
+        let at_center = self.solid.distance_beside(center, step, before);
+        // The margin covers rounding in the distance itself.
+        let far = at_center.abs() > self.band + 0.5 * low.distance(high) + 0.01 * self.nodes.spacing;
+        if far && at_center > 0.0 {
+            return; // nothing there is below the clamp
+        }
+        let longest = AXES.into_iter().max_by_key(|&a| block.hi[a] - block.lo[a]).unwrap_or(0);
+        let length = block.hi[longest] - block.lo[longest];
+        if !far && length > LEAF {
+            let middle = block.lo[longest] + length / 2;
+            let (mut first, mut second) = (block, block);
+            (first.hi[longest], second.lo[longest]) = (middle, middle);
+            self.lower(first, Some((center, at_center)));
+            self.lower(second, Some((center, at_center)));
+            return;
+        }
+        self.write(block, far, (center, at_center));
     }
-    let longest = AXES.into_iter().max_by_key(|&a| block.hi[a] - block.lo[a]).unwrap_or(0);
-    let length = block.hi[longest] - block.lo[longest];
-    if !far && length > LEAF {
-        let middle = block.lo[longest] + length / 2;
-        let (mut first, mut second) = (block, block);
-        (first.hi[longest], second.lo[longest]) = (middle, middle);
-        lower_block(phi, owners, owner, nodes, base_k, first, band, distance);
-        lower_block(phi, owners, owner, nodes, base_k, second, band, distance);
-        return;
-    }
-    for k in block.lo[2]..block.hi[2] {
-        for j in block.lo[1]..block.hi[1] {
-            for i in block.lo[0]..block.hi[0] {
-                let value = if far { -band } else { distance(nodes.position(i, j, k)).clamp(-band, band) };
-                let n = nodes.index(i, j, k - base_k);
-                if value < phi[n] {
-                    (phi[n], owners[n]) = (value, owner);
+
+    /// Writes the nodes of a block, each from what is known at the one before.
+    fn write(&mut self, block: NodeRange, far: bool, mut known: (Vec3, f32)) {
+        for k in block.lo[2]..block.hi[2] {
+            for j in block.lo[1]..block.hi[1] {
+                for i in block.lo[0]..block.hi[0] {
+                    let mut value = -self.band;
+                    if !far {
+                        let x = self.nodes.position(i, j, k);
+                        let distance = self.solid.distance_beside(x, x.distance(known.0), known.1);
+                        known = (x, distance);
+                        value = distance.clamp(-self.band, self.band);
+                    }
+                    let n = self.nodes.index(i, j, k - self.base_k);
+                    if value < self.phi[n] {
+                        (self.phi[n], self.owners[n]) = (value, self.owner);
+                    }
                 }
             }
         }

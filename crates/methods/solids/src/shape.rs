@@ -125,6 +125,18 @@ impl Shape {
         }
     }
 
+    /// The same as [`Self::distance`], cheaper for meshes, at a point `step` metres from one where it is `known`.
+    pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
+        match self {
+            Shape::Mesh(mesh) => mesh.distance_beside(x, step, known),
+            Shape::Transform { shape, scale, rotation, translate } => {
+                let inner = rotation.inverse() * (x - *translate) / *scale;
+                scale * shape.distance_beside(inner, step / *scale, known / *scale)
+            }
+            _ => self.distance(x),
+        }
+    }
+
     /// A box that holds the shape (infinite for planes); `min > max` for an empty shape.
     pub fn bounds(&self) -> Aabb {
         // A disk of radius r about a unit axis a reaches r sqrt(1 - a_i^2) along axis i.
