@@ -13,6 +13,11 @@ pub const LEAF: usize = 4;
 const BINS: usize = 16;
 const EMPTY: u32 = u32::MAX;
 const LEAF_BIT: u32 = 1 << 31;
+/// Levels cut by the heuristic; below them ranges are halved, which bounds the depth of any tree: 8^8
+/// leaves need [`STACK`] entries at most.
+const HEURISTIC_LEVELS: usize = 10;
+/// Seven siblings wait on each of 10 + 8 levels.
+const STACK: usize = 128;
 /// Ranges above this size split their children among threads.
 const PARALLEL_ABOVE: usize = 2048;
 
@@ -189,7 +194,7 @@ impl Bvh {
         }
         let extent = Extent::of(&primitives);
         let whole = Range { extent, primitives: &mut primitives };
-        let tree = parallel::on_worker(|| build_node(whole, corners));
+        let tree = parallel::on_worker(|| build_node(whole, 0, corners));
         Bvh { nodes: tree.nodes, blocks: tree.blocks }
     }
 
@@ -200,7 +205,7 @@ impl Bvh {
         }
         let ray = WideRay::new(ray);
         let mut best = Hit { t: t_max, triangle: u32::MAX, u: 0.0, v: 0.0 };
-        let mut stack = [(0u32, 0f32); 96];
+        let mut stack = [(0u32, 0f32); STACK];
         let mut depth = 0;
         let mut node = 0u32;
         loop {
@@ -305,13 +310,13 @@ impl Block {
 }
 
 /// Builds the subtree over a range; its root is node 0.
-fn build_node(range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Subtree {
+fn build_node(range: Range, level: usize, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> Subtree {
     let mut out = Subtree::default();
     if range.primitives.len() <= PARALLEL_ABOVE {
-        append_node(&mut out, range, corners);
+        append_node(&mut out, range, level, corners);
         return out;
     }
-    let ranges = split_eightfold(range);
+    let ranges = split_eightfold(range, level);
     out.nodes.push(Node::around(&ranges));
     let slots: Vec<_> = ranges.into_iter().map(|r| std::sync::Mutex::new(Some(r))).collect();
     let subtrees = parallel::map_indices(slots.len(), |c| {
@@ -321,7 +326,7 @@ fn build_node(range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send))
             leaf.blocks.push(make_block(range.primitives, corners));
             return leaf;
         }
-        build_node(range, corners)
+        build_node(range, level + 1, corners)
     });
     for (lane, subtree) in subtrees.into_iter().enumerate() {
         let (nodes, blocks) = (out.nodes.len() as u32, out.blocks.len() as u32);
@@ -338,16 +343,21 @@ fn build_node(range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send))
 }
 
 /// Appends the subtree over a range; returns its child word.
-fn append_node(out: &mut Subtree, range: Range, corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send)) -> u32 {
+fn append_node(
+    out: &mut Subtree,
+    range: Range,
+    level: usize,
+    corners: &(impl Fn(u32) -> [Vec3; 3] + Sync + Send),
+) -> u32 {
     let at = out.nodes.len();
-    let ranges = split_eightfold(range);
+    let ranges = split_eightfold(range, level);
     out.nodes.push(Node::around(&ranges));
     for (lane, range) in ranges.into_iter().enumerate() {
         let child = if range.primitives.len() <= LEAF {
             out.blocks.push(make_block(range.primitives, corners));
             (out.blocks.len() - 1) as u32 | LEAF_BIT
         } else {
-            append_node(out, range, corners)
+            append_node(out, range, level + 1, corners)
         };
         out.nodes[at].child[lane] = child;
     }
@@ -375,7 +385,7 @@ fn make_block(primitives: &[Primitive], corners: &(impl Fn(u32) -> [Vec3; 3] + S
 }
 
 /// Cuts a range into at most eight, always the one with the most expensive box next.
-fn split_eightfold(range: Range) -> Vec<Range> {
+fn split_eightfold(range: Range, level: usize) -> Vec<Range> {
     let cost = |r: &Range| match r.primitives.len() {
         n if n <= LEAF => f32::NEG_INFINITY,
         n => r.extent.bounds.half_area() * n as f32,
@@ -388,7 +398,8 @@ fn split_eightfold(range: Range) -> Vec<Range> {
             break;
         }
         let (_, range) = ranges.swap_remove(worst);
-        for half in partition(range) {
+        let halves = if level < HEURISTIC_LEVELS { partition(range) } else { halve(range.primitives) };
+        for half in halves {
             ranges.push((cost(&half), half));
         }
     }
@@ -493,6 +504,22 @@ mod tests {
                 hits += a.is_some() as usize;
             }
             assert!(hits > 0 || count < 10);
+        }
+    }
+
+    #[test]
+    fn a_scene_that_unbalances_the_tree_fits_the_stack() {
+        // Each triangle is far smaller than the next: every cut of the heuristic takes off a few.
+        let at = |id: u32| {
+            let s = 1.3f32.powi(id as i32 / 3 - 150);
+            [Vec3::new(s, 0.0, 0.0), Vec3::new(s, s, 0.0), Vec3::new(s, 0.0, s)]
+        };
+        let bvh = Bvh::build(&at, 900);
+        for n in 0..300 {
+            let s = 1.3f32.powi(n - 150);
+            let ray = Ray { origin: Vec3::new(0.9 * s, 0.3 * s, 0.3 * s), direction: Vec3::X };
+            let hit = bvh.intersect(&ray, 0.0, f32::INFINITY).expect("a triangle is in the way");
+            assert_eq!(hit.triangle, 3 * n as u32);
         }
     }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 /// Colours a palette may hold; one more code is kept for "unchanged".
 pub const COLORS: usize = 255;
-const BITS: usize = 5;
+const BITS: usize = 6;
 /// Bits per channel of the table that maps colours to codes.
-const TABLE_BITS: usize = 6;
+const TABLE_BITS: usize = 7;
 /// Half the amplitude of the ordered dither, in 8-bit steps: about half the distance of palette colours.
-const DITHER: f32 = 3.5;
+const DITHER: f32 = 2.5;
 
 /// Colours of all frames: sums per coarse bin, and the exact set while it is small.
 pub struct Histogram {
@@ -60,11 +60,11 @@ impl Palette {
             .bins
             .iter()
             .filter(|(count, _)| *count > 0)
-            // A root keeps rare colours, the highlights, in the palette.
-            .map(|&(n, s)| (Vec3::from_array(s.map(|c| c as f32 / n as f32)), (n as f32).sqrt()))
+            // A power below one keeps rare colours, the highlights, in the palette.
+            .map(|&(n, s)| (Vec3::from_array(s.map(|c| c as f32 / n as f32)), (n as f32).powf(0.75)))
             .collect();
         let mut means = median_cut(points.clone());
-        for _ in 0..4 {
+        for _ in 0..8 {
             lloyd(&mut means, &points);
         }
         let colors: Vec<[u8; 3]> = means.iter().map(|m| m.to_array().map(|c| (c + 0.5) as u8)).collect();

@@ -82,14 +82,16 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     Image { width, height, rgb }
 }
 
-/// Does the pixel differ from one of its neighbours enough to show a stair?
+/// Does the pixel differ from one of its neighbours enough to show a stair? Floor and sky are smooth in
+/// themselves: tiles and lines are filtered where they are drawn.
 fn is_edge(samples: &[Sample], width: usize, height: usize, x: usize, y: usize) -> bool {
     const CONTRAST: f32 = 0.05;
     let here = samples[x + width * y];
+    let smooth = matches!(here.seen, Seen::Floor | Seen::Sky);
     let tone = |c: Vec3| c.dot(Vec3::new(0.2126, 0.7152, 0.0722)).max(0.0).sqrt();
     let differs = |nx: usize, ny: usize| {
         let there = samples[nx + width * ny];
-        here.seen != there.seen || (tone(here.color) - tone(there.color)).abs() > CONTRAST
+        here.seen != there.seen || (!smooth && (tone(here.color) - tone(there.color)).abs() > CONTRAST)
     };
     (x > 0 && differs(x - 1, y))
         || (x + 1 < width && differs(x + 1, y))
@@ -99,44 +101,63 @@ fn is_edge(samples: &[Sample], width: usize, height: usize, x: usize, y: usize) 
 
 /// Edges of the glass tank, drawn as fine bright lines that bodies in front of them hide.
 struct TankEdges {
-    /// Ends in image coordinates, with 1/depth, which is linear along the projected line.
-    lines: Vec<[[f32; 3]; 2]>,
-    /// Half the width of a line and the aspect, in units of the image's half height.
-    half_width: f32,
+    lines: Vec<Line>,
     aspect: f32,
+    /// Distance at which a line has faded out, in units of the image's half height.
+    reach: f32,
+}
+
+/// A line in the image, both coordinates in units of half its height.
+struct Line {
+    start: [f32; 2],
+    along: [f32; 2],
+    length: f32,
+    /// 1 / depth at both ends: linear along the projected line.
+    inverse_depth: [f32; 2],
 }
 
 impl TankEdges {
     fn new(scene: &RenderScene, view: &View, height: usize) -> TankEdges {
+        let aspect = view.aspect();
         let ends = corners(&scene.domain).map(|c| view.project(c));
         let mut lines = vec![];
         for a in 0..8usize {
-            for axis in 0..3 {
-                let b = a | 1 << axis;
-                if b != a && ends[a][2] > 0.0 && ends[b][2] > 0.0 {
-                    lines.push([ends[a], ends[b]].map(|[x, y, depth]| [x, y, 1.0 / depth]));
+            for b in [1, 2, 4].map(|bit| a | bit).into_iter().filter(|&b| b != a) {
+                let (p, q) = (ends[a], ends[b]);
+                if p[2] <= 0.0 || q[2] <= 0.0 {
+                    continue; // an end behind the camera has no image
                 }
+                let d = [(q[0] - p[0]) * aspect, q[1] - p[1]];
+                let length = d[0].hypot(d[1]).max(1e-6);
+                lines.push(Line {
+                    start: [p[0] * aspect, p[1]],
+                    along: d.map(|v| v / length),
+                    length,
+                    inverse_depth: [1.0 / p[2], 1.0 / q[2]],
+                });
             }
         }
-        TankEdges { lines, half_width: 0.6 * 2.0 / height as f32, aspect: view.aspect() }
+        TankEdges { lines, aspect, reach: 2.4 / height as f32 }
     }
 
     /// Blends the lines over `light` at image position `at`, where the nearest surface has this depth.
     fn over(&self, light: Vec3, at: [f32; 2], depth: f32) -> Vec3 {
         let mut cover: f32 = 0.0;
-        let p = [at[0] * self.aspect, at[1]];
-        for [a, b] in &self.lines {
-            let (ax, ay, bx, by) = (a[0] * self.aspect, a[1], b[0] * self.aspect, b[1]);
-            let (dx, dy) = (bx - ax, by - ay);
-            let along =
-                (((p[0] - ax) * dx + (p[1] - ay) * dy) / (dx * dx + dy * dy).max(1e-12)).clamp(0.0, 1.0);
-            let (ex, ey) = (p[0] - ax - along * dx, p[1] - ay - along * dy);
-            let near = 1.0 - (ex * ex + ey * ey).sqrt() / (2.0 * self.half_width);
-            let line_depth = 1.0 / (a[2] + along * (b[2] - a[2]));
-            if near > 0.0 && line_depth < 1.002 * depth {
-                cover = cover.max(near);
+        for line in &self.lines {
+            let (x, y) = (at[0] * self.aspect - line.start[0], at[1] - line.start[1]);
+            let aside = (x * line.along[1] - y * line.along[0]).abs();
+            if aside >= self.reach {
+                continue;
+            }
+            let along = x * line.along[0] + y * line.along[1];
+            let beyond = (along - along.clamp(0.0, line.length)).abs();
+            let near = 1.0 - aside.hypot(beyond) / self.reach;
+            let t = (along / line.length).clamp(0.0, 1.0);
+            let inverse_depth = line.inverse_depth[0] + t * (line.inverse_depth[1] - line.inverse_depth[0]);
+            if near > cover && 1.002 * depth * inverse_depth > 1.0 {
+                cover = near;
             }
         }
-        light.lerp(Vec3::new(0.95, 1.0, 1.02), 0.36 * cover.min(1.0))
+        light.lerp(Vec3::new(0.95, 1.0, 1.02), 0.36 * cover)
     }
 }
