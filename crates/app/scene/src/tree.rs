@@ -234,6 +234,9 @@ fn convert(value: &toml::Spanned<DeValue<'_>>, shift: usize, source: usize) -> N
     Node { value: converted, place: place(value.span(), shift, source) }
 }
 
+/// No key of the format lies deeper.
+const LONGEST_PATH: usize = 64;
+
 /// `a.b[2].c` and `a.b.2.c` alike.
 fn split_path(path: &str) -> Option<Vec<String>> {
     let mut keys = Vec::new();
@@ -245,7 +248,8 @@ fn split_path(path: &str) -> Option<Vec<String>> {
             keys.push(piece.strip_suffix(']')?.trim().to_string());
         }
     }
-    keys.iter().all(|k| !k.is_empty()).then_some(keys)
+    let plausible = keys.len() <= LONGEST_PATH && keys.iter().all(|k| !k.is_empty());
+    plausible.then_some(keys)
 }
 
 /// The value of a `--set`: TOML, or a bare word as a string.

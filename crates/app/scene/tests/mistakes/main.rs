@@ -128,6 +128,21 @@ fn overrides_are_applied_and_their_mistakes_shown() {
 }
 
 #[test]
+fn endless_nesting_is_refused() {
+    for text in [
+        format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("a{} = 1", ".a".repeat(100_000)),
+        format!("[a{}]", ".a".repeat(100_000)),
+        format!("a = {}", "{ a = ".repeat(100_000)),
+        format!("[[fill]]\nshape = {}", "{ union = [".repeat(5000)),
+    ] {
+        assert!(attempt(&format!("fluvial = 1\n{text}\n"), Path::new("."), &[]).is_err());
+    }
+    let path = format!("a{}", ".a".repeat(100_000));
+    assert!(attempt(GOOD, Path::new("."), &[(path, "1".into())]).unwrap_err().message().contains("not a path"));
+}
+
+#[test]
 fn missing_files_name_the_nearest_scene() {
     let error = Scene::load("dambreak", &[]).unwrap_err();
     assert!(error.help_text().contains("`dam-break`"), "{}", error.help_text());
