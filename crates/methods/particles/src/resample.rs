@@ -8,13 +8,15 @@ use fluvial_foundation::parallel;
 use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 
+/// New liquid gets one particle per octant.
+const SEEDS_PER_CELL: usize = 8;
 /// A cell with fewer particles gets new ones in its empty octants.
 const FEWEST_PER_CELL: usize = 4;
 /// A cell with more loses the surplus.
 const MOST_PER_CELL: usize = 16;
 /// Where there are particles already, new ones keep this far from the surface (in cells): there the
 /// particles decide, and the level set must not give back what they have lost.
-const RESEED_DEPTH_IN_CELLS: f32 = 0.3;
+const RESEED_DEPTH_IN_CELLS: f32 = 0.6;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
 
@@ -49,7 +51,7 @@ impl ResampleReport {
 ///
 /// A cell has eight octants with one candidate position in each, jittered by counters. Cells with fewer than
 /// 4 particles get one in every empty octant whose candidate lies in liquid (phi < 0 where the cell's whole
-/// neighbourhood is empty: fresh liquid; phi < -0.3 dx elsewhere) and outside solids; it takes its velocity
+/// neighbourhood is empty: fresh liquid; phi < -0.6 dx elsewhere) and outside solids; it takes its velocity
 /// (and rows, with APIC) from `u_face`. Near the surface the candidates do not depend on `step_seed`, so
 /// that liquid at rest is never seeded twice. Cells deeper than `band_m` + dx lose all particles, cells with
 /// more than 16 lose them from their fullest octants, particles outside the box go.
@@ -70,6 +72,40 @@ pub fn resample(
     step_seed: u64,
     scratch: &mut Scratch,
 ) -> ResampleReport {
+    let none = |_| false;
+    resample_with_new_liquid(
+        particles,
+        ranges,
+        phi_cell,
+        u_face,
+        phi_solid_node,
+        grid,
+        band_m,
+        transfer,
+        step_seed,
+        scratch,
+        none,
+    )
+}
+
+/// As [`resample`], where the liquid of cells with `is_new(cell)` has just been made (a source): there every
+/// empty octant is filled right up to the surface, whatever lies around. Elsewhere liquid without particles
+/// counts as the grid's error, and is cut back by the next correction.
+/// Test: `new_liquid_is_seeded_up_to_its_surface`.
+#[allow(clippy::too_many_arguments)]
+pub fn resample_with_new_liquid(
+    particles: &mut Particles,
+    ranges: &mut CellRanges,
+    phi_cell: &[f32],
+    u_face: &FaceField,
+    phi_solid_node: &[f32],
+    grid: &UniformGrid,
+    band_m: f32,
+    transfer: &Transfer,
+    step_seed: u64,
+    scratch: &mut Scratch,
+    is_new: impl Fn(usize) -> bool + Sync,
+) -> ResampleReport {
     assert_eq!(phi_cell.len(), grid.cell_count());
     particles.set_affine(*transfer == Transfer::Apic);
     particles.sort_by_cell(grid, ranges, scratch);
@@ -83,6 +119,7 @@ pub fn resample(
         band_m,
         affine: *transfer == Transfer::Apic,
         step_seed,
+        is_new,
     };
     scratch.bins.resize_with(parallel::chunk_count(grid.cell_count(), CELLS_PER_BIN), BinPlan::default);
     parallel::for_each_chunk_mut(&mut scratch.bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
@@ -121,7 +158,7 @@ fn apply(particles: &mut Particles, ranges: &mut CellRanges, scratch: &mut Scrat
     }
 }
 
-struct Planner<'a> {
+struct Planner<'a, F> {
     x: &'a [Vec3],
     ranges: &'a CellRanges,
     phi_cell: &'a [f32],
@@ -131,9 +168,10 @@ struct Planner<'a> {
     band_m: f32,
     affine: bool,
     step_seed: u64,
+    is_new: F,
 }
 
-impl Planner<'_> {
+impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
     /// Decides which particles each cell of a bin keeps and gets.
     fn plan_bin(&self, bin: usize, plan: &mut BinPlan) {
         let cells = parallel::chunk_range(bin, CELLS_PER_BIN, self.grid.cell_count());
@@ -155,7 +193,10 @@ impl Planner<'_> {
             return;
         }
         // No point of the cell is farther from its centre than 0.87 dx.
-        let wants_seeds = members.len() < FEWEST_PER_CELL && phi > -self.band_m && phi < 0.87 * dx;
+        let in_band = phi > -self.band_m && phi < 0.87 * dx;
+        let is_new = in_band && (self.is_new)(cell);
+        let fewest = if is_new { SEEDS_PER_CELL } else { FEWEST_PER_CELL };
+        let wants_seeds = in_band && members.len() < fewest;
         if members.is_empty() && !wants_seeds {
             return;
         }
@@ -173,7 +214,7 @@ impl Planner<'_> {
         }
         self.thin(before, &mut octants, center, plan);
         if wants_seeds {
-            self.seed(cell, center, &octants, plan);
+            self.seed(cell, center, &octants, is_new, plan);
         }
     }
 
@@ -189,10 +230,11 @@ impl Planner<'_> {
         }
     }
 
-    fn seed(&self, cell: usize, center: Vec3, octants: &[u32; 8], plan: &mut BinPlan) {
+    fn seed(&self, cell: usize, center: Vec3, octants: &[u32; 8], is_new: bool, plan: &mut BinPlan) {
         let (dx, phi) = (self.grid.dx, self.phi_cell[cell]);
         let near_surface = phi > -1.5 * dx;
-        let depth = if near_surface && !self.is_fresh(cell) { RESEED_DEPTH_IN_CELLS * dx } else { 0.0 };
+        let to_surface = is_new || !near_surface || self.is_fresh(cell);
+        let depth = if to_surface { 0.0 } else { RESEED_DEPTH_IN_CELLS * dx };
         let draw = if near_surface { 0 } else { random::splitmix64(self.step_seed) };
         for (o, _) in octants.iter().enumerate().filter(|&(_, &count)| count == 0) {
             // Not quite to the octant's faces, where rounding could file the seed under another cell.

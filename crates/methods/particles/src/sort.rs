@@ -1,6 +1,7 @@
 //! Sorting particles by cell, so that what is near in space is near in memory.
 
 use crate::Particles;
+use crate::correct::Tally;
 use crate::particles::{GatherScratch, Seed};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{self, CHUNK};
@@ -53,7 +54,7 @@ impl CellRanges {
     }
 }
 
-/// Memory that sorting and resampling reuse from step to step.
+/// Memory that sorting, resampling and correcting reuse from step to step.
 #[derive(Debug, Default)]
 pub struct Scratch {
     keys: Vec<u32>,
@@ -63,6 +64,8 @@ pub struct Scratch {
     pub(crate) order: Vec<u32>,
     pub(crate) gather: GatherScratch,
     pub(crate) bins: Vec<BinPlan>,
+    pub(crate) tallies: Vec<Tally>,
+    pub(crate) field: Vec<f32>,
 }
 
 /// What resampling decided for one bin of cells: the particles of each cell in order.

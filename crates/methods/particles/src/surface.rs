@@ -1,6 +1,7 @@
 //! The surface of the particles, and how it corrects the level set that the grid advected.
 
-use crate::{CellRanges, Particles};
+use crate::correct::{share, shift_to_particles};
+use crate::{CellRanges, Particles, Scratch};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::UniformGrid;
 
@@ -163,7 +164,7 @@ impl Averager<'_> {
 
 /// Differences up to the first are noise of the particles' surface, from the second on they are liquid that
 /// the grid has lost; in cells.
-const LOST_LIQUID_IN_CELLS: [f32; 2] = [0.35, 0.7];
+const LOST_LIQUID_IN_CELLS: [f32; 2] = [0.5, 1.0];
 /// The same for liquid that the grid has kept where the particles have left. Wider: particles that are
 /// missing (next to solids, in a strained surface) must not eat the liquid.
 const LEFT_LIQUID_IN_CELLS: [f32; 2] = [0.8, 1.2];
@@ -175,29 +176,65 @@ const LEFT_LIQUID_IN_CELLS: [f32; 2] = [0.8, 1.2];
 /// it within their noise, as in the extended narrow band of [Sato, Wojtan, Thuerey, Igarashi, Ando 2018]
 /// without its heat:
 /// - phi_particles < phi: the grid lost liquid (splashes, thin sheets); phi goes over to phi_particles while
-///   the difference grows from 0.35 to 0.7 dx;
+///   the difference grows from 0.5 to 1 dx;
 /// - phi_particles > max(phi, 0): the particles have left; phi goes over to min(phi_particles, phi + dx)
 ///   while that difference grows from 0.8 to 1.2 dx. Deeper than dx liquid stays, particles or not.
 ///
 /// Tests: `a_pool_at_rest_stays_flat`, `zalesak_sphere_keeps_volume_and_slot`.
 pub fn combine_narrow_band(phi: &mut [f32], phi_particles: &[f32], grid: &UniformGrid) {
+    combine_outside_solids(phi, phi_particles, &[], grid);
+}
+
+/// As [`combine_narrow_band`]; in cells whose centre is in a solid or nearer to one than dx, liquid without
+/// particles stays: there they are missing on the solid's side.
+fn combine_outside_solids(
+    phi: &mut [f32],
+    phi_particles: &[f32],
+    phi_solid_node: &[f32],
+    grid: &UniformGrid,
+) {
     assert_eq!(phi.len(), phi_particles.len());
     assert_eq!(phi.len(), grid.cell_count());
-    let (chunk, dx) = (parallel::CHUNK, grid.dx);
-    let share = |difference: f32, [from, to]: [f32; 2]| {
-        let t = ((difference / dx - from) / (to - from)).clamp(0.0, 1.0);
-        t * t * (3.0 - 2.0 * t)
-    };
-    parallel::for_each_chunk_mut(phi, chunk, |index, phi| {
-        let phi_particles = &phi_particles[parallel::chunk_range(index, chunk, phi_particles.len())];
-        for (phi, &particles) in phi.iter_mut().zip(phi_particles) {
+    let dx = grid.dx;
+    let is_clear = |cell: usize| phi_solid_node.is_empty() || solid_distance(phi_solid_node, grid, cell) > dx;
+    parallel::for_each_chunk_mut(phi, parallel::CHUNK, |chunk, phi| {
+        let first = chunk * parallel::CHUNK;
+        for ((phi, &particles), cell) in phi.iter_mut().zip(&phi_particles[first..]).zip(first..) {
             let lost = *phi - particles;
-            let left = particles - phi.max(0.0);
+            let left = (particles - phi.max(0.0)) / dx;
             if lost > 0.0 {
-                *phi -= lost * share(lost, LOST_LIQUID_IN_CELLS);
-            } else if left > 0.0 {
+                *phi -= lost * share(lost / dx, LOST_LIQUID_IN_CELLS);
+            } else if left > LEFT_LIQUID_IN_CELLS[0] && *phi < 2.0 * dx && is_clear(cell) {
                 *phi += (-lost).min(dx) * share(left, LEFT_LIQUID_IN_CELLS);
             }
         }
     });
+}
+
+/// Distance of a cell's centre from solids: the mean of its corners.
+pub(crate) fn solid_distance(phi_solid_node: &[f32], grid: &UniformGrid, cell: usize) -> f32 {
+    let nodes = grid.nodes();
+    let [i, j, k] = grid.cell_centers().coordinates(cell);
+    0.125 * nodes.corner_values(phi_solid_node, nodes.index(i, j, k)).iter().sum::<f32>()
+}
+
+/// Everything that particles know better than the advected level set `phi`, in one call: the fine correction
+/// [`shift_to_particles`], then [`level_set_from_particles`] (left in `phi_particles`) and the coarse one
+/// [`combine_narrow_band`], both with an eye on solids (`phi_solid_node`, empty where there is none). Sorted
+/// particles are needed; the caller redistances afterwards.
+/// Tests: `a_pool_at_rest_stays_flat`, `zalesak_sphere_keeps_volume_and_slot`, `enright_deformation_returns`.
+#[allow(clippy::too_many_arguments)]
+pub fn correct_by_particles(
+    phi: &mut [f32],
+    phi_particles: &mut [f32],
+    particles: &Particles,
+    ranges: &CellRanges,
+    phi_solid_node: &[f32],
+    grid: &UniformGrid,
+    band_m: f32,
+    scratch: &mut Scratch,
+) {
+    shift_to_particles(phi, particles, ranges, phi_solid_node, grid, scratch);
+    level_set_from_particles(phi_particles, particles, ranges, grid, particle_radius_m(grid), band_m);
+    combine_outside_solids(phi, phi_particles, phi_solid_node, grid);
 }

@@ -140,13 +140,51 @@ fn sparse_cells_are_refilled_below_the_surface_only() {
     assert_eq!(kept, survivors);
     for p in 0..cloud.particles.len() {
         if !survivors.contains(&cloud.particles.id[p]) {
-            assert!(cloud.particles.x[p].y < level - 0.29 * grid.dx);
+            assert!(cloud.particles.x[p].y < level - 0.59 * grid.dx);
         }
     }
     for cell in 0..grid.cell_count() {
         let [_, j, _] = grid.cell_centers().coordinates(cell);
-        assert!(j >= 8 || cloud.ranges.count(cell) >= 4, "layer {j} is sparse");
+        assert!(j >= 7 || cloud.ranges.count(cell) >= 4, "layer {j} is sparse");
     }
+}
+
+/// A source lies in a pool and beside it: its cells fill up to their surface, the others do not.
+#[test]
+fn new_liquid_is_seeded_up_to_its_surface() {
+    let grid = grid([12, 12, 12], 0.1);
+    let level = grid.min.y + 6.5 * grid.dx;
+    let raised = level + 0.5 * grid.dx;
+    let u = FaceField::constant(&grid, 0.0);
+    let mut cloud = Cloud::default();
+    cloud.resample(&pool(&grid, level), &u, &[], &grid, f32::INFINITY, 0);
+    let before = cloud.particles.len();
+    // The pool rises by half a cell; in the cells with x < 6 by a source.
+    let Cloud { particles, ranges, scratch } = &mut cloud;
+    let (phi, transfer) = (pool(&grid, raised), Transfer::Flip { ratio: 1.0 });
+    let from_source = |cell: usize| cell % 12 < 6;
+    let infinite = f32::INFINITY;
+    let report = resample_with_new_liquid(
+        particles,
+        ranges,
+        &phi,
+        &u,
+        &[],
+        &grid,
+        infinite,
+        &transfer,
+        1,
+        scratch,
+        from_source,
+    );
+    assert_eq!(report.seeded, cloud.particles.len() - before);
+    let count = |source: bool| {
+        let middle = grid.min.x + 6.0 * grid.dx;
+        let in_layer = |x: &&Vec3| x.y > level && (x.x < middle) == source;
+        cloud.particles.x.iter().filter(in_layer).count()
+    };
+    assert!((count(true) as f32 / (0.5 * 8.0 * 72.0) - 1.0).abs() < 0.1, "{} in the source", count(true));
+    assert_eq!(count(false), 0);
 }
 
 #[test]

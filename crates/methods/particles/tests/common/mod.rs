@@ -1,7 +1,7 @@
 //! Fields on a grid and a plain level-set method, enough to drive particles through prescribed flows.
 #![allow(dead_code)] // each test file uses its share
 
-use fluvial_foundation::{Vec3, random};
+use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_particles::*;
 
@@ -9,16 +9,14 @@ pub fn grid(cells: [usize; 3], dx: f32) -> UniformGrid {
     UniformGrid { min: Vec3::new(-0.3, 0.2, 0.1), cells, dx }
 }
 
-pub fn fill(lattice: Lattice, f: impl Fn(Vec3) -> f32) -> Vec<f32> {
-    (0..lattice.len())
-        .map(|n| {
-            let [i, j, k] = lattice.coordinates(n);
-            f(lattice.position(i, j, k))
-        })
-        .collect()
+pub fn fill(lattice: Lattice, f: impl Fn(Vec3) -> f32 + Sync + Send) -> Vec<f32> {
+    parallel::map_indices(lattice.len(), |n| {
+        let [i, j, k] = lattice.coordinates(n);
+        f(lattice.position(i, j, k))
+    })
 }
 
-pub fn fill_faces(grid: &UniformGrid, u: impl Fn(Vec3) -> Vec3) -> FaceField {
+pub fn fill_faces(grid: &UniformGrid, u: impl Fn(Vec3) -> Vec3 + Sync + Send) -> FaceField {
     let mut field = FaceField::constant(grid, 0.0);
     for axis in 0..3 {
         field[axis] = fill(grid.faces(axis), |x| u(x)[axis]);
@@ -87,14 +85,52 @@ impl Cloud {
     }
 }
 
-/// Semi-Lagrangian step of a level set, traced with the midpoint rule.
-pub fn advect_phi(phi: &mut Vec<f32>, u: impl Fn(Vec3) -> Vec3, grid: &UniformGrid, dt_s: f32) {
+/// Cells this far from the surface keep their value, in cells.
+const BAND: f32 = 5.0;
+
+/// Semi-Lagrangian step of a level set near its surface, traced with the midpoint rule.
+pub fn advect_phi(
+    phi: &mut Vec<f32>,
+    u: impl Fn(Vec3) -> Vec3 + Sync + Send,
+    grid: &UniformGrid,
+    dt_s: f32,
+    sample: impl Fn(&Lattice, &[f32], Vec3) -> f32 + Sync + Send,
+) {
     let centers = grid.cell_centers();
     let old = phi.clone();
     *phi = fill(centers, |x| {
+        let here = centers.sample(&old, x);
+        if here.abs() > BAND * grid.dx {
+            return here;
+        }
         let middle = x - 0.5 * dt_s * u(x);
-        centers.sample(&old, x - dt_s * u(middle))
+        sample(&centers, &old, x - dt_s * u(middle))
     });
+}
+
+/// Catmull-Rom interpolation within the range of the eight nearest samples: third order, no new extrema.
+pub fn sample_cubic(lattice: &Lattice, values: &[f32], x: Vec3) -> f32 {
+    let stencil = lattice.stencil(x);
+    let low = lattice.coordinates(stencil.base);
+    let weights = stencil.fraction.map(|t| {
+        let (t2, t3) = (t * t, t * t * t);
+        [
+            0.5 * (2.0 * t2 - t - t3),
+            0.5 * (2.0 - 5.0 * t2 + 3.0 * t3),
+            0.5 * (t + 4.0 * t2 - 3.0 * t3),
+            0.5 * (t3 - t2),
+        ]
+    });
+    let mut sum = 0.0;
+    for n in 0..64 {
+        let offset = [n % 4, n / 4 % 4, n / 16];
+        let at: [isize; 3] = std::array::from_fn(|axis| (low[axis] + offset[axis]) as isize - 1);
+        let weight: f32 = (0..3).map(|axis| weights[axis][offset[axis]]).product();
+        sum += weight * values[lattice.index_clamped(at[0], at[1], at[2])];
+    }
+    let corners = lattice.corner_values(values, stencil.base);
+    let range = |f: fn(f32, f32) -> f32| corners.into_iter().reduce(f).unwrap();
+    sum.clamp(range(f32::min), range(f32::max))
 }
 
 /// Distance from the zero set: exact for planes next to it, fast sweeping beyond [Zhao 2004].
@@ -102,7 +138,7 @@ pub fn redistance(phi: &mut [f32], grid: &UniformGrid) {
     let lattice = grid.cell_centers();
     let n = lattice.size;
     let old = phi.to_vec();
-    let far = 1e3 * grid.dx;
+    let far = BAND * 1.5 * grid.dx;
     let mut fixed = vec![false; phi.len()];
     for index in 0..phi.len() {
         let c = lattice.coordinates(index);
@@ -124,10 +160,8 @@ pub fn redistance(phi: &mut [f32], grid: &UniformGrid) {
         phi[index] = if fixed[index] { grid.dx / inverse_squares.sqrt() } else { far };
         phi[index] = phi[index].copysign(old[index]);
     }
-    for _ in 0..2 {
-        for sweep in 0..8 {
-            sweep_distances(phi, &fixed, &lattice, sweep);
-        }
+    for sweep in 0..8 {
+        sweep_distances(phi, &fixed, &lattice, sweep);
     }
 }
 
@@ -159,8 +193,28 @@ fn sweep_distances(phi: &mut [f32], fixed: &[bool], lattice: &Lattice, sweep: us
     }
 }
 
-/// Liquid volume of a distance field: a cell's share is that of a half-space at this distance.
+/// Share of each cell that is liquid, by 64 samples a cell with a linear ramp across each.
+pub fn liquid_shares(phi: &[f32], grid: &UniformGrid) -> Vec<f64> {
+    let centers = grid.cell_centers();
+    parallel::map_indices(phi.len(), |cell| {
+        let distance = phi[cell] / grid.dx;
+        if distance.abs() > 1.5 {
+            return if distance < 0.0 { 1.0 } else { 0.0 };
+        }
+        let [i, j, k] = centers.coordinates(cell);
+        let corner = centers.position(i, j, k) - 0.375 * grid.dx;
+        let sum: f64 = (0..64)
+            .map(|n| {
+                let offset = Vec3::new((n % 4) as f32, (n / 4 % 4) as f32, (n / 16) as f32);
+                let distance = centers.sample(phi, corner + 0.25 * grid.dx * offset) / (0.25 * grid.dx);
+                (0.5 - distance as f64).clamp(0.0, 1.0)
+            })
+            .sum();
+        sum / 64.0
+    })
+}
+
+/// Liquid volume, m3.
 pub fn volume(phi: &[f32], grid: &UniformGrid) -> f64 {
-    let share = |phi: f32| (0.5 - phi as f64 / grid.dx as f64).clamp(0.0, 1.0);
-    phi.iter().map(|&p| share(p)).sum::<f64>() * (grid.dx as f64).powi(3)
+    liquid_shares(phi, grid).iter().sum::<f64>() * (grid.dx as f64).powi(3)
 }
