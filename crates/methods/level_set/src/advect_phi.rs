@@ -23,8 +23,9 @@ pub enum PhiAdvection {
 ///
 /// phi must be a signed distance in the band and saturate at `+-band_m` outside; the interface must not
 /// cross the band in one step (dt max|u| < band_m). Departure points are moved back to the walls; between
-/// the outermost cell centres and the wall phi is continued linearly. Planes in uniform flow are carried
-/// exactly (tests/advection.rs `planes_move_exactly`, `zalesak_*`, `enright_*`).
+/// the outermost cell centres and the wall phi is continued linearly up to a change of sign. Planes in uniform
+/// flow are carried exactly (tests/level_set/advection.rs `planes_move_exactly`; interface_motion.rs has
+/// Zalesak's disk and Enright's deformation).
 #[allow(clippy::too_many_arguments)]
 pub fn advect_phi(
     phi_out: &mut [f32],
@@ -39,16 +40,20 @@ pub fn advect_phi(
     let sampler = VelocitySampler::new(u_face, grid);
     let field = CubicField::new(phi, &grid.cell_centers());
     let back = -dt_s / grid.dx;
+    let linear =
+        |field: &CubicField, cell, x| between_walls(grid, cell, x, |x| field.linear_with_bounds(cell, x).0);
     match scheme {
         PhiAdvection::SemiLagrangian => {
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                field.linear_with_bounds(cell, x).0
+                linear(&field, cell, x)
             })
         }
         PhiAdvection::Cubic => {
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                let (_, min, max) = field.linear_with_bounds(cell, x);
-                field.value(cell, x).max(min).min(max)
+                between_walls(grid, cell, x, |x| {
+                    let (_, min, max) = field.linear_with_bounds(cell, x);
+                    field.value(cell, x).max(min).min(max)
+                })
             })
         }
         PhiAdvection::MacCormack => {
@@ -56,26 +61,46 @@ pub fn advect_phi(
             fit(&mut scratch.phi_returned, phi.len());
             let forward = &mut scratch.phi_forward;
             for_each_band_cell(forward, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                field.linear_with_bounds(cell, x).0
+                linear(&field, cell, x)
             });
             let forward = &scratch.phi_forward;
             let forward_field = CubicField::new(forward, &grid.cell_centers());
             let returned = &mut scratch.phi_returned;
             for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |index, cell, x| {
-                // What leaves through an open wall does not come back: no correction.
-                let at_wall = (0..3).any(|a| {
-                    let place = cell[a] as f32 + x[a] + 0.5;
-                    place <= 0.0 || place >= grid.cells[a] as f32
-                });
-                if at_wall { phi[index] } else { forward_field.linear_with_bounds(cell, x).0 }
+                // What goes past the outermost centres does not come back whole: no correction.
+                let inside = among_centers(grid, cell, x) == x;
+                if inside { forward_field.linear_with_bounds(cell, x).0 } else { phi[index] }
             });
             let returned = &scratch.phi_returned;
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |index, cell, x| {
+                if among_centers(grid, cell, x) != x {
+                    return forward[index];
+                }
                 let (_, min, max) = field.linear_with_bounds(cell, x);
                 (forward[index] + 0.5 * (phi[index] - returned[index])).max(min).min(max)
             });
         }
     }
+}
+
+/// The nearest point that has cell centres on all sides.
+#[inline]
+fn among_centers(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3]) -> [f32; 3] {
+    std::array::from_fn(|a| x[a].max(-(cell[a] as f32)).min((grid.cells[a] - 1 - cell[a]) as f32))
+}
+
+/// `value(x)`, but between the outermost centres and a wall phi keeps the sign it has at the nearest point among
+/// the centres. Continued linearly it would say that a film thinner than half a cell lies there; neither the
+/// pressure nor the surface knows of it, and tracing back into it would make liquid (or air) out of nothing.
+#[inline]
+fn between_walls(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3], value: impl Fn([f32; 3]) -> f32) -> f32 {
+    let inner = among_centers(grid, cell, x);
+    let there = value(x);
+    if inner == x {
+        return there;
+    }
+    let nearest = value(inner);
+    if (there < 0.0) == (nearest < 0.0) { there } else { nearest }
 }
 
 /// `out = value(index, cell, x)` where `|phi| < band_m`, a copy elsewhere; x is where the particle that is at

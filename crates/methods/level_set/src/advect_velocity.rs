@@ -24,7 +24,7 @@ pub enum AdvectionScheme {
 /// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
 /// the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
-/// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`).
+/// (tests/level_set/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`).
 #[allow(clippy::too_many_arguments)]
 pub fn advect_velocity(
     u_out: &mut FaceField,
@@ -40,81 +40,111 @@ pub fn advect_velocity(
     let sampler = VelocitySampler::new(u_face, grid);
     let back = -dt_s / grid.dx;
     for axis in AXES {
-        let faces = grid.faces(axis);
         let band = FaceBand { phi_cell, grid, axis, band_m };
-        crate::fit(&mut u_out[axis], faces.len());
-        if scheme == AdvectionScheme::SemiLagrangian {
-            parallel::for_each_chunk_mut(&mut u_out[axis], faces.slab(), |k, out| {
-                band.for_each_block(k, |at, block| match block {
-                    Block::Outside(row) => out[row].fill(0.0),
-                    Block::Band(row, phi_m) => {
-                        let from = sampler.stencils(axis, at, &destinations(&sampler, axis, at, back));
-                        store(&mut out[row], phi_m, band_m, &sampler.component(axis, &from));
-                    }
-                });
-            });
-            continue;
+        crate::fit(&mut u_out[axis], grid.faces(axis).len());
+        match scheme {
+            AdvectionScheme::SemiLagrangian => semi_lagrangian(&mut u_out[axis], &sampler, &band, back),
+            AdvectionScheme::MacCormack => {
+                crate::fit(&mut scratch.u_forward, u_out[axis].len());
+                crate::fit(&mut scratch.stencil, u_out[axis].len());
+                estimate(&mut scratch.u_forward, &mut scratch.stencil, &sampler, &band, back);
+                correct(
+                    &mut u_out[axis],
+                    &u_face[axis],
+                    &scratch.u_forward,
+                    &scratch.stencil,
+                    &sampler,
+                    &band,
+                    back,
+                );
+            }
         }
-        // The estimate u^ of this axis, and where its stencils lie if they are all liquid.
-        crate::fit(&mut scratch.u_forward, faces.len());
-        crate::fit(&mut scratch.stencil, faces.len());
-        let liquid = LiquidFaces { phi_cell, cells: grid.cells, safe_m: -1.8 * grid.dx };
-        let (forward, stencil) = (&mut scratch.u_forward, &mut scratch.stencil);
-        parallel::for_each_chunk_mut2((forward, faces.slab()), (stencil, faces.slab()), |k, out, stencil| {
-            band.for_each_block(k, |at, block| match block {
-                Block::Outside(row) => out[row].fill(0.0),
-                Block::Band(row, phi_m) => {
-                    let from = sampler.stencils(axis, at, &destinations(&sampler, axis, at, back));
-                    store(&mut out[row.clone()], phi_m, band_m, &sampler.component(axis, &from));
-                    let bases = sampler.bases(axis, &from);
-                    for (l, base) in stencil[row].iter_mut().enumerate() {
-                        let inside = phi_m[l] < 0.0 && liquid.surround(axis, from.low(l));
-                        *base = if inside { bases[l] } else { NOT_LIQUID };
-                    }
-                }
-            });
-        });
-        let (forward, stencil): (&[f32], &[i32]) = (&scratch.u_forward, &scratch.stencil);
-        let mut estimates: [&[f32]; 3] = [&[]; 3];
-        estimates[axis] = forward;
-        let estimates = VelocitySampler::from_slices(estimates, grid);
-        let u = &u_face[axis];
-        parallel::for_each_chunk_mut(&mut u_out[axis], faces.slab(), |k, out| {
-            let start = k * faces.slab();
-            band.for_each_block(k, |at, block| match block {
-                Block::Outside(row) => out[row].fill(0.0),
-                Block::Band(row, _) => {
-                    let all = start + row.start..start + row.end;
-                    let out = &mut out[row];
-                    out.copy_from_slice(&forward[all.clone()]);
-                    let stencil = &stencil[all.clone()];
-                    if stencil.iter().all(|&base| base == NOT_LIQUID) {
-                        return;
-                    }
-                    let x = destinations(&sampler, axis, at, -back);
-                    let to = sampler.stencils(axis, at, &x);
-                    let returned = estimates.component(axis, &to);
-                    let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
-                    let (low, high) = sampler.bounds(axis, &bases);
-                    for (l, out) in out.iter_mut().enumerate() {
-                        let corrected = *out + 0.5 * (u[all.start + l] - returned[l]);
-                        if stencil[l] != NOT_LIQUID
-                            && corrected >= low[l]
-                            && corrected <= high[l]
-                            && liquid.surround(axis, to.low(l))
-                            && sampler.inside_walls(at, &x, l)
-                        {
-                            *out = corrected;
-                        }
-                    }
-                }
-            });
-        });
     }
 }
 
 /// Marks a face that keeps its first estimate.
 const NOT_LIQUID: i32 = -1;
+
+/// u^ = A(u).
+fn semi_lagrangian(out: &mut [f32], sampler: &VelocitySampler, band: &FaceBand, back: f32) {
+    let axis = band.axis;
+    parallel::for_each_chunk_mut(out, band.slab(), |k, out| {
+        band.for_each_block(k, |at, block| match block {
+            Block::Outside(row) => out[row].fill(0.0),
+            Block::Band(row, phi_m) => {
+                let from = sampler.stencils(axis, at, &destinations(sampler, axis, at, back));
+                store(&mut out[row], phi_m, band.band_m, &sampler.component(axis, &from));
+            }
+        });
+    });
+}
+
+/// u^ = A(u), and the low corners of its stencils where they are all liquid.
+fn estimate(out: &mut [f32], stencil: &mut [i32], sampler: &VelocitySampler, band: &FaceBand, back: f32) {
+    let axis = band.axis;
+    let liquid = band.liquid();
+    parallel::for_each_chunk_mut2((out, band.slab()), (stencil, band.slab()), |k, out, stencil| {
+        band.for_each_block(k, |at, block| match block {
+            Block::Outside(row) => out[row].fill(0.0),
+            Block::Band(row, phi_m) => {
+                let from = sampler.stencils(axis, at, &destinations(sampler, axis, at, back));
+                store(&mut out[row.clone()], phi_m, band.band_m, &sampler.component(axis, &from));
+                let bases = sampler.bases(axis, &from);
+                for (l, base) in stencil[row].iter_mut().enumerate() {
+                    let inside = phi_m[l] < 0.0 && liquid.surround(axis, from.low(l));
+                    *base = if inside { bases[l] } else { NOT_LIQUID };
+                }
+            }
+        });
+    });
+}
+
+/// u^ + (u - A^-1(u^))/2 where it is allowed, u^ elsewhere.
+fn correct(
+    out: &mut [f32],
+    u: &[f32],
+    forward: &[f32],
+    stencil: &[i32],
+    sampler: &VelocitySampler,
+    band: &FaceBand,
+    back: f32,
+) {
+    let axis = band.axis;
+    let liquid = band.liquid();
+    let mut estimates: [&[f32]; 3] = [&[]; 3];
+    estimates[axis] = forward;
+    let estimates = VelocitySampler::from_slices(estimates, band.grid);
+    parallel::for_each_chunk_mut(out, band.slab(), |k, out| {
+        let start = k * band.slab();
+        band.for_each_block(k, |at, block| match block {
+            Block::Outside(row) => out[row].fill(0.0),
+            Block::Band(row, _) => {
+                let all = start + row.start..start + row.end;
+                let (out, u, stencil) = (&mut out[row], &u[all.clone()], &stencil[all.clone()]);
+                out.copy_from_slice(&forward[all]);
+                if stencil.iter().all(|&base| base == NOT_LIQUID) {
+                    return;
+                }
+                let x = destinations(sampler, axis, at, -back);
+                let to = sampler.stencils(axis, at, &x);
+                let returned = estimates.component(axis, &to);
+                let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
+                let (low, high) = sampler.bounds(axis, &bases);
+                for (l, out) in out.iter_mut().enumerate() {
+                    let corrected = *out + 0.5 * (u[l] - returned[l]);
+                    let in_range = corrected >= low[l] && corrected <= high[l];
+                    if stencil[l] != NOT_LIQUID
+                        && in_range
+                        && liquid.surround(axis, to.low(l))
+                        && sampler.inside_walls(at, &x, l)
+                    {
+                        *out = corrected;
+                    }
+                }
+            }
+        });
+    });
+}
 
 /// Where particles at eight face centres go to (or come from, for negative `cells_per_speed`).
 #[inline]
@@ -180,6 +210,16 @@ enum Block<'a> {
 }
 
 impl FaceBand<'_> {
+    /// Faces in one z-slab.
+    fn slab(&self) -> usize {
+        self.grid.faces(self.axis).slab()
+    }
+
+    fn liquid(&self) -> LiquidFaces<'_> {
+        // No cell of a stencil's faces is more than sqrt(3) dx from the cell at its low corner.
+        LiquidFaces { phi_cell: self.phi_cell, cells: self.grid.cells, safe_m: -1.8 * self.grid.dx }
+    }
+
     /// Cuts slab k of the faces into blocks.
     #[inline]
     fn for_each_block(&self, k: usize, mut body: impl FnMut(Cells, Block)) {

@@ -42,14 +42,14 @@ pub(crate) fn closest_point(
         let phi = jet.value * per_cell;
         let g = scaled(jet.gradient, per_cell);
         let g2 = dot(g, g);
-        if !(g2 > 0.04) {
+        if g2 < 0.04 || g2.is_nan() {
             return None; // no direction to go
         }
         let lambda = -dot(q, g) / g2;
         let step = newton_step(&jet, phi, g, g2, lambda, per_cell, q);
         length2 = dot(step, step);
-        if !(length2 < 2.25) {
-            return None; // a resolved interface never lies that far from its neighbour's estimate; also NaN
+        if length2 > 2.25 || length2.is_nan() {
+            return None; // a resolved interface never lies that far from its neighbour's estimate
         }
         tangent_foot = scaled(g, -lambda - phi / g2);
         for a in 0..3 {

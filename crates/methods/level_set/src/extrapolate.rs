@@ -8,9 +8,8 @@ use fluvial_grids::{FaceField, UniformGrid};
 /// (of the same axis), one layer after the other. `valid` becomes layer + 1 on faces of that layer (at most
 /// 255). Whether a face is open or solid is the caller's matter: mark it valid or set it afterwards.
 ///
-/// A constant field is extended with its own bits where it is a dyadic mean and to rounding elsewhere;
-/// across a plane front along an axis the extension is constant along the normal
-/// (tests/extrapolation.rs).
+/// A constant field is extended with its own bits; across a plane front along an axis the extension is
+/// constant along the normal (tests/level_set/extrapolation.rs).
 pub fn extrapolate_velocity(
     u_face: &mut FaceField,
     valid: &mut [Vec<u8>; 3],
@@ -74,15 +73,15 @@ fn find_layer(found: &mut Vec<(u32, f32)>, u: &[f32], known: &[u8], [nx, ny, nz]
 fn mean_of_known(u: &[f32], known: &[u8], size: [usize; 3], c: [usize; 3]) -> f32 {
     let strides = [1, size[0], size[0] * size[1]];
     let index = c[0] + strides[1] * c[1] + strides[2] * c[2];
-    let (mut sum, mut count) = (0.0, 0.0);
+    let (mut sum, mut count) = (0.0f64, 0u32); // f64: the mean of equal values is that value to the bit
     for axis in 0..3 {
         // Both neighbours of an axis first: mirroring swaps commuting operands only.
         let low = if c[axis] > 0 { index - strides[axis] } else { index };
         let high = if c[axis] + 1 < size[axis] { index + strides[axis] } else { index };
         let (has_low, has_high) = (known[low] != 0, known[high] != 0);
-        let pair = if has_low { u[low] } else { 0.0 } + if has_high { u[high] } else { 0.0 };
+        let pair = if has_low { u[low] as f64 } else { 0.0 } + if has_high { u[high] as f64 } else { 0.0 };
         sum += pair;
-        count += has_low as u8 as f32 + has_high as u8 as f32;
+        count += has_low as u32 + has_high as u32;
     }
-    sum / count
+    (sum / count as f64) as f32
 }

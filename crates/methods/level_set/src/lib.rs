@@ -55,9 +55,11 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Work arrays for a grid; they grow on first use.
-    pub fn new(_grid: &UniformGrid) -> Self {
-        Scratch::default()
+    /// Work arrays for a grid: what redistancing needs at once, the rest on first use.
+    pub fn new(grid: &UniformGrid) -> Self {
+        let mut scratch = Scratch::default();
+        scratch.band.fit(grid.cell_count());
+        scratch
     }
 }
 

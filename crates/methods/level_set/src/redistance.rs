@@ -32,6 +32,13 @@ pub(crate) struct Band {
     relaxed: Vec<[f32; 3]>,
 }
 
+impl Band {
+    /// Makes room for a lattice of `len` cells.
+    pub(crate) fn fit(&mut self, len: usize) {
+        crate::fit(&mut self.entry_of_cell, len);
+    }
+}
+
 /// A cell next to the interface.
 #[derive(Clone, Copy, Debug)]
 struct Seed {
@@ -70,7 +77,7 @@ pub struct RedistanceReport {
 /// what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
-/// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
+/// Tests: tests/level_set/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
     assert_eq!(phi.len(), lattice.len());
     assert!(lattice.len() < NONE as usize);
@@ -78,7 +85,7 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
     let field = CubicField::new(phi, lattice);
     let per_cell = 1.0 / lattice.spacing;
     let reach = band_m * per_cell;
-    crate::fit(&mut band.entry_of_cell, phi.len());
+    band.fit(phi.len());
     parallel::for_each_chunk_mut(&mut band.entry_of_cell, parallel::CHUNK, |_, part| part.fill(NONE));
 
     let unresolved_cells = find_seeds(band, &field, phi, lattice);
@@ -156,10 +163,10 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     let Crossings { inverse, nearest, bound } = crossings(phi, lattice, c);
     let inverse2 = dot(inverse, inverse);
     let plane = scaled(inverse, 1.0 / inverse2);
-    let closest = 1.0 / bound.sqrt();
+    let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
     if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
-        if distance > closest - 0.1 && distance < nearest + 0.1 {
+        if distance > closest && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
             let keep = (distance - old).abs() < uncertain;
             return seed(if keep { scaled(point, old / distance) } else { point }, true);

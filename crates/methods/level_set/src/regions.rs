@@ -23,7 +23,7 @@ pub fn label_regions(
             let face_y = nx * (j + (ny + 1) * k);
             for i in 0..nx {
                 let cell = start + i;
-                if !(phi[cell] < 0.0) {
+                if phi[cell] >= 0.0 || phi[cell].is_nan() {
                     continue;
                 }
                 label_cell[cell] = cell as u32;

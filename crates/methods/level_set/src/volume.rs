@@ -19,7 +19,10 @@ fn fraction(phi: f64, gradient: [f64; 3], dx: f64) -> f64 {
     m.sort_by(f64::total_cmp);
     let [m1, m2, m3] = m;
     let half = 0.5 * (m1 + m2 + m3);
-    if !(phi.abs() < half) {
+    if phi.is_nan() {
+        return phi; // not hidden
+    }
+    if phi.abs() >= half {
         return if phi < 0.0 { 1.0 } else { 0.0 };
     }
     let alpha = half - phi.abs(); // the smaller part; the rest by symmetry
@@ -79,7 +82,7 @@ impl Neighbourhood<'_> {
 /// sphere. Where phi bends sharply (sheets and edges) each octant of the cell is cut by the plane of the
 /// trilinear interpolant instead. In cells that a solid cuts as well, the share of the open part that is
 /// liquid comes from tetrahedra on which both phi are linear; exact for planes.
-/// Verified by tests/volume.rs.
+/// Verified by tests/level_set/volume.rs.
 pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], grid: &UniformGrid) -> f64 {
     let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
     let [nx, ny, nz] = grid.cells;
