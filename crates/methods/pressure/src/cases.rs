@@ -45,7 +45,7 @@ impl Case {
                 let drops = Spheres::new(n);
                 (Box::new(move |x| drops.distance(x)), None)
             }
-            "cut-walls" => (Box::new(|x| tilt(x).y - 0.1), Some(Box::new(|x| inside_tilted_box(x)))),
+            "cut-walls" => (Box::new(|x| tilt(x).y - 0.1), Some(Box::new(inside_tilted_box))),
             _ => return None,
         };
         Some(Case::build(n, liquid, solid))

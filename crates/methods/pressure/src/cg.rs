@@ -1,9 +1,10 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
+use crate::discretise::Problem;
 use crate::layout::{Split, window};
 use crate::multigrid::{Level, Multigrid};
 use crate::operator::{deinterleave, square_sum};
-use crate::{PoissonProblem, PrepareInfo};
+use crate::{PoissonProblem, PrepareInfo, THETA_MIN};
 use fluvial_foundation::parallel;
 
 /// When to stop.
@@ -80,6 +81,7 @@ pub struct MultigridCg {
     d: Split,
     p: Split,
     q: Split,
+    theta_min: f32,
 }
 
 impl MultigridCg {
@@ -93,8 +95,15 @@ impl MultigridCg {
             d: layout.zeros(),
             p: layout.zeros(),
             q: layout.zeros(),
+            theta_min: THETA_MIN,
             multigrid,
         }
+    }
+
+    /// Floors theta at this instead of [`THETA_MIN`] from the next [`Self::prepare`] on.
+    pub fn set_theta_min(&mut self, theta_min: f32) {
+        assert!(theta_min > 0.0 && theta_min <= 1.0, "theta_min lies in (0, 1]");
+        self.theta_min = theta_min;
     }
 
     /// Discretises the problem on all levels and labels its components. Must precede [`Self::solve`].
@@ -106,7 +115,8 @@ impl MultigridCg {
             let faces: usize = (0..3).map(|a| cells[a] + (a == axis) as usize).product();
             assert_eq!(problem.open_area[axis].len(), faces);
         }
-        parallel::on_worker(|| self.multigrid.prepare(problem, &mut self.x))
+        let problem = Problem { geometry: *problem, theta_min: self.theta_min };
+        parallel::on_worker(|| self.multigrid.prepare(&problem, &mut self.x))
     }
 
     /// Solves `A p = rhs` for the prepared problem. `p` holds the start and receives the solution, 0 where
@@ -183,8 +193,8 @@ impl MultigridCg {
             norm = self.replace_residual(rhs);
         }
         info.relative_residual = norm / rhs_norm;
-        let layout = self.multigrid.levels[0].op.layout;
-        self.multigrid.components.remove_means(&mut self.x, &layout, |v| v);
+        let Multigrid { components, levels, .. } = &mut self.multigrid;
+        components.remove_means(&mut self.x, &levels[0].op, |v| v);
         self.store(p, |v| v as f32);
         result.map(|()| info)
     }
@@ -219,7 +229,7 @@ impl MultigridCg {
             }
         }
         if self.multigrid.components.sealed_count > 0 {
-            self.multigrid.components.remove_means(&mut finest.b, &l, |v| v as f32);
+            self.multigrid.components.remove_means(&mut finest.b, &finest.op, |v| v as f32);
             square = self.residual_square();
         }
         square.sqrt()
@@ -245,7 +255,7 @@ impl MultigridCg {
             });
             l.for_rows(&finest.op.class, l.stride, &mut self.d[colour], |_, _, d| d.fill(0.0));
         }
-        self.multigrid.components.remove_means(&mut self.x, &l, |v| v);
+        self.multigrid.components.remove_means(&mut self.x, &finest.op, |v| v);
         let mut square = finest.op.true_residual(&mut finest.b, &self.multigrid.excess, &self.x, rhs);
         if self.multigrid.components.sealed_count > 0 {
             self.multigrid.components.sealed_residual(

@@ -2,6 +2,7 @@
 
 use crate::layout::{Layout, Split};
 use crate::operator::Operator;
+use fluvial_foundation::parallel;
 
 /// A maximal run of cells of one row that are connected through open faces.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +27,18 @@ pub(crate) struct Components {
     runs: Vec<Run>,
     parent: Vec<u32>,
     row_start: Vec<u32>,
-    /// Runs of sealed components, grouped by component.
+    /// Runs of sealed components with the component's number, in the order of rows.
     sealed: Vec<(u32, Run)>,
+    /// First of `sealed` in each grid row (j, k), and one more.
+    sealed_start: Vec<u32>,
     pub count: usize,
     pub sealed_count: usize,
+    /// Sum and number of cells of each sealed component.
     means: Vec<(f64, f64)>,
 }
+
+/// Runs per task of a sum.
+const SUM_RUNS: usize = 256;
 
 impl Components {
     /// Labels the runs (in the order of rows) by union-find over faces with a positive coefficient.
@@ -64,7 +71,7 @@ impl Components {
                 }
             }
         }
-        self.collect_sealed();
+        self.collect_sealed(l.cells);
     }
 
     fn root(&mut self, mut n: u32) -> u32 {
@@ -102,44 +109,52 @@ impl Components {
         }
     }
 
-    fn collect_sealed(&mut self) {
-        let mut open = vec![false; self.runs.len()];
+    /// Picks the runs of components without Dirichlet face and numbers these components.
+    fn collect_sealed(&mut self, [_, ny, nz]: [usize; 3]) {
+        const OPEN: u32 = u32::MAX;
+        const UNSEEN: u32 = u32::MAX - 1;
+        let mut number = vec![UNSEEN; self.runs.len()];
         for n in 0..self.runs.len() {
-            let root = self.root(n as u32) as usize;
-            open[root] |= self.runs[n].dirichlet;
+            if self.runs[n].dirichlet {
+                number[self.root(n as u32) as usize] = OPEN;
+            }
         }
         self.count = (0..self.runs.len()).filter(|&n| self.parent[n] == n as u32).count();
         self.sealed.clear();
-        for n in 0..self.runs.len() {
-            let root = self.root(n as u32);
-            if !open[root as usize] {
-                self.sealed.push((root, self.runs[n]));
-            }
-        }
-        self.sealed.sort_by_key(|&(root, _)| root);
         self.sealed_count = 0;
-        let mut last = None;
-        for (root, _) in &mut self.sealed {
-            if last != Some(*root) {
-                last = Some(*root);
+        for n in 0..self.runs.len() {
+            let root = self.root(n as u32) as usize;
+            if number[root] == UNSEEN {
+                number[root] = self.sealed_count as u32;
                 self.sealed_count += 1;
             }
-            *root = self.sealed_count as u32 - 1;
+            if number[root] != OPEN {
+                self.sealed.push((number[root], self.runs[n]));
+            }
+        }
+        self.sealed_start.clear();
+        if self.sealed_count > 0 {
+            let row_of = |run: &Run| run.j as usize + ny * run.k as usize;
+            let start = |row: usize| self.sealed.partition_point(|(_, run)| row_of(run) < row) as u32;
+            self.sealed_start.extend((0..=ny * nz).map(start));
         }
     }
 
     /// Takes from every sealed component its mean.
-    pub fn remove_means<T: Copy + Into<f64>>(
-        &mut self,
-        v: &mut Split<T>,
-        l: &Layout,
-        round: impl Fn(f64) -> T,
-    ) {
-        self.sum_up(l, |c, n, _| v[c][n].into());
-        for (component, run) in &self.sealed {
-            let (sum, cells) = self.means[*component as usize];
-            run_places(run, l).for_each(|(c, n, _)| v[c][n] = round(v[c][n].into() - sum / cells));
+    pub fn remove_means<T>(&mut self, v: &mut Split<T>, op: &Operator, round: impl Fn(f64) -> T + Sync + Send)
+    where
+        T: Copy + Into<f64> + Send + Sync,
+    {
+        if self.sealed_count == 0 {
+            return;
         }
+        let l = &op.layout;
+        self.sum_up(l, |c, n, _| v[c][n].into());
+        let [v0, v1] = v;
+        l.sum_rows(&op.class, l.stride, [v0, v1], |row, _, mut v| {
+            self.for_sealed(l, row, |c, place, _, mean| v[c][place] = round(v[c][place].into() - mean));
+            0.0
+        });
     }
 
     /// `r = rhs - A x` without its mean in every sealed component. The mean goes before the value is rounded:
@@ -152,23 +167,49 @@ impl Components {
         x: &Split<f64>,
         rhs: &[f32],
     ) {
+        let l = &op.layout;
         let value = |c: usize, n: usize, cell: usize| rhs[cell] as f64 - op.apply_at(excess, x, c, n);
-        self.sum_up(&op.layout, value);
-        for (component, run) in &self.sealed {
+        self.sum_up(l, value);
+        let [r0, r1] = r;
+        l.sum_rows(&op.class, l.stride, [r0, r1], |row, _, r| {
+            self.for_sealed(l, row, |c, place, cell, mean| {
+                r[c][place] = (value(c, row * l.stride + place, cell) - mean) as f32;
+            });
+            0.0
+        });
+    }
+
+    /// `body(colour, place in the row, cell, mean of its component)` for the sealed cells of a row.
+    fn for_sealed(&self, l: &Layout, row: usize, mut body: impl FnMut(usize, usize, usize, f64)) {
+        let (j, k) = l.coordinates(row).expect("rim rows are empty");
+        let grid_row = j + l.cells[1] * k;
+        let range = self.sealed_start[grid_row] as usize..self.sealed_start[grid_row + 1] as usize;
+        for (component, run) in &self.sealed[range] {
             let (sum, cells) = self.means[*component as usize];
-            run_places(run, &op.layout)
-                .for_each(|(c, n, cell)| r[c][n] = (value(c, n, cell) - sum / cells) as f32);
+            run_places(run, l).for_each(|(c, n, cell)| body(c, n - row * l.stride, cell, sum / cells));
         }
     }
 
     /// Sum and number of cells of each sealed component, into `means`.
-    fn sum_up(&mut self, l: &Layout, value: impl Fn(usize, usize, usize) -> f64) {
+    fn sum_up(&mut self, l: &Layout, value: impl Fn(usize, usize, usize) -> f64 + Sync + Send) {
+        let parts = parallel::map_indices(parallel::chunk_count(self.sealed.len(), SUM_RUNS), |chunk| {
+            let runs = &self.sealed[parallel::chunk_range(chunk, SUM_RUNS, self.sealed.len())];
+            let mut sums: Vec<(u32, f64, f64)> = Vec::new();
+            for (component, run) in runs {
+                let sum: f64 = run_places(run, l).map(|(c, n, cell)| value(c, n, cell)).sum();
+                let cells = (run.end - run.start) as f64;
+                match sums.last_mut() {
+                    Some(last) if last.0 == *component => *last = (*component, last.1 + sum, last.2 + cells),
+                    _ => sums.push((*component, sum, cells)),
+                }
+            }
+            sums
+        });
         self.means.clear();
         self.means.resize(self.sealed_count, (0.0, 0.0));
-        for (component, run) in &self.sealed {
-            let sum: f64 = run_places(run, l).map(|(c, n, cell)| value(c, n, cell)).sum();
-            let mean = &mut self.means[*component as usize];
-            *mean = (mean.0 + sum, mean.1 + (run.end - run.start) as f64);
+        for (component, sum, cells) in parts.into_iter().flatten() {
+            let mean = &mut self.means[component as usize];
+            *mean = (mean.0 + sum, mean.1 + cells);
         }
     }
 }

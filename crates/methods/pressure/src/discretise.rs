@@ -1,10 +1,11 @@
 //! The finest level: ghost fluid at the free surface, open area fractions at solids.
 
 use crate::components::Run;
-use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, PLAIN, Split};
+use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window, window_mut};
 use crate::operator::Operator;
-use crate::{PoissonProblem, ghost_theta};
+use crate::{PoissonProblem, ghost_theta_floored};
 use fluvial_foundation::parallel;
+use std::ops::Range;
 
 /// What a task finds while it goes through its rows.
 #[derive(Default)]
@@ -12,6 +13,12 @@ pub(crate) struct TaskResult {
     pub unknowns: usize,
     pub theta_floors: usize,
     pub runs: Vec<Run>,
+}
+
+/// The problem and how it is discretised.
+pub(crate) struct Problem<'a> {
+    pub geometry: PoissonProblem<'a>,
+    pub theta_min: f32,
 }
 
 /// Mutable parts of the level that belong to one task.
@@ -28,7 +35,7 @@ struct Task<'a> {
 pub(crate) fn discretise(
     op: &mut Operator,
     excess: &mut Split,
-    problem: &PoissonProblem,
+    problem: &Problem,
     results: &mut Vec<TaskResult>,
 ) {
     let layout = op.layout;
@@ -88,6 +95,14 @@ impl<'a> RowData<'a> {
         }
     }
 
+    /// Is there liquid in all the cells and in all their neighbours inside the box?
+    fn is_wet(&self, cells: &Range<usize>) -> bool {
+        let wet = |phi: &[f32]| phi.iter().fold(true, |wet, &p| wet & (p < 0.0));
+        let side = |phi: &Option<&[f32]>| phi.is_none_or(|p| wet(&p[cells.clone()]));
+        wet(&self.phi[cells.start.saturating_sub(1)..(cells.end + 1).min(self.phi.len())])
+            && self.phi_side.iter().all(side)
+    }
+
     /// Area and phi beyond the six faces of cell `i`, low x, high x, low y, ...
     #[inline(always)]
     fn faces(&self, i: usize) -> [(f32, Option<f32>); 6] {
@@ -104,54 +119,38 @@ impl<'a> RowData<'a> {
     }
 }
 
-fn fill_row(
-    task: &mut Task,
-    n: usize,
-    (j, k): (usize, usize),
-    problem: &PoissonProblem,
-    l: &crate::layout::Layout,
-) {
-    let row = RowData::new(problem, j, k);
-    let nx = l.cells[0];
-    let parity = (j + k) & 1;
+fn fill_row(task: &mut Task, n: usize, (j, k): (usize, usize), problem: &Problem, l: &Layout) {
+    let row = RowData::new(&problem.geometry, j, k);
     let mut run: Option<Run> = None;
     for block in 0..l.blocks {
-        let cells = 2 * BLOCK * block..(2 * BLOCK * (block + 1)).min(nx);
-        let class = &mut task.class[n * l.blocks + block];
-        let was = std::mem::replace(class, EMPTY);
-        let any = row.phi[cells.clone()].iter().any(|&p| p < 0.0);
+        let first = WIDTH * block;
+        let cells = first..(first + WIDTH).min(l.cells[0]);
+        let was = std::mem::replace(&mut task.class[n * l.blocks + block], EMPTY);
+        let any = row.phi[cells.clone()].iter().fold(false, |any, &p| any | (p < 0.0));
         if !any && was == EMPTY {
             close(&mut run, &mut task.result.runs);
             continue;
         }
-        let mut found = if was == EMPTY { EMPTY } else { LEFT };
-        for i in cells {
-            let cell = Cell::new(&row, i, &mut task.result.theta_floors);
-            let place = n * l.stride + i / 2;
-            let colour = (i & 1) ^ parity;
-            task.diag[colour][place] = cell.diag;
-            // Most are zero: memory that is never written is never used.
-            if cell.excess != 0.0 || task.excess[colour][place] != 0.0 {
-                task.excess[colour][place] = cell.excess;
+        let found = if row.is_wet(&cells) {
+            Block::wet(&row, cells.clone())
+        } else {
+            Block::new(&row, cells.clone(), problem.theta_min, &mut task.result.theta_floors)
+        };
+        let unknowns = found.diag.iter().filter(|&&d| d != 0.0).count();
+        task.result.unknowns += unknowns;
+        task.class[n * l.blocks + block] = match (unknowns, found.general) {
+            (0, _) => {
+                if was == EMPTY {
+                    EMPTY
+                } else {
+                    LEFT
+                }
             }
-            for axis in 0..3 {
-                task.coef[axis][colour][place] = cell.low[axis];
-            }
-            if cell.diag == 0.0 {
-                close(&mut run, &mut task.result.runs);
-                continue;
-            }
-            found = if cell.general || found == GENERAL { GENERAL } else { PLAIN };
-            task.result.unknowns += 1;
-            if cell.low[0] == 0.0 {
-                close(&mut run, &mut task.result.runs);
-            }
-            let open = run.get_or_insert(Run::new(j, k, i));
-            open.end = i as u32 + 1;
-            open.dirichlet |= cell.excess != 0.0;
-        }
-        // An odd row's last place of the other colour has no cell and stays zero from the start.
-        task.class[n * l.blocks + block] = found;
+            (_, true) => GENERAL,
+            (_, false) => PLAIN,
+        };
+        found.store(task, n * l.stride + first / 2, cells.len(), (j + k) & 1);
+        found.extend_runs(&mut run, &mut task.result.runs, (j, k), cells, unknowns);
     }
     close(&mut run, &mut task.result.runs);
 }
@@ -160,47 +159,138 @@ fn close(run: &mut Option<Run>, runs: &mut Vec<Run>) {
     runs.extend(run.take());
 }
 
-/// The coefficients of one cell.
-struct Cell {
-    diag: f32,
-    excess: f32,
-    low: [f32; 3],
+/// Cells of a block.
+const WIDTH: usize = 2 * BLOCK;
+
+/// The coefficients of a block of cells, in grid order; zero where a cell is no unknown.
+struct Block {
+    diag: [f32; WIDTH],
+    excess: [f32; WIDTH],
+    low: [[f32; WIDTH]; 3],
+    /// Is a coefficient between unknowns other than 1?
     general: bool,
 }
 
-impl Cell {
-    /// All zero where the cell is no unknown. NaN in phi or an area ends up in the diagonal, for the
-    /// solve to report.
-    #[inline(always)]
-    fn new(row: &RowData, i: usize, theta_floors: &mut usize) -> Cell {
-        let mut cell = Cell { diag: 0.0, excess: 0.0, low: [0.0; 3], general: false };
-        let phi = row.phi[i];
-        if phi >= 0.0 || phi.is_nan() {
-            return cell;
+/// Closed is zero; NaN stays, for the solve to report.
+#[inline(always)]
+fn open(area: f32) -> f32 {
+    if area <= 0.0 { 0.0 } else { area }
+}
+
+impl Block {
+    const ZERO: Block =
+        Block { diag: [0.0; WIDTH], excess: [0.0; WIDTH], low: [[0.0; WIDTH]; 3], general: false };
+
+    /// A block that no air touches: only areas matter.
+    fn wet(row: &RowData, cells: Range<usize>) -> Block {
+        let mut block = Block::ZERO;
+        let len = cells.len();
+        let at_walls = [cells.start == 0, cells.end == row.phi.len()].map(usize::from);
+        let x = window(row.area_x, cells.start, len + 1);
+        let low_x = &mut block.low[0][..len];
+        (0..len).for_each(|n| low_x[n] = open(x[n]));
+        if at_walls[0] == 1 {
+            block.excess[0] += std::mem::take(&mut low_x[0]);
         }
-        let mut sum = 0.0;
-        for (face, (area, beyond)) in row.faces(i).into_iter().enumerate() {
-            if area <= 0.0 {
-                cell.general |= beyond.is_some_and(|p| p < 0.0);
+        if at_walls[1] == 1 {
+            block.excess[len - 1] += open(x[len]);
+        }
+        let diag = &mut block.diag[..len];
+        (0..len).for_each(|n| diag[n] = open(x[n]) + open(x[n + 1]));
+        let mut general = x[at_walls[0]..len + 1 - at_walls[1]].iter().fold(false, |g, &a| g | (a != 1.0));
+        for side in 0..4 {
+            let area = window(row.area_side[side], cells.start, len);
+            (0..len).for_each(|n| diag[n] += open(area[n]));
+            if row.phi_side[side].is_none() {
+                let excess = &mut block.excess[..len];
+                (0..len).for_each(|n| excess[n] += open(area[n]));
                 continue;
             }
-            match beyond {
-                Some(p) if p < 0.0 => {
-                    sum += area;
-                    cell.general |= area != 1.0;
-                    if face & 1 == 0 {
-                        cell.low[face / 2] = area;
-                    }
-                }
-                Some(p) => {
-                    let (theta, floored) = ghost_theta(phi, p);
-                    *theta_floors += floored as usize;
-                    cell.excess += area / theta;
-                }
-                None => cell.excess += area,
+            general |= area.iter().fold(false, |g, &a| g | (a != 1.0));
+            if side & 1 == 0 {
+                let low = &mut block.low[1 + side / 2][..len];
+                (0..len).for_each(|n| low[n] = open(area[n]));
             }
         }
-        cell.diag = sum + cell.excess;
-        cell
+        block.general = general;
+        block
+    }
+
+    /// Any block, cell by cell.
+    fn new(row: &RowData, cells: Range<usize>, theta_min: f32, theta_floors: &mut usize) -> Block {
+        let mut block = Block::ZERO;
+        for (n, i) in cells.enumerate() {
+            let phi = row.phi[i];
+            if phi >= 0.0 || phi.is_nan() {
+                continue;
+            }
+            let mut sum = 0.0;
+            for (face, (area, beyond)) in row.faces(i).into_iter().enumerate() {
+                if area <= 0.0 {
+                    block.general |= beyond.is_some_and(|p| p < 0.0);
+                    continue;
+                }
+                match beyond {
+                    Some(p) if p < 0.0 => {
+                        sum += area;
+                        block.general |= area != 1.0;
+                        if face & 1 == 0 {
+                            block.low[face / 2][n] = area;
+                        }
+                    }
+                    Some(p) => {
+                        let (theta, floored) = ghost_theta_floored(phi, p, theta_min);
+                        *theta_floors += floored as usize;
+                        block.excess[n] += area / theta;
+                    }
+                    None => block.excess[n] += area,
+                }
+            }
+            block.diag[n] = sum + block.excess[n];
+        }
+        block
+    }
+
+    /// Writes the block from `place` of each colour.
+    fn store(&self, task: &mut Task, place: usize, len: usize, parity: usize) {
+        let some_excess = self.excess.iter().fold(false, |any, &e| any | (e != 0.0));
+        for t in 0..2 {
+            let colour = t ^ parity;
+            let count = (len + 1 - t) / 2;
+            let put = |out: &mut [f32], values: &[f32; WIDTH]| {
+                let out = window_mut(out, place, count);
+                (0..count).for_each(|m| out[m] = values[2 * m + t]);
+            };
+            put(task.diag[colour], &self.diag);
+            // Most excess is zero: memory that is never written is never used.
+            if some_excess || window(task.excess[colour], place, count).iter().any(|&e| e != 0.0) {
+                put(task.excess[colour], &self.excess);
+            }
+            (0..3).for_each(|axis| put(task.coef[axis][colour], &self.low[axis]));
+        }
+    }
+
+    /// Goes on with the runs of connected cells.
+    fn extend_runs(
+        &self,
+        run: &mut Option<Run>,
+        runs: &mut Vec<Run>,
+        (j, k): (usize, usize),
+        cells: Range<usize>,
+        unknowns: usize,
+    ) {
+        let connected =
+            !self.general && unknowns == cells.len() && self.low[0][1..cells.len()].iter().all(|&c| c != 0.0);
+        let step = if connected { cells.len() } else { 1 };
+        for n in (0..cells.len()).step_by(step) {
+            if self.diag[n] == 0.0 || self.low[0][n] == 0.0 {
+                close(run, runs);
+            }
+            if self.diag[n] != 0.0 {
+                let open = run.get_or_insert(Run::new(j, k, cells.start + n));
+                open.end = (cells.start + n + step) as u32;
+                open.dirichlet |= self.excess[n..n + step].iter().fold(false, |any, &e| any | (e != 0.0));
+            }
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! The hierarchy and its symmetric V-cycle.
 
+use crate::PrepareInfo;
 use crate::coarsen::{coarsen, face_weights, face_weights_from};
 use crate::coarsest::Coarsest;
 use crate::components::Components;
-use crate::discretise::{TaskResult, discretise};
+use crate::discretise::{Problem, TaskResult, discretise};
 use crate::layout::{EMPTY, LEFT, Split, clear_left};
 use crate::operator::Operator;
 use crate::sweep::{Stage, Sweep, Target};
 use crate::transfer::Transfer;
-use crate::{PoissonProblem, PrepareInfo};
 
 /// Coarsening stops at this many cells.
 const COARSEST_CELLS: usize = 100;
@@ -65,7 +65,7 @@ impl Multigrid {
     }
 
     /// Builds all levels. `also` is cleared where the liquid has left.
-    pub fn prepare(&mut self, problem: &PoissonProblem, also: &mut Split<f64>) -> PrepareInfo {
+    pub fn prepare(&mut self, problem: &Problem, also: &mut Split<f64>) -> PrepareInfo {
         let finest = &mut self.levels[0];
         discretise(&mut finest.op, &mut self.excess, problem, &mut self.task_results);
         let l = finest.op.layout;
@@ -82,7 +82,7 @@ impl Multigrid {
             let stride = transfer.stride();
             clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride);
             if n == 1 {
-                face_weights(transfer, problem);
+                face_weights(transfer, &problem.geometry);
                 transfer.find_uniform_rows();
             } else {
                 let (finer, this) = finer.split_at_mut(n - 1);
@@ -154,4 +154,88 @@ fn clear_level(op: &mut Operator, restricted: &mut [f32]) {
     let l = op.layout;
     clear_left(restricted, &op.class, &l, l.stride);
     op.class.iter_mut().filter(|c| **c == LEFT).for_each(|c| *c = EMPTY);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Case;
+    use fluvial_foundation::random::unit_f32;
+
+    fn prepared(case: &Case) -> Multigrid {
+        let mut multigrid = Multigrid::new(case.cells);
+        let mut also = [Vec::new(), Vec::new()];
+        multigrid.prepare(&Problem { geometry: case.problem(), theta_min: crate::THETA_MIN }, &mut also);
+        multigrid
+    }
+
+    /// Random values at the unknowns, without mean where a component is sealed.
+    fn random(multigrid: &mut Multigrid, seed: u64) -> Split {
+        let op = &multigrid.levels[0].op;
+        let mut v = op.layout.zeros();
+        for colour in 0..2 {
+            for n in (0..v[colour].len()).filter(|&n| op.diag[colour][n] != 0.0) {
+                v[colour][n] = 2.0 * unit_f32(seed + colour as u64, n as u64) - 1.0;
+            }
+        }
+        multigrid.components.remove_means(&mut v, &multigrid.levels[0].op, |x| x as f32);
+        v
+    }
+
+    fn dot(a: &Split, b: &Split) -> f64 {
+        let pairs = a.iter().flatten().zip(b.iter().flatten());
+        pairs.map(|(x, y)| *x as f64 * *y as f64).sum()
+    }
+
+    fn apply(multigrid: &mut Multigrid, v: &Split) -> Split {
+        multigrid.levels[0].b.clone_from(v);
+        multigrid.cycle();
+        multigrid.levels[0].x.clone()
+    }
+
+    #[test]
+    fn the_cycle_is_symmetric_and_positive_definite() {
+        for name in ["wavy-tank", "sealed", "sphere-jet-mid", "bubbly", "cut-walls"] {
+            for n in [19, 36] {
+                let mut multigrid = prepared(&Case::new(name, n).expect("a case"));
+                for seed in 0..4 {
+                    let (a, b) = (random(&mut multigrid, 10 * seed), random(&mut multigrid, 10 * seed + 5));
+                    let (ma, mb) = (apply(&mut multigrid, &a), apply(&mut multigrid, &b));
+                    let energies = [dot(&a, &ma), dot(&b, &mb)];
+                    assert!(energies.iter().all(|&e| e > 0.0), "{name} {n}: {energies:?}");
+                    let scale = (energies[0] * energies[1]).sqrt();
+                    let (left, right) = (dot(&b, &ma), dot(&a, &mb));
+                    assert!((left - right).abs() < 1e-5 * scale, "{name} {n}: {left} {right} {scale}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stages_in_tiles_give_the_same_bits_as_stage_after_stage() {
+        let mut multigrid = prepared(&Case::new("sphere-jet-mid", 70).expect("a case"));
+        let b = random(&mut multigrid, 1);
+        let level = &mut multigrid.levels[0];
+        level.b.clone_from(&b);
+        level.sweep(&DOWN);
+        let op = &level.op;
+        let l = op.layout;
+        let mut x = l.zeros();
+        let mut sweep_all = |x: &mut Split, colour: usize, from_zero: bool| {
+            let [x0, x1] = x;
+            let (out, other) = if colour == 0 { (x0, &*x1) } else { (x1, &*x0) };
+            for row in (0..l.rows).filter(|&row| l.coordinates(row).is_some()) {
+                let out = &mut out[row * l.stride..(row + 1) * l.stride];
+                if from_zero {
+                    op.relax_row_from_zero(out, &b, op.row(row, colour));
+                } else {
+                    op.relax_row(out, (other, 0), &b, op.row(row, colour));
+                }
+            }
+        };
+        for (colour, from_zero) in [(0, true), (1, false), (0, false), (1, false)] {
+            sweep_all(&mut x, colour, from_zero);
+        }
+        assert!(x == level.x);
+    }
 }

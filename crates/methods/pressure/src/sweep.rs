@@ -64,7 +64,7 @@ impl Sweep<'_> {
         assert!(stages.len() <= STAGES);
         target.energy.fill([0.0; 2]);
         let slabs = self.op.layout.cells[2];
-        let borders = (slabs / TILE).max(1) - 1;
+        let borders = if self.op.layout.serial { 0 } else { (slabs / TILE).max(1) - 1 };
         // What the borders do not reach.
         self.phase((1..=borders).map(|n| n * TILE), stages, target, |tile, stage| {
             let low = if tile.start == 0 { 0 } else { tile.start + stage };
