@@ -35,6 +35,21 @@ fn drop(x: Vec3) -> f32 {
     (x.y - 0.3 - ring).min(x.distance(Vec3::new(0.5, 0.66, 0.5)) - 0.13)
 }
 
+/// The bumpy surface that particles leave, with stray drops of a cell or two.
+fn rough(x: Vec3) -> f32 {
+    let cell = (x * 40.0).floor();
+    let id = (cell.x + 100.0 * cell.z) as u64;
+    let bump = 0.012 * (fluvial_foundation::random::unit_f32(id, 1) - 0.5);
+    let slope = 0.22 + 0.2 * (x.x - 0.5) + 0.05 * (8.0 * x.z).sin() * x.x;
+    let mut phi = x.y - slope - bump;
+    for n in 0..250u64 {
+        let u = fluvial_foundation::random::unit_vec3(n, 8);
+        let c = Vec3::new(0.3 + 0.7 * u.x, 0.25 + 0.6 * u.y * u.y, u.z);
+        phi = phi.min(x.distance(c) - 0.004 - 0.008 * u.x * u.y);
+    }
+    phi
+}
+
 fn splash(x: Vec3) -> f32 {
     // A surge that climbs the far wall, a crown sheet and drops thrown off it.
     let bed = 0.10 + 0.05 * (1.0 - x.x) + 0.55 * (7.0 * (x.x - 1.02)).exp() + 1.3 * ripples(x);
@@ -107,17 +122,19 @@ fn main() {
         return film(&out);
     }
     type Case = (&'static str, fn(Vec3) -> f32, bool, Vec3);
-    let cases: [Case; 6] = [
+    let cases: [Case; 8] = [
         ("wavy", wavy, false, Vec3::ONE),
         ("drop", drop, false, Vec3::ONE),
         ("splash", splash, false, Vec3::ONE),
         ("pillar", splash, true, Vec3::new(1.0, 0.75, 1.0)),
         (
             "long",
-            |x| 2.0 * splash(Vec3::new(0.5 * x.x, x.y, x.z)).min(x.x - 0.4).max(x.y - 0.5),
+            |x| splash(Vec3::new(0.5 * x.x, x.y, x.z)).min((x.x - 0.4).max(x.y - 0.5)),
             false,
             Vec3::new(2.0, 0.6, 0.6),
         ),
+        ("dam", |x| (x.x - 0.4).max(x.y - 0.5), true, Vec3::ONE),
+        ("rough", rough, false, Vec3::ONE),
         (
             "tall",
             |x| wavy(x).min(x.distance(Vec3::new(0.5, 1.4, 0.5)) - 0.2),
@@ -129,9 +146,9 @@ fn main() {
         if only.as_ref().is_some_and(|o| o != name) {
             continue;
         }
-        let n = 112;
+        let dx = size.max_element() / 128.0;
         let grid =
-            UniformGrid { min: Vec3::ZERO, cells: [n, (n as f32 * size.y) as usize, n], dx: 1.0 / n as f32 };
+            UniformGrid { min: Vec3::ZERO, cells: size.to_array().map(|s| (s / dx).round() as usize), dx };
         let l = grid.cell_centers();
         let values = fill(&l, phi);
         let params = MeshParams::default();

@@ -41,8 +41,10 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     let view = camera.view(width as f32 / height as f32);
     let prepared = Prepared::new(scene);
     let forward = camera.look_at - camera.position;
-    let environment = Environment::studio(forward, prepared.size);
-    let water = WaterColor::for_size(prepared.size);
+    // The edge of a cube as large as the domain: a channel is as blue as a pool of its cross-section.
+    let scale = scene.domain.size().element_product().cbrt();
+    let environment = Environment::studio(forward, scale);
+    let water = WaterColor::for_size(scale);
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map);
     let pixel_angle = view.pixel_angle(height);
     let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle };
