@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod extend;
 mod measure;
 mod params;
 mod pressure;

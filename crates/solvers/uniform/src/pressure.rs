@@ -6,7 +6,7 @@
 //! ghost q_j = q_i (1 - 1/theta), theta = phi_i / (phi_i - phi_j)  [octree paper eq. 26].
 
 use crate::UniformSolver;
-use crate::state::{FaceCells, Work, for_each_face};
+use crate::state::{FaceCells, for_each_face};
 use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
@@ -164,78 +164,6 @@ impl UniformSolver {
                         Some(change) => *u -= change,
                         None => *u = 0.0,
                     }
-                }
-            });
-        }
-    }
-
-    /// Extends velocity past the surface and into solids, then lets nothing flow through a wall.
-    pub(crate) fn extrapolate_velocity(&mut self) {
-        let layers = self.band_cells() + 1;
-        let (grid, work) = (self.grid, &mut self.work);
-        // Source faces are known; so their velocity spreads with the rest.
-        for axis in AXES {
-            let tags = &work.source_cell;
-            let in_source =
-                |cells: FaceCells| [cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0);
-            if self.had_sources {
-                let u_boundary = &work.u_boundary[axis];
-                for_each_face(&mut work.valid_face[axis], &grid, axis, |_, cells, valid| {
-                    if in_source(cells) {
-                        *valid = 1;
-                    }
-                });
-                for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
-                    if in_source(cells) {
-                        *u = u_boundary[face];
-                    }
-                });
-            }
-        }
-        level_set::extrapolate_velocity(
-            &mut work.u_face,
-            &mut work.valid_face,
-            &grid,
-            layers,
-            &mut work.level_set,
-        );
-        self.constrain_to_solids();
-    }
-
-    /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its
-    /// normal; solid walls of the domain pass nothing.
-    fn constrain_to_solids(&mut self) {
-        let grid = self.grid;
-        let nodes = grid.nodes();
-        let has_solids = !self.setup.solids.is_empty();
-        let open = &self.solids.open_area;
-        if has_solids {
-            let Work { u_free, u_face, .. } = &mut self.work;
-            u_free.copy_from(u_face);
-        }
-        for axis in AXES {
-            let lattice = grid.faces(axis);
-            let (u_solid, phi_node, open_walls) = (&self.solids.u_solid, &self.solids.phi_node, self.open_walls);
-            let work = &mut self.work;
-            let (tags, u_free, reached) = (&work.source_cell, &work.u_free, &work.valid_face[axis]);
-            for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
-                let wall = match cells {
-                    FaceCells { low: None, .. } => !open_walls[2 * axis],
-                    FaceCells { high: None, .. } => !open_walls[2 * axis + 1],
-                    _ => false,
-                };
-                if wall {
-                    *u = 0.0;
-                } else if has_solids
-                    && reached[face] != 0
-                    && open[axis][face] == 0.0
-                    && ![cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0)
-                {
-                    let [i, j, k] = lattice.coordinates(face);
-                    let x = lattice.position(i, j, k);
-                    let normal = nodes.gradient(phi_node, x).normalize_or_zero();
-                    let relative = grid.sample_velocity(u_free, x) - grid.sample_velocity(u_solid, x);
-                    *u -= normal[axis] * normal.dot(relative);
                 }
             });
         }

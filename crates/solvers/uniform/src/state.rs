@@ -51,6 +51,8 @@ pub(crate) struct Work {
     pub closed_cell: Vec<bool>,
     /// Cells whose pressure is unknown.
     pub unknown_cell: Vec<bool>,
+    /// Air cells that touch an unknown.
+    pub surface_air_cell: Vec<bool>,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
     pub rhs_cell: Vec<f32>,
@@ -103,6 +105,7 @@ impl Work {
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
             unknown_cell: vec![false; cells],
+            surface_air_cell: vec![false; cells],
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
