@@ -1,0 +1,250 @@
+//! The program as a user meets it: exit codes, messages, files.
+
+use assert_cmd::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+/// A scene that simulates in well under a second.
+const TINY: &str = r#"# A tiny dam break.
+fluvial = 1
+[domain]
+min = [0, 0, 0]
+max = [1, 1, 0.5]
+resolution = 16
+[time]
+frames = 4
+fps = 24
+[[fill]]
+shape = { box = { min = [0, 0, 0], max = [0.4, 0.5, 0.5] } }
+[[probe]]
+name = "H1"
+kind = "height"
+at = [0.2, 0.25]
+[[probe]]
+name = "P1"
+kind = "pressure"
+at = [0.1, 0.1, 0.25]
+[output]
+preview_size = [64, 48]
+"#;
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
+        Place { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn fluvial(&self, args: &[&str]) -> Output {
+        Command::cargo_bin("fluvial").unwrap().current_dir(self.dir.path()).args(args).output().unwrap()
+    }
+
+    /// Runs and checks the exit code; returns what was said on both streams.
+    fn expect(&self, code: i32, args: &[&str]) -> String {
+        let output = self.fluvial(args);
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+        said
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn run_json(dir: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(dir.join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_run_leaves_every_file_of_the_cache_and_can_be_drawn_again() {
+    let place = Place::new();
+    let said = place.expect(0, &["run", "tiny.toml"]);
+    assert!(said.contains("4 frames in"), "{said}");
+    let out = place.path("out/tiny");
+    let expected = [
+        "log.txt",
+        "preview",
+        "preview.png",
+        "probes.csv",
+        "run.json",
+        "stats.jsonl",
+        "surface.0000.ply",
+        "surface.0001.ply",
+        "surface.0002.ply",
+        "surface.0003.ply",
+        "surface.0004.ply",
+    ];
+    assert_eq!(names(&out), expected);
+    assert_eq!(names(&out.join("preview")).len(), 5);
+    let run = run_json(&out);
+    assert_eq!((run["status"].as_str(), run["last_frame"].as_u64()), (Some("done"), Some(4)));
+    assert_eq!(run["scene"]["domain"]["resolution"], 16);
+    let probes = std::fs::read_to_string(out.join("probes.csv")).unwrap();
+    let rows: Vec<&str> = probes.lines().collect();
+    assert_eq!(rows[0], "time_s,H1,P1");
+    let first: Vec<f64> = rows[1].split(',').map(|n| n.parse().unwrap()).collect();
+    assert!(first[0] == 0.0 && (first[1] - 0.5).abs() < 1e-4, "{probes}");
+
+    // What is there is never overwritten by accident, and replaced on request.
+    let said = place.expect(2, &["run", "tiny.toml"]);
+    assert!(said.contains("--overwrite"), "{said}");
+    place.expect(0, &["run", "tiny.toml", "--overwrite", "--no-preview", "--frames", "1"]);
+    assert_eq!(run_json(&out)["last_frame"], 1);
+    assert!(!out.join("surface.0002.ply").exists() && !out.join("preview").exists());
+
+    place.expect(0, &["render", "out/tiny", "--size", "80x60", "--camera", "2,1,3,0.5,0.3,0.25", "--film"]);
+    let drawn = names(&out.join("render"));
+    assert!(drawn.contains(&"0001.png".into()) && drawn.contains(&"film.png".into()), "{drawn:?}");
+    place.expect(2, &["render", "out/tiny", "--frames", "7..9"]);
+    place.expect(2, &["render", "nowhere"]);
+}
+
+#[test]
+fn bad_input_exits_with_2_and_says_what_to_do() {
+    let place = Place::new();
+    let bad = |text: &str| std::fs::write(place.path("bad.toml"), text).unwrap();
+    bad(&TINY.replace("frames = 4", "framse = 4"));
+    let said = place.expect(2, &["run", "bad.toml"]);
+    assert!(said.contains("framse") && said.contains("frames") && said.contains("bad.toml:"), "{said}");
+    bad("fluvial = ");
+    place.expect(2, &["check", "bad.toml"]);
+    for args in [
+        &["run", "no-such-scene"] as &[&str],
+        &["run", "tiny.toml", "--set", "domain.resolution"],
+        &["run", "tiny.toml", "--set", "domain.resolution=abc"],
+        &["run", "tiny.toml", "--threads", "0"],
+        &["run", "tiny.toml", "--log", "loud"],
+        &["run"],
+        &["walk"],
+        &["validate", "no-such-case"],
+        &["validate", "hydrostatic", "--method", "no-such-method"],
+        &["bench", "no-such-case"],
+    ] {
+        place.expect(2, args);
+    }
+    assert!(!place.path("out").exists(), "nothing is written before everything is checked");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_that_cannot_be_made_is_an_error_not_a_panic() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "").unwrap();
+    let said = place.expect(2, &["run", "tiny.toml", "-o", "file"]);
+    assert!(said.contains("file"), "{said}");
+    let said = place.expect(2, &["run", "tiny.toml", "-o", "file/below"]);
+    assert!(said.contains("below"), "{said}");
+}
+
+#[test]
+fn check_scenes_and_schema_answer_without_simulating() {
+    let place = Place::new();
+    assert!(place.expect(0, &["check", "tiny.toml"]).contains("16 x 16 x 8"));
+    let json: serde_json::Value =
+        serde_json::from_slice(&place.fluvial(&["check", "tiny.toml", "--json"]).stdout).unwrap();
+    assert_eq!(json["cells"], serde_json::json!([16, 16, 8]));
+    assert!(place.expect(0, &["scenes"]).contains("dam-break"));
+    let schema: serde_json::Value = serde_json::from_slice(&place.fluvial(&["schema"]).stdout).unwrap();
+    assert!(schema["properties"]["domain"].is_object());
+    assert!(place.expect(0, &["validate", "--list"]).contains("Martin & Moyce"));
+    assert!(place.expect(0, &["bench", "--list"]).contains("dam-break-64-flip"));
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bytes() {
+    for tracker in ["levelset", "flip", "apic"] {
+        let place = Place::new();
+        let set = format!("method.tracker={tracker}");
+        for threads in ["1", "2"] {
+            place.expect(
+                0,
+                &["run", "tiny.toml", "-o", threads, "--threads", threads, "--no-preview", "--set", &set],
+            );
+        }
+        for name in ["probes.csv", "surface.0001.ply", "surface.0004.ply"] {
+            let [one, two] = ["1", "2"].map(|t| std::fs::read(place.path(t).join(name)).unwrap());
+            assert!(one == two, "{tracker}: {name} differs");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_exits_with_3_and_leaves_complete_files() {
+    let place = Place::new();
+    let out = place.path("out/tiny");
+    let bin = assert_cmd::cargo::cargo_bin("fluvial");
+    let mut child = std::process::Command::new(bin)
+        .current_dir(place.dir.path())
+        .args(["run", "tiny.toml", "--frames", "100000", "--no-preview"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = std::time::Instant::now();
+    while !out.join("surface.0003.ply").exists() {
+        assert!(start.elapsed().as_secs() < 60, "frame 3 never came");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let asked = std::time::Instant::now();
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(3));
+    // A second on a free machine; tests share theirs.
+    assert!(asked.elapsed().as_secs() < 10, "{:?}", asked.elapsed());
+
+    let run = run_json(&out);
+    assert_eq!(run["status"], "interrupted");
+    let last = run["last_frame"].as_u64().unwrap();
+    assert!(last >= 3);
+    for frame in 0..=last {
+        let path = out.join(format!("surface.{frame:04}.ply"));
+        fluvial_output::read_ply(&path).unwrap_or_else(|e| panic!("{e}"));
+    }
+    assert!(names(&out).iter().all(|n| !n.ends_with(".partial")));
+    for name in ["stats.jsonl", "probes.csv"] {
+        let text = std::fs::read_to_string(out.join(name)).unwrap();
+        assert!(text.ends_with('\n') && text.lines().count() as u64 > last, "{name}");
+    }
+}
+
+/// The page is the programs' own help. To bring it up to date: FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial
+#[test]
+fn the_command_reference_is_the_help_that_the_program_prints() {
+    let place = Place::new();
+    let mut page = String::from(
+        "# Command reference\n\n<!-- Written by the tests from the program's own help; see crates/app/cli/tests/command.rs. -->\n",
+    );
+    for command in ["", "run", "check", "scenes", "schema", "render", "validate", "bench"] {
+        let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+        let help = String::from_utf8(place.fluvial(&args).stdout).unwrap();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let title = format!("fluvial {command}");
+        page += &format!("\n## {}\n\n```text\n{}\n```\n", title.trim_end(), lines.join("\n").trim_end());
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/command-reference.md");
+    if std::env::var_os("FLUVIAL_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        written == page,
+        "docs/command-reference.md differs from the help; FLUVIAL_UPDATE_DOCS=1 rewrites it"
+    );
+}
