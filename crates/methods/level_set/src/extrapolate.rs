@@ -57,9 +57,19 @@ fn find_layer(found: &mut Vec<(u32, f32)>, u: &[f32], known: &[u8], [nx, ny, nz]
                 touched[i] |= other[i];
             }
         }
+        // One pass per direction, and a look at the whole row before its faces: these loops vectorise.
         for i in 1..nx {
             touched[i] |= center[i - 1];
+        }
+        for i in 1..nx {
             touched[i - 1] |= center[i];
+        }
+        let mut any = false;
+        for i in 0..nx {
+            any |= (center[i] == 0) & (touched[i] != 0);
+        }
+        if !any {
+            continue;
         }
         for i in 0..nx {
             if center[i] == 0 && touched[i] != 0 {

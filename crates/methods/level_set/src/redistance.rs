@@ -14,6 +14,8 @@ const SEED_OVERHANG: f32 = 1.5;
 const OVERHANG: f32 = 0.25;
 /// Error of cubic interpolation per fourth difference: 3/128 in the middle of an edge, two axes at once.
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
+/// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
+const SHARP: f32 = 0.8;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -129,9 +131,13 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
                 }
             }
             for i in 1..nx {
-                let change = (center[i] < 0.0) != (center[i - 1] < 0.0);
-                crossed[i - 1] |= change;
-                crossed[i] |= change;
+                crossed[i] |= (center[i] < 0.0) != (center[i - 1] < 0.0);
+            }
+            for i in 1..nx {
+                crossed[i - 1] |= (center[i] < 0.0) != (center[i - 1] < 0.0);
+            }
+            if !crossed.iter().fold(false, |any, &c| any | c) {
+                continue;
             }
             for i in 0..nx {
                 if crossed[i] {
@@ -163,17 +169,28 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     let Crossings { inverse, nearest, bound } = crossings(phi, lattice, c);
     let inverse2 = dot(inverse, inverse);
     let plane = scaled(inverse, 1.0 / inverse2);
-    let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
-    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
+    let closest = 1.0 / bound.sqrt();
+    if second_difference(phi, lattice, index) < SHARP * lattice.spacing
+        && let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG)
+    {
         let distance = dot(point, point).sqrt();
-        if distance > closest && distance < nearest + 0.1 {
+        if distance > closest - 0.1 && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
             let keep = (distance - old).abs() < uncertain;
             return seed(if keep { scaled(point, old / distance) } else { point }, true);
         }
     }
-    // Not resolved: keep the distance as far as the crossings allow, so that repeating changes nothing.
-    seed(scaled(plane, old.max(closest).min(nearest) * inverse2.sqrt()), false)
+    // Not resolved: the plane through the crossings on the grid lines, the nearest on each axis.
+    seed(plane, false)
+}
+
+/// Largest second difference of phi along the axes: 1/R on a surface of radius R, more at kinks.
+fn second_difference(phi: &[f32], lattice: &Lattice, cell: usize) -> f32 {
+    let c = lattice.coordinates(cell);
+    (0..3).filter(|&axis| c[axis] > 0 && c[axis] + 1 < lattice.size[axis]).fold(0.0, |largest, axis| {
+        let s = lattice.stride(axis);
+        f32::max(largest, (phi[cell - s] + phi[cell + s] - 2.0 * phi[cell]).abs())
+    })
 }
 
 /// Where the interface crosses the grid lines through a cell centre.
