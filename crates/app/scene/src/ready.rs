@@ -161,7 +161,7 @@ impl Scene {
             return Err(self.fail(given, message, help));
         }
         for a in AXES {
-            let fitting = counts[a] * dx;
+            let fitting = tidy(counts[a] * dx);
             let change = (fitting - size[a]) / size[a];
             let axis = ["x", "y", "z"][a];
             if change.abs() > LARGEST_ADJUSTMENT {
@@ -169,7 +169,7 @@ impl Scene {
                     format!("the domain's {axis} side of {} m is no multiple of the cell, {dx} m", size[a]);
                 let help = format!(
                     "the nearest side that fits is {fitting} m: set max[{a}] = {}",
-                    d.min[a] + fitting
+                    tidy(d.min[a] + fitting)
                 );
                 // A cell size from the command line is what does not fit the file's box.
                 let from_set = self.origin.tree.locate(given).source > 0;
@@ -397,6 +397,11 @@ impl Scene {
         }
         Ok(())
     }
+}
+
+/// Without the last digits, which are rounding.
+fn tidy(value: f64) -> f64 {
+    format!("{value:.10e}").parse().unwrap_or(value)
 }
 
 fn touches(shape: &Shape, bounds: Aabb) -> bool {
