@@ -22,7 +22,7 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
     let mut rows: Vec<Row> = Vec::new();
     let mut broken = 0;
     for case in &cases {
-        for method in &methods {
+        for method in methods.iter().filter(|m| (case.applies)(m)) {
             eprintln!("{} {}", case.name, method.name);
             match run_case(case, &Context { method, fine: args.fine, stop: &stop }) {
                 Ok(outcome) => {

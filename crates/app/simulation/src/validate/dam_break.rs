@@ -12,6 +12,7 @@ pub const CASE: Case = Case {
     name: "dam-break",
     what: "column a = 2.25 in wide, 2 a high: front Z = x / a against T = t sqrt(2 g / a); front below Ritter's 2 sqrt(g h)",
     source: "Martin & Moyce 1952; interFoam: mean 3.0 %, max 8.1 %. Ritter 1892; real fronts run at 0.84 of his speed",
+    applies: super::every_method,
     run,
 };
 

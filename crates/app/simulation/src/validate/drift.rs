@@ -12,6 +12,7 @@ pub const CASE: Case = Case {
     name: "galilean-drift",
     what: "drop R = 0.15 m at constant velocity, g = 0: u = U, shape unchanged",
     source: "exact: Galilean invariance",
+    applies: super::every_method,
     run,
 };
 

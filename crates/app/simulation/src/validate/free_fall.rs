@@ -11,6 +11,7 @@ pub const CASE: Case = Case {
     name: "free-fall",
     what: "drop R = 0.15 m falling in vacuum: the integrator's exact parabola, no internal motion, shape unchanged",
     source: "exact for the integrator x += u dt; u += g dt",
+    applies: super::every_method,
     run,
 };
 

@@ -12,6 +12,7 @@ pub const CASE: Case = Case {
     name: "hydrostatic",
     what: "closed box at rest: u = 0 and p = rho g (h - y); flat, tilted gravity, sloped solid",
     source: "exact; Basilisk asserts |u| < 1e-6 in its hydrostatic tests",
+    applies: super::every_method,
     run,
 };
 

@@ -11,6 +11,7 @@ pub const CASE: Case = Case {
     name: "sloshing",
     what: "tank L = 1 m, depth h, surface h + a0 cos(pi x / L): omega^2 = g k tanh(k h), k = pi / L",
     source: "linear wave theory; interFoam at 100 cells per L: 0.30 % and 0.000 %",
+    applies: super::every_method,
     run,
 };
 
