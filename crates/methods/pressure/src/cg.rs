@@ -1,9 +1,9 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
 use crate::discretise::Problem;
+use crate::kernels::{deinterleave, square_sum};
 use crate::layout::{Split, window};
 use crate::multigrid::{Level, Multigrid};
-use crate::operator::{deinterleave, square_sum};
 use crate::{PoissonProblem, PrepareInfo, THETA_MIN};
 use fluvial_foundation::parallel;
 

@@ -19,6 +19,7 @@ mod coarsen;
 mod coarsest;
 mod components;
 mod discretise;
+mod kernels;
 mod layout;
 mod multigrid;
 mod operator;

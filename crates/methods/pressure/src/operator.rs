@@ -5,6 +5,7 @@
 //! its coefficients between unknowns are 1 and are not read: values at cells without an unknown are zero,
 //! so that a coefficient towards them never matters.
 
+use crate::kernels::{self, Six, deinterleave, dot, square_sum};
 use crate::layout::{Layout, Split, window, window_mut};
 
 /// Diagonal, coefficients and the activity map of a level.
@@ -18,30 +19,28 @@ pub(crate) struct Operator {
     pub class: Vec<u8>,
 }
 
+/// Calls a kernel with coefficients or without.
+macro_rules! run {
+    ($kernel:ident, $c:expr, ($($argument:expr),*), $x:expr $(, $more:expr)?) => {
+        match &$c {
+            Some(c) => kernels::$kernel::<true>($($argument,)* &$x, c $(, $more)?),
+            None => kernels::$kernel::<false>($($argument,)* &$x, &$x $(, $more)?),
+        }
+    };
+}
+
+/// First place, places, and whether coefficients must be read.
+type Span = (usize, usize, bool);
+
+/// Places of a buffer on the stack.
+const PIECE: usize = 64;
+
 /// A row of one colour.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     pub row: usize,
     pub colour: usize,
     pub class: &'a [u8],
-}
-
-/// Six windows of one length: values of the neighbours of a run of cells, or coefficients of its faces.
-struct Six<'a, T>([&'a [T]; 6]);
-
-impl Six<'_, f32> {
-    #[inline(always)]
-    fn sum(&self, n: usize) -> f32 {
-        let v = &self.0;
-        ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n])
-    }
-
-    #[inline(always)]
-    fn weighted(&self, c: &Six<f32>, n: usize) -> f32 {
-        let (v, c) = (&self.0, &c.0);
-        ((c[0][n] * v[0][n] + c[1][n] * v[1][n]) + (c[2][n] * v[2][n] + c[3][n] * v[3][n]))
-            + (c[4][n] * v[4][n] + c[5][n] * v[5][n])
-    }
 }
 
 impl Operator {
@@ -71,126 +70,93 @@ impl Operator {
         [base + t - 1, base + t, base - l.stride, base + l.stride, base - slab, base + slab]
     }
 
+    /// Coefficients of the six faces, in the order of the neighbours; None where all are 1.
     #[inline(always)]
-    fn coefficients(&self, colour: usize, row: usize, m0: usize, len: usize) -> Six<'_, f32> {
-        let s = self.neighbour_starts(colour, row, m0);
-        let base = row * self.layout.stride + m0;
-        let own = |axis: usize| window(&self.coef[axis][colour], base, len);
-        let next = |axis: usize| window(&self.coef[axis][1 - colour], s[2 * axis + 1], len);
-        Six([own(0), next(0), own(1), next(1), own(2), next(2)])
+    fn coefficients(&self, at: Row, (m0, len, general): Span) -> Option<Six<'_>> {
+        let s = self.neighbour_starts(at.colour, at.row, m0);
+        let base = at.row * self.layout.stride + m0;
+        let own = |axis: usize| window(&self.coef[axis][at.colour], base, len);
+        let next = |axis: usize| window(&self.coef[axis][1 - at.colour], s[2 * axis + 1], len);
+        general.then(|| Six([own(0), next(0), own(1), next(1), own(2), next(2)]))
     }
 
-    /// `body(n, sum of c_f x_j)` over a run; `other` is the other colour's array without its first `offset` rows.
+    /// Values of the neighbours; `other` is the other colour's array without its first `offset` rows.
     #[inline(always)]
-    fn for_run(
+    fn neighbours<'a, T>(
         &self,
-        (other, offset): (&[f32], usize),
+        (other, offset): (&'a [T], usize),
         at: Row,
-        (m0, len, general): (usize, usize, bool),
-        mut body: impl FnMut(usize, f32),
-    ) {
+        (m0, len, _): Span,
+    ) -> Six<'a, T> {
         let starts = self.neighbour_starts(at.colour, at.row, m0);
-        let x = Six(starts.map(|s| window(other, s - offset * self.layout.stride, len)));
-        if general {
-            let c = self.coefficients(at.colour, at.row, m0, len);
-            (0..len).for_each(|n| body(n, x.weighted(&c, n)));
-        } else {
-            (0..len).for_each(|n| body(n, x.sum(n)));
-        }
+        Six(starts.map(|s| window(other, s - offset * self.layout.stride, len)))
+    }
+
+    /// `body(span, start in the colour's array)` for the runs of a row.
+    #[inline(always)]
+    fn for_spans(&self, at: Row, mut body: impl FnMut(Span, usize)) {
+        let l = &self.layout;
+        l.for_runs(at.class, |m0, len, general| body((m0, len, general), at.row * l.stride + m0));
     }
 
     /// Gauss-Seidel on a row: `x_i = (b_i + sum c_f x_j) / diag_i`.
-    #[inline(always)]
     pub fn relax_row(&self, out: &mut [f32], other: (&[f32], usize), b: &Split, at: Row) {
-        let l = &self.layout;
-        l.for_runs(at.class, |m0, len, general| {
-            let base = at.row * l.stride + m0;
-            let out = window_mut(out, m0, len);
-            let (b, diag) = (window(&b[at.colour], base, len), window(&self.diag[at.colour], base, len));
-            self.for_run(other, at, (m0, len, general), |n, s| {
-                let value = (b[n] + s) / diag[n];
-                out[n] = if diag[n] != 0.0 { value } else { 0.0 };
-            });
+        self.for_spans(at, |span, base| {
+            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
+            let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
+            run!(relax, c, (window_mut(out, span.0, span.1), b, diag), x);
         });
     }
 
     /// The same from `x = 0`.
-    #[inline(always)]
     pub fn relax_row_from_zero(&self, out: &mut [f32], b: &Split, at: Row) {
-        let l = &self.layout;
-        l.for_runs(at.class, |m0, len, _| {
-            let base = at.row * l.stride + m0;
-            let out = window_mut(out, m0, len);
-            let (b, diag) = (window(&b[at.colour], base, len), window(&self.diag[at.colour], base, len));
-            for n in 0..len {
-                let value = b[n] / diag[n];
-                out[n] = if diag[n] != 0.0 { value } else { 0.0 };
-            }
+        self.for_spans(at, |(m0, len, _), base| {
+            let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
+            kernels::relax_from_zero(window_mut(out, m0, len), b, diag);
         });
     }
 
     /// `out = b - A x` on a row.
-    #[inline(always)]
     pub fn residual_row(&self, out: &mut [f32], own: &[f32], other: (&[f32], usize), b: &Split, at: Row) {
-        let l = &self.layout;
-        l.for_runs(at.class, |m0, len, general| {
-            let base = at.row * l.stride + m0;
-            let (out, own) = (window_mut(out, m0, len), window(own, m0, len));
-            let (b, diag) = (window(&b[at.colour], base, len), window(&self.diag[at.colour], base, len));
-            self.for_run(other, at, (m0, len, general), |n, s| {
-                let value = (b[n] + s) - diag[n] * own[n];
-                out[n] = if diag[n] != 0.0 { value } else { 0.0 };
-            });
+        self.for_spans(at, |span, base| {
+            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
+            let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
+            run!(residual, c, (window_mut(out, span.0, span.1), &own[span.0..], b, diag), x);
         });
     }
 
     /// `x . A x` and `x . b` over a row.
-    #[inline(always)]
     pub fn energy_row(&self, own: &[f32], other: (&[f32], usize), b: &Split, at: Row) -> [f64; 2] {
-        let l = &self.layout;
         let mut sums = [0.0; 2];
-        l.for_runs(at.class, |m0, len, general| {
-            let base = at.row * l.stride + m0;
-            let own = window(own, m0, len);
-            let diag = window(&self.diag[at.colour], base, len);
-            let mut lanes = [0.0f32; 8];
-            // x is zero where there is no unknown: no mask is needed.
-            self.for_run(other, at, (m0, len, general), |n, s| {
-                lanes[n & 7] += own[n] * (diag[n] * own[n] - s)
-            });
-            sums[0] += lanes.iter().map(|&v| v as f64).sum::<f64>();
-            sums[1] += dot(own, window(&b[at.colour], base, len));
+        let mut ax = [0.0f32; PIECE];
+        self.for_spans(at, |(m0, len, general), _| {
+            for start in (m0..m0 + len).step_by(PIECE) {
+                let span = (start, PIECE.min(m0 + len - start), general);
+                let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
+                let base = at.row * self.layout.stride + start;
+                let (own, ax) = (window(own, start, span.1), &mut ax[..span.1]);
+                run!(apply, c, (ax, own, &self.diag[at.colour][base..]), x);
+                sums[0] += dot(own, ax);
+                sums[1] += dot(own, window(&b[at.colour], base, span.1));
+            }
         });
         sums
     }
 
     /// The vector updates of an iteration on one colour: `p = z + beta p`, `q = A z + beta q`, `d += alpha p`,
     /// `r -= alpha q`; returns `r . r`.
-    pub fn update(
-        &self,
-        [p, q, d, r]: [&mut [f32]; 4],
-        z: &Split,
-        colour: usize,
-        alpha: f32,
-        beta: f32,
-    ) -> f64 {
+    pub fn update(&self, arrays: [&mut [f32]; 4], z: &Split, colour: usize, alpha: f32, beta: f32) -> f64 {
         let l = &self.layout;
-        l.sum_rows(&self.class, l.stride, [p, q, d, r], |row, class, [p, q, d, r]| {
+        l.sum_rows(&self.class, l.stride, arrays, |row, class, [p, q, d, r]| {
+            let at = Row { row, colour, class };
             let mut sum = 0.0;
-            l.for_runs(class, |m0, len, general| {
-                let base = row * l.stride + m0;
-                let (p, q) = (window_mut(p, m0, len), window_mut(q, m0, len));
-                let (d, r) = (window_mut(d, m0, len), window_mut(r, m0, len));
-                let (own, diag) = (window(&z[colour], base, len), window(&self.diag[colour], base, len));
-                let at = Row { row, colour, class };
-                self.for_run((&z[1 - colour], 0), at, (m0, len, general), |n, s| {
-                    let az = diag[n] * own[n] - s;
-                    let az = if diag[n] != 0.0 { az } else { 0.0 };
-                    p[n] = own[n] + beta * p[n];
-                    q[n] = az + beta * q[n];
-                    d[n] += alpha * p[n];
-                    r[n] -= alpha * q[n];
-                });
+            self.for_spans(at, |span, base| {
+                let (x, c) = (self.neighbours((&z[1 - colour], 0), at, span), self.coefficients(at, span));
+                let (m0, len, _) = span;
+                let (own, diag) = (&z[colour][base..], &self.diag[colour][base..]);
+                let r = window_mut(r, m0, len);
+                let (p, q, d) = (window_mut(p, m0, len), &mut q[m0..], &mut d[m0..]);
+                run!(update, c, (p, q, d, r, own, diag), x, (alpha, beta));
                 sum += dot(r, r);
             });
             sum
@@ -205,30 +171,15 @@ impl Operator {
         let residual = |colour: usize, r: &mut [f32]| {
             l.sum_rows(&self.class, l.stride, [r], |row, class, [r]| {
                 let (j, k) = l.coordinates(row).expect("rim rows are empty");
-                let rhs = window(rhs, nx * (j + l.cells[1] * k), nx);
-                deinterleave(r, rhs, l.parity(row) ^ colour);
+                let at = Row { row, colour, class };
+                deinterleave(r, window(rhs, nx * (j + l.cells[1] * k), nx), l.parity(row) ^ colour);
                 let mut sum = 0.0;
-                l.for_runs(class, |m0, len, general| {
-                    let base = row * l.stride + m0;
-                    let (own, diag) = (window(&x[colour], base, len), window(&self.diag[colour], base, len));
-                    let v = self.neighbour_starts(colour, row, m0).map(|s| window(&x[1 - colour], s, len));
-                    let c = self.coefficients(colour, row, m0, len).0;
-                    let excess = window(&excess[colour], base, len);
-                    let r = window_mut(r, m0, len);
-                    for n in 0..len {
-                        let (whole, s) = if general {
-                            let [w, s] = [|_: f64| 1.0, |v: f64| v].map(|g| {
-                                let f = |f: usize| c[f][n] as f64 * g(v[f][n]);
-                                ((f(0) + f(1)) + (f(2) + f(3))) + (f(4) + f(5))
-                            });
-                            (w, s)
-                        } else {
-                            let whole = (diag[n] - excess[n]).round_ties_even();
-                            (whole as f64, ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]))
-                        };
-                        let value = (r[n] as f64 + s - (whole + excess[n] as f64) * own[n]) as f32;
-                        r[n] = if diag[n] != 0.0 { value } else { 0.0 };
-                    }
+                self.for_spans(at, |span, base| {
+                    let (v, c) =
+                        (self.neighbours((&x[1 - colour], 0), at, span), self.coefficients(at, span));
+                    let (diag, excess) = (&self.diag[colour][base..], &excess[colour][base..]);
+                    let r = window_mut(r, span.0, span.1);
+                    kernels::true_residual(r, &x[colour][base..], diag, excess, &v, c.as_ref());
                     sum += square_sum(r);
                 });
                 sum
@@ -252,43 +203,4 @@ impl Operator {
             .sum();
         flux + excess[colour][place] as f64 * own
     }
-}
-
-/// Every other value of a row in grid order, from the `t`-th.
-#[inline(always)]
-pub(crate) fn deinterleave<T: Copy>(out: &mut [T], row: &[T], t: usize) {
-    let pairs = row.chunks_exact(2);
-    if let (&[last], 0) = (pairs.remainder(), t) {
-        out[row.len() / 2] = last;
-    }
-    for (out, pair) in out.iter_mut().zip(pairs) {
-        *out = pair[t];
-    }
-}
-
-/// Dot product of two short runs: eight lanes in f32, their sum in f64.
-#[inline(always)]
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
-    let mut lanes = [0.0f32; 8];
-    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(x, y)| (x * y) as f64).sum();
-    for (x, y) in chunks_a.zip(chunks_b) {
-        for lane in 0..8 {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    lanes.iter().map(|&v| v as f64).sum::<f64>() + tail
-}
-
-/// Sum of squares in f64.
-pub(crate) fn square_sum(a: &[f32]) -> f64 {
-    let mut lanes = [0.0f64; 4];
-    let chunks = a.chunks_exact(4);
-    let tail: f64 = chunks.remainder().iter().map(|&x| x as f64 * x as f64).sum();
-    for x in chunks {
-        for lane in 0..4 {
-            lanes[lane] += x[lane] as f64 * x[lane] as f64;
-        }
-    }
-    lanes.iter().sum::<f64>() + tail
 }

@@ -133,7 +133,8 @@ fn one_and_many_threads_give_the_same_bits() {
 
 #[test]
 fn thin_slabs_and_odd_sizes_converge_as_well() {
-    for cells in [[96, 80, 1], [70, 90, 4], [1, 100, 100], [33, 47, 65], [129, 1, 1], [1, 1, 100], [5, 3, 2]] {
+    for cells in [[96, 80, 1], [70, 90, 4], [1, 100, 100], [33, 47, 65], [129, 1, 1], [1, 1, 100], [5, 3, 2]]
+    {
         let count: usize = cells.iter().product();
         let phi: Vec<f32> = (0..count)
             .map(|c| {
