@@ -35,9 +35,9 @@ pub(crate) fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 /// cell next to the surface, with A = sum max(0, 1 - |phi| / dx) dx^2 the surface's area there (outside
 /// solids: `phi_solid_node`, empty where there is none) and phi sampled at the particles,
 ///
-/// outside = n(phi > 0) dx^3 / (8 A), net = n(phi > -0.4 dx) dx^3 / (8 A) - 0.4 dx
+/// outside = n(phi > 0) dx^3 / (8 A), net = (n(phi > -0.4 dx) dx^3 / 8 - V) / A
 ///
-/// are the thickness of liquid beyond the surface and the surplus of the layer: phi -= min(outside,
+/// are the thickness of liquid beyond the surface and the surplus of the layer under it, of volume V: phi -= min(outside,
 /// net + 0.03 dx, largest phi of a particle), in full from 0.05 dx on and not below 0.01 dx. Where net < 0 beyond three standard deviations
 /// of the count (0.22 dx on an open surface), phi += the rest. A surface with its particles evenly below
 /// it, as at rest, keeps every bit: unlike a surface rebuilt from particles, it has none of their noise.
@@ -85,6 +85,8 @@ pub fn shift_to_particles(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     area: f32,
+    /// Particles that the layer under the surface should hold.
+    expected: f32,
     /// Particles outside the surface, and these with those of the layer under it.
     outside: f32,
     layer: f32,
@@ -93,7 +95,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    const NONE: Tally = Tally { area: 0.0, outside: 0.0, layer: 0.0, highest: f32::NEG_INFINITY };
+    const NONE: Tally =
+        Tally { area: 0.0, expected: 0.0, outside: 0.0, layer: 0.0, highest: f32::NEG_INFINITY };
 }
 
 fn tally_cell(
@@ -110,10 +113,14 @@ fn tally_cell(
     if distance.abs() > 3.0 {
         return tally;
     }
+    // Shares of the cell inside two level sets, as if they were flat; their difference is the layer.
+    let share_inside = |distance: f32| (0.5 - distance).clamp(0.0, 1.0);
     tally.area = (1.0 - distance.abs()).max(0.0);
-    if tally.area > 0.0 && !phi_solid_node.is_empty() {
-        // The share of the cell outside solids, as if they were flat there.
-        tally.area *= (0.5 + solid_distance(phi_solid_node, grid, cell) * inverse_dx).clamp(0.0, 1.0);
+    tally.expected = PER_CELL * (share_inside(distance) - share_inside(distance + LAYER_IN_CELLS));
+    if !phi_solid_node.is_empty() {
+        let open = share_inside(-solid_distance(phi_solid_node, grid, cell) * inverse_dx);
+        tally.area *= open;
+        tally.expected *= open;
     }
     let centers = grid.cell_centers();
     for &x in &particles.x[ranges.of_cell(cell)] {
@@ -135,6 +142,7 @@ fn shift_in_cells(tallies: &[Tally], [nx, ny, nz]: [usize; 3], [i, j, k]: [usize
             let row = nx * (j + ny * k);
             for tally in &tallies[row + i0..=row + i1] {
                 sum.area += tally.area;
+                sum.expected += tally.expected;
                 sum.outside += tally.outside;
                 sum.layer += tally.layer;
                 sum.highest = sum.highest.max(tally.highest);
@@ -144,7 +152,7 @@ fn shift_in_cells(tallies: &[Tally], [nx, ny, nz]: [usize; 3], [i, j, k]: [usize
     // Where hardly any surface is left the particles cannot be spread over it.
     let full = PER_CELL * sum.area.max(1.0);
     let outward = sum.outside / full;
-    let net = (sum.layer - LAYER_IN_CELLS * full) / full;
+    let net = (sum.layer - sum.expected) / full;
     let outward = outward.min(net + OUTWARD_SLACK_IN_CELLS).min(sum.highest);
     if outward > 0.0 {
         outward * share(outward, OUTWARD_IN_CELLS)

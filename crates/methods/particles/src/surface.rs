@@ -33,7 +33,7 @@ pub fn particle_radius_m(grid: &UniformGrid) -> f32 {
 /// where its argument is `radius_m`, and has the slope that makes phi the distance to a flat surface of
 /// evenly spread particles; phi is at least the distance to the nearest particle less 2.2 radii, so that
 /// gaps between sheets stay open; walls of the box mirror the particles, so that surfaces meet them level.
-/// Cells farther than R from all particles get `band_m`, cells deep among particles -R.
+/// Cells farther than R from all particles get `band_m`, cells deep among particles -`radius_m`.
 /// Tests: `a_flat_pool_of_particles_has_a_flat_level_set`, `a_gap_between_two_sheets_stays_open`,
 /// `a_lone_particle_is_a_ball`.
 pub fn level_set_from_particles(
@@ -101,7 +101,8 @@ impl Averager<'_> {
                 (low..=high).map(|i| self.ranges.count(first + i)).min().unwrap_or(0)
             };
             if rows.iter().all(|row| fewest(row) >= INTERIOR_COUNT) {
-                *phi = -self.reach_m;
+                // Not deeper: how deep it lies is not known, and the grid's value shall stand.
+                *phi = -self.radius_m;
             } else {
                 let center = self.grid.cell_centers().position(i, j, k);
                 *phi = self.value(i, &rows, center).map_or(band_m, |value| value.min(band_m));
@@ -178,7 +179,8 @@ const LEFT_LIQUID_IN_CELLS: [f32; 2] = [0.8, 1.2];
 /// - phi_particles < phi: the grid lost liquid (splashes, thin sheets); phi goes over to phi_particles while
 ///   the difference grows from 0.5 to 1 dx;
 /// - phi_particles > max(phi, 0): the particles have left; phi goes over to min(phi_particles, phi + dx)
-///   while that difference grows from 0.8 to 1.2 dx. Deeper than dx liquid stays, particles or not.
+///   while that difference grows from 0.8 to 1.2 dx. Deeper than dx liquid stays, particles or not; deeper
+///   than 2 dx nothing is touched.
 ///
 /// Tests: `a_pool_at_rest_stays_flat`, `zalesak_sphere_keeps_volume_and_slot`.
 pub fn combine_narrow_band(phi: &mut [f32], phi_particles: &[f32], grid: &UniformGrid) {
@@ -204,7 +206,8 @@ fn combine_outside_solids(
             let left = (particles - phi.max(0.0)) / dx;
             if lost > 0.0 {
                 *phi -= lost * share(lost / dx, LOST_LIQUID_IN_CELLS);
-            } else if left > LEFT_LIQUID_IN_CELLS[0] && *phi < 2.0 * dx && is_clear(cell) {
+            } else if left > LEFT_LIQUID_IN_CELLS[0] && *phi > -2.0 * dx && *phi < 0.5 * dx && is_clear(cell)
+            {
                 *phi += (-lost).min(dx) * share(left, LEFT_LIQUID_IN_CELLS);
             }
         }
