@@ -4,17 +4,24 @@ use crate::{MeshFormat, Method, Ready};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
 
-/// Memory of the uniform solver by cell of the grid.
-pub(crate) const BYTES_PER_CELL: f64 = 240.0;
-/// Memory by particle of a narrow band.
-const BYTES_PER_PARTICLE: f64 = 100.0;
+/// Memory of the uniform solver by cell of the grid. This and the numbers below were fitted to the peak memory of
+/// the built-in scenes (dam break at 64 and 128 cells a side, with level set and FLIP, and the others).
+pub(crate) const BYTES_PER_CELL: f64 = 172.0;
+/// More by cell where there are solids, surface tension, particles.
+const BYTES_PER_CELL_SOLIDS: f64 = 12.0;
+const BYTES_PER_CELL_TENSION: f64 = 4.0;
+const BYTES_PER_CELL_PARTICLES: f64 = 44.0;
+/// Memory by particle, and particles by cell of the narrow band.
+const BYTES_PER_PARTICLE: f64 = 231.0;
 const PARTICLES_PER_CELL: f64 = 8.0;
-/// Memory of the program itself, the picture and the mesh being drawn aside.
-const BYTES_FIXED: f64 = 20.0e6;
-/// A splash has more surface than the liquid at rest.
+/// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
+const BYTES_PER_VERTEX: f64 = 500.0;
+/// Memory of the program itself.
+const BYTES_FIXED: f64 = 6.0e6;
+/// A splash has more surface than the liquid at the start.
 const SURFACE_GROWTH: f64 = 1.5;
 /// Vertices of the surface mesh by area of a cell's face.
-const VERTICES_PER_FACE: f64 = 1.5;
+const VERTICES_PER_FACE: f64 = 1.25;
 /// Blocks are not looked into below this part of the grid's longest side: counts need no more.
 const FINEST_LOOK: usize = 128;
 
@@ -33,42 +40,56 @@ pub struct Prediction {
 
 /// Predicts cells, memory and disk.
 pub fn predict(ready: &Ready) -> Prediction {
-    let grid = &ready.setup.domain.grid;
-    let liquid = |x: Vec3| {
-        let fills = ready.setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::INFINITY, f32::min);
-        let solids =
-            ready.setup.solids.iter().map(|s| s.shape.distance(s.motion.pose(0.0).body_from_world(x)));
-        fills.max(-solids.fold(f32::INFINITY, f32::min))
+    let setup = &ready.setup;
+    let grid = &setup.domain.grid;
+    let bounds = grid.bounds();
+    let in_fill = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::INFINITY, f32::min);
+    let in_solid = |x: Vec3| {
+        let distances = setup.solids.iter().map(|s| s.shape.distance(s.motion.pose(0.0).body_from_world(x)));
+        distances.fold(f32::INFINITY, f32::min)
     };
-    let inside = inside_cells(grid, &liquid);
-    // Sources fill the domain in time; a filled floor is as much surface as is worth predicting.
-    let floor = (grid.cells[0] * grid.cells[2]) as f64;
-    let surface = inside.surface_faces.max(if ready.setup.sources.is_empty() { 0.0 } else { 2.0 * floor });
+    let beyond_walls = |x: Vec3| (bounds.min - x).max(x - bounds.max).max_element();
+    let bounded = |x: Vec3| in_fill(x).max(-in_solid(x)).max(beyond_walls(x));
+    let inside = inside_cells(grid, &bounded);
+    // The free surface is that of the fills where neither wall nor solid touches it.
+    let margin = 0.25 * grid.dx;
+    let is_free = |x: Vec3, d: f32| {
+        let slope = |e: Vec3| in_fill(x + margin * e) - in_fill(x - margin * e);
+        let normal = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
+        let foot = x - d * normal;
+        beyond_walls(foot) < -margin && in_solid(foot) > margin
+    };
+    let free_faces = surface_faces(grid, &in_fill, &is_free);
+    // Sources fill the domain in time: a covered floor is as much surface as is worth predicting.
+    let floor = if setup.sources.is_empty() { 0.0 } else { (grid.cells[0] * grid.cells[2]) as f64 };
+    let vertices = SURFACE_GROWTH * VERTICES_PER_FACE * inside.surface_faces.max(2.0 * floor);
     let Method::Uniform(params) = &ready.method;
-    let particles = if params.has_particles() {
-        (surface * params.narrow_band as f64).min(grid.cell_count() as f64) * PARTICLES_PER_CELL
-    } else {
-        0.0
-    };
-    let vertices = SURFACE_GROWTH * VERTICES_PER_FACE * surface;
-    let mesh = vertices * (24.0 + 2.0 * 13.0);
+    let band_cells = SURFACE_GROWTH * free_faces.max(floor) * params.narrow_band as f64;
+    let most_cells = if setup.sources.is_empty() { inside.cells } else { grid.cell_count() as f64 };
+    let with = |yes: bool, value: f64| if yes { value } else { 0.0 };
+    let particles = with(params.has_particles(), band_cells.min(most_cells) * PARTICLES_PER_CELL);
+    let per_cell = BYTES_PER_CELL
+        + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
+        + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
+        + with(params.has_particles(), BYTES_PER_CELL_PARTICLES);
     let [width, height] = ready.output.preview_size.map(f64::from);
-    let preview = if ready.output.preview { width * height } else { 0.0 };
-    let disk = match ready.output.mesh {
-        MeshFormat::Ply => mesh,
-        MeshFormat::Obj => 2.0 * mesh,
+    let pixels = with(ready.output.preview, width * height);
+    let memory = BYTES_FIXED
+        + grid.cell_count() as f64 * per_cell
+        + particles * BYTES_PER_PARTICLE
+        + vertices * BYTES_PER_VERTEX
+        + 16.0 * pixels;
+    let mesh_bytes = vertices * (24.0 + 2.0 * 13.0); // PLY: six floats a vertex, two triangles a vertex
+    let mesh_bytes = match ready.output.mesh {
+        MeshFormat::Ply => mesh_bytes,
+        MeshFormat::Obj => 2.0 * mesh_bytes,
         MeshFormat::None => 0.0,
     };
-    let memory = BYTES_FIXED
-        + grid.cell_count() as f64 * BYTES_PER_CELL
-        + particles * BYTES_PER_PARTICLE
-        + 2.0 * mesh
-        + 16.0 * preview;
     Prediction {
         cells: grid.cell_count() as u64,
         liquid_cells: inside.cells.round() as u64,
         memory_bytes: memory as u64,
-        disk_bytes_per_frame: (disk + preview) as u64,
+        disk_bytes_per_frame: (mesh_bytes + pixels) as u64,
     }
 }
 
@@ -82,15 +103,29 @@ pub(crate) struct Inside {
 
 /// Counts cells whose centre is inside (`distance < 0`, slope at most 1), looking only where the surface is.
 pub(crate) fn inside_cells(grid: &UniformGrid, distance: &dyn Fn(Vec3) -> f32) -> Inside {
-    let longest = grid.cells.into_iter().max().unwrap_or(1);
     let mut inside = Inside::default();
-    let leaf = longest.div_ceil(FINEST_LOOK);
-    count(&mut inside, grid, [0; 3], grid.cells, leaf, distance);
+    let leaf = finest_leaf(grid);
+    count(&mut inside, grid, [0; 3], grid.cells, leaf, distance, &|_, _| true);
     if inside.cells == 0.0 && leaf > 1 {
         // A shape that falls between the looks: look at single cells.
-        count(&mut inside, grid, [0; 3], grid.cells, 1, distance);
+        count(&mut inside, grid, [0; 3], grid.cells, 1, distance, &|_, _| true);
     }
     inside
+}
+
+/// Area of the part of a shape's surface that `counts` says so, asked with a place near it and its distance.
+fn surface_faces(
+    grid: &UniformGrid,
+    distance: &dyn Fn(Vec3) -> f32,
+    counts: &dyn Fn(Vec3, f32) -> bool,
+) -> f64 {
+    let mut inside = Inside::default();
+    count(&mut inside, grid, [0; 3], grid.cells, finest_leaf(grid), distance, counts);
+    inside.surface_faces
+}
+
+fn finest_leaf(grid: &UniformGrid) -> usize {
+    grid.cells.into_iter().max().unwrap_or(1).div_ceil(FINEST_LOOK)
 }
 
 fn count(
@@ -100,11 +135,13 @@ fn count(
     hi: [usize; 3],
     leaf: usize,
     distance: &dyn Fn(Vec3) -> f32,
+    counts: &dyn Fn(Vec3, f32) -> bool,
 ) {
     let centers = grid.cell_centers();
     let low = centers.position(lo[0], lo[1], lo[2]);
     let high = centers.position(hi[0] - 1, hi[1] - 1, hi[2] - 1);
-    let d = distance(0.5 * (low + high));
+    let center = 0.5 * (low + high);
+    let d = distance(center);
     let size: [usize; 3] = std::array::from_fn(|a| hi[a] - lo[a]);
     let cells = size.iter().product::<usize>() as f64;
     let radius = 0.5 * low.distance(high) + 0.5 * grid.dx;
@@ -120,15 +157,15 @@ fn count(
         let middle = lo[longest] + size[longest] / 2;
         let (mut first_hi, mut second_lo) = (hi, lo);
         (first_hi[longest], second_lo[longest]) = (middle, middle);
-        count(inside, grid, lo, first_hi, leaf, distance);
-        count(inside, grid, second_lo, hi, leaf, distance);
+        count(inside, grid, lo, first_hi, leaf, distance, counts);
+        count(inside, grid, second_lo, hi, leaf, distance, counts);
         return;
     }
     if d < 0.0 {
         inside.cells += cells;
     }
     // The area is the volume of a shell `leaf` cells thick, over its thickness.
-    if d.abs() <= 0.501 * leaf as f32 * grid.dx {
+    if d.abs() <= 0.501 * leaf as f32 * grid.dx && counts(center, d) {
         inside.surface_faces += cells / leaf as f64;
     }
 }

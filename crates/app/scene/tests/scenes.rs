@@ -103,6 +103,29 @@ fn finer_scenes_are_predicted_to_cost_more() {
     assert!(cost("64", "flip").memory_bytes > coarse.memory_bytes);
 }
 
+/// Peak memory as measured after the first steps (without pictures): the prediction is of the whole run, pictures
+/// and splash included, so it lies above, and not by much.
+#[test]
+fn memory_is_predicted_near_what_was_measured() {
+    for (name, resolution, tracker, measured_mb) in [
+        ("dam-break", "64", "levelset", 59.8),
+        ("dam-break", "64", "flip", 97.8),
+        ("dam-break", "128", "levelset", 381.9),
+        ("dam-break", "128", "flip", 582.7),
+        ("stirring-cylinder", "64", "levelset", 51.0),
+        ("water-drop", "64", "flip", 102.0),
+    ] {
+        let overrides = [
+            ("domain.resolution".into(), resolution.into()),
+            ("method.tracker".into(), tracker.into()),
+            ("output.preview".into(), "false".into()),
+        ];
+        let ready = Scene::load(name, &overrides).unwrap().build().unwrap();
+        let ratio = predict(&ready).memory_bytes as f64 / 1e6 / measured_mb;
+        assert!((0.9..1.35).contains(&ratio), "{name} {resolution} {tracker}: {ratio}");
+    }
+}
+
 /// Every table refuses unknown keys in the schema too, so that editors which use it say the same as the program.
 #[test]
 fn the_schema_is_strict_and_explains_every_key() {

@@ -139,7 +139,9 @@ fn endless_nesting_is_refused() {
         assert!(attempt(&format!("fluvial = 1\n{text}\n"), Path::new("."), &[]).is_err());
     }
     let path = format!("a{}", ".a".repeat(100_000));
-    assert!(attempt(GOOD, Path::new("."), &[(path, "1".into())]).unwrap_err().message().contains("not a path"));
+    assert!(
+        attempt(GOOD, Path::new("."), &[(path, "1".into())]).unwrap_err().message().contains("not a path")
+    );
 }
 
 #[test]
