@@ -4,7 +4,7 @@ use crate::discretise::Problem;
 use crate::kernels::{deinterleave, square_sum};
 use crate::layout::{Split, window};
 use crate::multigrid::{Level, Multigrid};
-use crate::{PoissonProblem, PrepareInfo, THETA_MIN};
+use crate::{PoissonProblem, PrepareInfo, PressureSolver, THETA_MIN};
 use fluvial_foundation::parallel;
 
 /// When to stop.
@@ -300,5 +300,23 @@ impl MultigridCg {
                 }
             }
         });
+    }
+}
+
+impl PressureSolver for MultigridCg {
+    fn name(&self) -> &'static str {
+        "multigrid-cg"
+    }
+
+    fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
+        MultigridCg::prepare(self, problem)
+    }
+
+    fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
+        MultigridCg::solve(self, p, rhs, params)
+    }
+
+    fn solution_f64(&self, out: &mut [f64]) {
+        MultigridCg::solution_f64(self, out);
     }
 }

@@ -39,7 +39,7 @@ impl Coarsest {
         for row in 0..n {
             let (colour, place) = self.places[row];
             let (grid_row, m) = (place / l.stride, place % l.stride);
-            let starts = op.neighbour_starts(colour, grid_row, m);
+            let starts = op.neighbour_starts(op.row(grid_row, colour), m);
             self.factor[row * n + row] += excess[colour][place] as f64;
             for axis in 0..3 {
                 let c = op.coef[axis][colour][place] as f64;

@@ -12,7 +12,8 @@ impl<'a, T> Six<'a, T> {
     /// All windows cut to `len`, so that loops need no further check.
     #[inline(always)]
     fn cut(&self, len: usize) -> Six<'a, T> {
-        Six(self.0.map(|v| &v[..len]))
+        let v = |n: usize| &self.0[n][..len];
+        Six([v(0), v(1), v(2), v(3), v(4), v(5)])
     }
 }
 

@@ -23,6 +23,7 @@ mod kernels;
 mod layout;
 mod multigrid;
 mod operator;
+pub mod reference;
 mod sweep;
 mod transfer;
 
@@ -53,6 +54,18 @@ pub struct PrepareInfo {
     pub components: usize,
     /// Components that neither air nor an open wall touches: their pressure has zero mean.
     pub sealed_components: usize,
+}
+
+/// A solver for [`PoissonProblem`]s, so that benchmarks and tests can go through all of them.
+pub trait PressureSolver {
+    /// Its name in tables.
+    fn name(&self) -> &'static str;
+    /// Takes a problem; must precede [`Self::solve`].
+    fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo;
+    /// Solves `A p = rhs`; `p` holds the start and receives the solution.
+    fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError>;
+    /// The last solution before it was rounded to f32.
+    fn solution_f64(&self, out: &mut [f64]);
 }
 
 /// Fraction of the way from a liquid cell centre to an air cell centre at which the surface lies,

@@ -221,7 +221,7 @@ mod tests {
         let op = &level.op;
         let l = op.layout;
         let mut x = l.zeros();
-        let mut sweep_all = |x: &mut Split, colour: usize, from_zero: bool| {
+        let sweep_all = |x: &mut Split, colour: usize, from_zero: bool| {
             let [x0, x1] = x;
             let (out, other) = if colour == 0 { (x0, &*x1) } else { (x1, &*x0) };
             for row in (0..l.rows).filter(|&row| l.coordinates(row).is_some()) {

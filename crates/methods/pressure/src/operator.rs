@@ -40,6 +40,8 @@ const PIECE: usize = 64;
 pub(crate) struct Row<'a> {
     pub row: usize,
     pub colour: usize,
+    /// `i & 1` of the row's cells of that colour.
+    pub t: usize,
     pub class: &'a [u8],
 }
 
@@ -57,14 +59,18 @@ impl Operator {
     /// The row with its classes.
     #[inline(always)]
     pub fn row(&self, row: usize, colour: usize) -> Row<'_> {
-        Row { row, colour, class: self.layout.class_row(&self.class, row) }
+        Row {
+            row,
+            colour,
+            t: self.layout.parity(row) ^ colour,
+            class: self.layout.class_row(&self.class, row),
+        }
     }
 
-    /// Starts of the neighbours' windows for the cells of `colour` from place `m0` of `row`.
+    /// Starts of the neighbours' windows for the cells from place `m0` of a row.
     #[inline(always)]
-    pub fn neighbour_starts(&self, colour: usize, row: usize, m0: usize) -> [usize; 6] {
+    pub fn neighbour_starts(&self, Row { row, t, .. }: Row, m0: usize) -> [usize; 6] {
         let l = &self.layout;
-        let t = l.parity(row) ^ colour;
         let base = row * l.stride + m0;
         let slab = l.slab_rows * l.stride;
         [base + t - 1, base + t, base - l.stride, base + l.stride, base - slab, base + slab]
@@ -73,7 +79,7 @@ impl Operator {
     /// Coefficients of the six faces, in the order of the neighbours; None where all are 1.
     #[inline(always)]
     fn coefficients(&self, at: Row, (m0, len, general): Span) -> Option<Six<'_>> {
-        let s = self.neighbour_starts(at.colour, at.row, m0);
+        let s = self.neighbour_starts(at, m0);
         let base = at.row * self.layout.stride + m0;
         let own = |axis: usize| window(&self.coef[axis][at.colour], base, len);
         let next = |axis: usize| window(&self.coef[axis][1 - at.colour], s[2 * axis + 1], len);
@@ -88,8 +94,9 @@ impl Operator {
         at: Row,
         (m0, len, _): Span,
     ) -> Six<'a, T> {
-        let starts = self.neighbour_starts(at.colour, at.row, m0);
-        Six(starts.map(|s| window(other, s - offset * self.layout.stride, len)))
+        let s = self.neighbour_starts(at, m0);
+        let v = |n: usize| window(other, s[n] - offset * self.layout.stride, len);
+        Six([v(0), v(1), v(2), v(3), v(4), v(5)])
     }
 
     /// `body(span, start in the colour's array)` for the runs of a row.
@@ -148,7 +155,7 @@ impl Operator {
     pub fn update(&self, arrays: [&mut [f32]; 4], z: &Split, colour: usize, alpha: f32, beta: f32) -> f64 {
         let l = &self.layout;
         l.sum_rows(&self.class, l.stride, arrays, |row, class, [p, q, d, r]| {
-            let at = Row { row, colour, class };
+            let at = Row { row, colour, t: l.parity(row) ^ colour, class };
             let mut sum = 0.0;
             self.for_spans(at, |span, base| {
                 let (x, c) = (self.neighbours((&z[1 - colour], 0), at, span), self.coefficients(at, span));
@@ -171,7 +178,7 @@ impl Operator {
         let residual = |colour: usize, r: &mut [f32]| {
             l.sum_rows(&self.class, l.stride, [r], |row, class, [r]| {
                 let (j, k) = l.coordinates(row).expect("rim rows are empty");
-                let at = Row { row, colour, class };
+                let at = Row { row, colour, t: l.parity(row) ^ colour, class };
                 deinterleave(r, window(rhs, nx * (j + l.cells[1] * k), nx), l.parity(row) ^ colour);
                 let mut sum = 0.0;
                 self.for_spans(at, |span, base| {
@@ -191,8 +198,8 @@ impl Operator {
 
     /// `(A x)_i` in f64 at one place.
     pub fn apply_at(&self, excess: &Split, x: &Split<f64>, colour: usize, place: usize) -> f64 {
-        let row = place / self.layout.stride;
-        let starts = self.neighbour_starts(colour, row, place % self.layout.stride);
+        let at = self.row(place / self.layout.stride, colour);
+        let starts = self.neighbour_starts(at, place % self.layout.stride);
         let own = x[colour][place];
         let flux: f64 = (0..3)
             .map(|axis| {

@@ -7,7 +7,7 @@
 //! same as stage after stage over the whole level.
 
 use crate::layout::{EMPTY, Split, split, window, window_mut};
-use crate::operator::Operator;
+use crate::operator::{Operator, Row};
 use crate::transfer::Transfer;
 use fluvial_foundation::parallel;
 use std::ops::Range;
@@ -129,7 +129,14 @@ impl Sweep<'_> {
         let energy = &mut tile.energy[k - tile.slabs.start];
         let [x0, x1] = tile.x.each_mut().map(|v| &mut **v);
         let colours = |colour: usize, x0, x1| if colour == 0 { (x0, x1) } else { (x1, x0) };
-        let rows = (l.row(0, k)..l.row(0, k) + l.cells[1])
+        let first = l.row(0, k);
+        let at = |row: usize, colour: usize| Row {
+            row,
+            colour,
+            t: (row - first + k + colour) & 1,
+            class: l.class_row(&self.op.class, row),
+        };
+        let rows = (first..first + l.cells[1])
             .filter(|&row| l.class_row(&self.op.class, row).iter().any(|&c| c != EMPTY));
         let start = |row: usize| (row - offset) * l.stride;
         match stage {
@@ -137,14 +144,14 @@ impl Sweep<'_> {
                 let (out, _): (&mut [f32], _) = colours(colour, x0, x1);
                 for row in rows {
                     let out = window_mut(out, start(row), l.stride);
-                    self.op.relax_row_from_zero(out, self.b, self.op.row(row, colour));
+                    self.op.relax_row_from_zero(out, self.b, at(row, colour));
                 }
             }
             Stage::Relax(colour) => {
                 let (out, other): (&mut [f32], &mut [f32]) = colours(colour, x0, x1);
                 for row in rows {
                     let out = window_mut(out, start(row), l.stride);
-                    self.op.relax_row(out, (other, offset), self.b, self.op.row(row, colour));
+                    self.op.relax_row(out, (other, offset), self.b, at(row, colour));
                 }
             }
             Stage::Residual => {
@@ -153,27 +160,21 @@ impl Sweep<'_> {
                     let out = window_mut(tile.restricted, start(row), l.stride);
                     out.fill(0.0);
                     let own = window(x0, start(row), l.stride);
-                    self.op.residual_row(out, own, (x1, offset), self.b, self.op.row(row, 0));
-                    down.restrict_along_x(out, row - l.row(0, k), k);
+                    self.op.residual_row(out, own, (x1, offset), self.b, at(row, 0));
+                    down.restrict_along_x(out, row - first, k);
                 }
             }
             Stage::Prolong => {
                 let down = self.down.expect("a coarser level");
                 for row in rows {
-                    down.prolong_row(
-                        window_mut(x0, start(row), l.stride),
-                        self.op,
-                        row,
-                        (row - l.row(0, k), k),
-                    );
+                    down.prolong_row(window_mut(x0, start(row), l.stride), self.op, row, (row - first, k));
                 }
             }
             Stage::Energy => {
                 for row in rows {
                     for (colour, own, other) in [(0, &*x0, &*x1), (1, x1, x0)] {
                         let own = window(own, start(row), l.stride);
-                        let [a, b] =
-                            self.op.energy_row(own, (other, offset), self.b, self.op.row(row, colour));
+                        let [a, b] = self.op.energy_row(own, (other, offset), self.b, at(row, colour));
                         *energy = [energy[0] + a, energy[1] + b];
                     }
                 }

@@ -98,7 +98,7 @@ impl Transfer {
         let l = fine.layout;
         let stencil = self.stencil(j, k);
         let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
-        l.for_runs(fine.row(row, 0).class, |m0, len, _| {
+        l.for_runs(l.class_row(&fine.class, row), |m0, len, _| {
             for start in (m0..m0 + len).step_by(PIECE) {
                 let len = PIECE.min(m0 + len - start);
                 let diag = window(&fine.diag[0], row * l.stride + start, len);
@@ -120,8 +120,10 @@ impl Transfer {
         // Along z and y first, one place further on either side.
         let mut line = [0.0f32; PIECE + 2];
         let (first, last) = (m0.saturating_sub(1), (m0 + len + 1).min(self.coarse.cells[0]));
-        let v = s.rows.map(|row| window(&self.values, row * self.stride() + first, last - first));
-        let w = [s.wy, s.wz, s.wz_across].map(|w| window(w, first, last - first));
+        let value = |n: usize| window(&self.values, s.rows[n] * self.stride() + first, last - first);
+        let v = [value(0), value(1), value(2), value(3)];
+        let weight = |w| window(w, first, last - first);
+        let w = [weight(s.wy), weight(s.wz), weight(s.wz_across)];
         let target = window_mut(&mut line, first + 1 - m0, last - first);
         for n in 0..last - first {
             let here = v[0][n] + w[1][n] * (v[2][n] - v[0][n]);

@@ -2,7 +2,8 @@
 
 use fluvial_foundation::random::unit_f32;
 use fluvial_pressure::cases::{Case, NAMES};
-use fluvial_pressure::{Info, MultigridCg, Params, PoissonProblem, SolveError};
+use fluvial_pressure::reference::{Preconditioner, ReferenceCg};
+use fluvial_pressure::{Info, MultigridCg, Params, PoissonProblem, PressureSolver, SolveError};
 
 fn params(relative_tolerance: f64) -> Params {
     Params { relative_tolerance, absolute_tolerance: 0.0, max_iterations: 100 }
@@ -114,6 +115,41 @@ fn tolerances_down_to_1e_10_are_met_by_the_true_residual() {
         let case = Case::new(name, 48).expect("a known case");
         let (_, info) = solve(&case, 1e-10);
         assert!(info.relative_residual <= 1e-10 && info.iterations <= 20, "{name}: {info:?}");
+    }
+}
+
+#[test]
+fn the_reference_solvers_find_the_same_pressure() {
+    for name in ["sphere-jet-mid", "bubbly", "sealed", "cut-walls"] {
+        let case = Case::new(name, 24).expect("a known case");
+        let mut solvers: Vec<Box<dyn PressureSolver>> = vec![
+            Box::new(MultigridCg::new(case.cells)),
+            Box::new(ReferenceCg::new(Preconditioner::None)),
+            Box::new(ReferenceCg::new(Preconditioner::IncompleteCholesky)),
+            Box::new(ReferenceCg::new(Preconditioner::ModifiedIncompleteCholesky)),
+        ];
+        let tight = Params { max_iterations: 2000, ..params(1e-10) };
+        let solutions: Vec<_> = solvers
+            .iter_mut()
+            .map(|solver| {
+                let (mut p, mut p64) = (vec![0.0; case.rhs.len()], vec![0.0; case.rhs.len()]);
+                let found = solver.prepare(&case.problem());
+                let info = solver.solve(&mut p, &case.rhs, &tight).expect("a solution");
+                solver.solution_f64(&mut p64);
+                (solver.name(), found, info.iterations, p64)
+            })
+            .collect();
+        let scale = solutions[0].3.iter().fold(0.0f64, |s, v| s.max(v.abs()));
+        for (solver, found, _, p) in &solutions[1..] {
+            assert_eq!(*found, solutions[0].1, "{name} {solver}");
+            let error = p.iter().zip(&solutions[0].3).fold(0.0f64, |e, (a, b)| e.max((a - b).abs()));
+            assert!(error < 1e-7 * scale, "{name} {solver}: {error} of {scale}");
+        }
+        let counts: Vec<usize> = solutions.iter().map(|s| s.2).collect();
+        assert!(
+            counts[1] > counts[2] && counts[2] > counts[3] && counts[3] > counts[0],
+            "{name}: {counts:?}"
+        );
     }
 }
 
