@@ -141,7 +141,7 @@ fn report(dir: &Path, plan: FramePlan, totals: &Totals) -> String {
 fn failure(error: RunError) -> Failure {
     let help = match &error {
         RunError::Step { frame, .. } | RunError::BadStep { frame, .. } => {
-            format!("see log.txt; this repeats it: {} --frames {frame} --overwrite", command_line())
+            format!("see log.txt; this repeats it: {}", up_to_frame(std::env::args().skip(1), *frame))
         }
         RunError::Output(_) => {
             "the frames written so far are complete; make room or choose another folder with -o".into()
@@ -152,7 +152,11 @@ fn failure(error: RunError) -> Failure {
 
 /// The command line, quoted for a shell.
 fn command_line() -> String {
-    let quoted = |arg: String| {
+    quoted(std::env::args().skip(1))
+}
+
+fn quoted(args: impl Iterator<Item = String>) -> String {
+    let quote = |arg: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
         if !arg.is_empty() && arg.chars().all(plain) {
             arg
@@ -160,15 +164,36 @@ fn command_line() -> String {
             format!("'{}'", arg.replace('\'', "'\\''"))
         }
     };
-    std::iter::once("fluvial".to_owned())
-        .chain(std::env::args().skip(1).map(quoted))
-        .collect::<Vec<_>>()
-        .join(" ")
+    std::iter::once("fluvial".to_owned()).chain(args.map(quote)).collect::<Vec<_>>().join(" ")
+}
+
+/// The command line that repeats a run up to a frame.
+fn up_to_frame(args: impl Iterator<Item = String>, frame: u32) -> String {
+    let mut kept = Vec::new();
+    let mut args = args.peekable();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--frames" => drop(args.next()),
+            "--overwrite" => {}
+            a if a.starts_with("--frames=") => {}
+            _ => kept.push(arg),
+        }
+    }
+    kept.extend(["--frames".into(), frame.to_string(), "--overwrite".into()]);
+    quoted(kept.into_iter())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_that_repeats_a_failure_has_every_option_once() {
+        let args =
+            ["run", "my scene.toml", "--frames", "9", "--overwrite", "--set", "a=it's"].map(String::from);
+        let command = up_to_frame(args.into_iter(), 3);
+        assert_eq!(command, r"fluvial run 'my scene.toml' --set 'a=it'\''s' --frames 3 --overwrite");
+    }
 
     #[test]
     fn overwriting_removes_what_a_run_wrote_and_nothing_else() {

@@ -87,8 +87,11 @@ pub enum RunError {
         /// The surface before the step.
         snapshot: Option<PathBuf>,
     },
-    /// The solver asked for a step that cannot be taken.
-    #[error("frame {frame}, t = {time_s:.6} s: the solver suggests a step of {dt_s} s")]
+    /// The solver asks for a step that cannot be taken: the simulation has blown up.
+    #[error(
+        "frame {frame}, t = {time_s:.6} s: the liquid is so fast that a step may last only {dt_s:.3e} s{}",
+        snapshot.as_ref().map(|p| format!("\nThe surface is in {}.", p.display())).unwrap_or_default()
+    )]
     BadStep {
         /// Which frame it led to.
         frame: u32,
@@ -96,6 +99,8 @@ pub enum RunError {
         time_s: f64,
         /// What it asked for, seconds.
         dt_s: f64,
+        /// The surface at that moment.
+        snapshot: Option<PathBuf>,
     },
     /// A file could not be written.
     #[error(transparent)]
@@ -121,7 +126,7 @@ pub fn run(
             if stop.load(Ordering::Relaxed) {
                 return Ok(RunEnd::Interrupted);
             }
-            let dt = clip_to_frame(solver, frame, frame_end_s)?;
+            let dt = clip_to_frame(solver, frame, frame_end_s, recorder)?;
             step = step_with_retries(solver, frame, step.step + 1, dt, recorder)?;
             recorder.step(&step, solver)?;
             progress.step(&Status::new(plan, &step, &eta));
@@ -145,13 +150,19 @@ fn reached(time_s: f64, frame_end_s: f64) -> bool {
 
 /// Divides what remains of the frame into equal steps no longer than suggested, so that the frame is hit
 /// exactly and no step is a sliver.
-fn clip_to_frame(solver: &dyn Solver, frame: u32, frame_end_s: f64) -> Result<SuggestedDt, RunError> {
+fn clip_to_frame(
+    solver: &dyn Solver,
+    frame: u32,
+    frame_end_s: f64,
+    recorder: &mut dyn Recorder,
+) -> Result<SuggestedDt, RunError> {
     let (suggested, time_s) = (solver.suggest_dt(), solver.time_s());
     let remaining_s = frame_end_s - time_s;
     // The small slack keeps 5.0000001 steps from becoming 6.
     let steps = (remaining_s / suggested.dt_s - 1e-6).ceil().max(1.0);
     if suggested.dt_s.is_nan() || suggested.dt_s <= 0.0 || steps > MAX_STEPS_PER_FRAME {
-        return Err(RunError::BadStep { frame, time_s, dt_s: suggested.dt_s });
+        let snapshot = recorder.failed(solver);
+        return Err(RunError::BadStep { frame, time_s, dt_s: suggested.dt_s, snapshot });
     }
     let limiter = if steps == 1.0 { DtLimiter::Frame } else { suggested.limiter };
     Ok(SuggestedDt { dt_s: remaining_s / steps, limiter })

@@ -28,4 +28,10 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "sideways / fallen",
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
+    ExpectedFailure {
+        case: "poisson-free-surface",
+        methods: &["uniform/levelset"],
+        quantity: "order",
+        reason: "theta is floored at 1e-2: an error of up to 0.01 dx |grad p| next to the surface, first order, rules from 128^3 on",
+    },
 ];
