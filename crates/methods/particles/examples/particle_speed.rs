@@ -41,7 +41,7 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
     let (mut particles, mut ranges, mut scratch) =
         (Particles::default(), CellRanges::default(), Scratch::default());
     let mut grid_u = [u.clone(), u.clone()];
-    let mut phi_particles = phi.to_vec();
+    let (mut phi_particles, mut corrected) = (phi.to_vec(), phi.to_vec());
     let mut best: Vec<(&str, f64)> = Vec::new();
     for round in 0..6 {
         let mut stage = |name: &'static str, start: Instant, count: usize| {
@@ -74,7 +74,11 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
         level_set_from_particles(&mut phi_particles, &particles, &ranges, grid, radius, 3.0 * grid.dx);
         stage("level set", t, n);
         let t = Instant::now();
-        combine_narrow_band(&mut phi_particles, phi, grid);
+        corrected.copy_from_slice(phi);
+        shift_to_particles(&mut corrected, &particles, &ranges, solid, grid, &mut scratch);
+        stage("shift", t, n);
+        let t = Instant::now();
+        combine_narrow_band(&mut corrected, &phi_particles, grid);
         stage("combine", t, n);
     }
     for (name, ns) in best {

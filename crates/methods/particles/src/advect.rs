@@ -135,7 +135,12 @@ impl<'a> Confine<'a> {
     }
 
     fn out_of_solids(&self, mut x: Vec3, report: &mut AdvectReport) -> Option<Vec3> {
-        let mut phi = self.nodes.sample(self.phi_solid_node, x);
+        let stencil = self.nodes.stencil(x);
+        // A corner this far away says enough, even where phi grows twice as fast as distance.
+        if self.phi_solid_node[stencil.base] > 4.0 * self.nodes.spacing {
+            return Some(x);
+        }
+        let mut phi = self.nodes.interpolate(self.phi_solid_node, stencil);
         if phi >= self.margin {
             return Some(x);
         }
