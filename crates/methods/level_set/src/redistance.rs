@@ -15,7 +15,7 @@ const OVERHANG: f32 = 0.25;
 /// Error of cubic interpolation per fourth difference: 3/128 in the middle of an edge, two axes at once.
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
 /// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
-const SHARP: f32 = 0.8;
+const SHARP: f32 = 0.5;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -169,19 +169,26 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     let Crossings { inverse, nearest, bound } = crossings(phi, lattice, c);
     let inverse2 = dot(inverse, inverse);
     let plane = scaled(inverse, 1.0 / inverse2);
+    let plane_distance = 1.0 / inverse2.sqrt();
+    // At a kink the cubic rounds off what the grid lines say. It must not do so in the liquid's favour: a sheet
+    // would grow a little every time.
+    let sharp = second_difference(phi, lattice, index) > SHARP * lattice.spacing;
+    let limited = |distance: f32| match (sharp, phi[index] < 0.0) {
+        (true, true) => distance.min(nearest),
+        (true, false) => distance.max(plane_distance.min(nearest)),
+        _ => distance,
+    };
     let closest = 1.0 / bound.sqrt();
-    if second_difference(phi, lattice, index) < SHARP * lattice.spacing
-        && let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG)
-    {
+    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
         if distance > closest - 0.1 && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
-            let keep = (distance - old).abs() < uncertain;
-            return seed(if keep { scaled(point, old / distance) } else { point }, true);
+            let wanted = limited(if (distance - old).abs() < uncertain { old } else { distance });
+            return seed(if wanted == distance { point } else { scaled(point, wanted / distance) }, true);
         }
     }
-    // Not resolved: the plane through the crossings on the grid lines, the nearest on each axis.
-    seed(plane, false)
+    // Not resolved: keep the distance as far as the crossings allow, so that repeating changes nothing.
+    seed(scaled(plane, limited(old.max(closest).min(nearest)) * inverse2.sqrt()), false)
 }
 
 /// Largest second difference of phi along the axes: 1/R on a surface of radius R, more at kinks.
