@@ -55,7 +55,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
 
-    /// Output folder [default: out/<scene name>].
+    /// Output folder [default: out/NAME, after the scene].
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 

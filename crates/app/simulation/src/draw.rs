@@ -51,7 +51,7 @@ impl Drawer {
         };
     }
 
-    /// Draws a frame at a level of [`LEVELS`].
+    /// Draws a frame at a level of effort; 0 is the best.
     pub fn draw(&self, time_s: f64, liquid: &TriangleMesh, level: usize) -> Image {
         let place = |(mesh, motion): &(TriangleMesh, Motion)| {
             let pose = motion.pose(time_s);
