@@ -1,10 +1,12 @@
 //! The operator of the next coarser level, from sums over fine faces.
 //!
 //! A coarse cell is an unknown when one of its children is. The coefficient of a coarse face is the mean of
-//! its four fine coefficients (area times four, distance times two, divided by the level's scale of two), and
-//! the Dirichlet part of the diagonal is summed with the same factor. This is half the Galerkin product
-//! for piecewise constant transfer: ghost-fluid and area-fraction coefficients reach every level,
-//! the matrix stays symmetric and positive, and what is not connected stays so.
+//! its four fine coefficients (area times four, distance times two, divided by the level's scale of two): half the
+//! Galerkin product for piecewise constant transfer, so that area fractions reach every level, the matrix stays
+//! symmetric and positive, and what is not connected stays so. The Dirichlet part of the diagonal keeps the surface
+//! where it is, as the ghost fluid on all levels of [tall cells §3.7.1] does, but cell by cell instead of by
+//! averages of phi: no drop or bubble is lost. Measured on the cases of [`crate::cases`], N = 64 to 256, to 1e-6:
+//! 6 to 8 iterations; with the sum of the fine Dirichlet parts instead, 6 to 11.
 
 use crate::PoissonProblem;
 use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window};
@@ -143,7 +145,7 @@ impl Source<'_> {
                     let (a, b) = (window(&v[0], base, len), window(&v[1], base, len));
                     (0..len).for_each(|n| out[n] += self.factor * (a[n] + b[n]));
                 };
-                both(self.excess, &mut sums.excess);
+                self.add_excess(&mut sums.excess, (j, k), first, len);
                 both(&self.fine.diag, &mut sums.unknown);
                 let cx = window(&self.fine.coef[0][s], base, len);
                 (0..len).for_each(|n| sums.coef[0][n] += self.factor * cx[n]);
@@ -170,6 +172,39 @@ impl Source<'_> {
         sums
     }
 }
+
+impl Source<'_> {
+    /// Adds the Dirichlet part of the fine row (j, k). Seen from the centre of the coarse cell a surface at `theta` fine
+    /// cells lies at `theta / 2 + 1/4` coarse cells beyond an outer child, at `theta / 2 - 1/4` beyond a
+    /// child whose sibling is no unknown.
+    fn add_excess(&self, out: &mut [f32], (j, k): (usize, usize), first: usize, len: usize) {
+        let l = &self.fine.layout;
+        let base = l.row(j, k) * l.stride + first;
+        let excess = self.excess.each_ref().map(|e| window(e, base, len));
+        if excess.iter().all(|e| e.iter().all(|&e| e == 0.0)) {
+            return;
+        }
+        let sibling_row = |axis: usize, j: usize, k: usize| {
+            let inside = j < l.cells[1] && k < l.cells[2] && self.halved[axis];
+            inside.then(|| l.row(j, k) * l.stride + first)
+        };
+        let (side_y, side_z) = (sibling_row(1, j ^ 1, k), sibling_row(2, j, k ^ 1));
+        for colour in 0..2 {
+            for n in (0..len).filter(|&n| excess[colour][n] != 0.0) {
+                let other = &self.fine.diag[1 - colour];
+                let i = 2 * (first + n) + ((j + k + colour) & 1);
+                let missing = (self.halved[0] && (i ^ 1) < l.cells[0] && other[base + n] == 0.0)
+                    || side_y.is_some_and(|row| other[row + n] == 0.0)
+                    || side_z.is_some_and(|row| other[row + n] == 0.0);
+                let theta = 0.5 / excess[colour][n] + if missing { -0.25 } else { 0.25 };
+                out[n] += self.factor / theta.max(THETA_COARSE);
+            }
+        }
+    }
+}
+
+/// Smallest theta on coarse levels. Iterations hardly depend on it below 0.05.
+const THETA_COARSE: f32 = 0.02;
 
 /// Weights of the first transfer, from the areas of the finest grid.
 pub(crate) fn face_weights(transfer: &mut Transfer, problem: &PoissonProblem) {
