@@ -40,7 +40,8 @@ impl UniformSolver {
         for (n, source) in self.setup.sources.iter().enumerate() {
             self.state.sources_flowing[n] = active(source.active_s);
         }
-        let filled_m3 = if starting.is_empty() { topped_up_m3 } else { self.liquid_volume(&self.state.phi_cell) };
+        let filled_m3 =
+            if starting.is_empty() { topped_up_m3 } else { self.liquid_volume(&self.state.phi_cell) };
         for sink in self.setup.sinks.iter().filter(|s| active(s.active_s)) {
             changed = true;
             let cells = self.grid.cell_centers();
@@ -173,7 +174,8 @@ impl UniformSolver {
     pub(crate) fn refill_particle_band(&mut self) {
         let transfer = self.transfer();
         let (state, work) = (&mut self.state, &mut self.work);
-        particles::resample(
+        let source_cell = &work.source_cell;
+        particles::resample_with_new_liquid(
             &mut state.particles,
             &mut work.cell_ranges,
             &state.phi_cell,
@@ -184,6 +186,7 @@ impl UniformSolver {
             &transfer,
             state.steps,
             &mut work.particle_scratch,
+            |cell| source_cell[cell] != 0,
         );
     }
 

@@ -42,15 +42,16 @@ impl UniformSolver {
         );
         clamps.add("particles_pushed_out_of_solids", moved.pushed_out_of_solids);
         state.particles.sort_by_cell(&self.grid, &mut work.cell_ranges, &mut work.particle_scratch);
-        particles::level_set_from_particles(
+        particles::correct_by_particles(
+            &mut work.phi_cell,
             &mut work.phi_particles,
             &state.particles,
             &work.cell_ranges,
+            &self.solids.phi_node,
             &self.grid,
-            particles::particle_radius_m(&self.grid),
             band_m,
+            &mut work.particle_scratch,
         );
-        particles::combine_narrow_band(&mut work.phi_cell, &work.phi_particles, &self.grid);
     }
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid; near the surface particles say better.

@@ -60,7 +60,8 @@ impl UniformSolver {
         }
         for axis in AXES {
             let lattice = grid.faces(axis);
-            let (u_solid, phi_node, open_walls) = (&self.solids.u_solid, &self.solids.phi_node, self.open_walls);
+            let (u_solid, phi_node, open_walls) =
+                (&self.solids.u_solid, &self.solids.phi_node, self.open_walls);
             let work = &mut self.work;
             let (tags, u_free, reached) = (&work.source_cell, &work.u_free, &work.valid_face[axis]);
             for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
@@ -109,7 +110,8 @@ impl UniformSolver {
                 let area = self.work.area_face[axis][face];
                 (leads_away && area > 0.0).then_some((face, area))
             };
-            let faces: [[Option<(usize, f32)>; 2]; 3] = AXES.map(|axis| [outward(axis, false), outward(axis, true)]);
+            let faces: [[Option<(usize, f32)>; 2]; 3] =
+                AXES.map(|axis| [outward(axis, false), outward(axis, true)]);
             let open: f32 = faces.iter().flatten().flatten().map(|(_, area)| area).sum();
             if open == 0.0 {
                 continue;

@@ -21,8 +21,8 @@ use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
-    LevelSetView, ParticleView, PressureReport, Setup, SetupError, Solver, StepError, StepReport, SuggestedDt,
-    SurfaceParams, Wall,
+    LevelSetView, ParticleView, PressureReport, Setup, SetupError, Solver, StepError, StepReport,
+    SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{State, Work};
@@ -53,7 +53,10 @@ impl UniformSolver {
             return Err(SetupError::Unsupported { method: "uniform", feature: "[[refine]] regions".into() });
         }
         if setup.sources.len() > u8::MAX as usize - 1 {
-            return Err(SetupError::Unsupported { method: "uniform", feature: "more than 254 sources".into() });
+            return Err(SetupError::Unsupported {
+                method: "uniform",
+                feature: "more than 254 sources".into(),
+            });
         }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {

@@ -136,7 +136,10 @@ impl UniformSolver {
         }
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
-            limit((liquid.density as f64 * dx.powi(3) / (2.0 * PI * sigma)).sqrt(), DtLimiter::SurfaceTension);
+            limit(
+                (liquid.density as f64 * dx.powi(3) / (2.0 * PI * sigma)).sqrt(),
+                DtLimiter::SurfaceTension,
+            );
         }
         best
     }
@@ -159,7 +162,8 @@ impl UniformSolver {
     /// Height of the highest surface crossing on the vertical through (x, z), above the domain's floor.
     pub(crate) fn column_height(&self, x: f32, z: f32) -> f64 {
         let cells = self.grid.cell_centers();
-        let phi_at = |j: usize| cells.sample(&self.state.phi_cell, Vec3::new(x, cells.position(0, j, 0).y, z));
+        let phi_at =
+            |j: usize| cells.sample(&self.state.phi_cell, Vec3::new(x, cells.position(0, j, 0).y, z));
         let floor = self.grid.min.y;
         let top = cells.size[1] - 1;
         let mut above = phi_at(top);

@@ -109,15 +109,16 @@ impl Flux {
     }
 }
 
-/// How much of each old body went into each new one: (old, new, weight), sorted, each pair once.
-type Kinship = Vec<(u32, u32, f64)>;
+/// Which old body has liquid in which new one: (old, new), sorted, each pair once.
+type Kinship = Vec<(u32, u32)>;
 
 impl UniformSolver {
     /// Opens the account at the start.
     pub(crate) fn open_volume_account(&mut self) {
         let volume_m3 = self.liquid_volume(&self.state.phi_cell);
         let account = &mut self.state.volume;
-        (account.start_m3, account.volume_m3, account.largest_expected_m3) = (volume_m3, volume_m3, volume_m3);
+        (account.start_m3, account.volume_m3, account.largest_expected_m3) =
+            (volume_m3, volume_m3, volume_m3);
         self.remeasure_regions(0.0);
     }
 
@@ -128,14 +129,7 @@ impl UniformSolver {
         let old = std::mem::take(&mut self.state.volume);
         let mut new = self.measure_regions(&phi, &old);
         let kin = self.kinship(&new, &old, &phi, &phi, 0.0);
-        for (from, to, share) in shares(&kin) {
-            let (parent, heir) = (old.regions[from as usize], &mut new.regions[to as usize]);
-            heir.error_m3 += share * parent.error_m3;
-            heir.integral_s += share * parent.integral_s;
-            // Two bodies that a source joins go on as their volumes did.
-            let grows_m3_s = share * parent.divergence_1_s * parent.volume_m3;
-            heir.divergence_1_s += grows_m3_s / heir.volume_m3.max(f64::MIN_POSITIVE);
-        }
+        inherit(&mut new, &old, &kin, None);
         if let Some(cell) = self.work.source_cell.iter().position(|&tag| tag != 0) {
             let label = new.label_cell.get(cell).copied().unwrap_or(0);
             if let Some(region) = new.regions.get_mut(label as usize) {
@@ -154,22 +148,14 @@ impl UniformSolver {
         let mut new = self.measure_regions(&phi_new, &old);
         let kin = self.kinship(&new, &old, &phi_new, &self.state.phi_cell, dt_s);
 
-        // What each old body should have become, handed to its heirs.
+        // What each old body should have become. What the controller itself asked for is no part of it: that
+        // change of volume is there to bring the error back to zero.
         let flux = self.boundary_flux_m3_s(&old);
-        let mut expected: Vec<f64> = vec![0.0; new.regions.len()];
+        let grown = |o: usize| old.regions[o].volume_m3 + flux[o].net() * dt_s;
+        let expected: Vec<f64> = (0..old.regions.len()).map(grown).collect();
+        inherit(&mut new, &old, &kin, Some(&expected));
         let mut has_heir = vec![false; old.regions.len()];
-        for (from, to, share) in shares(&kin) {
-            let parent = old.regions[from as usize];
-            let grown = parent.volume_m3 * (1.0 + parent.divergence_1_s * dt_s) + flux[from as usize].net() * dt_s;
-            expected[to as usize] += share * grown;
-            let heir = &mut new.regions[to as usize];
-            heir.error_m3 += share * parent.error_m3;
-            heir.integral_s += share * parent.integral_s;
-            has_heir[from as usize] = true;
-        }
-        for (region, expected) in new.regions.iter_mut().zip(&expected) {
-            region.error_m3 += region.volume_m3 - expected;
-        }
+        kin.iter().for_each(|&(from, _)| has_heir[from as usize] = true);
         // A body that vanished is a debt of all others.
         let lost: f64 = (0..old.regions.len())
             .filter(|&o| !has_heir[o])
@@ -310,12 +296,11 @@ impl UniformSolver {
             return vec![];
         }
         if old.regions.len() == 1 && new.regions.len() == 1 {
-            return vec![(0, 0, 1.0)];
+            return vec![(0, 0)];
         }
         let cells = self.grid.cell_centers();
         let deep_m = -2.0 * self.grid.dx;
         let slab = cells.slab();
-        let fractions = &self.work.fraction_cell;
         let parts = map_indices(cells.size[2], |k| {
             let mut pairs: Kinship = Vec::new();
             for cell in k * slab..(k + 1) * slab {
@@ -334,34 +319,64 @@ impl UniformSolver {
                 if from == NONE {
                     continue;
                 }
-                let weight = fractions[cell] as f64;
-                match pairs.last_mut() {
-                    Some((f, t, w)) if (*f, *t) == (from, to) => *w += weight,
-                    _ => pairs.push((from, to, weight)),
+                if pairs.last() != Some(&(from, to)) {
+                    pairs.push((from, to));
                 }
             }
             pairs
         });
         let mut pairs: Kinship = parts.into_iter().flatten().collect();
-        pairs.sort_by_key(|&(from, to, _)| (from, to)); // stable: sums keep their order
-        pairs.dedup_by(|later, kept| {
-            let same = (later.0, later.1) == (kept.0, kept.1);
-            if same {
-                kept.2 += later.2;
-            }
-            same
-        });
+        pairs.sort_unstable();
+        pairs.dedup();
         pairs
     }
 }
 
-/// Each kinship pair with the share of the old body's weight that it carries.
-fn shares(kin: &Kinship) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
-    kin.chunk_by(|a, b| a.0 == b.0).flat_map(|family| {
-        let total: f64 = family.iter().map(|(_, _, w)| w).sum();
-        let even = 1.0 / family.len() as f64;
-        family.iter().map(move |&(from, to, w)| (from, to, if total > 0.0 { w / total } else { even }))
-    })
+/// Hands the errors of old bodies to the new ones that have their liquid.
+///
+/// Bodies that merge and split in one step are one family: their errors are added up and shared in proportion to
+/// volume, since nobody can tell whose error went where. `expected_m3` is what transport should have made of
+/// each old body; without it (sources, sinks) the change of volume is no error.
+fn inherit(new: &mut VolumeControl, old: &VolumeControl, kin: &Kinship, expected_m3: Option<&[f64]>) {
+    let old_count = old.regions.len();
+    let mut root: Vec<usize> = (0..old_count + new.regions.len()).collect();
+    fn find(root: &mut [usize], mut n: usize) -> usize {
+        while root[n] != n {
+            root[n] = root[root[n]];
+            n = root[n];
+        }
+        n
+    }
+    for &(from, to) in kin {
+        let (a, b) = (find(&mut root, from as usize), find(&mut root, old_count + to as usize));
+        root[a.max(b)] = a.min(b);
+    }
+    let mut families = vec![Region::default(); root.len()];
+    let mut parents_m3 = vec![0.0; root.len()];
+    for (o, body) in old.regions.iter().enumerate() {
+        let r = find(&mut root, o);
+        let family = &mut families[r];
+        family.error_m3 += body.error_m3 - expected_m3.map_or(0.0, |e| e[o]);
+        family.integral_s += body.integral_s * body.volume_m3;
+        family.divergence_1_s += body.divergence_1_s * body.volume_m3;
+        parents_m3[r] += body.volume_m3;
+    }
+    for (n, body) in new.regions.iter().enumerate() {
+        families[find(&mut root, old_count + n)].volume_m3 += body.volume_m3;
+    }
+    for n in 0..new.regions.len() {
+        let r = find(&mut root, old_count + n);
+        let (family, body) = (families[r], &mut new.regions[n]);
+        let transported = expected_m3.is_some();
+        let error_m3 = family.error_m3 + if transported { family.volume_m3 } else { 0.0 };
+        let share = |total: f64, volume: f64| if volume > 0.0 { total / volume } else { 0.0 };
+        body.error_m3 = body.volume_m3 * share(error_m3, family.volume_m3);
+        body.integral_s = share(family.integral_s, parents_m3[r]);
+        if !transported {
+            // What the last projection asked for is still under way.
+            body.divergence_1_s = share(family.divergence_1_s, family.volume_m3);
+        }
+    }
 }
 
 /// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.

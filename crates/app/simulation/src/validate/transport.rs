@@ -96,15 +96,16 @@ impl Body {
     fn correct_by_particles(&mut self, dt_s: f32, band_m: f32) {
         particles::advect(&mut self.particles, &self.u_face, &[], [false; 6], &self.grid, dt_s);
         self.particles.sort_by_cell(&self.grid, &mut self.ranges, &mut self.particle_scratch);
-        particles::level_set_from_particles(
+        particles::correct_by_particles(
+            &mut self.phi_cell,
             &mut self.phi_particles,
             &self.particles,
             &self.ranges,
+            &[],
             &self.grid,
-            particles::particle_radius_m(&self.grid),
             band_m,
+            &mut self.particle_scratch,
         );
-        particles::combine_narrow_band(&mut self.phi_cell, &self.phi_particles, &self.grid);
     }
 
     fn refill(&mut self) {

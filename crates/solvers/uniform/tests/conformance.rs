@@ -1,0 +1,34 @@
+//! The suite over all solvers, for each tracker.
+
+use fluvial_conformance::Subject;
+use fluvial_solver_interface::{Setup, Solver};
+use fluvial_uniform::{Params, Tracker, UniformSolver};
+
+fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
+    let params = Params { tracker, ..Default::default() };
+    Box::new(UniformSolver::new(setup, params).unwrap())
+}
+
+mod levelset {
+    use super::*;
+    fluvial_conformance::conformance_suite!(Subject {
+        build: |setup| build(setup, Tracker::Levelset),
+        symmetry_cells: 0.01,
+    });
+}
+
+mod flip {
+    use super::*;
+    fluvial_conformance::conformance_suite!(Subject {
+        build: |setup| build(setup, Tracker::Flip),
+        symmetry_cells: 0.25,
+    });
+}
+
+mod apic {
+    use super::*;
+    fluvial_conformance::conformance_suite!(Subject {
+        build: |setup| build(setup, Tracker::Apic),
+        symmetry_cells: 0.25,
+    });
+}
