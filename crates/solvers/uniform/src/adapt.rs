@@ -88,11 +88,13 @@ impl UniformSolver {
     fn prescribe_source_velocity(&mut self) {
         let (grid, tags, sources) = (self.grid, &self.work.source_cell, &self.setup.sources);
         for axis in AXES {
-            for_each_face(&mut self.state.u_face[axis], &grid, axis, |_, cells, u| {
-                if let Some(v) = source_face_velocity(cells, tags, axis, |tag| sources[tag].velocity) {
-                    *u = v;
-                }
-            });
+            for field in [&mut self.state.u_face, &mut self.state.u_transport] {
+                for_each_face(&mut field[axis], &grid, axis, |_, cells, u| {
+                    if let Some(v) = source_face_velocity(cells, tags, axis, |tag| sources[tag].velocity) {
+                        *u = v;
+                    }
+                });
+            }
         }
     }
 

@@ -20,7 +20,7 @@ impl UniformSolver {
         level_set::advect_phi(
             &mut work.phi_cell,
             &state.phi_cell,
-            &state.u_face,
+            &state.u_transport,
             &self.grid,
             dt_s as f32,
             scheme,
@@ -34,7 +34,7 @@ impl UniformSolver {
         self.particles_moved = true;
         let moved = particles::advect(
             &mut state.particles,
-            &state.u_face,
+            &state.u_transport,
             &self.solids.phi_node,
             self.open_walls,
             &self.grid,

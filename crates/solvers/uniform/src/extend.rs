@@ -43,8 +43,10 @@ impl UniformSolver {
             layers,
             &mut work.level_set,
         );
-        self.balance_surface_air();
         self.constrain_to_solids();
+        let Work { u_transport, u_face, .. } = &mut self.work;
+        u_transport.copy_from(u_face);
+        self.balance_surface_air();
     }
 
     /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its
@@ -87,7 +89,7 @@ impl UniformSolver {
         }
     }
 
-    /// Makes the extended velocity divergence-free in the air cells at the surface.
+    /// Makes the transporting velocity divergence-free in the air cells at the surface.
     ///
     /// The surface runs through those cells, so what flows out of them is volume made or lost: averages of
     /// neighbours diverge there wherever the flow does, e.g. all along a spreading front. The excess goes to the
@@ -120,7 +122,7 @@ impl UniformSolver {
                 for (up, found) in faces[axis].iter().enumerate() {
                     if let Some((face, _)) = found {
                         let change = excess / open;
-                        self.work.u_face[axis][*face] -= if up == 1 { change } else { -change };
+                        self.work.u_transport[axis][*face] -= if up == 1 { change } else { -change };
                     }
                 }
             }

@@ -118,6 +118,8 @@ impl UniformSolver {
                 }
             });
         }
+        let State { u_transport, u_face, .. } = &mut self.state;
+        u_transport.copy_from(u_face);
         self.max_speed_m_s = fills.iter().fold(0.0, |m, f| f.velocity.length().max(m)) as f64;
         self.setup.fills = fills;
         self.open_volume_account();
@@ -146,6 +148,7 @@ impl UniformSolver {
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.phi_cell, &mut work.phi_cell);
         std::mem::swap(&mut state.u_face, &mut work.u_face);
+        std::mem::swap(&mut state.u_transport, &mut work.u_transport);
         std::mem::swap(&mut state.impulse_cell, &mut work.impulse_cell);
         std::mem::swap(&mut state.volume, &mut work.volume);
         state.kinetic_energy_j = work.kinetic_energy_j;

@@ -11,6 +11,9 @@ pub(crate) struct State {
     pub phi_cell: Vec<f32>,
     /// Velocity at face centres, m/s, extended past the surface and into solids.
     pub u_face: FaceField,
+    /// The same with divergence-free air at the surface: what carries surface and particles. Its values out there
+    /// are no velocity of any liquid, so `u_face` keeps the plain extension.
+    pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
     /// Length of the last step, seconds: turns the impulse into a pressure.
@@ -33,6 +36,7 @@ pub(crate) struct State {
 pub(crate) struct Work {
     pub phi_cell: Vec<f32>,
     pub u_face: FaceField,
+    pub u_transport: FaceField,
     /// Velocity after transport, before forces: FLIP carries the difference.
     pub u_before_forces: FaceField,
     /// Velocity gathered from particles and its weight.
@@ -74,6 +78,7 @@ impl State {
             sources_flowing: vec![false; sources],
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
+            u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
             last_dt_s: 0.0,
             particles: Particles::default(),
@@ -93,6 +98,7 @@ impl Work {
         Work {
             phi_cell: vec![0.0; cells],
             u_face: faces(),
+            u_transport: faces(),
             u_before_forces: when(with_particles),
             u_particles: when(with_particles),
             weight_face: when(with_particles),

@@ -184,7 +184,7 @@ impl UniformSolver {
         let grid = &self.grid;
         let cells = grid.cell_centers();
         let face_m2 = (grid.dx as f64).powi(2);
-        let u = &self.state.u_face;
+        let u = &self.state.u_transport;
         let body = |cell: usize| match old.label_cell.get(cell) {
             Some(&label) => label as usize,
             None => 0,
@@ -313,7 +313,7 @@ impl UniformSolver {
                 } else {
                     let [i, j, k] = cells.coordinates(cell);
                     let x = cells.position(i, j, k);
-                    let u = self.grid.sample_velocity(&self.state.u_face, x);
+                    let u = self.grid.sample_velocity(&self.state.u_transport, x);
                     body_near(x - dt_s as f32 * u, &old.label_cell, phi_old, &cells)
                 };
                 if from == NONE {
