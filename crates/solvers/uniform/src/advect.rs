@@ -91,8 +91,9 @@ impl UniformSolver {
             for_each_chunk_mut(&mut work.u_face[axis], CHUNK, |c, chunk| {
                 let at = c * CHUNK;
                 for (n, u) in chunk.iter_mut().enumerate() {
-                    // Full weight from half a face's usual share of particles on; less at the band's lower edge.
-                    let share = (weight[at + n] * 0.5).min(1.0);
+                    // A quarter of one particle's weight is enough: around spray the grid knows nothing better, and
+                    // at the band's lower edge both agree.
+                    let share = (4.0 * weight[at + n]).min(1.0);
                     *u += share * (u_particles[at + n] - *u);
                 }
             });

@@ -9,7 +9,7 @@ use crate::UniformSolver;
 use crate::state::{FaceCells, for_each_face};
 use crate::step::Clamps;
 use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::for_each_chunk_mut;
+use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_level_set as level_set;
 use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta};
 use fluvial_solver_interface::{PressureReport, StepError};
@@ -82,19 +82,33 @@ impl UniformSolver {
         Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
     }
 
-    /// An unknown is a liquid cell with at least one open face.
+    /// An unknown is a liquid cell with at least one open face. A lone one, a drop smaller than the grid can turn or
+    /// squeeze, is left to fly: its faces' ghost distances are noise, and one of them would take all the flux.
     fn mark_unknowns(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, area) = (&work.phi_cell, &work.area_face);
+        let cells = grid.cell_centers();
         let lattices = AXES.map(|axis| grid.faces(axis));
-        for_each_chunk_mut(&mut work.unknown_cell, grid.cell_centers().slab(), |k, unknown| {
-            for (n, unknown) in unknown.iter_mut().enumerate() {
-                let [i, j] = [n % grid.cells[0], n / grid.cells[0]];
-                *unknown = phi[k * grid.cells[0] * grid.cells[1] + n] < 0.0
-                    && AXES.iter().any(|&axis| {
-                        let face = lattices[axis].index(i, j, k);
-                        area[axis][face] > 0.0 || area[axis][face + lattices[axis].stride(axis)] > 0.0
-                    });
+        let (unknown, ballistic) = (&mut work.unknown_cell, &mut work.ballistic_cell);
+        for_each_chunk_mut2((unknown, cells.slab()), (ballistic, cells.slab()), |k, unknown, ballistic| {
+            for (n, (unknown, ballistic)) in unknown.iter_mut().zip(ballistic).enumerate() {
+                let at = [n % grid.cells[0], n / grid.cells[0], k];
+                let cell = k * cells.slab() + n;
+                (*unknown, *ballistic) = (false, false);
+                if phi[cell] >= 0.0 {
+                    continue;
+                }
+                let (mut any_open, mut alone) = (false, true);
+                for axis in AXES {
+                    let face = lattices[axis].index(at[0], at[1], at[2]);
+                    let (low, high) = (area[axis][face], area[axis][face + lattices[axis].stride(axis)]);
+                    let stride = cells.stride(axis);
+                    any_open |= low > 0.0 || high > 0.0;
+                    alone &= low == 1.0 && high == 1.0;
+                    alone &= at[axis] > 0 && phi[cell - stride] >= 0.0;
+                    alone &= at[axis] + 1 < cells.size[axis] && phi[cell + stride] >= 0.0;
+                }
+                (*unknown, *ballistic) = (any_open && !alone, any_open && alone);
             }
         });
     }
@@ -139,6 +153,7 @@ impl UniformSolver {
     fn subtract_gradient(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, unknown, q) = (&work.phi_cell, &work.unknown_cell, &work.impulse_cell);
+        let ballistic = &work.ballistic_cell;
         for axis in AXES {
             let area = &work.area_face[axis];
             let gradient = |cells: FaceCells| -> Option<f32> {
@@ -155,13 +170,14 @@ impl UniformSolver {
                 }
             };
             for_each_face(&mut work.valid_face[axis], &grid, axis, |face, cells, valid| {
-                let touches = [cells.low, cells.high].iter().flatten().any(|&c| unknown[c]);
+                let touches = [cells.low, cells.high].iter().flatten().any(|&c| unknown[c] || ballistic[c]);
                 *valid = (touches && area[face] > 0.0) as u8;
             });
             for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
                 if area[face] > 0.0 {
                     match gradient(cells) {
                         Some(change) => *u -= change,
+                        None if [cells.low, cells.high].iter().flatten().any(|&c| ballistic[c]) => {}
                         None => *u = 0.0,
                     }
                 }

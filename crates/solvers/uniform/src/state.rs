@@ -55,6 +55,8 @@ pub(crate) struct Work {
     pub closed_cell: Vec<bool>,
     /// Cells whose pressure is unknown.
     pub unknown_cell: Vec<bool>,
+    /// Liquid cells without a liquid neighbour, away from solids: they fly, no pressure acts.
+    pub ballistic_cell: Vec<bool>,
     /// Air cells that touch an unknown.
     pub surface_air_cell: Vec<bool>,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
@@ -111,6 +113,7 @@ impl Work {
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
             unknown_cell: vec![false; cells],
+            ballistic_cell: vec![false; cells],
             surface_air_cell: vec![false; cells],
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],

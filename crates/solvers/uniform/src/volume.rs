@@ -15,8 +15,9 @@ use fluvial_level_set as level_set;
 
 /// No body of liquid.
 const NONE: u32 = u32::MAX;
-/// Bodies smaller than this many cells are left to themselves: a grid cannot measure them well enough.
-const SMALLEST_CORRECTED_CELLS: f64 = 27.0;
+/// Bodies that are nowhere thicker than twice this, in cells, are left to themselves: films and drops that the grid
+/// cannot hold would be blown up in vain. What they lose is made up for by the others.
+const SHALLOWEST_CORRECTED_CELLS: f32 = 2.0;
 /// Largest relative change of volume that a correction may ask of one step.
 const LARGEST_CHANGE_PER_STEP: f64 = 0.02;
 
@@ -26,6 +27,8 @@ pub(crate) struct Region {
     pub volume_m3: f64,
     /// Volume minus what it should be.
     pub error_m3: f64,
+    /// Largest distance from the surface inside, metres.
+    depth_m: f32,
     /// Integral of error / volume, s.
     integral_s: f64,
     /// Asked of the projection, 1/s.
@@ -156,15 +159,12 @@ impl UniformSolver {
         inherit(&mut new, &old, &kin, Some(&expected));
         let mut has_heir = vec![false; old.regions.len()];
         kin.iter().for_each(|&(from, _)| has_heir[from as usize] = true);
-        // A body that vanished is a debt of all others.
+        // What vanished and what is too thin to be corrected is a debt of the bodies that can be.
         let lost: f64 = (0..old.regions.len())
             .filter(|&o| !has_heir[o])
             .map(|o| old.regions[o].error_m3 - old.regions[o].volume_m3)
             .sum();
-        let total = new.volume_m3.max(f64::MIN_POSITIVE);
-        for region in &mut new.regions {
-            region.error_m3 += lost * region.volume_m3 / total;
-        }
+        self.share_debt(&mut new, lost);
 
         new.inflow_m3 += flux.iter().map(|f| f.in_m3_s).sum::<f64>() * dt_s;
         new.outflow_m3 += flux.iter().map(|f| f.out_m3_s).sum::<f64>() * dt_s;
@@ -222,13 +222,40 @@ impl UniformSolver {
         flux
     }
 
+    fn shallowest_corrected_m(&self) -> f32 {
+        SHALLOWEST_CORRECTED_CELLS * self.grid.dx
+    }
+
+    /// Moves `debt_m3` and the errors of thin bodies to those that can be corrected, by their volume.
+    fn share_debt(&self, account: &mut VolumeControl, debt_m3: f64) {
+        let shallowest_m = self.shallowest_corrected_m();
+        let (mut debt_m3, mut deep_m3) = (debt_m3, 0.0);
+        for region in &account.regions {
+            if region.depth_m >= shallowest_m {
+                deep_m3 += region.volume_m3;
+            } else {
+                debt_m3 += region.error_m3;
+            }
+        }
+        if deep_m3 == 0.0 {
+            return;
+        }
+        for region in &mut account.regions {
+            if region.depth_m >= shallowest_m {
+                region.error_m3 += debt_m3 * region.volume_m3 / deep_m3;
+            } else {
+                region.error_m3 = 0.0;
+            }
+        }
+    }
+
     fn set_divergence(&self, account: &mut VolumeControl, dt_s: f64, clamps: &mut Clamps) {
-        let smallest_m3 = SMALLEST_CORRECTED_CELLS * (self.grid.dx as f64).powi(3);
         let kp = 2.3 / (25.0 * dt_s);
         let ki = kp * kp / 16.0;
         let limit = LARGEST_CHANGE_PER_STEP / dt_s;
         let mut clamped = 0;
-        for region in account.regions.iter_mut().filter(|r| r.volume_m3 >= smallest_m3) {
+        let shallowest_m = self.shallowest_corrected_m();
+        for region in account.regions.iter_mut().filter(|r| r.depth_m >= shallowest_m) {
             let x = region.error_m3 / region.volume_m3;
             region.integral_s += x * dt_s;
             let wanted = -(kp * x + ki * region.integral_s) / (1.0 + x).max(0.5);
@@ -259,14 +286,17 @@ impl UniformSolver {
         let (labels, fractions) = (&new.label_cell, &self.work.fraction_cell);
         let slab = cells.slab();
         let parts = map_indices(chunk_count(fractions.len(), 8 * slab), |c| {
-            let mut volumes: Vec<(u32, f64)> = Vec::new();
+            let mut volumes: Vec<(u32, f64, f32)> = Vec::new();
             for cell in chunk_range(c, 8 * slab, fractions.len()) {
                 let fraction = fractions[cell] as f64;
                 if fraction > 0.0 {
                     let label = if regional { body_of_cell(cell, labels, phi, &cells) } else { 0 };
                     match volumes.last_mut() {
-                        Some((last, sum)) if *last == label => *sum += fraction,
-                        _ => volumes.push((label, fraction)),
+                        Some((last, sum, depth_m)) if *last == label => {
+                            *sum += fraction;
+                            *depth_m = depth_m.max(-phi[cell]);
+                        }
+                        _ => volumes.push((label, fraction, -phi[cell])),
                     }
                 }
             }
@@ -274,10 +304,11 @@ impl UniformSolver {
         });
         new.regions = vec![Region::default(); count];
         new.volume_m3 = 0.0;
-        for (label, sum) in parts.into_iter().flatten() {
+        for (label, sum, depth_m) in parts.into_iter().flatten() {
             new.volume_m3 += sum * cell_m3;
             if let Some(region) = new.regions.get_mut(label as usize) {
                 region.volume_m3 += sum * cell_m3;
+                region.depth_m = region.depth_m.max(depth_m);
             }
         }
         new
