@@ -143,7 +143,9 @@ mod tests {
         let shifted = tetrahedron().positions.iter().map(|&p| p - Vec3::ONE).collect::<Vec<_>>();
         pinched.positions.extend(&shifted[1..]);
         // second tetrahedron shares vertex 0 only
-        pinched.triangles.extend(tetrahedron().triangles.iter().map(|t| t.map(|v| if v == 0 { 0 } else { v + 3 })));
+        pinched
+            .triangles
+            .extend(tetrahedron().triangles.iter().map(|t| t.map(|v| if v == 0 { 0 } else { v + 3 })));
         assert_eq!(pinched.defects(), MeshDefects { bad_vertices: 1, ..Default::default() });
     }
 }

@@ -178,10 +178,10 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
         (true, false) => distance.max(plane_distance.min(nearest)),
         _ => distance,
     };
-    let closest = 1.0 / bound.sqrt();
+    let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
     if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
-        if distance > closest - 0.1 && distance < nearest + 0.1 {
+        if distance > closest && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
             let wanted = limited(if (distance - old).abs() < uncertain { old } else { distance });
             return seed(if wanted == distance { point } else { scaled(point, wanted / distance) }, true);

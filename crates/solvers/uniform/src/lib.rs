@@ -12,6 +12,8 @@ mod state;
 mod step;
 mod volume;
 
+pub use pressure::THETA_MIN;
+
 pub use params::{Params, PhiScheme, Tracker, VelocityScheme, VolumeCorrection};
 
 use fluvial_foundation::parallel::for_each_chunk_mut;
@@ -79,6 +81,7 @@ impl UniformSolver {
             setup,
             params,
         };
+        solver.solver.set_theta_min(pressure::THETA_MIN);
         solver.place_boundaries(0.0);
         solver.place_liquid();
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;

@@ -1,11 +1,11 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::UniformSolver;
+use crate::pressure::ghost_theta;
 use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
-use fluvial_pressure::ghost_theta;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use std::f64::consts::PI;
@@ -115,7 +115,8 @@ impl UniformSolver {
     ///
     /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, u the fastest liquid or solid;
     /// - gravity waves of two cells' length, omega^2 = g pi / dx, are explicit: half of their limit omega dt < 2;
-    /// - capillary waves: `dt <= sqrt(rho dx^3 / (2 pi sigma))` [Brackbill, Kothe, Zemach 1992].
+    /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992], the air
+    ///   weightless.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let dx = self.grid.dx as f64;
         let liquid = self.setup.liquid;
@@ -137,7 +138,7 @@ impl UniformSolver {
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
             limit(
-                (liquid.density as f64 * dx.powi(3) / (2.0 * PI * sigma)).sqrt(),
+                (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt(),
                 DtLimiter::SurfaceTension,
             );
         }

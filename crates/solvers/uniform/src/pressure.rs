@@ -10,9 +10,19 @@ use crate::state::{FaceCells, for_each_face};
 use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
+use fluvial_grids::UniformGrid;
 use fluvial_level_set as level_set;
-use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta};
+use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
 use fluvial_solver_interface::{PressureReport, StepError};
+
+/// Smallest ghost distance in cells. A floor of 1e-2 would cost the second order from 128^3 on (its error is
+/// theta_min dx |grad p|); 1e-3 does not, and the solver's iterations do not notice.
+pub const THETA_MIN: f32 = 1e-3;
+
+/// Distance from a liquid cell to the surface towards an air cell, in cells, floored; and whether it was.
+pub(crate) fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
+    ghost_theta_floored(phi_liquid, phi_air, THETA_MIN)
+}
 
 impl UniformSolver {
     /// Gravity, and surface tension as a change of u* [octree paper §4.6, eq. 32]: on a face between liquid
@@ -22,7 +32,9 @@ impl UniformSolver {
         let work = &mut self.work;
         let sigma = liquid.surface_tension;
         if sigma > 0.0 {
-            level_set::curvature(&mut work.kappa_cell, &work.phi_cell, &grid.cell_centers(), 3.0 * grid.dx);
+            let band_m = 3.0 * grid.dx;
+            level_set::curvature(&mut work.kappa_cell, &work.phi_cell, &grid.cell_centers(), band_m);
+            filter_curvature(&mut work.kappa_cell, &mut work.rhs_cell, &work.phi_cell, &grid, band_m);
         }
         let tension = sigma * dt_s as f32 / (liquid.density * grid.dx);
         let (phi, kappa, closed) = (&work.phi_cell, &work.kappa_cell, &work.closed_cell);
@@ -184,4 +196,47 @@ impl UniformSolver {
             });
         }
     }
+}
+
+/// Takes the waves of two or three cells' length out of the curvature: the grid cannot carry them, and explicit
+/// tension would feed them. kappa -= L^2 kappa with L = -(1/12) sum of second differences: longer waves change by
+/// (k dx)^4 only. Differences are taken inside the band alone.
+fn filter_curvature(kappa: &mut [f32], scratch: &mut [f32], phi: &[f32], grid: &UniformGrid, band_m: f32) {
+    let cells = grid.cell_centers();
+    let roughness = |out: &mut [f32], values: &[f32]| {
+        for_each_chunk_mut(out, cells.slab(), |k, out| {
+            for (n, out) in out.iter_mut().enumerate() {
+                let cell = k * cells.slab() + n;
+                *out = 0.0;
+                if phi[cell].abs() >= band_m {
+                    continue;
+                }
+                let at = [n % cells.size[0], n / cells.size[0], k];
+                let mut sum = 0.0;
+                for axis in AXES {
+                    let stride = cells.stride(axis);
+                    let mut difference = |other: usize| {
+                        if phi[other].abs() < band_m {
+                            sum += values[cell] - values[other];
+                        }
+                    };
+                    if at[axis] > 0 {
+                        difference(cell - stride);
+                    }
+                    if at[axis] + 1 < cells.size[axis] {
+                        difference(cell + stride);
+                    }
+                }
+                *out = sum / 12.0;
+            }
+        });
+    };
+    roughness(scratch, kappa);
+    let once = scratch.to_vec();
+    roughness(scratch, &once);
+    for_each_chunk_mut(kappa, cells.slab(), |k, kappa| {
+        for (n, kappa) in kappa.iter_mut().enumerate() {
+            *kappa -= scratch[k * cells.slab() + n];
+        }
+    });
 }

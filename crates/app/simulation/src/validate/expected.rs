@@ -29,9 +29,21 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
     ExpectedFailure {
-        case: "poisson-free-surface",
-        methods: &["uniform/levelset"],
-        quantity: "order",
-        reason: "theta is floored at 1e-2: an error of up to 0.01 dx |grad p| next to the surface, first order, rules from 128^3 on",
+        case: "static-drop",
+        methods: &["uniform/levelset", "uniform/flip"],
+        quantity: "parasitic speed, 2nd half / 1st half",
+        reason: "explicit tension feeds capillary waves by about 4 % a period and no viscosity takes it out; filtering the curvature cut the speed to a third but not the growth",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        methods: &["uniform/levelset", "uniform/flip"],
+        quantity: "volume drift",
+        reason: "at 12 cells per a the front is a film of two to four cells; the correction follows its losses six steps late",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        methods: &["uniform/flip"],
+        quantity: "front speed / Ritter's bound",
+        reason: "single particles run ahead of the front by up to a cell, 2 % of the speed between two frames",
     },
 ];

@@ -196,7 +196,7 @@ fn small_drops_do_not_vanish() {
     let g = cube(16);
     let l = g.cell_centers();
     let dx = g.dx as f64;
-    for (radius, bound) in [(0.3, 1.0), (0.7, 0.4), (1.5, 0.015), (2.0, 0.005), (3.0, 0.001)] {
+    for (radius, bound) in [(0.3, 1.0), (0.7, 0.4), (1.5, 0.02), (2.0, 0.005), (3.0, 0.001)] {
         let mut phi =
             fill_band(&l, BAND * g.dx, |x| distance(x, [8.5 * dx, 8.45 * dx, 7.6 * dx]) - radius * dx);
         let before = volume(&phi, &g);
