@@ -159,19 +159,11 @@ impl UniformSolver {
         let grown = |o: usize| old.regions[o].volume_m3 + flux[o].net() * dt_s;
         let expected: Vec<f64> = (0..old.regions.len()).map(grown).collect();
         inherit(&mut new, &old, &kin, Some(&expected));
-        let mut has_heir = vec![false; old.regions.len()];
-        kin.iter().for_each(|&(from, _)| has_heir[from as usize] = true);
-        // What vanished and what is too thin to be corrected is a debt of the bodies that can be.
-        let lost: f64 = (0..old.regions.len())
-            .filter(|&o| !has_heir[o])
-            .map(|o| old.regions[o].error_m3 - old.regions[o].volume_m3)
-            .sum();
-        self.share_debt(&mut new, lost);
-
         new.inflow_m3 += flux.iter().map(|f| f.in_m3_s).sum::<f64>() * dt_s;
         new.outflow_m3 += flux.iter().map(|f| f.out_m3_s).sum::<f64>() * dt_s;
         new.corrected_m3 += old.regions.iter().map(|r| r.divergence_1_s * dt_s * r.volume_m3).sum::<f64>();
         new.largest_expected_m3 = new.largest_expected_m3.max(new.expected_m3());
+        self.share_debt(&mut new);
         if self.params.volume_correction != VolumeCorrection::Off {
             self.set_divergence(&mut new, dt_s, clamps);
         }
@@ -228,26 +220,18 @@ impl UniformSolver {
         SHALLOWEST_CORRECTED_CELLS * self.grid.dx
     }
 
-    /// Moves `debt_m3` and the errors of thin bodies to those that can be corrected, by their volume.
-    fn share_debt(&self, account: &mut VolumeControl, debt_m3: f64) {
+    /// Makes the errors of the bodies that can be corrected add up to the whole error: what vanished, what is too
+    /// thin and what belongs to no body is their debt, by their volume.
+    fn share_debt(&self, account: &mut VolumeControl) {
         let shallowest_m = self.shallowest_corrected_m();
-        let (mut debt_m3, mut deep_m3) = (debt_m3, 0.0);
-        for region in &account.regions {
-            if region.depth_m >= shallowest_m {
-                deep_m3 += region.volume_m3;
-            } else {
-                debt_m3 += region.error_m3;
-            }
+        let mut debt_m3 = account.volume_m3 - account.expected_m3();
+        let mut deep_m3 = 0.0;
+        for region in account.regions.iter().filter(|r| r.depth_m >= shallowest_m) {
+            deep_m3 += region.volume_m3;
+            debt_m3 -= region.error_m3;
         }
-        if deep_m3 == 0.0 {
-            return;
-        }
-        for region in &mut account.regions {
-            if region.depth_m >= shallowest_m {
-                region.error_m3 += debt_m3 * region.volume_m3 / deep_m3;
-            } else {
-                region.error_m3 = 0.0;
-            }
+        for region in account.regions.iter_mut().filter(|r| r.depth_m >= shallowest_m) {
+            region.error_m3 += debt_m3 * region.volume_m3 / deep_m3;
         }
     }
 

@@ -40,10 +40,4 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "volume drift",
         reason: "at 12 cells per a the front is a film of two to four cells; the correction follows its losses six steps late",
     },
-    ExpectedFailure {
-        case: "dam-break",
-        methods: &["uniform/flip"],
-        quantity: "front speed / Ritter's bound",
-        reason: "single particles run ahead of the front by up to a cell, 2 % of the speed between two frames",
-    },
 ];
