@@ -312,7 +312,7 @@ pub fn a_moving_solid_pushes_liquid(subject: Subject) {
         .map(|&(x, z)| solver.height_at(x, z))
         .collect();
     let mean = rim.iter().sum::<f64>() / rim.len() as f64;
-    let expected = 0.5 + dive as f64 * 0.25 / 0.75;
+    let expected = 0.5 + dive * 0.25 / 0.75;
     assert!((mean - expected).abs() < 0.06, "rim at {mean}, displacement says {expected}");
 }
 
