@@ -30,20 +30,6 @@ pub fn for_each_chunk_mut2<A: Send, B: Send>(
         .for_each(|(index, (x, y))| body(index, x, y));
 }
 
-/// As [`for_each_chunk_mut2`] over three arrays.
-pub fn for_each_chunk_mut3<A: Send, B: Send, C: Send>(
-    (a, chunk_a): (&mut [A], usize),
-    (b, chunk_b): (&mut [B], usize),
-    (c, chunk_c): (&mut [C], usize),
-    body: impl Fn(usize, &mut [A], &mut [B], &mut [C]) + Sync + Send,
-) {
-    a.par_chunks_mut(chunk_a.max(1))
-        .zip(b.par_chunks_mut(chunk_b.max(1)))
-        .zip(c.par_chunks_mut(chunk_c.max(1)))
-        .enumerate()
-        .for_each(|(index, ((x, y), z))| body(index, x, y, z));
-}
-
 /// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a wake-up.
 pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     rayon::join(body, || ()).0

@@ -34,7 +34,8 @@ impl UniformSolver {
         if sigma > 0.0 {
             let band_m = 3.0 * grid.dx;
             level_set::curvature(&mut work.kappa_cell, &work.phi_cell, &grid.cell_centers(), band_m);
-            filter_curvature(&mut work.kappa_cell, &mut work.rhs_cell, &work.phi_cell, &grid, band_m);
+            let scratch = [&mut work.rhs_cell[..], &mut work.impulse_cell[..]]; // not in use before the projection
+            filter_curvature(&mut work.kappa_cell, scratch, &work.phi_cell, &grid, band_m);
         }
         let tension = sigma * dt_s as f32 / (liquid.density * grid.dx);
         let (phi, kappa, closed) = (&work.phi_cell, &work.kappa_cell, &work.closed_cell);
@@ -201,7 +202,13 @@ impl UniformSolver {
 /// Takes the waves of two or three cells' length out of the curvature: the grid cannot carry them, and explicit
 /// tension would feed them. kappa -= L^2 kappa with L = -(1/12) sum of second differences: longer waves change by
 /// (k dx)^4 only. Differences are taken inside the band alone.
-fn filter_curvature(kappa: &mut [f32], scratch: &mut [f32], phi: &[f32], grid: &UniformGrid, band_m: f32) {
+fn filter_curvature(
+    kappa: &mut [f32],
+    [once, twice]: [&mut [f32]; 2],
+    phi: &[f32],
+    grid: &UniformGrid,
+    band_m: f32,
+) {
     let cells = grid.cell_centers();
     let roughness = |out: &mut [f32], values: &[f32]| {
         for_each_chunk_mut(out, cells.slab(), |k, out| {
@@ -231,12 +238,11 @@ fn filter_curvature(kappa: &mut [f32], scratch: &mut [f32], phi: &[f32], grid: &
             }
         });
     };
-    roughness(scratch, kappa);
-    let once = scratch.to_vec();
-    roughness(scratch, &once);
+    roughness(once, kappa);
+    roughness(twice, once);
     for_each_chunk_mut(kappa, cells.slab(), |k, kappa| {
         for (n, kappa) in kappa.iter_mut().enumerate() {
-            *kappa -= scratch[k * cells.slab() + n];
+            *kappa -= twice[k * cells.slab() + n];
         }
     });
 }
