@@ -32,12 +32,12 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         case: "static-drop",
         methods: &["uniform/levelset", "uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
-        reason: "explicit tension feeds capillary waves by about 4 % a period and no viscosity takes it out; filtering the curvature cut the speed to a third but not the growth",
+        reason: "the drop's n = 2 oscillation gains 4 to 5 % a period too; the cause is not isolated. Filtering the curvature cut the level set's speed to a third, not the growth",
     },
     ExpectedFailure {
         case: "dam-break",
         methods: &["uniform/levelset", "uniform/flip"],
         quantity: "volume drift",
-        reason: "at 12 cells per a the front is a film of two to four cells; the correction follows its losses six steps late",
+        reason: "0.96 % and 2.1 % at 12 cells per a; the correction answers over six steps. Where transport loses the volume is not isolated yet",
     },
 ];
