@@ -28,7 +28,7 @@ impl UniformSolver {
     }
 
     /// The step's numbers; an error when anything in the liquid is not finite.
-    pub(crate) fn measure(&mut self, _dt_s: f64, pressure: PressureReport) -> Result<StepReport, StepError> {
+    pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         let mut report = self.report((&self.work.phi_cell, &self.work.u_face), pressure, &self.work.volume);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });

@@ -32,7 +32,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
         timers.stage("extrapolate", || s.extrapolate_velocity());
         timers.stage("particles", || s.update_particles());
-        timers.stage("measure", || s.measure(dt_s, pressure))
+        timers.stage("measure", || s.measure(pressure))
     })();
     match outcome {
         Ok(mut report) => {
