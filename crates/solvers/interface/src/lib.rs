@@ -53,6 +53,8 @@ pub struct LevelSetView<'a> {
     pub phi_cell: &'a [f32],
     /// Face velocities, m/s, valid in the liquid and a band around it.
     pub u_face: &'a FaceField,
+    /// Distance to solids at the nodes, negative inside, exact to three cells, metres; `None` without solids.
+    pub phi_solid_node: Option<&'a [f32]>,
 }
 
 /// Liquid as particles; all slices have one length.

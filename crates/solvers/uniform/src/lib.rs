@@ -207,7 +207,12 @@ impl Solver for UniformSolver {
     }
 
     fn level_set(&self) -> Option<LevelSetView<'_>> {
-        Some(LevelSetView { grid: self.grid, phi_cell: &self.state.phi_cell, u_face: &self.state.u_face })
+        Some(LevelSetView {
+            grid: self.grid,
+            phi_cell: &self.state.phi_cell,
+            u_face: &self.state.u_face,
+            phi_solid_node: (!self.setup.solids.is_empty()).then_some(&self.solids.phi_node),
+        })
     }
 
     fn particles(&self) -> Option<ParticleView<'_>> {
