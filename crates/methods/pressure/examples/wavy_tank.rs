@@ -31,7 +31,7 @@ fn make(name: &str, cells: [usize; 3]) -> Box<dyn PressureSolver> {
 fn measure(name: &str, solver_name: &str, n: usize, tolerance: f64, repeats: usize) {
     let case = Case::new(name, n).expect("a known case");
     let before = status_bytes("VmRSS");
-    let params = Params { relative_tolerance: tolerance, absolute_tolerance: 0.0, max_iterations: 5000 };
+    let params = Params { relative_tolerance: tolerance, max_iterations: 5000, ..Params::DEFAULT };
     let mut p = vec![0.0; case.rhs.len()];
     let mut solver = None;
     let mut least_cpu_s = f64::INFINITY;

@@ -18,6 +18,11 @@ pub(crate) struct Coarsest {
 }
 
 impl Coarsest {
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> usize {
+        8 * (self.factor.capacity() + self.work.capacity()) + 16 * self.places.capacity()
+    }
+
     /// Factors the operator; `excess` is the Dirichlet part of its diagonal.
     pub fn factor(&mut self, op: &Operator, excess: &Split) {
         let l = &op.layout;

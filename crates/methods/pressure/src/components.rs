@@ -1,6 +1,6 @@
 //! Connected components of the unknowns, found on runs of connected cells along x.
 
-use crate::layout::{Layout, Split};
+use crate::layout::{Layout, Split, window, window_mut};
 use crate::operator::Operator;
 use fluvial_foundation::parallel;
 
@@ -33,8 +33,10 @@ pub(crate) struct Components {
     sealed_start: Vec<u32>,
     pub count: usize,
     pub sealed_count: usize,
-    /// Sum and number of cells of each sealed component.
-    means: Vec<(f64, f64)>,
+    /// Mean of each sealed component in the vector treated last.
+    means: Vec<f64>,
+    /// Mean of the right side in each sealed component.
+    rhs_means: Vec<f64>,
 }
 
 /// Runs per task of a sum.
@@ -149,55 +151,65 @@ impl Components {
             return;
         }
         let l = &op.layout;
-        self.sum_up(l, |c, n, _| v[c][n].into());
-        let [v0, v1] = v;
-        l.sum_rows(&op.class, l.stride, [v0, v1], |row, _, mut v| {
-            self.for_sealed(l, row, |c, place, _, mean| v[c][place] = round(v[c][place].into() - mean));
-            0.0
-        });
-    }
-
-    /// `r = rhs - A x` without its mean in every sealed component. The mean goes before the value is rounded:
-    /// it may be far larger than what remains.
-    pub fn sealed_residual(
-        &mut self,
-        r: &mut Split,
-        op: &Operator,
-        excess: &Split,
-        x: &Split<f64>,
-        rhs: &[f32],
-    ) {
-        let l = &op.layout;
-        let value = |c: usize, n: usize, cell: usize| rhs[cell] as f64 - op.apply_at(excess, x, c, n);
-        self.sum_up(l, value);
-        let [r0, r1] = r;
-        l.sum_rows(&op.class, l.stride, [r0, r1], |row, _, r| {
-            self.for_sealed(l, row, |c, place, cell, mean| {
-                r[c][place] = (value(c, row * l.stride + place, cell) - mean) as f32;
+        self.means = self.means_of(|run| {
+            let parts = run_parts(run).map(|part| {
+                let base = l.row(run.j as usize, run.k as usize) * l.stride + part.place;
+                window(&v[part.colour], base, part.len).iter().map(|&v| v.into()).sum::<f64>()
             });
-            0.0
+            parts[0] + parts[1]
+        });
+        for colour in 0..2 {
+            l.for_rows(&op.class, l.stride, &mut v[colour], |row, _, v| {
+                self.for_sealed(&self.means, l, row, colour, |m0, len, mean| {
+                    window_mut(v, m0, len).iter_mut().for_each(|v| *v = round((*v).into() - mean));
+                });
+            });
+        }
+    }
+
+    /// Finds the mean of the right side (in grid order) in every sealed component, for [`Self::rhs_shift`].
+    pub fn take_rhs_means(&mut self, rhs: &[f32], l: &Layout) {
+        self.rhs_means = self.means_of(|run| {
+            let first = l.cells[0] * (run.j as usize + l.cells[1] * run.k as usize);
+            rhs[first + run.start as usize..first + run.end as usize].iter().map(|&v| v as f64).sum()
         });
     }
 
-    /// `body(colour, place in the row, cell, mean of its component)` for the sealed cells of a row.
-    fn for_sealed(&self, l: &Layout, row: usize, mut body: impl FnMut(usize, usize, usize, f64)) {
+    /// `body(first place, places, mean of the right side)` for the sealed cells of one colour in a row: what
+    /// makes the right side compatible.
+    #[inline]
+    pub fn rhs_shift(&self, l: &Layout, row: usize, colour: usize, body: impl FnMut(usize, usize, f64)) {
+        if self.sealed_count > 0 {
+            self.for_sealed(&self.rhs_means, l, row, colour, body);
+        }
+    }
+
+    /// `body(first place, places, mean of the component)` for the sealed cells of one colour in a row.
+    fn for_sealed(
+        &self,
+        means: &[f64],
+        l: &Layout,
+        row: usize,
+        colour: usize,
+        mut body: impl FnMut(usize, usize, f64),
+    ) {
         let (j, k) = l.coordinates(row).expect("rim rows are empty");
         let grid_row = j + l.cells[1] * k;
         let range = self.sealed_start[grid_row] as usize..self.sealed_start[grid_row + 1] as usize;
         for (component, run) in &self.sealed[range] {
-            let (sum, cells) = self.means[*component as usize];
-            run_places(run, l).for_each(|(c, n, cell)| body(c, n - row * l.stride, cell, sum / cells));
+            let parts = run_parts(run);
+            let part = if parts[0].colour == colour { parts[0] } else { parts[1] };
+            body(part.place, part.len, means[*component as usize]);
         }
     }
 
-    /// Sum and number of cells of each sealed component, into `means`.
-    fn sum_up(&mut self, l: &Layout, value: impl Fn(usize, usize, usize) -> f64 + Sync + Send) {
+    /// Mean of every sealed component, from the sums over its runs.
+    fn means_of(&self, sum_of: impl Fn(&Run) -> f64 + Sync + Send) -> Vec<f64> {
         let parts = parallel::map_indices(parallel::chunk_count(self.sealed.len(), SUM_RUNS), |chunk| {
             let runs = &self.sealed[parallel::chunk_range(chunk, SUM_RUNS, self.sealed.len())];
             let mut sums: Vec<(u32, f64, f64)> = Vec::new();
             for (component, run) in runs {
-                let sum: f64 = run_places(run, l).map(|(c, n, cell)| value(c, n, cell)).sum();
-                let cells = (run.end - run.start) as f64;
+                let (sum, cells) = (sum_of(run), (run.end - run.start) as f64);
                 match sums.last_mut() {
                     Some(last) if last.0 == *component => *last = (*component, last.1 + sum, last.2 + cells),
                     _ => sums.push((*component, sum, cells)),
@@ -205,19 +217,38 @@ impl Components {
             }
             sums
         });
-        self.means.clear();
-        self.means.resize(self.sealed_count, (0.0, 0.0));
+        let mut totals = vec![(0.0, 0.0); self.sealed_count];
         for (component, sum, cells) in parts.into_iter().flatten() {
-            let mean = &mut self.means[component as usize];
-            *mean = (mean.0 + sum, mean.1 + cells);
+            let total = &mut totals[component as usize];
+            *total = (total.0 + sum, total.1 + cells);
         }
+        totals.into_iter().map(|(sum, cells)| sum / cells).collect()
+    }
+
+    /// Bytes of all lists.
+    pub fn bytes(&self) -> usize {
+        size_of::<Run>() * self.runs.capacity()
+            + size_of::<(u32, Run)>() * self.sealed.capacity()
+            + 4 * (self.parent.capacity() + self.row_start.capacity() + self.sealed_start.capacity())
+            + 8 * (self.means.capacity() + self.rhs_means.capacity())
     }
 }
 
-/// Colour, place and grid index of every cell of a run.
-fn run_places(run: &Run, l: &Layout) -> impl Iterator<Item = (usize, usize, usize)> {
-    let base = l.row(run.j as usize, run.k as usize) * l.stride;
-    let s = (run.j + run.k) & 1;
-    let first = l.cells[0] * (run.j as usize + l.cells[1] * run.k as usize);
-    (run.start..run.end).map(move |i| (((i ^ s) & 1) as usize, base + i as usize / 2, first + i as usize))
+/// The cells of one colour in a run: places of the run's row.
+#[derive(Clone, Copy)]
+struct Part {
+    colour: usize,
+    place: usize,
+    len: usize,
+}
+
+/// The two colours of a run, that of its first cell first.
+fn run_parts(run: &Run) -> [Part; 2] {
+    let (start, end) = (run.start as usize, run.end as usize);
+    let colour = (run.start ^ run.j ^ run.k) as usize & 1;
+    let cells = end - start;
+    [
+        Part { colour, place: start / 2, len: cells.div_ceil(2) },
+        Part { colour: 1 - colour, place: start.div_ceil(2), len: cells / 2 },
+    ]
 }

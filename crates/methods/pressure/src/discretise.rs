@@ -15,6 +15,13 @@ pub(crate) struct TaskResult {
     pub runs: Vec<Run>,
 }
 
+impl TaskResult {
+    /// Bytes of itself and its list.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of::<Run>() * self.runs.capacity()
+    }
+}
+
 /// The problem and how it is discretised.
 pub(crate) struct Problem<'a> {
     pub geometry: PoissonProblem<'a>,

@@ -111,11 +111,12 @@ pub(crate) fn update<const GENERAL: bool>(
     });
 }
 
-/// `r -= A own` in f64, in flux form: the diagonal is the sum of the coefficients plus `excess`.
+/// `r -= shift + A own` in f64, in flux form: the diagonal is the sum of the coefficients plus `excess`.
 /// Without coefficients that sum is the number of neighbours that are unknowns, `diag - excess` up to rounding.
 #[inline(never)]
 pub(crate) fn true_residual(
     r: &mut [f32],
+    shift: &[f64],
     own: &[f64],
     diag: &[f32],
     excess: &[f32],
@@ -123,6 +124,7 @@ pub(crate) fn true_residual(
     c: Option<&Six>,
 ) {
     let len = r.len();
+    let shift = &shift[..len];
     let (own, diag, excess, x) = (&own[..len], &diag[..len], &excess[..len], x.cut(len));
     let v = &x.0;
     match c.map(|c| c.cut(len)) {
@@ -130,14 +132,14 @@ pub(crate) fn true_residual(
             for n in 0..len {
                 let flux = |f: usize| c[f][n] as f64 * (v[f][n] - own[n]);
                 let sum = ((flux(0) + flux(1)) + (flux(2) + flux(3))) + (flux(4) + flux(5));
-                r[n] = masked(diag[n], (r[n] as f64 + sum - excess[n] as f64 * own[n]) as f32);
+                r[n] = masked(diag[n], (r[n] as f64 - shift[n] + sum - excess[n] as f64 * own[n]) as f32);
             }
         }
         None => {
             for n in 0..len {
                 let count = (diag[n] - excess[n]).round_ties_even() as f64;
                 let sum = ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]);
-                let value = r[n] as f64 + sum - (count + excess[n] as f64) * own[n];
+                let value = r[n] as f64 - shift[n] + sum - (count + excess[n] as f64) * own[n];
                 r[n] = masked(diag[n], value as f32);
             }
         }
@@ -184,4 +186,11 @@ pub(crate) fn square_sum(a: &[f32]) -> f64 {
         }
     }
     lanes.iter().sum::<f64>() + tail
+}
+
+/// Largest absolute value; NaN when there is one.
+#[inline(always)]
+pub(crate) fn largest(a: &[f32]) -> f64 {
+    let nan = a.iter().fold(false, |nan, v| nan | v.is_nan());
+    if nan { f64::NAN } else { a.iter().fold(0.0f32, |m, &v| m.max(v.abs())) as f64 }
 }

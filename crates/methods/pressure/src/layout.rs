@@ -105,17 +105,30 @@ impl Layout {
         arrays: [&mut [T]; N],
         body: impl Fn(usize, &[u8], [&mut [T]; N]) -> f64 + Sync + Send,
     ) -> f64 {
+        self.reduce_rows(class, stride, arrays, body, |a, b| a + b)
+    }
+
+    /// As [`Self::sum_rows`] with another way than `+` to join values, in the same order, from zero.
+    pub fn reduce_rows<T: Send, const N: usize>(
+        &self,
+        class: &[u8],
+        stride: usize,
+        arrays: [&mut [T]; N],
+        body: impl Fn(usize, &[u8], [&mut [T]; N]) -> f64 + Sync + Send,
+        join: impl Fn(f64, f64) -> f64 + Sync + Send,
+    ) -> f64 {
         let task_rows = if self.serial { self.rows } else { self.task_rows };
         let ends = (1..=self.rows.div_ceil(task_rows)).map(|t| (t * task_rows).min(self.rows) * stride);
         let mut tasks: Vec<(f64, [&mut [T]; N])> =
             split(arrays, ends).into_iter().map(|a| (0.0, a)).collect();
         let run = |t: usize, task: &mut [(f64, [&mut [T]; N])]| {
-            let (sum, arrays) = &mut task[0];
+            let (value, arrays) = &mut task[0];
             for row in t * task_rows..((t + 1) * task_rows).min(self.rows) {
                 let class = self.class_row(class, row);
                 if class.iter().any(|&c| c != EMPTY) {
                     let start = (row - t * task_rows) * stride;
-                    *sum += body(row, class, arrays.each_mut().map(|a| window_mut(a, start, stride)));
+                    let rows = arrays.each_mut().map(|a| window_mut(a, start, stride));
+                    *value = join(*value, body(row, class, rows));
                 }
             }
         };
@@ -124,7 +137,7 @@ impl Layout {
         } else {
             parallel::for_each_chunk_mut(&mut tasks, 1, run);
         }
-        tasks.iter().map(|t| t.0).sum()
+        tasks.iter().fold(0.0, |value, t| join(value, t.0))
     }
 
     /// As [`Self::sum_rows`] over one array, without a sum.

@@ -24,10 +24,13 @@ mod layout;
 mod multigrid;
 mod operator;
 pub mod reference;
+mod solution;
+mod stop;
 mod sweep;
 mod transfer;
 
-pub use cg::{Info, MultigridCg, Params, SolveError};
+pub use cg::MultigridCg;
+pub use stop::{Info, Norm, Params, SolveError};
 
 /// The smallest [`ghost_theta`], unless another is set.
 pub const THETA_MIN: f32 = 1e-2;
@@ -66,6 +69,8 @@ pub trait PressureSolver {
     fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError>;
     /// The last solution before it was rounded to f32.
     fn solution_f64(&self, out: &mut [f64]);
+    /// Bytes that the solver holds, problem and result not counted.
+    fn bytes(&self) -> usize;
 }
 
 /// Fraction of the way from a liquid cell centre to an air cell centre at which the surface lies,

@@ -105,6 +105,19 @@ impl Multigrid {
         }
     }
 
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> usize {
+        let split = |s: &Split| 4 * (s[0].capacity() + s[1].capacity());
+        let level = |l: &Level| {
+            let down = l.down.as_ref().map_or(0, Transfer::bytes);
+            let vectors = split(&l.x) + split(&l.b) + 4 * l.restricted.capacity();
+            l.op.bytes() + vectors + size_of::<[f64; 2]>() * l.energy.capacity() + down
+        };
+        let runs = self.task_results.iter().map(TaskResult::bytes).sum::<usize>();
+        let levels = self.levels.iter().map(level).sum::<usize>();
+        levels + split(&self.excess) + self.coarsest.bytes() + self.components.bytes() + runs
+    }
+
     /// `levels[0].x = M levels[0].b`, M symmetric and positive definite. Returns `x . A x` and `x . b`.
     pub fn cycle(&mut self) -> [f64; 2] {
         let last = self.levels.len() - 1;

@@ -5,6 +5,7 @@
 //! its coefficients between unknowns are 1 and are not read: values at cells without an unknown are zero,
 //! so that a coefficient towards them never matters.
 
+use crate::components::Components;
 use crate::kernels::{self, Six, deinterleave, dot, square_sum};
 use crate::layout::{Layout, Split, window, window_mut};
 
@@ -106,6 +107,16 @@ impl Operator {
         l.for_runs(at.class, |m0, len, general| body((m0, len, general), at.row * l.stride + m0));
     }
 
+    /// As [`Self::for_spans`], no more than [`PIECE`] places at once.
+    #[inline(always)]
+    fn for_pieces(&self, at: Row, mut body: impl FnMut(Span, usize)) {
+        self.for_spans(at, |(m0, len, general), _| {
+            for start in (m0..m0 + len).step_by(PIECE) {
+                body((start, PIECE.min(m0 + len - start), general), at.row * self.layout.stride + start);
+            }
+        });
+    }
+
     /// Gauss-Seidel on a row: `x_i = (b_i + sum c_f x_j) / diag_i`.
     pub fn relax_row(&self, out: &mut [f32], other: (&[f32], usize), b: &Split, at: Row) {
         self.for_spans(at, |span, base| {
@@ -136,16 +147,12 @@ impl Operator {
     pub fn energy_row(&self, own: &[f32], other: (&[f32], usize), b: &Split, at: Row) -> [f64; 2] {
         let mut sums = [0.0; 2];
         let mut ax = [0.0f32; PIECE];
-        self.for_spans(at, |(m0, len, general), _| {
-            for start in (m0..m0 + len).step_by(PIECE) {
-                let span = (start, PIECE.min(m0 + len - start), general);
-                let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
-                let base = at.row * self.layout.stride + start;
-                let (own, ax) = (window(own, start, span.1), &mut ax[..span.1]);
-                run!(apply, c, (ax, own, &self.diag[at.colour][base..]), x);
-                sums[0] += dot(own, ax);
-                sums[1] += dot(own, window(&b[at.colour], base, span.1));
-            }
+        self.for_pieces(at, |span, base| {
+            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
+            let (own, ax) = (window(own, span.0, span.1), &mut ax[..span.1]);
+            run!(apply, c, (ax, own, &self.diag[at.colour][base..]), x);
+            sums[0] += dot(own, ax);
+            sums[1] += dot(own, window(&b[at.colour], base, span.1));
         });
         sums
     }
@@ -172,7 +179,15 @@ impl Operator {
 
     /// `r = b - A x` in f64 arithmetic, rounded; returns `r . r`. `rhs` is in grid order, `excess` the part of
     /// the diagonal that is not the sum of coefficients: weak outlets would drown in the diagonal's rounding.
-    pub fn true_residual(&self, r: &mut Split, excess: &Split, x: &Split<f64>, rhs: &[f32]) -> f64 {
+    /// The right side's mean in sealed `components` goes before rounding: it may be far larger than what remains.
+    pub fn true_residual(
+        &self,
+        r: &mut Split,
+        excess: &Split,
+        x: &Split<f64>,
+        rhs: &[f32],
+        components: &Components,
+    ) -> f64 {
         let l = &self.layout;
         let nx = l.cells[0];
         let residual = |colour: usize, r: &mut [f32]| {
@@ -181,12 +196,26 @@ impl Operator {
                 let at = Row { row, colour, t: l.parity(row) ^ colour, class };
                 deinterleave(r, window(rhs, nx * (j + l.cells[1] * k), nx), l.parity(row) ^ colour);
                 let mut sum = 0.0;
-                self.for_spans(at, |span, base| {
+                self.for_pieces(at, |span, base| {
+                    let (start, len, _) = span;
+                    let mut shift = [0.0; PIECE];
+                    components.rhs_shift(l, row, colour, |m0, places, mean| {
+                        let (from, to) = (m0.max(start), (m0 + places).min(start + len));
+                        (from..to).for_each(|m| shift[m - start] = mean);
+                    });
                     let (v, c) =
                         (self.neighbours((&x[1 - colour], 0), at, span), self.coefficients(at, span));
                     let (diag, excess) = (&self.diag[colour][base..], &excess[colour][base..]);
-                    let r = window_mut(r, span.0, span.1);
-                    kernels::true_residual(r, &x[colour][base..], diag, excess, &v, c.as_ref());
+                    let r = window_mut(r, start, len);
+                    kernels::true_residual(
+                        r,
+                        &shift[..len],
+                        &x[colour][base..],
+                        diag,
+                        excess,
+                        &v,
+                        c.as_ref(),
+                    );
                     sum += square_sum(r);
                 });
                 sum
@@ -196,18 +225,9 @@ impl Operator {
         residual(0, r0) + residual(1, r1)
     }
 
-    /// `(A x)_i` in f64 at one place.
-    pub fn apply_at(&self, excess: &Split, x: &Split<f64>, colour: usize, place: usize) -> f64 {
-        let at = self.row(place / self.layout.stride, colour);
-        let starts = self.neighbour_starts(at, place % self.layout.stride);
-        let own = x[colour][place];
-        let flux: f64 = (0..3)
-            .map(|axis| {
-                let (low, high) = (starts[2 * axis], starts[2 * axis + 1]);
-                self.coef[axis][colour][place] as f64 * (own - x[1 - colour][low])
-                    + self.coef[axis][1 - colour][high] as f64 * (own - x[1 - colour][high])
-            })
-            .sum();
-        flux + excess[colour][place] as f64 * own
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> usize {
+        let split = |s: &Split| 4 * (s[0].capacity() + s[1].capacity());
+        split(&self.diag) + self.coef.iter().map(split).sum::<usize>() + self.class.capacity()
     }
 }

@@ -196,17 +196,16 @@ impl ReferenceCg {
         }
     }
 
-    fn residual(&self, r: &mut [f64], b: &[f64], x: &[f64]) -> f64 {
+    fn residual(&self, r: &mut [f64], b: &[f64], x: &[f64]) {
         self.apply(r, x);
         r.iter_mut().zip(b).for_each(|(r, b)| *r = b - *r);
         self.remove_means(r);
-        dot(r, r).sqrt()
     }
 
     fn iterate(&self, x: &mut [f64], b: &[f64], params: &Params) -> Result<Info, SolveError> {
         let size = x.len();
         let [mut r, mut z, mut p, mut q] = std::array::from_fn(|_| vec![0.0; size]);
-        let b_norm = dot(b, b).sqrt();
+        let b_norm = params.norm.of(b);
         let mut info = Info::default();
         if b_norm == 0.0 {
             x.fill(0.0);
@@ -214,7 +213,8 @@ impl ReferenceCg {
             return Ok(info);
         }
         let wanted = (params.relative_tolerance * b_norm).max(params.absolute_tolerance);
-        let mut norm = self.residual(&mut r, b, x);
+        self.residual(&mut r, b, x);
+        let mut norm = params.norm.of(&r);
         let mut rho = 1.0;
         info.history.push(norm / b_norm);
         while norm > wanted || norm.is_nan() {
@@ -237,10 +237,11 @@ impl ReferenceCg {
             let alpha = rho / energy;
             x.iter_mut().zip(&p).for_each(|(x, p)| *x += alpha * p);
             r.iter_mut().zip(&q).for_each(|(r, q)| *r -= alpha * q);
-            norm = dot(&r, &r).sqrt();
+            norm = params.norm.of(&r);
             info.iterations += 1;
             if norm <= wanted {
-                norm = self.residual(&mut r, b, x);
+                self.residual(&mut r, b, x);
+                norm = params.norm.of(&r);
             }
             info.history.push(norm / b_norm);
         }
@@ -257,8 +258,8 @@ impl PressureSolver for ReferenceCg {
     fn name(&self) -> &'static str {
         match self.preconditioner {
             Preconditioner::None => "cg",
-            Preconditioner::IncompleteCholesky => "ic-pcg",
-            Preconditioner::ModifiedIncompleteCholesky => "mic-pcg",
+            Preconditioner::IncompleteCholesky => "ic",
+            Preconditioner::ModifiedIncompleteCholesky => "mic",
         }
     }
 
@@ -292,5 +293,10 @@ impl PressureSolver for ReferenceCg {
 
     fn solution_f64(&self, out: &mut [f64]) {
         out.copy_from_slice(&self.solution);
+    }
+    fn bytes(&self) -> usize {
+        // The matrix, its labels, and the six vectors of a solve.
+        let vectors = self.pivot.capacity() + self.solution.capacity() + 6 * self.rows.len();
+        size_of::<Row>() * self.rows.capacity() + 4 * self.sealed.capacity() + 8 * vectors
     }
 }

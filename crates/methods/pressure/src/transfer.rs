@@ -46,6 +46,12 @@ impl Transfer {
         self.coarse.cells[0] + 1
     }
 
+    /// Bytes of all arrays.
+    pub fn bytes(&self) -> usize {
+        let values = self.weight.iter().map(Vec::capacity).sum::<usize>() + self.values.capacity();
+        4 * (values + self.zeros.capacity()) + self.uniform.capacity()
+    }
+
     /// What the restriction is divided by so that the coarse operator keeps unit coefficients.
     pub fn scale(&self) -> f32 {
         0.25 * (1 << self.halved.iter().filter(|&&h| h).count()) as f32

@@ -195,7 +195,7 @@ fn check(d: &Domain, solver: &mut MultigridCg) -> Result<(), TestCaseError> {
     prop_assert_eq!(found.components, sealed.len());
     prop_assert_eq!(found.sealed_components, sealed.iter().filter(|&&s| s).count());
     let mut p = d.start.clone();
-    let params = Params { relative_tolerance: 1e-9, absolute_tolerance: 0.0, max_iterations: 200 };
+    let params = Params { relative_tolerance: 1e-9, max_iterations: 200, ..Params::DEFAULT };
     let info = solver.solve(&mut p, &d.rhs, &params);
     let info = info.map_err(|e| TestCaseError::fail(format!("{e} {e:?}")))?;
     prop_assert!(info.relative_residual <= 1e-9);

@@ -6,7 +6,7 @@ use fluvial_pressure::reference::{Preconditioner, ReferenceCg};
 use fluvial_pressure::{Info, MultigridCg, Params, PoissonProblem, PressureSolver, SolveError};
 
 fn params(relative_tolerance: f64) -> Params {
-    Params { relative_tolerance, absolute_tolerance: 0.0, max_iterations: 100 }
+    Params { relative_tolerance, ..Params::DEFAULT }
 }
 
 fn solve(case: &Case, tolerance: f64) -> (Vec<f32>, Info) {

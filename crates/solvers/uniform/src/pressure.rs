@@ -81,6 +81,7 @@ impl UniformSolver {
             relative_tolerance: self.params.pressure_tolerance,
             absolute_tolerance: 0.0,
             max_iterations: self.params.pressure_max_iterations,
+            ..pressure::Params::DEFAULT
         };
         // The impulse of the last step, scaled to this step's length, is the first guess.
         let scale = if self.state.last_dt_s > 0.0 { (dt_s / self.state.last_dt_s) as f32 } else { 0.0 };

@@ -25,7 +25,7 @@ pub const SOLID: Case = Case {
 };
 
 /// Far below the errors measured here; f32 right sides of sealed problems carry no more.
-const TIGHT: Params = Params { relative_tolerance: 1e-8, absolute_tolerance: 0.0, max_iterations: 200 };
+const TIGHT: Params = Params { relative_tolerance: 1e-8, max_iterations: 200, ..Params::DEFAULT };
 
 fn resolutions(context: &Context) -> &'static [usize] {
     if context.fine { &[32, 64, 128, 256] } else { &[32, 64, 128] }
