@@ -4,7 +4,8 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    DtLimiter, LevelSetView, ParticleView, Solver, StepError, StepReport, SuggestedDt, SurfaceParams,
+    DtLimiter, LevelSetView, ParticleView, RestoreError, Solver, StateReader, StateWriter, StepError,
+    StepReport, SuggestedDt, SurfaceParams,
 };
 
 /// Symplectic Euler on the height of the cube's lower side.
@@ -92,5 +93,14 @@ impl Solver for FallingBlock {
     }
     fn velocity_at(&self, _: Vec3) -> Vec3 {
         Vec3::new(0.0, self.v as f32, 0.0)
+    }
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
+        out.list("block", &[self.y, self.v, self.time_s])
+    }
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        let values: Vec<f64> = from.list("block")?;
+        let [y, v, time_s] = values[..] else { return Err(RestoreError::Mismatch("no block".into())) };
+        (self.y, self.v, self.time_s) = (y, v, time_s);
+        Ok(())
     }
 }

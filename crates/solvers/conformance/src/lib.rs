@@ -7,7 +7,9 @@
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solid, Solver, Source, StepReport, Wall};
+use fluvial_solver_interface::{
+    Domain, Fill, Liquid, Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, StepReport, Wall,
+};
 
 /// Builds the solver under test.
 pub type Build = fn(Setup) -> Box<dyn Solver>;
@@ -37,6 +39,7 @@ macro_rules! conformance_suite {
             a_froude_scaled_scene_gives_the_scaled_result
             the_number_of_threads_does_not_matter
             a_failed_step_leaves_the_state
+            a_restored_state_goes_on_bit_for_bit
             a_drop_falls_freely
             a_moving_solid_pushes_liquid
             the_surface_is_closed_and_encloses_the_volume
@@ -264,6 +267,56 @@ pub fn a_failed_step_leaves_the_state(subject: Subject) {
         heights(disturbed.as_ref(), 1.0, |x, z| (x, z)),
         "the failed step left a trace"
     );
+}
+
+/// A state that was saved and taken over by a new solver goes on with the same bits: moving solids, sources that
+/// start and end, sinks, open walls and surface tension included.
+pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
+    let saved = |solver: &dyn Solver| {
+        let mut bytes = vec![];
+        solver.save(&mut StateWriter::new(&mut bytes)).unwrap();
+        bytes
+    };
+    let mut busy = dam_break(14, 1.0);
+    busy.solids.push(Solid {
+        name: "paddle".into(),
+        shape: Shape::Box { min: Vec3::new(0.5, 0.0, 0.2), max: Vec3::new(0.65, 0.6, 0.8) },
+        motion: Motion::Constant {
+            linear: Vec3::new(0.3, 0.1, 0.0),
+            angular: Vec3::new(0.0, 2.0, 0.0),
+            about: Vec3::splat(0.5),
+        },
+    });
+    let ball = Shape::Sphere { center: Vec3::new(0.3, 0.8, 0.5), radius: 0.15 };
+    busy.sources.push(Source { shape: ball, velocity: Vec3::new(1.0, -0.5, 0.0), active_s: [0.01, 0.08] });
+    let corner = Shape::Box { min: Vec3::new(0.8, 0.0, 0.0), max: Vec3::new(1.0, 0.1, 0.2) };
+    busy.sinks.push(Sink { shape: corner, active_s: [0.0, f64::INFINITY] });
+    busy.domain.walls[1] = Wall::Open;
+    let mut tense = dam_break(12, 0.05);
+    tense.liquid.surface_tension = 0.07;
+    for (name, setup) in [("busy", busy), ("tense", tense)] {
+        let mut first = (subject.build)(setup.clone());
+        for step in 0..14 {
+            let bytes = saved(first.as_ref());
+            let mut second = (subject.build)(setup.clone());
+            let mut source = bytes.as_slice();
+            let mut reader = StateReader::new(&mut source, bytes.len() as u64);
+            second.restore(&mut reader).unwrap();
+            reader.end().unwrap();
+            assert!(saved(second.as_ref()) == bytes, "{name}, step {step}: not what was saved");
+            let (a, b) = (first.suggest_dt(), second.suggest_dt());
+            assert_eq!((a.dt_s, a.limiter), (b.dt_s, b.limiter), "{name}, step {step}");
+            let (one, other) = (first.step(a.dt_s).unwrap(), second.step(a.dt_s).unwrap());
+            assert!(saved(first.as_ref()) == saved(second.as_ref()), "{name}, step {step}: another state");
+            assert_eq!(first.surface(&Default::default()), second.surface(&Default::default()));
+            let figures = |mut r: StepReport| {
+                r.stages_s.clear();
+                format!("{r:?}")
+            };
+            assert_eq!(figures(one), figures(other), "{name}, step {step}");
+            assert_eq!(first.pressure_at(Vec3::splat(0.1)), second.pressure_at(Vec3::splat(0.1)));
+        }
+    }
 }
 
 /// A ball of liquid in empty space falls as a whole.

@@ -4,9 +4,11 @@
 //! alone; solvers never see each other.
 
 mod report;
+mod save;
 mod setup;
 
 pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};
+pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
 
 use fluvial_foundation::Vec3;
@@ -104,4 +106,9 @@ pub trait Solver: Send {
     fn volume_in(&self, shape: &Shape) -> f64;
     /// Velocity at a point, m/s.
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3;
+    /// Writes everything that the next step reads and the set-up does not give.
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;
+    /// Takes over what [`Self::save`] wrote for the same set-up: every later step then gives the same bits. After an
+    /// error the solver is good for nothing.
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError>;
 }

@@ -8,6 +8,7 @@ mod extend;
 mod measure;
 mod params;
 mod pressure;
+mod save;
 mod state;
 mod step;
 mod volume;
@@ -23,8 +24,8 @@ use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
-    LevelSetView, ParticleView, PressureReport, Setup, SetupError, Solver, StepError, StepReport,
-    SuggestedDt, SurfaceParams, Wall,
+    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
+    StateWriter, StepError, StepReport, SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{State, Work};
@@ -239,5 +240,13 @@ impl Solver for UniformSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.grid.sample_velocity(&self.state.u_face, x_in_world)
+    }
+
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
+        self.save_state(out)
+    }
+
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        self.restore_state(from)
     }
 }

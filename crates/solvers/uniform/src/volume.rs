@@ -30,11 +30,11 @@ pub(crate) struct Region {
     /// Volume minus what it should be.
     pub error_m3: f64,
     /// Largest distance from the surface inside, metres.
-    depth_m: f32,
+    pub depth_m: f32,
     /// Integral of error / volume, s.
-    integral_s: f64,
+    pub integral_s: f64,
     /// Asked of the projection, 1/s.
-    divergence_1_s: f64,
+    pub divergence_1_s: f64,
 }
 
 /// The account of all liquid.
@@ -47,10 +47,10 @@ pub(crate) struct VolumeControl {
     pub corrected_m3: f64,
     /// Volume at the moment of the last measurement.
     pub volume_m3: f64,
-    largest_expected_m3: f64,
-    regions: Vec<Region>,
+    pub largest_expected_m3: f64,
+    pub regions: Vec<Region>,
     /// Body of each cell; empty when there is one account for all.
-    label_cell: Vec<u32>,
+    pub label_cell: Vec<u32>,
 }
 
 impl VolumeControl {
