@@ -4,15 +4,19 @@
 //! only ([`LineStream`]). Nothing here knows a solver.
 
 mod atomic;
+mod disk;
 mod lines;
 mod machine;
+mod manifest;
 mod obj;
 mod plot;
 mod ply;
 
 pub use atomic::{create_dir, remove_leftovers, write_atomic, write_bytes_atomic, write_json_atomic};
+pub use disk::free_bytes;
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
+pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest};
 pub use obj::write_obj;
 pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, encode_ply, read_ply, write_ply};

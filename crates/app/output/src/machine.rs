@@ -1,7 +1,7 @@
 //! What the program runs on, and how much memory it took.
 
 /// A description of the machine for `run.json` and benchmark tables.
-#[derive(Clone, Debug, serde::Serialize, PartialEq)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, PartialEq)]
 pub struct Machine {
     /// Processor model as the system names it.
     pub cpu: String,

@@ -1,0 +1,28 @@
+//! Room on the disk.
+
+use std::path::Path;
+
+/// Bytes that may still be written into a folder; `None` where the system does not tell.
+#[cfg(unix)]
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(dir).ok()?;
+    // Some file systems (overlays, network ones) answer with zeros: that is no answer.
+    (stat.f_blocks > 0).then(|| stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Bytes that may still be written into a folder; `None` where the system does not tell.
+#[cfg(not(unix))]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_has_room_and_a_missing_one_no_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(super::free_bytes(dir.path()).is_some_and(|free| free > 1 << 16));
+        assert_eq!(super::free_bytes(&dir.path().join("nowhere")), None);
+    }
+}
