@@ -2,8 +2,7 @@
 //! given (`all` for every one), solver `mg` or one of `cg`, `ic`, `mic`. Prints unknowns, times, iterations, true residual, norms and memory.
 
 use fluvial_pressure::cases::{Case, NAMES};
-use fluvial_pressure::reference::{Preconditioner, ReferenceCg};
-use fluvial_pressure::{MultigridCg, Params, PressureSolver};
+use fluvial_pressure::{Params, PressureSolver, SOLVERS};
 use std::time::Instant;
 
 fn main() {
@@ -11,7 +10,7 @@ fn main() {
     let argument =
         |n: usize, default: f64| arguments.get(n).map_or(default, |a| a.parse().expect("a number"));
     let (n, tolerance, repeats) = (argument(1, 128.0) as usize, argument(2, 1e-4), argument(3, 3.0) as usize);
-    let solver = arguments.get(5).map_or("mg", |s| s);
+    let solver = arguments.get(5).map_or("mg-cg", |s| s);
     match arguments.get(4).map_or("wavy-tank", |s| s) {
         "all" => NAMES.iter().for_each(|name| measure(name, solver, n, tolerance, repeats)),
         name => measure(name, solver, n, tolerance, repeats),
@@ -19,13 +18,8 @@ fn main() {
 }
 
 fn make(name: &str, cells: [usize; 3]) -> Box<dyn PressureSolver> {
-    match name {
-        "mg" => Box::new(MultigridCg::new(cells)),
-        "cg" => Box::new(ReferenceCg::new(Preconditioner::None)),
-        "ic" => Box::new(ReferenceCg::new(Preconditioner::IncompleteCholesky)),
-        "mic" => Box::new(ReferenceCg::new(Preconditioner::ModifiedIncompleteCholesky)),
-        _ => panic!("solver mg, cg, ic or mic"),
-    }
+    let found = SOLVERS.iter().find(|s| s.name == name).expect("a known solver");
+    (found.build)(cells)
 }
 
 fn measure(name: &str, solver_name: &str, n: usize, tolerance: f64, repeats: usize) {
@@ -62,6 +56,7 @@ fn measure(name: &str, solver_name: &str, n: usize, tolerance: f64, repeats: usi
     let peak = status_bytes("VmHWM");
     let mut p64 = vec![0.0f64; p.len()];
     solver.expect("one repeat").solution_f64(&mut p64);
+    println!("  independent residual {:.2e}", case.remainder(&p64).relative());
     let rhs = case.rhs.iter().zip(&case.phi_cell).filter(|(_, phi)| **phi < 0.0).map(|(v, _)| *v as f64);
     let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
     print!("  |rhs| {:.10} |p| {:.9e} ", norm(&mut { rhs }), norm(&mut p64.iter().copied()));

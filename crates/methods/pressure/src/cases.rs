@@ -1,6 +1,6 @@
 //! Named problems that every solver is measured on.
 
-use crate::PoissonProblem;
+use crate::{PoissonProblem, THETA_MIN};
 use fluvial_foundation::random::{splitmix64, unit_f32, unit_vec3};
 use fluvial_foundation::{Vec3, parallel};
 use std::f64::consts::PI;
@@ -15,6 +15,30 @@ pub struct Case {
     pub open_area: [Vec<f32>; 3],
     /// Right side at cells.
     pub rhs: Vec<f32>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// How well a pressure solves a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Remainder {
+    /// Cells with a pressure.
+    pub unknowns: usize,
+    /// Sum of the squares of `rhs - A p`.
+    pub square: f64,
+    /// Largest absolute value of `rhs - A p`.
+    pub largest: f64,
+    /// Sum of the squares of the right side.
+    pub rhs_square: f64,
+    /// Sum of the squares of the pressure.
+    pub solution_square: f64,
+}
+
+impl Remainder {
+    /// Norm of the residual over that of the right side.
+    pub fn relative(&self) -> f64 {
+        if self.square == 0.0 { 0.0 } else { (self.square / self.rhs_square).sqrt() }
+    }
 }
 
 /// The names that [`Case::new`] knows.
@@ -55,6 +79,90 @@ impl Case {
     pub fn problem(&self) -> PoissonProblem<'_> {
         let a = &self.open_area;
         PoissonProblem { cells: self.cells, phi_cell: &self.phi_cell, open_area: [&a[0], &a[1], &a[2]] }
+    }
+
+    /// What is left of the equations with pressure `p`: straight from the definition in the crate's documentation,
+    /// in f64, cell after cell; shares nothing with the solvers. In sealed components the right side is
+    /// taken without its mean.
+    pub fn remainder(&self, p: &[f64]) -> Remainder {
+        let (label, sealed) = self.components();
+        let mut means = vec![(0.0, 0usize); sealed.len()];
+        for (cell, &id) in label.iter().enumerate().filter(|(_, id)| **id != NOBODY) {
+            let mean = &mut means[id as usize];
+            *mean = (mean.0 + self.rhs[cell] as f64, mean.1 + 1);
+        }
+        let mut found = Remainder::default();
+        for (cell, &id) in label.iter().enumerate().filter(|(_, id)| **id != NOBODY) {
+            let (sum, count) = means[id as usize];
+            let mean = if sealed[id as usize] { sum / count as f64 } else { 0.0 };
+            let b = self.rhs[cell] as f64 - mean;
+            let flux = |(coefficient, beyond): (f64, Option<usize>)| {
+                coefficient * (p[cell] - beyond.map_or(0.0, |n| p[n]))
+            };
+            let r = b - self.faces(cell).into_iter().flatten().map(flux).sum::<f64>();
+            found.unknowns += 1;
+            found.square += r * r;
+            found.rhs_square += b * b;
+            found.solution_square += p[cell] * p[cell];
+            found.largest =
+                if found.largest.is_nan() || r.abs() <= found.largest { found.largest } else { r.abs() };
+        }
+        found
+    }
+
+    /// Coefficient and neighbour (None: air or outside, pressure zero) of the open faces of a cell.
+    fn faces(&self, cell: usize) -> [Option<(f64, Option<usize>)>; 6] {
+        let [nx, ny, _] = self.cells;
+        let at = [cell % nx, cell / nx % ny, cell / (nx * ny)];
+        std::array::from_fn(|face| {
+            let (axis, high) = (face / 2, face % 2);
+            let (mut size, mut f) = (self.cells, at);
+            size[axis] += 1;
+            f[axis] += high;
+            let area = self.open_area[axis][f[0] + size[0] * (f[1] + size[1] * f[2])];
+            let outside = f[axis] == 0 || f[axis] == self.cells[axis];
+            let step = [1, nx, nx * ny][axis];
+            let beyond = if high == 1 { cell + step } else { cell.wrapping_sub(step) };
+            match () {
+                _ if area <= 0.0 => None,
+                _ if outside => Some((area as f64, None)),
+                _ if self.phi_cell[beyond] < 0.0 => Some((area as f64, Some(beyond))),
+                _ => {
+                    let (inside, outside) = (self.phi_cell[cell] as f64, self.phi_cell[beyond] as f64);
+                    let theta = (inside / (inside - outside)).max(THETA_MIN as f64);
+                    Some((area as f64 / theta, None))
+                }
+            }
+        })
+    }
+
+    /// Component of every cell ([`NOBODY`] where there is no unknown), and which components are sealed.
+    fn components(&self) -> (Vec<u32>, Vec<bool>) {
+        let mut label = vec![NOBODY; self.phi_cell.len()];
+        let (mut sealed, mut stack) = (Vec::new(), Vec::new());
+        for start in 0..label.len() {
+            let dry = self.phi_cell[start] >= 0.0 || label[start] != NOBODY;
+            if dry || self.faces(start).iter().all(Option::is_none) {
+                continue;
+            }
+            let id = sealed.len() as u32;
+            sealed.push(true);
+            label[start] = id;
+            stack.push(start);
+            while let Some(cell) = stack.pop() {
+                for (_, beyond) in self.faces(cell).into_iter().flatten() {
+                    match beyond {
+                        None => sealed[id as usize] = false,
+                        Some(n) if label[n] == NOBODY => {
+                            label[n] = id;
+                            stack.push(n);
+                        }
+                        Some(_) => {}
+                    }
+                }
+            }
+        }
+        (label, sealed)
     }
 
     /// `z - (0.7 + 0.1 sin(2 pi x) cos(2 pi y))` in f64, solid walls.

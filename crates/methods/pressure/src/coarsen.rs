@@ -27,7 +27,7 @@ pub(crate) fn coarsen(
     excess: &mut Split,
     halved: [bool; 3],
     fine: &Operator,
-    fine_excess: &Split,
+    fine_excess: &Split<impl Copy + Into<f64> + Sync>,
 ) {
     let layout = coarse.layout;
     let chunk = layout.task_rows * layout.stride;
@@ -62,9 +62,9 @@ fn factor(halved: [bool; 3]) -> f32 {
     2.0 / (1 << halved.iter().filter(|&&h| h).count()) as f32
 }
 
-struct Source<'a> {
+struct Source<'a, E> {
     fine: &'a Operator,
-    excess: &'a Split,
+    excess: &'a Split<E>,
     halved: [bool; 3],
     factor: f32,
 }
@@ -79,7 +79,13 @@ struct Sums {
 }
 const WIDTH: usize = 2 * BLOCK + 1;
 
-fn fill_row(task: &mut Task, n: usize, (j, k): (usize, usize), source: &Source, l: &Layout) {
+fn fill_row(
+    task: &mut Task,
+    n: usize,
+    (j, k): (usize, usize),
+    source: &Source<impl Copy + Into<f64>>,
+    l: &Layout,
+) {
     let nx = l.cells[0];
     let parity = (j + k) & 1;
     for block in 0..l.blocks {
@@ -115,7 +121,7 @@ fn fill_row(task: &mut Task, n: usize, (j, k): (usize, usize), source: &Source, 
     }
 }
 
-impl Source<'_> {
+impl<E: Copy + Into<f64>> Source<'_, E> {
     fn children(&self, axis: usize, c: usize) -> std::ops::Range<usize> {
         if self.halved[axis] { 2 * c..(2 * c + 2).min(self.fine.layout.cells[axis]) } else { c..c + 1 }
     }
@@ -173,7 +179,7 @@ impl Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl<E: Copy + Into<f64>> Source<'_, E> {
     /// Adds the Dirichlet part of the fine row (j, k). Seen from the centre of the coarse cell a surface at `theta` fine
     /// cells lies at `theta / 2 + 1/4` coarse cells beyond an outer child, at `theta / 2 - 1/4` beyond a
     /// child whose sibling is no unknown.
@@ -181,7 +187,7 @@ impl Source<'_> {
         let l = &self.fine.layout;
         let base = l.row(j, k) * l.stride + first;
         let excess = self.excess.each_ref().map(|e| window(e, base, len));
-        if excess.iter().all(|e| e.iter().all(|&e| e == 0.0)) {
+        if excess.iter().all(|e| e.iter().all(|&e| e.into() == 0.0)) {
             return;
         }
         let sibling_row = |axis: usize, j: usize, k: usize| {
@@ -190,13 +196,13 @@ impl Source<'_> {
         };
         let (side_y, side_z) = (sibling_row(1, j ^ 1, k), sibling_row(2, j, k ^ 1));
         for colour in 0..2 {
-            for n in (0..len).filter(|&n| excess[colour][n] != 0.0) {
+            for n in (0..len).filter(|&n| excess[colour][n].into() != 0.0) {
                 let other = &self.fine.diag[1 - colour];
                 let i = 2 * (first + n) + ((j + k + colour) & 1);
                 let missing = (self.halved[0] && (i ^ 1) < l.cells[0] && other[base + n] == 0.0)
                     || side_y.is_some_and(|row| other[row + n] == 0.0)
                     || side_z.is_some_and(|row| other[row + n] == 0.0);
-                let theta = 0.5 / excess[colour][n] + if missing { -0.25 } else { 0.25 };
+                let theta = 0.5 / excess[colour][n].into() as f32 + if missing { -0.25 } else { 0.25 };
                 out[n] += self.factor / theta.max(THETA_COARSE);
             }
         }

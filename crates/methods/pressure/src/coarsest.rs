@@ -24,7 +24,7 @@ impl Coarsest {
     }
 
     /// Factors the operator; `excess` is the Dirichlet part of its diagonal.
-    pub fn factor(&mut self, op: &Operator, excess: &Split) {
+    pub fn factor(&mut self, op: &Operator, excess: &Split<impl Copy + Into<f64>>) {
         let l = &op.layout;
         self.places.clear();
         let mut number = [vec![usize::MAX; l.len()], vec![usize::MAX; l.len()]];
@@ -45,7 +45,7 @@ impl Coarsest {
             let (colour, place) = self.places[row];
             let (grid_row, m) = (place / l.stride, place % l.stride);
             let starts = op.neighbour_starts(op.row(grid_row, colour), m);
-            self.factor[row * n + row] += excess[colour][place] as f64;
+            self.factor[row * n + row] += excess[colour][place].into();
             for axis in 0..3 {
                 let c = op.coef[axis][colour][place] as f64;
                 if c != 0.0 {

@@ -3,7 +3,7 @@
 use crate::components::Run;
 use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window, window_mut};
 use crate::operator::Operator;
-use crate::{PoissonProblem, ghost_theta_floored};
+use crate::{PoissonProblem, ghost_coefficient};
 use fluvial_foundation::parallel;
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub(crate) struct Problem<'a> {
 struct Task<'a> {
     diag: [&'a mut [f32]; 2],
     coef: [[&'a mut [f32]; 2]; 3],
-    excess: [&'a mut [f32]; 2],
+    excess: [&'a mut [f64]; 2],
     class: &'a mut [u8],
     result: &'a mut TaskResult,
 }
@@ -41,7 +41,7 @@ struct Task<'a> {
 /// to other unknowns (the Dirichlet part), `results` what each task found.
 pub(crate) fn discretise(
     op: &mut Operator,
-    excess: &mut Split,
+    excess: &mut Split<f64>,
     problem: &Problem,
     results: &mut Vec<TaskResult>,
 ) {
@@ -172,7 +172,8 @@ const WIDTH: usize = 2 * BLOCK;
 /// The coefficients of a block of cells, in grid order; zero where a cell is no unknown.
 struct Block {
     diag: [f32; WIDTH],
-    excess: [f32; WIDTH],
+    /// In f64: sums of large coefficients that true residuals must not round.
+    excess: [f64; WIDTH],
     low: [[f32; WIDTH]; 3],
     /// Is a coefficient between unknowns other than 1?
     general: bool,
@@ -182,6 +183,12 @@ struct Block {
 #[inline(always)]
 fn open(area: f32) -> f32 {
     if area <= 0.0 { 0.0 } else { area }
+}
+
+/// Every other value, from the `t`-th.
+#[inline(always)]
+fn put<T: Copy>(out: &mut [T], values: &[T; WIDTH], t: usize) {
+    (0..out.len()).for_each(|m| out[m] = values[2 * m + t]);
 }
 
 impl Block {
@@ -197,10 +204,10 @@ impl Block {
         let low_x = &mut block.low[0][..len];
         (0..len).for_each(|n| low_x[n] = open(x[n]));
         if at_walls[0] == 1 {
-            block.excess[0] += std::mem::take(&mut low_x[0]);
+            block.excess[0] += std::mem::take(&mut low_x[0]) as f64;
         }
         if at_walls[1] == 1 {
-            block.excess[len - 1] += open(x[len]);
+            block.excess[len - 1] += open(x[len]) as f64;
         }
         let diag = &mut block.diag[..len];
         (0..len).for_each(|n| diag[n] = open(x[n]) + open(x[n + 1]));
@@ -210,7 +217,7 @@ impl Block {
             (0..len).for_each(|n| diag[n] += open(area[n]));
             if row.phi_side[side].is_none() {
                 let excess = &mut block.excess[..len];
-                (0..len).for_each(|n| excess[n] += open(area[n]));
+                (0..len).for_each(|n| excess[n] += open(area[n]) as f64);
                 continue;
             }
             general |= area.iter().fold(false, |g, &a| g | (a != 1.0));
@@ -246,14 +253,14 @@ impl Block {
                         }
                     }
                     Some(p) => {
-                        let (theta, floored) = ghost_theta_floored(phi, p, theta_min);
+                        let (coefficient, floored) = ghost_coefficient(phi, p, theta_min);
                         *theta_floors += floored as usize;
-                        block.excess[n] += area / theta;
+                        block.excess[n] += area as f64 * coefficient;
                     }
-                    None => block.excess[n] += area,
+                    None => block.excess[n] += area as f64,
                 }
             }
-            block.diag[n] = sum + block.excess[n];
+            block.diag[n] = (sum as f64 + block.excess[n]) as f32;
         }
         block
     }
@@ -264,14 +271,11 @@ impl Block {
         for t in 0..2 {
             let colour = t ^ parity;
             let count = (len + 1 - t) / 2;
-            let put = |out: &mut [f32], values: &[f32; WIDTH]| {
-                let out = window_mut(out, place, count);
-                (0..count).for_each(|m| out[m] = values[2 * m + t]);
-            };
+            let put = |out: &mut [f32], values| put(window_mut(out, place, count), values, t);
             put(task.diag[colour], &self.diag);
             // Most excess is zero: memory that is never written is never used.
             if some_excess || window(task.excess[colour], place, count).iter().any(|&e| e != 0.0) {
-                put(task.excess[colour], &self.excess);
+                self::put(window_mut(task.excess[colour], place, count), &self.excess, t);
             }
             (0..3).for_each(|axis| put(task.coef[axis][colour], &self.low[axis]));
         }

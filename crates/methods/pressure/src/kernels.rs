@@ -119,7 +119,7 @@ pub(crate) fn true_residual(
     shift: &[f64],
     own: &[f64],
     diag: &[f32],
-    excess: &[f32],
+    excess: &[f64],
     x: &Six<f64>,
     c: Option<&Six>,
 ) {
@@ -132,14 +132,14 @@ pub(crate) fn true_residual(
             for n in 0..len {
                 let flux = |f: usize| c[f][n] as f64 * (v[f][n] - own[n]);
                 let sum = ((flux(0) + flux(1)) + (flux(2) + flux(3))) + (flux(4) + flux(5));
-                r[n] = masked(diag[n], (r[n] as f64 - shift[n] + sum - excess[n] as f64 * own[n]) as f32);
+                r[n] = masked(diag[n], (r[n] as f64 - shift[n] + sum - excess[n] * own[n]) as f32);
             }
         }
         None => {
             for n in 0..len {
-                let count = (diag[n] - excess[n]).round_ties_even() as f64;
+                let count = (diag[n] as f64 - excess[n]).round_ties_even();
                 let sum = ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]);
-                let value = r[n] as f64 - shift[n] + sum - (count + excess[n] as f64) * own[n];
+                let value = r[n] as f64 - shift[n] + sum - (count + excess[n]) * own[n];
                 r[n] = masked(diag[n], value as f32);
             }
         }

@@ -19,17 +19,21 @@ mod coarsen;
 mod coarsest;
 mod components;
 mod discretise;
+mod full_cycles;
 mod kernels;
 mod layout;
 mod multigrid;
 mod operator;
 pub mod reference;
 mod solution;
+mod solvers;
 mod stop;
 mod sweep;
 mod transfer;
 
 pub use cg::MultigridCg;
+pub use full_cycles::FullCycles;
+pub use solvers::{NamedSolver, SOLVERS};
 pub use stop::{Info, Norm, Params, SolveError};
 
 /// The smallest [`ghost_theta`], unless another is set.
@@ -79,6 +83,15 @@ pub trait PressureSolver {
 #[inline]
 pub fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
     ghost_theta_floored(phi_liquid, phi_air, THETA_MIN)
+}
+
+/// `1 / theta` in f64, and whether theta had to be floored: what a face of the whole area towards air adds to the
+/// diagonal. Residuals of a solution that meets a tolerance of 1e-8 notice f32 here.
+#[inline]
+pub fn ghost_coefficient(phi_liquid: f32, phi_air: f32, theta_min: f32) -> (f64, bool) {
+    let (inside, theta_min) = (phi_liquid as f64, theta_min as f64);
+    let theta = inside / (inside - phi_air as f64);
+    if theta < theta_min { (1.0 / theta_min, true) } else { (1.0 / theta, false) }
 }
 
 /// As [`ghost_theta`] with a floor of one's own, for use with [`MultigridCg::set_theta_min`]. A floored theta moves

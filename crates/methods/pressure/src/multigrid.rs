@@ -31,7 +31,7 @@ pub(crate) struct Multigrid {
     pub levels: Vec<Level>,
     /// What the finest diagonal holds beyond its coefficients: apart, so that true residuals need not take a
     /// difference of rounded numbers. (Coarser levels keep theirs in `x`, until the first cycle.)
-    pub excess: Split,
+    pub excess: Split<f64>,
     coarsest: Coarsest,
     pub components: Components,
     task_results: Vec<TaskResult>,
@@ -56,7 +56,7 @@ impl Multigrid {
             size = next;
         }
         Multigrid {
-            excess: levels[0].op.layout.zeros(),
+            excess: [vec![0.0; levels[0].op.layout.len()], vec![0.0; levels[0].op.layout.len()]],
             levels,
             coarsest: Coarsest::default(),
             components: Components::default(),
@@ -77,8 +77,11 @@ impl Multigrid {
             let (fine, coarse) = (&mut finer[n - 1], &mut coarser[0]);
             clear_level(&mut fine.op, &mut fine.restricted);
             let transfer = fine.down.as_mut().expect("a coarser level");
-            let fine_excess = if n == 1 { &self.excess } else { &fine.x };
-            coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, fine_excess);
+            if n == 1 {
+                coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &self.excess);
+            } else {
+                coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &fine.x);
+            }
             let stride = transfer.stride();
             clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride);
             if n == 1 {
@@ -95,8 +98,11 @@ impl Multigrid {
         let single = self.levels.len() == 1;
         let last = self.levels.last_mut().expect("one level");
         clear_level(&mut last.op, &mut last.restricted);
-        let excess = if single { &self.excess } else { &last.x };
-        self.coarsest.factor(&last.op, excess);
+        if single {
+            self.coarsest.factor(&last.op, &self.excess);
+        } else {
+            self.coarsest.factor(&last.op, &last.x);
+        }
         PrepareInfo {
             unknowns: self.task_results.iter().map(|t| t.unknowns).sum(),
             theta_floors: self.task_results.iter().map(|t| t.theta_floors).sum(),
@@ -115,32 +121,80 @@ impl Multigrid {
         };
         let runs = self.task_results.iter().map(TaskResult::bytes).sum::<usize>();
         let levels = self.levels.iter().map(level).sum::<usize>();
-        levels + split(&self.excess) + self.coarsest.bytes() + self.components.bytes() + runs
+        levels
+            + 2 * self.excess.iter().map(|v| 4 * v.capacity()).sum::<usize>()
+            + self.coarsest.bytes()
+            + self.components.bytes()
+            + runs
     }
 
     /// `levels[0].x = M levels[0].b`, M symmetric and positive definite. Returns `x . A x` and `x . b`.
     pub fn cycle(&mut self) -> [f64; 2] {
-        let last = self.levels.len() - 1;
-        for n in 0..last {
-            let (finer, coarser) = self.levels.split_at_mut(n + 1);
-            let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
-            fine.sweep(&DOWN);
-            let down = fine.down.as_ref().expect("a coarser level");
-            down.restrict(&mut coarse.b, &fine.restricted, &fine.op.layout, &coarse.op);
-        }
-        let bottom = &mut self.levels[last];
-        self.coarsest.solve(&mut bottom.x, &bottom.b);
-        for n in (0..last).rev() {
-            let (finer, coarser) = self.levels.split_at_mut(n + 1);
-            let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
-            fine.down.as_mut().expect("a coarser level").gather(&coarse.x, &coarse.op);
-            fine.sweep(if n == 0 { &UP_AND_ENERGY } else { &UP });
-        }
-        if last == 0 {
+        self.v_cycle(0, &DOWN, &UP_AND_ENERGY);
+        if self.levels.len() == 1 {
             self.levels[0].sweep(&ENERGY);
         }
         let energy = &self.levels[0].energy;
         [energy.iter().map(|e| e[0]).sum(), energy.iter().map(|e| e[1]).sum()]
+    }
+}
+
+impl Multigrid {
+    /// A V-cycle from a level down and back; `down` and `up` are what is done on that level
+    /// [tall cells, Algorithm 3, two sweeps each way].
+    fn v_cycle(&mut self, top: usize, down: &[Stage], up: &[Stage]) {
+        let last = self.levels.len() - 1;
+        for n in top..last {
+            let (finer, coarser) = self.levels.split_at_mut(n + 1);
+            let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
+            fine.sweep(if n == top { down } else { &DOWN });
+            let transfer = fine.down.as_ref().expect("a coarser level");
+            transfer.restrict(&mut coarse.b, &fine.restricted, &fine.op.layout, &coarse.op);
+        }
+        let bottom = &mut self.levels[last];
+        self.coarsest.solve(&mut bottom.x, &bottom.b);
+        for n in (top..last).rev() {
+            self.gather(n);
+            self.levels[n].sweep(if n == top { up } else { &UP });
+        }
+    }
+
+    /// Hands the solution of level `n + 1` to the transfer of level `n`.
+    fn gather(&mut self, n: usize) {
+        let (finer, coarser) = self.levels.split_at_mut(n + 1);
+        finer[n].down.as_mut().expect("a coarser level").gather(&coarser[0].x, &coarser[0].op);
+    }
+
+    /// Room for [`Self::full_cycle`]: a residual for every level but the finest.
+    pub fn residuals(&self) -> Vec<Split> {
+        self.levels[1..].iter().map(|level| level.op.layout.zeros()).collect()
+    }
+
+    /// `levels[0].x` from `levels[0].b` by a full cycle: the right side is restricted to the coarsest level, solved
+    /// there, and on every finer level the interpolated solution is improved by a V-cycle [tall cells, Algorithm 4].
+    pub fn full_cycle(&mut self, residuals: &mut [Split]) {
+        for n in 0..residuals.len() {
+            let (finer, coarser) = residuals.split_at_mut(n);
+            let (fine, coarse) = (&mut self.levels[n], &mut coarser[0]);
+            let transfer = fine.down.as_ref().expect("a coarser level");
+            let (r, l) = (finer.last().unwrap_or(&fine.b), fine.op.layout);
+            l.for_rows(&fine.op.class, l.stride, &mut fine.restricted, |row, _, out| {
+                let at = l.coordinates(row).expect("rim rows are empty");
+                transfer.restrict_both_along_x(out, r, &fine.op, at);
+            });
+            let (finer, coarser) = self.levels.split_at_mut(n + 1);
+            let transfer = finer[n].down.as_ref().expect("a coarser level");
+            transfer.restrict(coarse, &finer[n].restricted, &l, &coarser[0].op);
+        }
+        let bottom = self.levels.last_mut().expect("one level");
+        self.coarsest.solve(&mut bottom.x, residuals.last().unwrap_or(&bottom.b));
+        for n in (0..residuals.len()).rev() {
+            self.gather(n);
+            if n > 0 {
+                std::mem::swap(&mut self.levels[n].b, &mut residuals[n - 1]);
+            }
+            self.v_cycle(n, &DOWN_FROM_GUESS, &UP);
+        }
     }
 }
 
@@ -156,6 +210,9 @@ impl Level {
 /// Two red-black sweeps from zero, then the residual.
 const DOWN: [Stage; 5] =
     [Stage::Start(0), Stage::Relax(1), Stage::Relax(0), Stage::Relax(1), Stage::Residual];
+/// The same from the coarse solution.
+const DOWN_FROM_GUESS: [Stage; 6] =
+    [Stage::Guess, Stage::Relax(0), Stage::Relax(1), Stage::Relax(0), Stage::Relax(1), Stage::Residual];
 /// The coarse correction, then the same sweeps in reverse order.
 const UP: [Stage; 5] = [Stage::Prolong, Stage::Relax(1), Stage::Relax(0), Stage::Relax(1), Stage::Relax(0)];
 /// On the finest level, with what conjugate gradients want to know.

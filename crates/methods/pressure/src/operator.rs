@@ -183,7 +183,7 @@ impl Operator {
     pub fn true_residual(
         &self,
         r: &mut Split,
-        excess: &Split,
+        excess: &Split<f64>,
         x: &Split<f64>,
         rhs: &[f32],
         components: &Components,

@@ -66,9 +66,21 @@ pub enum SolveError {
         /// Relative residual norms so far.
         history: Vec<f64>,
     },
+    /// A quotient of the recurrences has no denominator left.
+    #[error("the recurrences of the pressure solve broke down (iteration {})", .history.len())]
+    Breakdown {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
     /// The residual stopped falling.
     #[error("the pressure solve stagnated at a relative residual of {:.2e}", .history.last().copied().unwrap_or(f64::NAN))]
     Stagnation {
+        /// Relative residual norms so far.
+        history: Vec<f64>,
+    },
+    /// The residual grew far beyond where it began.
+    #[error("the pressure solve diverged to a relative residual of {:.2e}", .history.last().copied().unwrap_or(f64::NAN))]
+    Divergence {
         /// Relative residual norms so far.
         history: Vec<f64>,
     },
@@ -89,6 +101,20 @@ impl Norm {
             Norm::Maximum => {
                 v.iter().fold(0.0, |m: f64, x| if m.is_nan() || x.abs() <= m { m } else { x.abs() })
             }
+        }
+    }
+}
+
+impl SolveError {
+    /// Relative residual norm before the first and after every iteration.
+    pub fn history(&self) -> &[f64] {
+        match self {
+            SolveError::NotFinite { history }
+            | SolveError::Indefinite { history }
+            | SolveError::Stagnation { history }
+            | SolveError::Divergence { history }
+            | SolveError::Breakdown { history }
+            | SolveError::MaxIterations { history } => history,
         }
     }
 }

@@ -28,6 +28,8 @@ pub(crate) enum Stage {
     Residual,
     /// Adds the coarse correction to colour 0.
     Prolong,
+    /// Sets colour 1 to the coarse solution; colour 0 is to be relaxed next.
+    Guess,
     /// `x . A x` and `x . b`.
     Energy,
 }
@@ -36,7 +38,7 @@ pub(crate) enum Stage {
 pub(crate) struct Sweep<'a> {
     pub op: &'a Operator,
     pub b: &'a Split,
-    /// To the next coarser level; needed by [`Stage::Residual`] and [`Stage::Prolong`].
+    /// To the next coarser level; needed by [`Stage::Residual`], [`Stage::Prolong`] and [`Stage::Guess`].
     pub down: Option<&'a Transfer>,
 }
 
@@ -167,7 +169,16 @@ impl Sweep<'_> {
             Stage::Prolong => {
                 let down = self.down.expect("a coarser level");
                 for row in rows {
-                    down.prolong_row(window_mut(x0, start(row), l.stride), self.op, row, (row - first, k));
+                    let out = window_mut(x0, start(row), l.stride);
+                    down.prolong_row(out, self.op, at(row, 0), (row - first, k));
+                }
+            }
+            Stage::Guess => {
+                let down = self.down.expect("a coarser level");
+                for row in rows {
+                    let out = window_mut(x1, start(row), l.stride);
+                    out.fill(0.0);
+                    down.prolong_row(out, self.op, at(row, 1), (row - first, k));
                 }
             }
             Stage::Energy => {

@@ -9,7 +9,7 @@
 //! about to be replaced: only colour 0 is ever transferred.
 
 use crate::layout::{Layout, Split, window, window_mut};
-use crate::operator::Operator;
+use crate::operator::{Operator, Row};
 
 /// Coarse values in grid order (rows padded as in [`Layout`], `cells[0] + 1` apart) and the weights
 /// of the coarse cells' low faces.
@@ -99,16 +99,16 @@ impl Transfer {
         });
     }
 
-    /// `out += P values` for colour 0 of the fine row (j, k).
-    pub fn prolong_row(&self, out: &mut [f32], fine: &Operator, row: usize, (j, k): (usize, usize)) {
+    /// `out += P values` for one colour of the fine row (j, k).
+    pub fn prolong_row(&self, out: &mut [f32], fine: &Operator, at: Row, (j, k): (usize, usize)) {
         let l = fine.layout;
         let stencil = self.stencil(j, k);
         let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
-        l.for_runs(l.class_row(&fine.class, row), |m0, len, _| {
+        l.for_runs(at.class, |m0, len, _| {
             for start in (m0..m0 + len).step_by(PIECE) {
                 let len = PIECE.min(m0 + len - start);
-                let diag = window(&fine.diag[0], row * l.stride + start, len);
-                self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, (j + k) & 1);
+                let diag = window(&fine.diag[at.colour], at.row * l.stride + start, len);
+                self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, at.t);
             }
         });
     }
@@ -172,6 +172,29 @@ impl Transfer {
             } else {
                 let above = window(&line, 2, len);
                 (0..len).for_each(|n| out[n] = own[n] * (1.0 - w[n]) + above[n] * w[n + 1]);
+            }
+        }
+    }
+
+    /// Transpose of the interpolation along x: `out` from both colours of `r` in the fine row (j, k).
+    pub fn restrict_both_along_x(&self, out: &mut [f32], r: &Split, fine: &Operator, (j, k): (usize, usize)) {
+        let l = fine.layout;
+        let nx = self.coarse.cells[0];
+        let (row, parent) = (l.row(j, k), self.stencil(j, k).rows[0]);
+        let wx = window(&self.weight[0], parent * self.stride(), self.stride());
+        out.fill(0.0);
+        for colour in 0..2 {
+            let odd = (j + k + colour) & 1 == 1;
+            let (r, diag) =
+                (window(&r[colour], row * l.stride, nx), window(&fine.diag[colour], row * l.stride, nx));
+            for n in (0..nx).filter(|&n| diag[n] != 0.0) {
+                let (w, beyond) = match (self.halved[0], odd) {
+                    (false, _) => (0.0, n),
+                    (true, false) => (wx[n], n.saturating_sub(1)),
+                    (true, true) => (wx[n + 1], (n + 1).min(nx - 1)),
+                };
+                out[n] += (1.0 - w) * r[n];
+                out[beyond] += w * r[n];
             }
         }
     }
