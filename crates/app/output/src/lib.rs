@@ -4,6 +4,7 @@
 //! only ([`LineStream`]). Nothing here knows a solver.
 
 mod atomic;
+mod frame;
 mod disk;
 mod lines;
 mod machine;
@@ -11,8 +12,10 @@ mod manifest;
 mod obj;
 mod plot;
 mod ply;
+mod vdb;
 
 pub use atomic::{create_dir, remove_leftovers, write_atomic, write_bytes_atomic, write_json_atomic};
+pub use frame::{FrameTime, PointCloud, Points, VolumeView};
 pub use disk::free_bytes;
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
@@ -20,6 +23,7 @@ pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest}
 pub use obj::write_obj;
 pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, encode_ply, read_ply, write_ply};
+pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};
 
 use std::path::{Path, PathBuf};
 
