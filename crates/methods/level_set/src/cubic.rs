@@ -66,7 +66,7 @@ fn parabola(s: f32) -> [[f32; 3]; 3] {
 
 impl AxisWeights {
     /// Weights with derivatives.
-    #[inline]
+    #[inline(always)]
     pub fn at(index: usize, offset: f32, n: usize) -> Self {
         if n < 4 {
             return Self::short(index, offset, n);
@@ -75,7 +75,12 @@ impl AxisWeights {
         if (0.0..=1.0).contains(&t) {
             return AxisWeights { base, w: cubic_weights(t), d: cubic_slopes(t), dd: cubic_bends(t) };
         }
-        // One end or the other (there mirrored, which turns the sign of slopes).
+        Self::at_an_end(base, t, beyond)
+    }
+
+    /// One end or the other (there mirrored, which turns the sign of slopes).
+    #[inline(never)]
+    fn at_an_end(base: usize, t: f32, beyond: f32) -> Self {
         if t < 0.0 {
             let [w, d, dd] = parabola(t + 1.0).map(|[a, b, c]| [a, b, c, 0.0]);
             AxisWeights { base, w, d, dd }.continued(beyond)

@@ -10,6 +10,7 @@
 
 mod advect_phi;
 mod advect_velocity;
+mod cell_set;
 mod closest_point;
 mod cubic;
 mod curvature;

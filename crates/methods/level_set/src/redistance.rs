@@ -1,6 +1,7 @@
 //! Signed distance again, without moving the interface.
 
 use crate::Scratch;
+use crate::cell_set::CellSet;
 use crate::closest_point::{closest_point, dot, scaled};
 use crate::cubic::CubicField;
 use fluvial_foundation::parallel;
@@ -16,6 +17,10 @@ const OVERHANG: f32 = 0.25;
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
 /// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
 const SHARP: f32 = 0.5;
+/// Newton has converged when a step is shorter than this (in cells), next to the interface and in the rest of
+/// the band: what is left is a curvature times its square.
+const SEED_TOLERANCE: f32 = 1e-3;
+const TOLERANCE: f32 = 2e-2;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -30,6 +35,10 @@ pub(crate) struct Band {
     entry_of_cell: Vec<u32>,
     /// Cells next to the interface, slab by slab.
     seeds: Vec<Vec<Seed>>,
+    /// Cells of the band, those of the last layer, and those of the next one slab by slab.
+    reached: CellSet,
+    front: CellSet,
+    added: Vec<Vec<u32>>,
     /// Second buffer of `points`.
     relaxed: Vec<[f32; 3]>,
 }
@@ -148,8 +157,10 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
     });
     band.cells.clear();
     band.points.clear();
+    band.reached.clear(lattice);
     let mut unresolved = 0;
     for seed in band.seeds.iter().flatten() {
+        band.reached.insert(seed.cell);
         band.entry_of_cell[seed.cell as usize] = band.cells.len() as u32;
         band.cells.push(seed.cell);
         band.points.push(seed.point);
@@ -179,7 +190,7 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
         _ => distance,
     };
     let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
-    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
+    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG, SEED_TOLERANCE) {
         let distance = dot(point, point).sqrt();
         if distance > closest && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
@@ -254,29 +265,27 @@ fn fourth_difference(phi: &[f32], lattice: &Lattice, c: [usize; 3]) -> f32 {
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
 fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach: f32) {
-    for entry in layer {
-        let point = band.points[entry];
-        if dot(point, point) >= reach * reach {
-            continue;
-        }
-        let cell = band.cells[entry] as usize;
-        let c = lattice.coordinates(cell);
-        for axis in 0..3 {
-            let stride = lattice.stride(axis);
-            let mut add = |neighbour: usize| {
-                if band.entry_of_cell[neighbour] == NONE {
-                    band.entry_of_cell[neighbour] = band.cells.len() as u32;
-                    band.cells.push(neighbour as u32);
-                }
-            };
-            if c[axis] > 0 {
-                add(cell - stride);
-            }
-            if c[axis] + 1 < lattice.size[axis] {
-                add(cell + stride);
-            }
+    let Band { cells, points, entry_of_cell, reached, front, added, .. } = band;
+    front.clear(lattice);
+    for (&cell, &point) in cells[layer.clone()].iter().zip(&points[layer]) {
+        if dot(point, point) < reach * reach {
+            front.insert(cell);
         }
     }
+    reached.grow(added, front);
+    let first_entries: Vec<u32> = (added.iter())
+        .map(|added| {
+            let first = cells.len() as u32;
+            cells.extend(added);
+            first
+        })
+        .collect();
+    let slab = lattice.slab();
+    parallel::for_each_chunk_mut(entry_of_cell, slab, |k, entries| {
+        for (&cell, entry) in added[k].iter().zip(first_entries[k]..) {
+            entries[cell as usize - k * slab] = entry;
+        }
+    });
 }
 
 /// A neighbour's closest point.
@@ -320,13 +329,17 @@ fn best_of_neighbours(
     best
 }
 
-/// Newton from a neighbour's closest point; kept only when it is nearer.
+/// Newton from the foot on the tangent plane at a neighbour's closest point, which is exact for planes and leaves
+/// an error of second order, or where that leads nowhere (edges) from that point itself; kept only when nearer.
 #[inline]
 fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], guess: Guess) -> [f32; 3] {
-    match closest_point(field, per_cell, c, guess.point, guess.normal, OVERHANG) {
-        Some(q) if dot(q, q) <= guess.distance2 * (1.0 + 1e-5) => q,
-        _ => guess.point,
-    }
+    let is_nearer = |q: &[f32; 3]| dot(*q, *q) <= guess.distance2 * (1.0 + 1e-5);
+    let find = |from: [f32; 3]| {
+        closest_point(field, per_cell, c, from, guess.normal, OVERHANG, TOLERANCE).filter(is_nearer)
+    };
+    let foot = scaled(guess.normal, dot(guess.point, guess.normal) / dot(guess.normal, guess.normal));
+    let found = if field.beyond_hull(c, foot) <= OVERHANG { find(foot) } else { None };
+    found.or_else(|| find(guess.point)).unwrap_or(guess.point)
 }
 
 /// Closest points of the new entries from `start` on, from those before.
