@@ -75,7 +75,7 @@ fn settings(
         threads,
         plan,
         probes: ready.probes.clone(),
-        mesh: ready.output.mesh,
+        formats: (&ready.output).into(),
         surface: SurfaceParams::default(),
         picture,
     })
@@ -116,7 +116,9 @@ fn is_run_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let fixed = ["run.json", "stats.jsonl", "probes.csv", "log.txt", "preview.png", "preview"];
     let is_frame = |n: &str| {
-        n.starts_with("surface.") && [".ply", ".obj", ".partial"].iter().any(|end| n.ends_with(end))
+        let kinds = ["surface.", "particles.", "volume.", "liquid."];
+        let endings = [".ply", ".obj", ".usda", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
+        kinds.iter().any(|kind| n.starts_with(kind)) && endings.iter().any(|end| n.ends_with(end))
     };
     fixed.contains(&&*name) || is_frame(&name)
 }
@@ -199,7 +201,17 @@ mod tests {
     fn overwriting_removes_what_a_run_wrote_and_nothing_else() {
         let dir = std::env::temp_dir().join(format!("fluvial-overwrite-{}", std::process::id()));
         std::fs::create_dir_all(dir.join("preview")).unwrap();
-        for name in ["surface.0001.ply", "run.json", "preview/0001.png", "thesis.tex", "surface_notes.txt"] {
+        for name in [
+            "surface.0001.ply",
+            "volume.0001.vdb",
+            "particles.0001.ply",
+            "liquid.usda",
+            "volume.0002.vdb.partial",
+            "run.json",
+            "preview/0001.png",
+            "thesis.tex",
+            "surface_notes.txt",
+        ] {
             std::fs::write(dir.join(name), "x").unwrap();
         }
         assert!(prepare_dir(&dir, false).is_err());

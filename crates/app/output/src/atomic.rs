@@ -3,16 +3,29 @@
 
 use crate::OutputError;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Ending of a file that is being written.
 const PARTIAL: &str = "partial";
 
+/// A file that can be written and gone back in, for formats that name at their start what stands at their end.
+pub trait WriteSeek: Write + Seek {}
+
+impl<T: Write + Seek> WriteSeek for T {}
+
 /// Writes a file through `body`; it appears under its name only when every byte is on the disk.
 pub fn write_atomic(
     path: &Path,
     body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    write_atomic_seek(path, |mut w| body(&mut w))
+}
+
+/// As [`write_atomic`], for a `body` that goes back in the file.
+pub fn write_atomic_seek(
+    path: &Path,
+    body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>,
 ) -> Result<(), OutputError> {
     let partial = partial_name(path);
     let result =
@@ -63,7 +76,7 @@ fn partial_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_checked(partial: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn write_checked(partial: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>) -> io::Result<()> {
     let mut writer = BufWriter::with_capacity(1 << 18, File::create(partial)?);
     body(&mut writer)?;
     // `into_inner` flushes and reports; dropping the writer would swallow a full disk.

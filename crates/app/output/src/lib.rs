@@ -3,27 +3,38 @@
 //! A file is complete or absent ([`write_atomic`]); a stream that grows through the run holds whole lines
 //! only ([`LineStream`]). Nothing here knows a solver.
 
+mod alembic;
 mod atomic;
-mod frame;
 mod disk;
+mod frame;
 mod lines;
 mod machine;
 mod manifest;
 mod obj;
 mod plot;
 mod ply;
+mod ply_points;
+mod usd;
 mod vdb;
+mod vtk;
 
-pub use atomic::{create_dir, remove_leftovers, write_atomic, write_bytes_atomic, write_json_atomic};
-pub use frame::{FrameTime, PointCloud, Points, VolumeView};
+pub use alembic::{AbcFrame, AbcWriter, write_abc, write_abc_sequence};
+pub use atomic::{
+    WriteSeek, create_dir, remove_leftovers, write_atomic, write_atomic_seek, write_bytes_atomic,
+    write_json_atomic,
+};
 pub use disk::free_bytes;
+pub use frame::{FrameTime, PointCloud, Points, VolumeView};
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
 pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest};
 pub use obj::write_obj;
 pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, encode_ply, read_ply, write_ply};
+pub use ply_points::{encode_ply_points, read_ply_points, write_ply_points};
+pub use usd::{write_usd, write_usd_points, write_usd_stage};
 pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};
+pub use vtk::{write_pvd, write_vti, write_vtp, write_vtp_points};
 
 use std::path::{Path, PathBuf};
 

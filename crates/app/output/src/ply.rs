@@ -88,21 +88,27 @@ pub fn read_ply(path: &Path) -> Result<TriangleMesh, PlyError> {
     decode_ply(&bytes).map_err(|what| PlyError::Format { path: path.display().to_string(), what })
 }
 
+/// Where the data starts.
+pub(crate) fn find_header_end(bytes: &[u8]) -> Result<usize, String> {
+    let place = bytes.windows(END_OF_HEADER.len()).take(4096).position(|w| w == END_OF_HEADER);
+    Ok(place.ok_or("the header has no end")? + END_OF_HEADER.len())
+}
+
+/// What follows `prefix` on its line.
+pub(crate) fn header_value<'a>(text: &'a str, prefix: &str) -> Result<&'a str, String> {
+    text.lines().find_map(|l| l.strip_prefix(prefix)).ok_or(format!("no `{prefix}`"))
+}
+
 fn decode_ply(bytes: &[u8]) -> Result<TriangleMesh, String> {
-    let end = bytes
-        .windows(END_OF_HEADER.len())
-        .take(4096)
-        .position(|w| w == END_OF_HEADER)
-        .ok_or("the header has no end")?
-        + END_OF_HEADER.len();
+    let end = find_header_end(bytes)?;
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "the header is not text")?;
-    let number =
-        |prefix: &str| text.lines().find_map(|l| l.strip_prefix(prefix)).ok_or(format!("no `{prefix}`"));
     let count = |prefix: &str| {
-        number(prefix)?.parse::<u32>().map(|n| n as usize).map_err(|e| format!("{prefix}: {e}"))
+        let value = header_value(text, prefix)?;
+        value.parse::<u32>().map(|n| n as usize).map_err(|e| format!("{prefix}: {e}"))
     };
     let (vertices, faces) = (count("element vertex ")?, count("element face ")?);
-    let crc = u32::from_str_radix(number("comment crc32 ")?, 16).map_err(|e| format!("checksum: {e}"))?;
+    let crc = header_value(text, "comment crc32 ")?;
+    let crc = u32::from_str_radix(crc, 16).map_err(|e| format!("checksum: {e}"))?;
     let has_velocity = text.contains("property float vx\n");
     // Comparing whole headers is the strictest parser: any flipped bit shows.
     if text != header(vertices, faces, has_velocity, crc) {

@@ -8,11 +8,8 @@ use serde_json::Value as Json;
 /// Methods that the format foresees.
 const PLANNED_METHODS: [&str; 5] = ["octree", "sheets", "tall", "power", "cutcell"];
 /// Keys of the format that this version does not honour: refused by name.
-const LATER: [(&str, &str); 3] = [
-    ("output.volumes", "volumes (.vdb) are not written by this version"),
-    ("output.particles", "particle files are not written by this version"),
-    ("output.checkpoint_every_s", "checkpoints are not written by this version"),
-];
+const LATER: [(&str, &str); 1] =
+    [("output.checkpoint_every_s", "checkpoints are not written by this version")];
 
 /// The first way in which the tree breaks the schema.
 pub(crate) fn check(tree: &Node, schema: &Json, sources: &Sources) -> Result<(), SceneError> {

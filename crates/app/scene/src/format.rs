@@ -290,6 +290,11 @@ pub enum ProbeKindSpec {
 pub struct OutputSpec {
     /// Format of the surface mesh of each frame.
     pub mesh: MeshFormat,
+    /// Format of the volumes of each frame: the liquid's level set and velocity.
+    pub volumes: VolumeFormat,
+    /// Write the particles of each frame, in the format of the mesh (PLY where `mesh` is `obj` or `none`)? Only with
+    /// methods that have particles.
+    pub particles: bool,
     /// Draw preview pictures and a film?
     pub preview: bool,
     /// Width and height of the pictures, pixels.
@@ -301,7 +306,14 @@ pub struct OutputSpec {
 
 impl Default for OutputSpec {
     fn default() -> Self {
-        OutputSpec { mesh: MeshFormat::Ply, preview: true, preview_size: [640, 360], camera: None }
+        OutputSpec {
+            mesh: MeshFormat::Ply,
+            volumes: VolumeFormat::None,
+            particles: false,
+            preview: true,
+            preview_size: [640, 360],
+            camera: None,
+        }
     }
 }
 
@@ -314,8 +326,27 @@ pub enum MeshFormat {
     Ply,
     /// Wavefront OBJ.
     Obj,
+    /// USD: a text layer per frame, and `liquid.usda`, the stage that plays them.
+    Usd,
+    /// Alembic: a file per frame; `fluvial export` joins them.
+    Abc,
+    /// VTK XML for ParaView: a `.vtp` per frame, and a `.pvd` that plays them.
+    Vtk,
     /// No meshes.
     None,
+}
+
+/// Format of the volumes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VolumeFormat {
+    /// No volumes.
+    #[default]
+    None,
+    /// OpenVDB: grids `surface` (level set) and `vel`. What `fluvial mesh` reads.
+    Vdb,
+    /// VTK XML for ParaView: the whole grid, a `.vti` per frame, and a `.pvd` that plays them.
+    Vtk,
 }
 
 /// A camera.

@@ -20,7 +20,7 @@ pub use builtin::{builtin_scenes, describe};
 pub use error::SceneError;
 pub use format::{
     CameraSpec, DomainSpec, FillSpec, LiquidSpec, MeshFormat, Method, OutputSpec, ProbeKindSpec, ProbeSpec,
-    RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, WallSpec, Walls,
+    RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat, WallSpec, Walls,
 };
 pub use predict::{Prediction, predict};
 pub use ready::{Probe, ProbeKind, Ready};

@@ -1,6 +1,6 @@
 //! What a scene will cost, before anything is computed.
 
-use crate::{MeshFormat, Method, Ready};
+use crate::{MeshFormat, Method, Ready, VolumeFormat};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
 
@@ -34,7 +34,7 @@ pub struct Prediction {
     pub liquid_cells: u64,
     /// Main memory, bytes.
     pub memory_bytes: u64,
-    /// Disk for each frame, meshes and pictures, bytes.
+    /// Disk for each frame, meshes, volumes, particles and pictures, bytes.
     pub disk_bytes_per_frame: u64,
 }
 
@@ -79,17 +79,28 @@ pub fn predict(ready: &Ready) -> Prediction {
         + particles * BYTES_PER_PARTICLE
         + vertices * BYTES_PER_VERTEX
         + 16.0 * pixels;
-    let mesh_bytes = vertices * (24.0 + 2.0 * 13.0); // PLY: six floats a vertex, two triangles a vertex
-    let mesh_bytes = match ready.output.mesh {
-        MeshFormat::Ply => mesh_bytes,
-        MeshFormat::Obj => 2.0 * mesh_bytes,
-        MeshFormat::None => 0.0,
+    // Six floats a vertex, two triangles a vertex; text takes about twice the space.
+    let mesh_bytes = vertices
+        * match ready.output.mesh {
+            MeshFormat::Ply => 50.0,
+            MeshFormat::Obj => 70.0,
+            MeshFormat::Usd => 130.0,
+            MeshFormat::Abc | MeshFormat::Vtk => 56.0,
+            MeshFormat::None => 0.0,
+        };
+    let point_bytes = with(ready.output.particles, particles)
+        * if ready.output.mesh == MeshFormat::Usd { 90.0 } else { 44.0 };
+    // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band around.
+    let band = VERTICES_PER_FACE.recip() * vertices;
+    let volume_bytes = match ready.output.volumes {
+        VolumeFormat::None => 0.0,
+        VolumeFormat::Vdb | VolumeFormat::Vtk => 20.0 * band + 11.0 * (inside.cells + 3.0 * band),
     };
     Prediction {
         cells: grid.cell_count() as u64,
         liquid_cells: inside.cells.round() as u64,
         memory_bytes: memory as u64,
-        disk_bytes_per_frame: (mesh_bytes + pixels) as u64,
+        disk_bytes_per_frame: (mesh_bytes + point_bytes + volume_bytes + pixels) as u64,
     }
 }
 

@@ -388,6 +388,11 @@ impl Scene {
             let message = format!("a picture of {width} x {height} pixels cannot be drawn");
             return Err(self.fail("output.preview_size", message, "give width and height from 16 to 8192"));
         }
+        if self.output.particles && !self.method.has_particles() {
+            let message = "there are no particles to write: the method tracks the liquid without them";
+            let help = "remove `particles`, or set tracker = \"flip\" or \"apic\" in [method]";
+            return Err(self.fail("output.particles", message, help));
+        }
         if let Some(camera) = &self.output.camera {
             let view = Vec3::from_array(camera.look_at) - Vec3::from_array(camera.position);
             if view.normalize_or_zero().cross(Vec3::Y).length() < 1e-4 {

@@ -5,23 +5,25 @@
 //! stats.jsonl         one line per step; step 0 is the initial state
 //! probes.csv          time_s and one column per probe, a row per step
 //! surface.0000.ply    the initial state; frame n is the state at n / fps seconds
+//! volume.0000.vdb, particles.0000.ply and other formats: see [`crate::frame_files`]
 //! preview/0000.png    and preview.png, the film
 //! log.txt
 //! ```
 
+use crate::frame_files::FileFormats;
 use crate::picture::Picture;
 use crate::probes::ProbeTable;
 use crate::run::{FramePlan, Recorder, RunEnd, StepRecord};
 use crate::stats::{self, StatsLine};
 use fluvial_foundation::StageTimers;
 use fluvial_output::{
-    LineStream, Machine, OutputError, create_dir, peak_rss_bytes, remove_leftovers, write_json_atomic,
-    write_obj, write_ply,
+    FrameTime, LineStream, Machine, OutputError, create_dir, peak_rss_bytes, remove_leftovers,
+    write_json_atomic, write_ply,
 };
 use fluvial_scene::{MeshFormat, Probe};
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a cache directory holds beside what the loop tells it.
@@ -40,8 +42,8 @@ pub struct CacheSettings {
     pub plan: FramePlan,
     /// Gauges.
     pub probes: Vec<Probe>,
-    /// Surface files.
-    pub mesh: MeshFormat,
+    /// Files of each frame.
+    pub formats: FileFormats,
     /// How the surface is extracted.
     pub surface: SurfaceParams,
     /// Preview pictures, unless unwanted.
@@ -104,7 +106,7 @@ fn stages<S: serde::Serializer>(timers: &StageTimers, serializer: S) -> Result<S
 /// The open cache directory.
 pub struct Cache {
     dir: PathBuf,
-    mesh: MeshFormat,
+    formats: FileFormats,
     surface: SurfaceParams,
     stats: LineStream,
     probes: ProbeTable,
@@ -122,7 +124,7 @@ impl Cache {
         let cache = Cache {
             stats: LineStream::create(&dir.join("stats.jsonl"))?,
             probes: ProbeTable::create(&dir.join("probes.csv"), settings.probes)?,
-            mesh: settings.mesh,
+            formats: settings.formats,
             surface: settings.surface,
             picture: settings.picture,
             run: RunJson {
@@ -170,14 +172,6 @@ impl Cache {
     fn write_run_json(&self) -> Result<(), OutputError> {
         write_json_atomic(&self.dir.join("run.json"), &self.run)
     }
-
-    fn surface_path(&self, frame: &str) -> Option<PathBuf> {
-        match self.mesh {
-            MeshFormat::Ply => Some(self.dir.join(format!("surface.{frame}.ply"))),
-            MeshFormat::Obj => Some(self.dir.join(format!("surface.{frame}.obj"))),
-            MeshFormat::None => None,
-        }
-    }
 }
 
 impl Recorder for Cache {
@@ -198,18 +192,14 @@ impl Recorder for Cache {
     }
 
     fn frame(&mut self, frame: u32, solver: &dyn Solver) -> Result<(), OutputError> {
-        let path = self.surface_path(&format!("{frame:04}"));
         let outputs_s = &mut self.run.totals.outputs_s;
-        if path.is_some() || self.picture.is_some() {
-            let mesh = outputs_s.stage("surface", || solver.surface(&self.surface));
-            if let Some(path) = &path {
-                outputs_s.stage("write", || write_surface(path, &mesh))?;
-            }
-            if let Some(picture) = &mut self.picture {
-                outputs_s.stage("preview", || {
-                    picture.frame(frame, solver.time_s(), &mesh, self.start.elapsed())
-                })?;
-            }
+        let wants_mesh = self.formats.mesh != MeshFormat::None || self.picture.is_some();
+        let mesh = wants_mesh.then(|| outputs_s.stage("surface", || solver.surface(&self.surface)));
+        let time = FrameTime { frame, fps: self.run.fps };
+        self.formats.write(&self.dir, time, solver, mesh.as_ref(), outputs_s)?;
+        if let (Some(picture), Some(mesh)) = (&mut self.picture, &mesh) {
+            outputs_s
+                .stage("preview", || picture.frame(frame, solver.time_s(), mesh, self.start.elapsed()))?;
         }
         self.run.last_frame = Some(frame);
         self.run.totals.wall_s = self.start.elapsed().as_secs_f64();
@@ -230,11 +220,6 @@ impl Recorder for Cache {
     }
 }
 
-/// Writes a surface in the format that the file's ending names.
-fn write_surface(path: &Path, mesh: &fluvial_grids::TriangleMesh) -> Result<(), OutputError> {
-    if path.extension().is_some_and(|e| e == "obj") { write_obj(path, mesh) } else { write_ply(path, mesh) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,7 +227,8 @@ mod tests {
     use crate::run::run;
     use crate::toy::FallingBlock;
     use fluvial_output::read_ply;
-    use fluvial_scene::ProbeKind;
+    use fluvial_scene::{ProbeKind, VolumeFormat};
+    use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
     const PLAN: FramePlan = FramePlan { frames: 3, fps: 10.0 };
@@ -256,7 +242,7 @@ mod tests {
             threads: 1,
             plan: PLAN,
             probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
-            mesh: MeshFormat::Ply,
+            formats: FileFormats { mesh: MeshFormat::Ply, volumes: VolumeFormat::None, particles: false },
             surface: SurfaceParams::default(),
             picture: None,
         }

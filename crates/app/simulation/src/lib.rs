@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod cache;
 pub mod draw;
+pub mod frame_files;
 pub mod methods;
 pub mod picture;
 pub mod probes;

@@ -122,8 +122,10 @@ pub const MISTAKES: &[Mistake] = &[
     ("name = \"uniform\"", "name = \"unifrom\"", "no method `unifrom`", "\"unifrom\"", "did you mean `uniform`?"),
     ("name = \"uniform\"", "name = 7", "expected a method's name", "7", "uniform"),
     ("[output]", "[[refine]]\nshape = { plane = { point = [0, 0, 0] } }\ndx = 0.1\n[output]", "no support for [[refine]]", "[[refine]]", "remove"),
-    ("mesh = \"ply\"", "volumes = \"vdb\"", "`volumes` is not supported", "volumes", "remove"),
-    ("mesh = \"ply\"", "particles = true", "`particles` is not supported", "particles", "remove"),
+    ("mesh = \"ply\"", "volumes = \"vbd\"", "`vbd` is not a choice here", "\"vbd\"", "did you mean `vdb`?"),
+    ("mesh = \"ply\"", "volumes = true", "expected a word", "true", "\"vdb\""),
+    ("mesh = \"ply\"", "particles = true", "no particles to write", "true", "flip"),
+    ("mesh = \"ply\"", "particles = \"ply\"", "wants true or false", "\"ply\"", "without quotes"),
     ("mesh = \"ply\"", "checkpoint_every_s = 300", "`checkpoint_every_s` is not supported", "checkpoint_every_s", "remove"),
     // shapes
     ("max = [0.5, 0.6, 1] }", "max = [0.5, -0.6, 1] }", "the box is empty", "[0.5, -0.6, 1]", "less than"),

@@ -1,0 +1,235 @@
+//! The files of a frame: surface, volumes, particles, in the formats that the scene asks for, and the series that plays
+//! them where a format has one.
+//!
+//! ```text
+//! surface.0001.ply | .obj | .usda | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
+//! particles.0001.ply | .usda | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
+//! volume.0001.vdb | .vti
+//! ```
+//!
+//! Every file is written once, complete or absent. A series only names files; it is made anew from those that are
+//! there, so that a run that was killed or resumed has one that is right.
+
+use fluvial_foundation::StageTimers;
+use fluvial_grids::TriangleMesh;
+use fluvial_output::{
+    AbcFrame, FrameTime, OutputError, Points, VolumeView, write_abc, write_obj, write_ply, write_ply_points,
+    write_pvd, write_usd, write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp,
+    write_vtp_points,
+};
+use fluvial_scene::{MeshFormat, OutputSpec, VolumeFormat};
+use fluvial_solver_interface::Solver;
+use std::path::{Path, PathBuf};
+
+/// Which files a frame has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileFormats {
+    /// Surface, and particles as far as the format has them.
+    pub mesh: MeshFormat,
+    /// Level set and velocity.
+    pub volumes: VolumeFormat,
+    /// Are particles written?
+    pub particles: bool,
+}
+
+impl From<&OutputSpec> for FileFormats {
+    fn from(output: &OutputSpec) -> Self {
+        FileFormats { mesh: output.mesh, volumes: output.volumes, particles: output.particles }
+    }
+}
+
+impl FileFormats {
+    /// Writes what a frame has and returns the files, series included. Seconds go to `timers` by kind of file.
+    pub fn write(
+        &self,
+        dir: &Path,
+        time: FrameTime,
+        solver: &dyn Solver,
+        mesh: Option<&TriangleMesh>,
+        timers: &mut StageTimers,
+    ) -> Result<Vec<PathBuf>, OutputError> {
+        let mut written = Vec::new();
+        if let Some(mesh) = mesh {
+            written.extend(timers.stage("write_mesh", || write_surface(dir, self.mesh, time, mesh))?);
+        }
+        if let (true, Some(view)) = (self.particles, solver.particles()) {
+            let points = Points { x: view.x, v: view.v, id: view.id, age_s: view.age_s, radius: view.radius };
+            written.push(timers.stage("write_particles", || write_points(dir, self.mesh, time, &points))?);
+        }
+        if let (Some(ending), Some(view)) = (volume_ending(self.volumes), solver.level_set()) {
+            let path = frame_path(dir, "volume", time.frame, ending);
+            let volume = VolumeView {
+                grid: view.grid,
+                phi_cell: view.phi_cell,
+                u_face: view.u_face,
+                phi_solid_node: view.phi_solid_node,
+            };
+            timers.stage("write_volume", || match self.volumes {
+                VolumeFormat::Vtk => write_vti(&path, &volume, time),
+                _ => write_vdb(&path, &volume, time),
+            })?;
+            written.push(path);
+        }
+        let series = timers.stage("write_series", || write_series(dir, self.mesh, self.volumes, time))?;
+        written.extend(series);
+        Ok(written)
+    }
+}
+
+/// `name.0007.ending` in a folder.
+pub fn frame_path(dir: &Path, name: &str, frame: u32, ending: &str) -> PathBuf {
+    dir.join(format!("{name}.{frame:04}.{ending}"))
+}
+
+/// The frames of a kind of file that a folder holds, in order.
+pub fn find_frames(dir: &Path, name: &str, ending: &str) -> std::io::Result<Vec<(u32, PathBuf)>> {
+    let mut frames = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let number =
+            file.strip_prefix(name).and_then(|f| f.strip_prefix('.')).and_then(|f| f.strip_suffix(ending));
+        let number = number.and_then(|f| f.strip_suffix('.')).and_then(|f| f.parse().ok());
+        if let Some(number) = number {
+            frames.push((number, path));
+        }
+    }
+    frames.sort();
+    Ok(frames)
+}
+
+/// Ending of surface files.
+pub fn surface_ending(format: MeshFormat) -> Option<&'static str> {
+    match format {
+        MeshFormat::Ply => Some("ply"),
+        MeshFormat::Obj => Some("obj"),
+        MeshFormat::Usd => Some("usda"),
+        MeshFormat::Abc => Some("abc"),
+        MeshFormat::Vtk => Some("vtp"),
+        MeshFormat::None => None,
+    }
+}
+
+/// Ending of particle files: PLY where the format of surfaces has no particles.
+pub fn points_ending(format: MeshFormat) -> &'static str {
+    match format {
+        MeshFormat::Obj | MeshFormat::None => "ply",
+        other => surface_ending(other).unwrap_or("ply"),
+    }
+}
+
+fn volume_ending(format: VolumeFormat) -> Option<&'static str> {
+    match format {
+        VolumeFormat::None => None,
+        VolumeFormat::Vdb => Some("vdb"),
+        VolumeFormat::Vtk => Some("vti"),
+    }
+}
+
+/// Writes a surface in a format; returns the file, if the format has one.
+pub fn write_surface(
+    dir: &Path,
+    format: MeshFormat,
+    time: FrameTime,
+    mesh: &TriangleMesh,
+) -> Result<Option<PathBuf>, OutputError> {
+    let Some(ending) = surface_ending(format) else { return Ok(None) };
+    let path = frame_path(dir, "surface", time.frame, ending);
+    match format {
+        MeshFormat::Ply => write_ply(&path, mesh)?,
+        MeshFormat::Obj => write_obj(&path, mesh)?,
+        MeshFormat::Usd => write_usd(&path, mesh, time)?,
+        MeshFormat::Abc => write_abc(&path, &AbcFrame { surface: Some(mesh), points: None }, time)?,
+        MeshFormat::Vtk => write_vtp(&path, mesh, time)?,
+        MeshFormat::None => {}
+    }
+    Ok(Some(path))
+}
+
+/// Writes particles in a format; returns the file.
+pub fn write_points(
+    dir: &Path,
+    format: MeshFormat,
+    time: FrameTime,
+    points: &Points,
+) -> Result<PathBuf, OutputError> {
+    let path = frame_path(dir, "particles", time.frame, points_ending(format));
+    match format {
+        MeshFormat::Ply | MeshFormat::Obj | MeshFormat::None => write_ply_points(&path, points)?,
+        MeshFormat::Usd => write_usd_points(&path, points, time)?,
+        MeshFormat::Abc => write_abc(&path, &AbcFrame { surface: None, points: Some(*points) }, time)?,
+        MeshFormat::Vtk => write_vtp_points(&path, points, time)?,
+    }
+    Ok(path)
+}
+
+/// Writes the series over the files that are there up to a frame; returns their files.
+pub fn write_series(
+    dir: &Path,
+    mesh: MeshFormat,
+    volumes: VolumeFormat,
+    upto: FrameTime,
+) -> Result<Vec<PathBuf>, OutputError> {
+    let list = |name: &str, ending: &str| -> Result<Vec<(FrameTime, String)>, OutputError> {
+        let frames =
+            find_frames(dir, name, ending).map_err(|e| OutputError::new("read the folder", dir, e))?;
+        let named = frames.into_iter().filter(|(frame, _)| *frame <= upto.frame).map(|(frame, path)| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (FrameTime { frame, fps: upto.fps }, file)
+        });
+        Ok(named.collect())
+    };
+    let mut written = Vec::new();
+    if mesh == MeshFormat::Usd {
+        let (surfaces, particles) = (list("surface", "usda")?, list("particles", "usda")?);
+        if !surfaces.is_empty() || !particles.is_empty() {
+            let path = dir.join("liquid.usda");
+            write_usd_stage(&path, &surfaces, &particles)?;
+            written.extend([dir.join("liquid.manifest.usda"), path]);
+        }
+    }
+    let mut pvds = Vec::new();
+    if mesh == MeshFormat::Vtk {
+        pvds.extend([("surface", "vtp"), ("particles", "vtp")]);
+    }
+    if volumes == VolumeFormat::Vtk {
+        pvds.push(("volume", "vti"));
+    }
+    for (name, ending) in pvds {
+        let frames = list(name, ending)?;
+        if !frames.is_empty() {
+            let path = dir.join(format!("{name}.pvd"));
+            write_pvd(&path, &frames)?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_names_the_frames_that_are_there_and_none_of_a_later_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let mesh = TriangleMesh::default();
+        let at = |frame| FrameTime { frame, fps: 25.0 };
+        for frame in [0, 1, 2, 3, 10000] {
+            write_surface(dir.path(), MeshFormat::Usd, at(frame), &mesh).unwrap();
+            write_surface(dir.path(), MeshFormat::Vtk, at(frame), &mesh).unwrap();
+        }
+        std::fs::write(dir.path().join("surface.0002.usda.partial"), "half").unwrap();
+        for format in [MeshFormat::Usd, MeshFormat::Vtk] {
+            write_series(dir.path(), format, VolumeFormat::None, at(2)).unwrap();
+        }
+        let stage = std::fs::read_to_string(dir.path().join("liquid.usda")).unwrap();
+        assert!(stage.contains("surface.0002.usda@]") && !stage.contains("0003"), "{stage}");
+        assert!(stage.contains("endTimeCode = 2") && stage.contains("timeCodesPerSecond = 25"), "{stage}");
+        let series = std::fs::read_to_string(dir.path().join("surface.pvd")).unwrap();
+        assert_eq!(series.matches("DataSet").count(), 3, "{series}");
+        assert!(series.contains("timestep=\"0.08\""), "{series}");
+        let frames = find_frames(dir.path(), "surface", "usda").unwrap();
+        assert_eq!(frames.iter().map(|f| f.0).collect::<Vec<_>>(), [0, 1, 2, 3, 10000]);
+    }
+}
