@@ -13,6 +13,9 @@
 //! [`MultigridCg::solution_f64`]; rounding to the f32 result costs about `6e-8 |A| |p| / |rhs|`.
 //! Results do not depend on the number of threads.
 
+pub mod amg;
+mod amg_cg;
+mod assemble;
 pub mod cases;
 mod cg;
 mod coarsen;
@@ -21,16 +24,20 @@ mod components;
 mod discretise;
 mod full_cycles;
 mod kernels;
+pub mod krylov;
 mod layout;
 mod multigrid;
 mod operator;
 pub mod reference;
+mod sealed;
 mod solution;
 mod solvers;
+pub mod sparse;
 mod stop;
 mod sweep;
 mod transfer;
 
+pub use amg_cg::AmgCg;
 pub use cg::MultigridCg;
 pub use full_cycles::FullCycles;
 pub use solvers::{NamedSolver, SOLVERS};

@@ -1,7 +1,7 @@
 //! All solvers for [`PoissonProblem`](crate::PoissonProblem)s by name, for benchmarks and tests.
 
 use crate::reference::{Preconditioner, ReferenceCg};
-use crate::{FullCycles, MultigridCg, PressureSolver};
+use crate::{AmgCg, FullCycles, MultigridCg, PressureSolver};
 
 /// A solver that can be asked for by name.
 pub struct NamedSolver {
@@ -24,6 +24,11 @@ pub const SOLVERS: &[NamedSolver] = &[
         name: "multigrid",
         what: "full multigrid cycles alone; f32 inside, f64 solution",
         build: |cells| Box::new(FullCycles::new(cells)),
+    },
+    NamedSolver {
+        name: "amg-cg",
+        what: "conjugate gradients, one algebraic multigrid V-cycle an iteration, on the assembled matrix; f32 inside, f64 solution",
+        build: |_| Box::new(AmgCg::default()),
     },
     NamedSolver {
         name: "mic",
