@@ -14,11 +14,13 @@ const STAGNATION_WINDOW: usize = 30;
 
 /// Conjugate gradients with a multigrid preconditioner; owns all memory, to be reused from step to step.
 pub struct MultigridCg {
-    solution: Solution,
+    pub(crate) solution: Solution,
     /// What the recurrences have added since the solution was last updated.
     d: Split,
     p: Split,
-    q: Split,
+    pub(crate) q: Split,
+    /// Residuals that the last solve took from the f64 solution, and its iterations.
+    counts: [usize; 2],
 }
 
 impl MultigridCg {
@@ -26,7 +28,7 @@ impl MultigridCg {
     pub fn new(cells: [usize; 3]) -> Self {
         let solution = Solution::new(cells);
         let layout = solution.multigrid.levels[0].op.layout;
-        MultigridCg { solution, d: layout.zeros(), p: layout.zeros(), q: layout.zeros() }
+        MultigridCg { solution, d: layout.zeros(), p: layout.zeros(), q: layout.zeros(), counts: [0; 2] }
     }
 
     /// Floors theta at this instead of [`THETA_MIN`](crate::THETA_MIN) from the next [`Self::prepare`] on.
@@ -57,6 +59,7 @@ impl MultigridCg {
     fn iterate(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
         let rhs_norm = self.solution.load(p, rhs, params.norm);
         self.clear_directions();
+        self.counts = [0; 2];
         let mut info = Info::default();
         if rhs_norm == 0.0 {
             self.solution.set_zero(p);
@@ -109,6 +112,7 @@ impl MultigridCg {
                 norm = norm_replaced;
             }
             info.iterations += 1;
+            self.counts[1] += 1;
             info.history.push(norm / rhs_norm);
         };
         if result.is_err() {
@@ -129,6 +133,7 @@ impl MultigridCg {
 
     /// `x += d`, `d = 0`, `r = rhs - A x`; returns the norm of r.
     fn replace_residual(&mut self, rhs: &[f32], norm: Norm) -> f64 {
+        self.counts[0] += 1;
         let op = &self.solution.multigrid.levels[0].op;
         let l = op.layout;
         for colour in 0..2 {
@@ -143,7 +148,7 @@ impl MultigridCg {
     }
 
     /// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`; returns `r . r`.
-    fn update(&mut self, alpha: f64, beta: f64) -> f64 {
+    pub(crate) fn update(&mut self, alpha: f64, beta: f64) -> f64 {
         let Level { op, x: z, b: r, .. } = &mut self.solution.multigrid.levels[0];
         let mut vectors = [&mut self.p, &mut self.q, &mut self.d, r].map(|v| v.each_mut());
         (0..2)
@@ -174,5 +179,8 @@ impl PressureSolver for MultigridCg {
     fn bytes(&self) -> usize {
         let split = |s: &Split| 4 * (s[0].capacity() + s[1].capacity());
         self.solution.bytes() + split(&self.d) + split(&self.p) + split(&self.q)
+    }
+    fn traffic_bytes(&self) -> Option<usize> {
+        Some(self.solve_bytes(self.counts[1], self.counts[0]))
     }
 }

@@ -21,6 +21,8 @@ pub struct FullCycles {
     solution: Solution,
     /// Residual of every level but the finest.
     residuals: Vec<Split>,
+    /// Cycles of the last solve.
+    cycles: usize,
 }
 
 impl FullCycles {
@@ -28,7 +30,7 @@ impl FullCycles {
     pub fn new(cells: [usize; 3]) -> Self {
         let solution = Solution::new(cells);
         let residuals = solution.multigrid.residuals();
-        FullCycles { solution, residuals }
+        FullCycles { solution, residuals, cycles: 0 }
     }
 
     fn iterate(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
@@ -66,6 +68,7 @@ impl FullCycles {
             self.add_correction();
             info.iterations += 1;
         };
+        self.cycles = info.iterations;
         self.solution.finish(p);
         result.map(|()| info)
     }
@@ -106,5 +109,8 @@ impl PressureSolver for FullCycles {
     fn bytes(&self) -> usize {
         let residuals = self.residuals.iter().flatten().map(|v| 4 * v.capacity()).sum::<usize>();
         self.solution.bytes() + residuals
+    }
+    fn traffic_bytes(&self) -> Option<usize> {
+        Some(self.cycles * self.solution.multigrid.full_cycle_bytes())
     }
 }

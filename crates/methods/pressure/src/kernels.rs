@@ -2,20 +2,46 @@
 //! `GENERAL` its coefficients are all 1 and not read.
 //!
 //! Each is a function of its own that is not inlined: that the output overlaps nothing else is known to the compiler
-//! from the signature, and without it no loop here would be vectorised.
+//! from the signature, and without it no loop here would be vectorised. Rows are short, so that what is handed over
+//! matters: whole arrays and where to begin, cut to windows inside.
+
+use crate::layout::{Split, window};
+
+/// Where the neighbours of a run of cells and the coefficients of its faces lie.
+pub(crate) struct Around<'a> {
+    /// Starts of the neighbours in the other colour's array: low and high x, y, z.
+    pub starts: [usize; 6],
+    /// Values missing at the beginning of the other colour's array.
+    pub offset: usize,
+    /// Start of the run itself.
+    pub base: usize,
+    pub coef: &'a [Split; 3],
+    pub colour: usize,
+}
+
+impl Around<'_> {
+    /// The neighbours' values.
+    #[inline(always)]
+    fn values<'a, T>(&self, other: &'a [T], len: usize) -> Six<'a, T> {
+        let v = |n: usize| window(other, self.starts[n] - self.offset, len);
+        Six([v(0), v(1), v(2), v(3), v(4), v(5)])
+    }
+
+    /// The coefficients of the six faces, in the same order; without them nothing is cut.
+    #[inline(always)]
+    fn coefficients<const GENERAL: bool>(&self, len: usize) -> Six<'_> {
+        if !GENERAL {
+            return Six([&[]; 6]);
+        }
+        let own = |axis: usize| window(&self.coef[axis][self.colour], self.base, len);
+        let next = |axis: usize| window(&self.coef[axis][1 - self.colour], self.starts[2 * axis + 1], len);
+        Six([own(0), next(0), own(1), next(1), own(2), next(2)])
+    }
+}
 
 /// Six windows: values of the neighbours of a run of cells, or coefficients of its faces.
 #[derive(Clone, Copy)]
-pub(crate) struct Six<'a, T = f32>(pub [&'a [T]; 6]);
-
-impl<'a, T> Six<'a, T> {
-    /// All windows cut to `len`, so that loops need no further check.
-    #[inline(always)]
-    fn cut(&self, len: usize) -> Six<'a, T> {
-        let v = |n: usize| &self.0[n][..len];
-        Six([v(0), v(1), v(2), v(3), v(4), v(5)])
-    }
-}
+struct Six<'a, T = f32>([&'a [T]; 6]);
 
 impl Six<'_> {
     #[inline(always)]
@@ -32,10 +58,15 @@ impl Six<'_> {
     }
 }
 
-/// `body(n, sum of c_f x_j)`; all coefficients are 1 and not read unless `GENERAL`.
+/// `body(n, sum of c_f x_j)` for a run of `len` cells.
 #[inline(always)]
-fn for_sums<const GENERAL: bool>(len: usize, x: &Six, c: &Six, mut body: impl FnMut(usize, f32)) {
-    let (x, c) = (x.cut(len), c.cut(len));
+fn for_sums<const GENERAL: bool>(
+    len: usize,
+    other: &[f32],
+    around: &Around,
+    mut body: impl FnMut(usize, f32),
+) {
+    let (x, c) = (around.values(other, len), around.coefficients::<GENERAL>(len));
     for n in 0..len {
         body(n, if GENERAL { x.weighted(&c, n) } else { x.sum(n) });
     }
@@ -49,10 +80,16 @@ fn masked(diag: f32, value: f32) -> f32 {
 
 /// `out = (b + sum c x) / diag`.
 #[inline(never)]
-pub(crate) fn relax<const GENERAL: bool>(out: &mut [f32], b: &[f32], diag: &[f32], x: &Six, c: &Six) {
+pub(crate) fn relax<const GENERAL: bool>(
+    out: &mut [f32],
+    b: &[f32],
+    diag: &[f32],
+    other: &[f32],
+    around: &Around,
+) {
     let len = out.len();
-    let (b, diag) = (&b[..len], &diag[..len]);
-    for_sums::<GENERAL>(len, x, c, |n, s| out[n] = masked(diag[n], (b[n] + s) / diag[n]));
+    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    for_sums::<GENERAL>(len, other, around, |n, s| out[n] = masked(diag[n], (b[n] + s) / diag[n]));
 }
 
 /// `out = b / diag`.
@@ -70,23 +107,54 @@ pub(crate) fn residual<const GENERAL: bool>(
     own: &[f32],
     b: &[f32],
     diag: &[f32],
-    x: &Six,
-    c: &Six,
+    other: &[f32],
+    around: &Around,
 ) {
     let len = out.len();
-    let (own, b, diag) = (&own[..len], &b[..len], &diag[..len]);
-    for_sums::<GENERAL>(len, x, c, |n, s| out[n] = masked(diag[n], (b[n] + s) - diag[n] * own[n]));
+    let own = &own[..len];
+    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    for_sums::<GENERAL>(len, other, around, |n, s| {
+        out[n] = masked(diag[n], (b[n] + s) - diag[n] * own[n]);
+    });
 }
 
-/// `out = diag own - sum c x`.
+/// `own . (diag own - sum c x)` and `own . b`, in lanes of f32 over a run; `own` is zero where there is no unknown.
 #[inline(never)]
-pub(crate) fn apply<const GENERAL: bool>(out: &mut [f32], own: &[f32], diag: &[f32], x: &Six, c: &Six) {
-    let len = out.len();
-    let (own, diag) = (&own[..len], &diag[..len]);
-    for_sums::<GENERAL>(len, x, c, |n, s| out[n] = masked(diag[n], diag[n] * own[n] - s));
+pub(crate) fn energy<const GENERAL: bool>(
+    own: &[f32],
+    b: &[f32],
+    diag: &[f32],
+    other: &[f32],
+    around: &Around,
+) -> [f64; 2] {
+    let len = own.len();
+    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    let (x, c) = (around.values(other, len), around.coefficients::<GENERAL>(len));
+    let at = |n: usize| {
+        let s = if GENERAL { x.weighted(&c, n) } else { x.sum(n) };
+        [own[n] * (diag[n] * own[n] - s), own[n] * b[n]]
+    };
+    let mut lanes = [[0.0f32; LANES]; 2];
+    let whole = len - len % LANES;
+    for first in (0..whole).step_by(LANES) {
+        for lane in 0..LANES {
+            let [xax, xb] = at(first + lane);
+            lanes[0][lane] += xax;
+            lanes[1][lane] += xb;
+        }
+    }
+    let mut sums = lanes.map(|l| l.iter().map(|&v| v as f64).sum::<f64>());
+    for n in whole..len {
+        let [xax, xb] = at(n);
+        sums = [sums[0] + xax as f64, sums[1] + xb as f64];
+    }
+    sums
 }
 
-/// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`, with `A z = diag z - sum c x`.
+/// Values summed side by side.
+const LANES: usize = 8;
+
+/// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`, with `A z = diag z - sum c x`; returns `r . r`.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)] // one pass over everything an iteration changes
 pub(crate) fn update<const GENERAL: bool>(
@@ -94,55 +162,51 @@ pub(crate) fn update<const GENERAL: bool>(
     q: &mut [f32],
     d: &mut [f32],
     r: &mut [f32],
-    z: &[f32],
+    z: &Split,
     diag: &[f32],
-    x: &Six,
-    c: &Six,
+    around: &Around,
     (alpha, beta): (f32, f32),
-) {
+) -> f64 {
     let len = p.len();
     let (q, d, r) = (&mut q[..len], &mut d[..len], &mut r[..len]);
-    let (z, diag) = (&z[..len], &diag[..len]);
-    for_sums::<GENERAL>(len, x, c, |n, s| {
-        p[n] = z[n] + beta * p[n];
-        q[n] = masked(diag[n], diag[n] * z[n] - s) + beta * q[n];
+    let (own, diag) = (window(&z[around.colour], around.base, len), window(diag, around.base, len));
+    for_sums::<GENERAL>(len, &z[1 - around.colour], around, |n, s| {
+        p[n] = own[n] + beta * p[n];
+        q[n] = masked(diag[n], diag[n] * own[n] - s) + beta * q[n];
         d[n] += alpha * p[n];
         r[n] -= alpha * q[n];
     });
+    dot(r, r)
 }
 
-/// `r -= shift + A own` in f64, in flux form: the diagonal is the sum of the coefficients plus `excess`.
+/// `r -= shift + A x` in f64, in flux form: the diagonal is the sum of the coefficients plus `excess`.
 /// Without coefficients that sum is the number of neighbours that are unknowns, `diag - excess` up to rounding.
 #[inline(never)]
-pub(crate) fn true_residual(
+pub(crate) fn true_residual<const GENERAL: bool>(
     r: &mut [f32],
     shift: &[f64],
-    own: &[f64],
     diag: &[f32],
     excess: &[f64],
-    x: &Six<f64>,
-    c: Option<&Six>,
+    x: &Split<f64>,
+    around: &Around,
 ) {
     let len = r.len();
-    let shift = &shift[..len];
-    let (own, diag, excess, x) = (&own[..len], &diag[..len], &excess[..len], x.cut(len));
-    let v = &x.0;
-    match c.map(|c| c.cut(len)) {
-        Some(Six(c)) => {
-            for n in 0..len {
-                let flux = |f: usize| c[f][n] as f64 * (v[f][n] - own[n]);
-                let sum = ((flux(0) + flux(1)) + (flux(2) + flux(3))) + (flux(4) + flux(5));
-                r[n] = masked(diag[n], (r[n] as f64 - shift[n] + sum - excess[n] * own[n]) as f32);
-            }
-        }
-        None => {
-            for n in 0..len {
-                let count = (diag[n] as f64 - excess[n]).round_ties_even();
-                let sum = ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]);
-                let value = r[n] as f64 - shift[n] + sum - (count + excess[n]) * own[n];
-                r[n] = masked(diag[n], value as f32);
-            }
-        }
+    let (shift, own) = (&shift[..len], window(&x[around.colour], around.base, len));
+    let (diag, excess) = (window(diag, around.base, len), window(excess, around.base, len));
+    let Six(v) = around.values(&x[1 - around.colour], len);
+    let Six(c) = around.coefficients::<GENERAL>(len);
+    for n in 0..len {
+        let b = r[n] as f64 - shift[n];
+        let value = if GENERAL {
+            let flux = |f: usize| c[f][n] as f64 * (v[f][n] - own[n]);
+            let sum = ((flux(0) + flux(1)) + (flux(2) + flux(3))) + (flux(4) + flux(5));
+            b + sum - excess[n] * own[n]
+        } else {
+            let count = (diag[n] as f64 - excess[n]).round_ties_even();
+            let sum = ((v[0][n] + v[1][n]) + (v[2][n] + v[3][n])) + (v[4][n] + v[5][n]);
+            b + sum - (count + excess[n]) * own[n]
+        };
+        r[n] = masked(diag[n], value as f32);
     }
 }
 
@@ -163,11 +227,11 @@ pub(crate) fn deinterleave(out: &mut [f32], row: &[f32], t: usize) {
 /// Dot product of two short runs: eight lanes in f32, their sum in f64.
 #[inline(always)]
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
-    let mut lanes = [0.0f32; 8];
-    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let mut lanes = [0.0f32; LANES];
+    let (chunks_a, chunks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let tail: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(x, y)| (x * y) as f64).sum();
     for (x, y) in chunks_a.zip(chunks_b) {
-        for lane in 0..8 {
+        for lane in 0..LANES {
             lanes[lane] += x[lane] * y[lane];
         }
     }
@@ -177,11 +241,11 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
 /// Sum of squares in f64.
 #[inline(always)]
 pub(crate) fn square_sum(a: &[f32]) -> f64 {
-    let mut lanes = [0.0f64; 8];
-    let chunks = a.chunks_exact(8);
+    let mut lanes = [0.0f64; LANES];
+    let chunks = a.chunks_exact(LANES);
     let tail: f64 = chunks.remainder().iter().map(|&x| x as f64 * x as f64).sum();
     for x in chunks {
-        for lane in 0..8 {
+        for lane in 0..LANES {
             lanes[lane] += x[lane] as f64 * x[lane] as f64;
         }
     }

@@ -157,23 +157,6 @@ impl Layout {
     pub fn class_row<'a>(&self, class: &'a [u8], row: usize) -> &'a [u8] {
         &class[row * self.blocks..(row + 1) * self.blocks]
     }
-
-    /// `body(first place, places, coefficients needed)` for the runs of a row's blocks of one class.
-    #[inline(always)]
-    pub fn for_runs(&self, class_row: &[u8], mut body: impl FnMut(usize, usize, bool)) {
-        let mut block = 0;
-        while block < class_row.len() {
-            let class = class_row[block];
-            let start = block;
-            while block < class_row.len() && class_row[block] == class {
-                block += 1;
-            }
-            if class != EMPTY {
-                let m0 = start * BLOCK;
-                body(m0, (block * BLOCK).min(self.half) - m0, class == GENERAL);
-            }
-        }
-    }
 }
 
 /// Cuts the arrays into parts that end at `ends` (indices into each, ascending).

@@ -32,9 +32,11 @@ pub mod reference;
 mod sealed;
 mod solution;
 mod solvers;
+mod spans;
 pub mod sparse;
 mod stop;
 mod sweep;
+mod traffic;
 mod transfer;
 
 pub use amg_cg::AmgCg;
@@ -42,6 +44,7 @@ pub use cg::MultigridCg;
 pub use full_cycles::FullCycles;
 pub use solvers::{NamedSolver, SOLVERS};
 pub use stop::{Info, Norm, Params, SolveError};
+pub use traffic::KernelTiming;
 
 /// The smallest [`ghost_theta`], unless another is set.
 pub const THETA_MIN: f32 = 1e-2;
@@ -82,6 +85,10 @@ pub trait PressureSolver {
     fn solution_f64(&self, out: &mut [f64]);
     /// Bytes that the solver holds, problem and result not counted.
     fn bytes(&self) -> usize;
+    /// Memory traffic that the last solve could not avoid, bytes; None where it is not counted.
+    fn traffic_bytes(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Fraction of the way from a liquid cell centre to an air cell centre at which the surface lies,

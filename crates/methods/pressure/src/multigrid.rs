@@ -23,7 +23,7 @@ pub(crate) struct Level {
     /// `x . A x` and `x . b` of every slab.
     energy: Vec<[f64; 2]>,
     /// To the next coarser level.
-    down: Option<Transfer>,
+    pub down: Option<Transfer>,
 }
 
 /// Levels from fine to coarse.
@@ -205,6 +205,16 @@ impl Level {
             &mut Target { x: &mut self.x, restricted: &mut self.restricted, energy: &mut self.energy };
         sweep.run(stages, target);
     }
+
+    /// The way down of a cycle, to be timed.
+    pub fn descend(&mut self) {
+        self.sweep(&DOWN);
+    }
+
+    /// The way up of a cycle, to be timed.
+    pub fn ascend(&mut self) {
+        self.sweep(&UP_AND_ENERGY);
+    }
 }
 
 /// Two red-black sweeps from zero, then the residual.
@@ -224,6 +234,7 @@ fn clear_level(op: &mut Operator, restricted: &mut [f32]) {
     let l = op.layout;
     clear_left(restricted, &op.class, &l, l.stride);
     op.class.iter_mut().filter(|c| **c == LEFT).for_each(|c| *c = EMPTY);
+    op.find_spans();
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 //! so that a coefficient towards them never matters.
 
 use crate::components::Components;
-use crate::kernels::{self, Six, deinterleave, dot, square_sum};
+use crate::kernels::{self, Around, deinterleave, square_sum};
 use crate::layout::{Layout, Split, window, window_mut};
+use crate::spans::{Span, Spans};
 
 /// Diagonal, coefficients and the activity map of a level.
 pub(crate) struct Operator {
@@ -18,20 +19,16 @@ pub(crate) struct Operator {
     pub coef: [Split; 3],
     /// Class of every block of every row.
     pub class: Vec<u8>,
+    /// What kernels go through; follows from the classes.
+    pub spans: Spans,
 }
 
 /// Calls a kernel with coefficients or without.
 macro_rules! run {
-    ($kernel:ident, $c:expr, ($($argument:expr),*), $x:expr $(, $more:expr)?) => {
-        match &$c {
-            Some(c) => kernels::$kernel::<true>($($argument,)* &$x, c $(, $more)?),
-            None => kernels::$kernel::<false>($($argument,)* &$x, &$x $(, $more)?),
-        }
+    ($kernel:ident, $general:expr, $($argument:expr),*) => {
+        if $general { kernels::$kernel::<true>($($argument),*) } else { kernels::$kernel::<false>($($argument),*) }
     };
 }
-
-/// First place, places, and whether coefficients must be read.
-type Span = (usize, usize, bool);
 
 /// Places of a buffer on the stack.
 const PIECE: usize = 64;
@@ -43,29 +40,28 @@ pub(crate) struct Row<'a> {
     pub colour: usize,
     /// `i & 1` of the row's cells of that colour.
     pub t: usize,
-    pub class: &'a [u8],
+    pub spans: &'a [Span],
 }
 
 impl Operator {
     pub fn new(cells: [usize; 3]) -> Self {
         let layout = Layout::new(cells);
-        Operator {
-            layout,
-            diag: layout.zeros(),
-            coef: std::array::from_fn(|_| layout.zeros()),
-            class: vec![0; layout.rows * layout.blocks],
-        }
+        let class = vec![0; layout.rows * layout.blocks];
+        let mut spans = Spans::default();
+        spans.find(&class, &layout);
+        let coef = std::array::from_fn(|_| layout.zeros());
+        Operator { layout, diag: layout.zeros(), coef, class, spans }
     }
 
-    /// The row with its classes.
+    /// To be called when classes have changed.
+    pub fn find_spans(&mut self) {
+        self.spans.find(&self.class, &self.layout);
+    }
+
+    /// The row with its spans.
     #[inline(always)]
     pub fn row(&self, row: usize, colour: usize) -> Row<'_> {
-        Row {
-            row,
-            colour,
-            t: self.layout.parity(row) ^ colour,
-            class: self.layout.class_row(&self.class, row),
-        }
+        Row { row, colour, t: self.layout.parity(row) ^ colour, spans: self.spans.of_row(row) }
     }
 
     /// Starts of the neighbours' windows for the cells from place `m0` of a row.
@@ -77,102 +73,93 @@ impl Operator {
         [base + t - 1, base + t, base - l.stride, base + l.stride, base - slab, base + slab]
     }
 
-    /// Coefficients of the six faces, in the order of the neighbours; None where all are 1.
+    /// What surrounds the cells from place `m0` of a row, in a vector without its first `offset` rows.
     #[inline(always)]
-    fn coefficients(&self, at: Row, (m0, len, general): Span) -> Option<Six<'_>> {
-        let s = self.neighbour_starts(at, m0);
-        let base = at.row * self.layout.stride + m0;
-        let own = |axis: usize| window(&self.coef[axis][at.colour], base, len);
-        let next = |axis: usize| window(&self.coef[axis][1 - at.colour], s[2 * axis + 1], len);
-        general.then(|| Six([own(0), next(0), own(1), next(1), own(2), next(2)]))
-    }
-
-    /// Values of the neighbours; `other` is the other colour's array without its first `offset` rows.
-    #[inline(always)]
-    fn neighbours<'a, T>(
-        &self,
-        (other, offset): (&'a [T], usize),
-        at: Row,
-        (m0, len, _): Span,
-    ) -> Six<'a, T> {
-        let s = self.neighbour_starts(at, m0);
-        let v = |n: usize| window(other, s[n] - offset * self.layout.stride, len);
-        Six([v(0), v(1), v(2), v(3), v(4), v(5)])
-    }
-
-    /// `body(span, start in the colour's array)` for the runs of a row.
-    #[inline(always)]
-    fn for_spans(&self, at: Row, mut body: impl FnMut(Span, usize)) {
+    fn around(&self, at: Row, m0: usize, offset: usize) -> Around<'_> {
         let l = &self.layout;
-        l.for_runs(at.class, |m0, len, general| body((m0, len, general), at.row * l.stride + m0));
+        Around {
+            starts: self.neighbour_starts(at, m0),
+            offset: offset * l.stride,
+            base: at.row * l.stride + m0,
+            coef: &self.coef,
+            colour: at.colour,
+        }
     }
 
-    /// As [`Self::for_spans`], no more than [`PIECE`] places at once.
-    #[inline(always)]
-    fn for_pieces(&self, at: Row, mut body: impl FnMut(Span, usize)) {
-        self.for_spans(at, |(m0, len, general), _| {
-            for start in (m0..m0 + len).step_by(PIECE) {
-                body((start, PIECE.min(m0 + len - start), general), at.row * self.layout.stride + start);
-            }
-        });
-    }
-
-    /// Gauss-Seidel on a row: `x_i = (b_i + sum c_f x_j) / diag_i`.
-    pub fn relax_row(&self, out: &mut [f32], other: (&[f32], usize), b: &Split, at: Row) {
-        self.for_spans(at, |span, base| {
-            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
-            let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
-            run!(relax, c, (window_mut(out, span.0, span.1), b, diag), x);
-        });
+    /// Gauss-Seidel on a row: `x_i = (b_i + sum c_f x_j) / diag_i`. `other` is the other colour's array without its
+    /// first `offset` rows.
+    pub fn relax_row(&self, out: &mut [f32], (other, offset): (&[f32], usize), b: &Split, at: Row) {
+        let (b, diag) = (&b[at.colour][..], &self.diag[at.colour][..]);
+        for s in at.spans {
+            let around = self.around(at, s.m0 as usize, offset);
+            let out = window_mut(out, s.m0 as usize, s.len as usize);
+            run!(relax, s.general, out, b, diag, other, &around);
+        }
     }
 
     /// The same from `x = 0`.
     pub fn relax_row_from_zero(&self, out: &mut [f32], b: &Split, at: Row) {
-        self.for_spans(at, |(m0, len, _), base| {
+        for s in at.spans {
+            let base = at.row * self.layout.stride + s.m0 as usize;
             let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
-            kernels::relax_from_zero(window_mut(out, m0, len), b, diag);
-        });
+            kernels::relax_from_zero(window_mut(out, s.m0 as usize, s.len as usize), b, diag);
+        }
     }
 
     /// `out = b - A x` on a row.
-    pub fn residual_row(&self, out: &mut [f32], own: &[f32], other: (&[f32], usize), b: &Split, at: Row) {
-        self.for_spans(at, |span, base| {
-            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
-            let (b, diag) = (&b[at.colour][base..], &self.diag[at.colour][base..]);
-            run!(residual, c, (window_mut(out, span.0, span.1), &own[span.0..], b, diag), x);
-        });
+    pub fn residual_row(
+        &self,
+        out: &mut [f32],
+        own: &[f32],
+        (other, offset): (&[f32], usize),
+        b: &Split,
+        at: Row,
+    ) {
+        let (b, diag) = (&b[at.colour][..], &self.diag[at.colour][..]);
+        for s in at.spans {
+            let m0 = s.m0 as usize;
+            let around = self.around(at, m0, offset);
+            let out = window_mut(out, m0, s.len as usize);
+            run!(residual, s.general, out, &own[m0..], b, diag, other, &around);
+        }
     }
 
     /// `x . A x` and `x . b` over a row.
-    pub fn energy_row(&self, own: &[f32], other: (&[f32], usize), b: &Split, at: Row) -> [f64; 2] {
+    pub fn energy_row(&self, own: &[f32], (other, offset): (&[f32], usize), b: &Split, at: Row) -> [f64; 2] {
+        let (b, diag) = (&b[at.colour][..], &self.diag[at.colour][..]);
         let mut sums = [0.0; 2];
-        let mut ax = [0.0f32; PIECE];
-        self.for_pieces(at, |span, base| {
-            let (x, c) = (self.neighbours(other, at, span), self.coefficients(at, span));
-            let (own, ax) = (window(own, span.0, span.1), &mut ax[..span.1]);
-            run!(apply, c, (ax, own, &self.diag[at.colour][base..]), x);
-            sums[0] += dot(own, ax);
-            sums[1] += dot(own, window(&b[at.colour], base, span.1));
-        });
+        for s in at.spans {
+            let around = self.around(at, s.m0 as usize, offset);
+            let own = window(own, s.m0 as usize, s.len as usize);
+            let [xax, xb] = run!(energy, s.general, own, b, diag, other, &around);
+            sums = [sums[0] + xax, sums[1] + xb];
+        }
         sums
+    }
+
+    /// `x . b` over a row.
+    pub fn dot_row(&self, own: &[f32], b: &Split, at: Row) -> f64 {
+        let dot = |s: &Span| {
+            let (m0, len) = (s.m0 as usize, s.len as usize);
+            kernels::dot(window(own, m0, len), window(&b[at.colour], at.row * self.layout.stride + m0, len))
+        };
+        at.spans.iter().map(dot).sum()
     }
 
     /// The vector updates of an iteration on one colour: `p = z + beta p`, `q = A z + beta q`, `d += alpha p`,
     /// `r -= alpha q`; returns `r . r`.
     pub fn update(&self, arrays: [&mut [f32]; 4], z: &Split, colour: usize, alpha: f32, beta: f32) -> f64 {
         let l = &self.layout;
-        l.sum_rows(&self.class, l.stride, arrays, |row, class, [p, q, d, r]| {
-            let at = Row { row, colour, t: l.parity(row) ^ colour, class };
+        l.sum_rows(&self.class, l.stride, arrays, |row, _, [p, q, d, r]| {
+            let at = self.row(row, colour);
             let mut sum = 0.0;
-            self.for_spans(at, |span, base| {
-                let (x, c) = (self.neighbours((&z[1 - colour], 0), at, span), self.coefficients(at, span));
-                let (m0, len, _) = span;
-                let (own, diag) = (&z[colour][base..], &self.diag[colour][base..]);
-                let r = window_mut(r, m0, len);
-                let (p, q, d) = (window_mut(p, m0, len), &mut q[m0..], &mut d[m0..]);
-                run!(update, c, (p, q, d, r, own, diag), x, (alpha, beta));
-                sum += dot(r, r);
-            });
+            for s in at.spans {
+                let (m0, len) = (s.m0 as usize, s.len as usize);
+                let around = self.around(at, m0, 0);
+                let [p, q, d, r] = [&mut *p, &mut *q, &mut *d, &mut *r].map(|v| window_mut(v, m0, len));
+                let scalars = (alpha, beta);
+                sum += run!(update, s.general, p, q, d, r, z, &self.diag[colour], &around, scalars);
+            }
             sum
         })
     }
@@ -191,33 +178,26 @@ impl Operator {
         let l = &self.layout;
         let nx = l.cells[0];
         let residual = |colour: usize, r: &mut [f32]| {
-            l.sum_rows(&self.class, l.stride, [r], |row, class, [r]| {
+            l.sum_rows(&self.class, l.stride, [r], |row, _, [r]| {
                 let (j, k) = l.coordinates(row).expect("rim rows are empty");
-                let at = Row { row, colour, t: l.parity(row) ^ colour, class };
-                deinterleave(r, window(rhs, nx * (j + l.cells[1] * k), nx), l.parity(row) ^ colour);
+                let at = self.row(row, colour);
+                deinterleave(r, window(rhs, nx * (j + l.cells[1] * k), nx), at.t);
                 let mut sum = 0.0;
-                self.for_pieces(at, |span, base| {
-                    let (start, len, _) = span;
-                    let mut shift = [0.0; PIECE];
-                    components.rhs_shift(l, row, colour, |m0, places, mean| {
-                        let (from, to) = (m0.max(start), (m0 + places).min(start + len));
-                        (from..to).for_each(|m| shift[m - start] = mean);
-                    });
-                    let (v, c) =
-                        (self.neighbours((&x[1 - colour], 0), at, span), self.coefficients(at, span));
-                    let (diag, excess) = (&self.diag[colour][base..], &excess[colour][base..]);
-                    let r = window_mut(r, start, len);
-                    kernels::true_residual(
-                        r,
-                        &shift[..len],
-                        &x[colour][base..],
-                        diag,
-                        excess,
-                        &v,
-                        c.as_ref(),
-                    );
-                    sum += square_sum(r);
-                });
+                let (diag, excess) = (&self.diag[colour][..], &excess[colour][..]);
+                for s in at.spans {
+                    for start in (s.m0..s.m0 + s.len).step_by(PIECE) {
+                        let (start, len) = (start as usize, PIECE.min((s.m0 + s.len - start) as usize));
+                        let mut shift = [0.0; PIECE];
+                        components.rhs_shift(l, row, colour, |m0, places, mean| {
+                            let (from, to) = (m0.max(start), (m0 + places).min(start + len));
+                            (from..to).for_each(|m| shift[m - start] = mean);
+                        });
+                        let around = self.around(at, start, 0);
+                        let r = window_mut(r, start, len);
+                        run!(true_residual, s.general, r, &shift, diag, excess, x, &around);
+                        sum += square_sum(r);
+                    }
+                }
                 sum
             })
         };
@@ -228,6 +208,9 @@ impl Operator {
     /// Bytes of all arrays.
     pub fn bytes(&self) -> usize {
         let split = |s: &Split| 4 * (s[0].capacity() + s[1].capacity());
-        split(&self.diag) + self.coef.iter().map(split).sum::<usize>() + self.class.capacity()
+        split(&self.diag)
+            + self.coef.iter().map(split).sum::<usize>()
+            + self.class.capacity()
+            + self.spans.bytes()
     }
 }

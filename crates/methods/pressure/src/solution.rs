@@ -7,6 +7,7 @@ use crate::discretise::Problem;
 use crate::kernels::{deinterleave, largest, square_sum};
 use crate::layout::{Split, window, window_mut};
 use crate::multigrid::Multigrid;
+use crate::spans::Span;
 use crate::{Norm, PoissonProblem, PrepareInfo, THETA_MIN};
 use fluvial_foundation::parallel;
 
@@ -97,16 +98,16 @@ impl Solution {
             Norm::Euclidean => square.sqrt(),
             Norm::Maximum => {
                 let finest = &mut self.multigrid.levels[0];
-                let l = finest.op.layout;
-                let [r0, r1] = &mut finest.b;
-                let arrays = [&mut r0[..], &mut r1[..]];
-                l.reduce_rows(
-                    &finest.op.class,
-                    l.stride,
-                    arrays,
-                    |_, _, [r0, r1]| larger(largest(r0), largest(r1)),
-                    larger,
-                )
+                let (l, op) = (finest.op.layout, &finest.op);
+                let [r0, r1] = finest.b.each_mut().map(|r| &mut r[..]);
+                // Beside the spans of a row anything may lie.
+                let of_row = |row: usize, _: &[u8], r: [&mut [f32]; 2]| {
+                    let spans = op.spans.of_row(row).iter();
+                    let of_span =
+                        |s: &Span| [0, 1].map(|c| largest(window(r[c], s.m0 as usize, s.len as usize)));
+                    spans.flat_map(of_span).fold(0.0, larger)
+                };
+                l.reduce_rows(&op.class, l.stride, [r0, r1], of_row, larger)
             }
         }
     }

@@ -6,7 +6,7 @@
 //! done in a second phase, by tiles that are centred on the borders. Both phases are parallel, and the result is the
 //! same as stage after stage over the whole level.
 
-use crate::layout::{EMPTY, Split, split, window, window_mut};
+use crate::layout::{Split, split, window, window_mut};
 use crate::operator::{Operator, Row};
 use crate::transfer::Transfer;
 use fluvial_foundation::parallel;
@@ -30,7 +30,7 @@ pub(crate) enum Stage {
     Prolong,
     /// Sets colour 1 to the coarse solution; colour 0 is to be relaxed next.
     Guess,
-    /// `x . A x` and `x . b`.
+    /// `x . A x` and `x . b`; colour 0 must have been relaxed last.
     Energy,
 }
 
@@ -136,10 +136,9 @@ impl Sweep<'_> {
             row,
             colour,
             t: (row - first + k + colour) & 1,
-            class: l.class_row(&self.op.class, row),
+            spans: self.op.spans.of_row(row),
         };
-        let rows = (first..first + l.cells[1])
-            .filter(|&row| l.class_row(&self.op.class, row).iter().any(|&c| c != EMPTY));
+        let rows = (first..first + l.cells[1]).filter(|&row| !self.op.spans.of_row(row).is_empty());
         let start = |row: usize| (row - offset) * l.stride;
         match stage {
             Stage::Start(colour) => {
@@ -183,11 +182,11 @@ impl Sweep<'_> {
             }
             Stage::Energy => {
                 for row in rows {
-                    for (colour, own, other) in [(0, &*x0, &*x1), (1, x1, x0)] {
-                        let own = window(own, start(row), l.stride);
-                        let [a, b] = self.op.energy_row(own, (other, offset), self.b, at(row, colour));
-                        *energy = [energy[0] + a, energy[1] + b];
-                    }
+                    let [own0, own1] = [&*x0, &*x1].map(|x| window(x, start(row), l.stride));
+                    // Colour 0 has just been relaxed: there `A x = b`.
+                    let xb0 = self.op.dot_row(own0, self.b, at(row, 0));
+                    let [xax1, xb1] = self.op.energy_row(own1, (x0, offset), self.b, at(row, 1));
+                    *energy = [energy[0] + (xb0 + xax1), energy[1] + (xb0 + xb1)];
                 }
             }
         }

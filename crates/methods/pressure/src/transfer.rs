@@ -104,13 +104,13 @@ impl Transfer {
         let l = fine.layout;
         let stencil = self.stencil(j, k);
         let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
-        l.for_runs(at.class, |m0, len, _| {
-            for start in (m0..m0 + len).step_by(PIECE) {
-                let len = PIECE.min(m0 + len - start);
+        for s in at.spans {
+            for start in (s.m0..s.m0 + s.len).step_by(PIECE) {
+                let (start, len) = (start as usize, PIECE.min((s.m0 + s.len - start) as usize));
                 let diag = window(&fine.diag[at.colour], at.row * l.stride + start, len);
                 self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, at.t);
             }
-        });
+        }
     }
 
     fn prolong_piece(
@@ -204,11 +204,11 @@ impl Transfer {
         let l = self.coarse;
         let [b0, b1] = b_coarse;
         let scale = 1.0 / self.scale();
-        l.sum_rows(&op.class, l.stride, [b0, b1], |row, class, [b0, b1]| {
+        l.sum_rows(&op.class, l.stride, [b0, b1], |row, _, [b0, b1]| {
             let (even, odd) = if l.parity(row) == 0 { (b0, b1) } else { (b1, b0) };
-            l.for_runs(class, |m0, len, _| {
-                for start in (m0..m0 + len).step_by(PIECE / 2) {
-                    let len = (PIECE / 2).min(m0 + len - start);
+            for s in op.spans.of_row(row) {
+                for start in (s.m0..s.m0 + s.len).step_by(PIECE / 2) {
+                    let (start, len) = (start as usize, (PIECE / 2).min((s.m0 + s.len - start) as usize));
                     let mut line = [0.0f32; PIECE];
                     self.restrict_piece(&mut line, restricted, fine, row, 2 * start);
                     let diag = op.diag.each_ref().map(|d| window(d, row * l.stride + start, len));
@@ -220,7 +220,7 @@ impl Transfer {
                         odd[n] = if d_odd[n] != 0.0 { scale * line[2 * n + 1] } else { 0.0 };
                     }
                 }
-            });
+            }
             0.0
         });
     }
