@@ -135,7 +135,11 @@ pub struct ValidateArgs {
 }
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    pub part: Option<BenchPart>,
+
     /// Cases, or beginnings of their names, e.g. `dam-break-64` [default: all].
     pub cases: Vec<String>,
 
@@ -154,6 +158,70 @@ pub struct BenchArgs {
     /// Write the rows and the machine's description as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum BenchPart {
+    /// Measure the pressure solvers: time, iterations, true residual, memory, share of the memory's bandwidth.
+    Pressure(PressureArgs),
+}
+
+#[derive(Args)]
+pub struct PressureArgs {
+    /// Cases, or beginnings of their names, or `all` [default: wavy-tank,sphere-jet-mid,bubbly,cut-walls].
+    #[arg(long, value_name = "CASE", value_delimiter = ',')]
+    pub case: Vec<String>,
+
+    /// Cells per side, 8 to 1024 [default: 64].
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(8..=1024))]
+    pub n: Vec<usize>,
+
+    /// Solvers, or `all` [default: mg-cg,multigrid,amg-cg,mic].
+    #[arg(long, value_name = "SOLVER", value_delimiter = ',')]
+    pub solver: Vec<String>,
+
+    /// Residual to reach, over the right side; with `--table3` the residual's largest value [default: 1e-6].
+    #[arg(long, value_name = "T", value_delimiter = ',')]
+    pub tolerance: Vec<Tolerance>,
+
+    /// Worker threads [default: all cores]. All lists may be joined by commas or given several times.
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    pub threads: Vec<usize>,
+
+    /// Times that each solver is run; medians are printed.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+
+    /// IC(0)-PCG against full multigrid cycles as in Table 3 of the tall-cell paper: three levels at 64, 128 and 256
+    /// cells, two tolerances, one thread. Long at 256; `--n 64,128` is shorter.
+    #[arg(long)]
+    pub table3: bool,
+
+    /// List the cases and solvers.
+    #[arg(long)]
+    pub list: bool,
+
+    /// Write the rows, residual histories and the machine's description as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write a plot of the residual histories for every case and size (SVG).
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// A number between 0 and 1, neither included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance(pub f64);
+
+impl FromStr for Tolerance {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().parse::<f64>() {
+            Ok(value) if value > 0.0 && value < 1.0 => Ok(Tolerance(value)),
+            _ => Err("write a number between 0 and 1, e.g. 1e-6".to_owned()),
+        }
+    }
 }
 
 /// `path=value`.
@@ -264,6 +332,8 @@ mod tests {
         assert_eq!("3..7".parse::<FrameRange>().unwrap(), FrameRange(3, 7));
         assert_eq!("5".parse::<FrameRange>().unwrap(), FrameRange(5, 5));
         assert!("7..3".parse::<FrameRange>().is_err());
+        assert_eq!("1e-6".parse::<Tolerance>().unwrap(), Tolerance(1e-6));
+        assert!(["0", "1", "-1e-3", "nan", "small"].iter().all(|t| t.parse::<Tolerance>().is_err()));
         assert_eq!("1,2,-3,0,0,0,35".parse::<CameraText>().unwrap().0.fov, 35.0);
         for bad in ["1,2,3", "1,2,3,1,2,3", "1,2,3,0,0,nan", "1,2,3,0,0,0,0", "1,2,3,0,0,0,30,1"] {
             assert!(bad.parse::<CameraText>().is_err(), "{bad}");

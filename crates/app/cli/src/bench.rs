@@ -1,6 +1,7 @@
 //! `fluvial bench`.
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, BenchPart};
+use crate::bench_pressure::bench_pressure;
 use crate::failure::Failure;
 use crate::{log, stop};
 use anyhow::anyhow;
@@ -11,6 +12,9 @@ use fluvial_simulation::bench::{
 
 /// Runs benchmarks and prints and writes what they measured.
 pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
+    if let Some(BenchPart::Pressure(args)) = args.part {
+        return bench_pressure(args, threads);
+    }
     if args.list {
         BENCHES.iter().for_each(|c| println!("{:24} {} ({}, {}^3)", c.name, c.what, c.method, c.cells));
         return Ok(());

@@ -5,6 +5,7 @@
 mod args;
 mod bar;
 mod bench;
+mod bench_pressure;
 mod check;
 mod failure;
 mod log;

@@ -134,6 +134,13 @@ fn bad_input_exits_with_2_and_says_what_to_do() {
         &["validate", "no-such-case"],
         &["validate", "hydrostatic", "--method", "no-such-method"],
         &["bench", "no-such-case"],
+        &["bench", "pressure", "--case", "no-such-case"],
+        &["bench", "pressure", "--solver", "no-such-solver"],
+        &["bench", "pressure", "--n", "4"],
+        &["bench", "pressure", "--n", "many"],
+        &["bench", "pressure", "--tolerance", "0"],
+        &["bench", "pressure", "--threads", "0"],
+        &["bench", "pressure", "--repeats", "0"],
     ] {
         place.expect(2, args);
     }
@@ -164,6 +171,44 @@ fn check_scenes_and_schema_answer_without_simulating() {
     assert!(place.expect(0, &["validate", "--list"]).contains("Martin & Moyce"));
     assert!(place.expect(0, &["bench", "--list"]).contains("dam-break-64-flip"));
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn the_pressure_benchmark_prints_writes_and_plots_what_it_measured() {
+    let place = Place::new();
+    assert!(place.expect(0, &["bench", "pressure", "--list"]).contains("sphere-jet-low"));
+    let line = "bench pressure --case cut-walls,tank --n 16 --solver mg-cg,ic --tolerance 1e-3,1e-6 --threads 1,2 \
+                --repeats 1 --json rows.json -o plots";
+    let said = place.expect(0, &line.split_whitespace().collect::<Vec<_>>());
+    assert!(said.contains("streaming copy, 2 threads") && said.contains("of the copy"), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("rows.json")).unwrap()).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 2 * 2);
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
+        assert!(number("true_relative_residual") <= number("tolerance"), "{row}");
+        for key in ["unknowns", "setup_s", "solve_s", "iterations", "solution_norm", "peak_bytes"] {
+            assert!(number(key) > 0.0, "{key} in {row}");
+        }
+        // Results do not depend on the number of threads.
+        let same = |other: &&serde_json::Value| {
+            ["case", "n", "solver", "tolerance"].iter().all(|key| other[key] == row[key])
+        };
+        for other in rows.iter().filter(same) {
+            assert_eq!(
+                (&other["history"], &other["solution_norm"]),
+                (&row["history"], &row["solution_norm"])
+            );
+        }
+    }
+    assert!(json["machine"]["cpu"].is_string() && json["copy"][1]["bytes_per_s"].as_f64().unwrap() > 1e8);
+    let plot = std::fs::read_to_string(place.path("plots/pressure-cut-walls-16.svg")).unwrap();
+    assert!(plot.contains("mg-cg") && plot.ends_with("</svg>\n"));
+    let said = place.expect(0, &["bench", "pressure", "--table3", "--n", "16", "--repeats", "1"]);
+    assert!(
+        said.contains("Chentanez") && said.lines().filter(|l| l.trim_start().starts_with("16 ")).count() == 6
+    );
 }
 
 #[test]
@@ -231,8 +276,8 @@ fn the_command_reference_is_the_help_that_the_program_prints() {
     let mut page = String::from(
         "# Command reference\n\n<!-- Written by the tests from the program's own help; see crates/app/cli/tests/command.rs. -->\n",
     );
-    for command in ["", "run", "check", "scenes", "schema", "render", "validate", "bench"] {
-        let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+    for command in ["", "run", "check", "scenes", "schema", "render", "validate", "bench", "bench pressure"] {
+        let args: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let help = String::from_utf8(place.fluvial(&args).stdout).unwrap();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         let title = format!("fluvial {command}");

@@ -1,5 +1,8 @@
 //! Named benchmarks: the same scene, repeated, with the machine described.
 
+pub mod pressure;
+pub mod table3;
+
 use crate::methods::{METHODS, Method};
 use crate::progress::Silent;
 use crate::run::{FramePlan, Recorder, RunEnd, RunError, StepRecord, run};
