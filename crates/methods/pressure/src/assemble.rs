@@ -1,7 +1,7 @@
 //! A [`PoissonProblem`] as a sparse matrix.
 
 use crate::krylov::{Real, map_chunks};
-use crate::sparse::{Csr, FluxMatrix, Piece};
+use crate::sparse::{Csr, FluxMatrix};
 use crate::{PoissonProblem, PrepareInfo, ghost_theta_floored};
 use fluvial_foundation::parallel;
 
@@ -19,7 +19,7 @@ pub(crate) struct Assembled {
 /// What a slab gives.
 #[derive(Default)]
 struct Slab {
-    piece: Piece<f32>,
+    k: usize,
     excess: Vec<f32>,
     cell: Vec<u32>,
     theta_floors: usize,
@@ -57,16 +57,19 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Numbers the wet cells with an open face from `count` on. (NaN is open: it must be seen.)
-    fn number(&self, out: &mut [u32], count: &mut u32) {
-        let nx = out.len();
-        let [a, b, c, d] = self.area_side.map(|v| &v[..nx]);
-        let (low, high, phi) = (&self.area_x[..nx], &self.area_x[1..nx + 1], &self.phi[..nx]);
-        for i in 0..nx {
-            let closed = (a[i] <= 0.0) & (b[i] <= 0.0) & (c[i] <= 0.0) & (d[i] <= 0.0);
-            if (phi[i] < 0.0) & !(closed & (low[i] <= 0.0) & (high[i] <= 0.0)) {
-                out[i] = *count;
-                *count += 1;
+    /// Numbers the wet cells with an open face in the order of `lengths`, which receives how many faces of each lead to
+    /// another wet cell. (NaN is open: it must be seen.)
+    fn number(&self, out: &mut [u32], lengths: &mut Vec<u32>) {
+        for i in (0..out.len()).filter(|&i| self.phi[i] < 0.0) {
+            let (mut open, mut wet) = (0, 0);
+            for (area, phi, _) in self.faces(i, 0) {
+                let is_open = (area > 0.0 || area.is_nan()) as u32;
+                open += is_open;
+                wet += is_open & phi.is_some_and(|phi| phi < 0.0) as u32;
+            }
+            if open > 0 {
+                out[i] = lengths.len() as u32;
+                lengths.push(wet);
             }
         }
     }
@@ -91,49 +94,43 @@ impl Assembled {
         let slab_cells = nx * ny;
         // Unknowns are numbered within their slab, then shifted by those before.
         let mut number = vec![NOBODY; slab_cells * nz];
-        let counts = map_chunks(&mut number, slab_cells.max(1), |cells, number| {
-            let mut count = 0;
+        let lengths = map_chunks(&mut number, slab_cells.max(1), |cells, number| {
+            let mut lengths = Vec::new();
             for (j, number) in number.chunks_mut(nx).enumerate() {
-                Around::new(problem, j, cells.start / slab_cells).number(number, &mut count);
+                Around::new(problem, j, cells.start / slab_cells).number(number, &mut lengths);
             }
-            count
+            lengths
         });
-        let mut first = Vec::with_capacity(nz + 1);
-        first.push(0);
-        counts.iter().for_each(|count| first.push(first.last().expect("a start") + count));
-        let slabs = parallel::map_indices(nz, |k| {
-            let mut slab = Slab::default();
-            let unknowns = (first[k + 1] - first[k]) as usize;
-            slab.piece.column.reserve_exact(6 * unknowns);
-            slab.piece.value.reserve_exact(6 * unknowns);
+        let mut first = vec![0];
+        lengths.iter().for_each(|slab| first.push(first.last().expect("a start") + slab.len()));
+        let new_slab = |k: usize| (first[k + 1], Slab { k, ..Slab::default() });
+        let mut slabs: Vec<_> = (0..nz).map(new_slab).collect();
+        let unknowns = first[nz];
+        let of_all = lengths.into_iter().flatten();
+        let off = Csr::from_lengths(unknowns, of_all, &mut slabs, |_, _, (column, value), slab| {
+            let k = slab.k;
+            let mut entries = column.iter_mut().zip(value);
             for j in 0..ny {
                 let around = Around::new(problem, j, k);
                 let start = slab_cells * k + nx * j;
                 for i in (0..nx).filter(|i| number[start + i] != NOBODY) {
-                    slab.add(&around, i, start + i, theta_min, |cell| {
-                        let slab = if cell < slab_cells * k {
-                            k - 1
-                        } else {
-                            k + (cell >= slab_cells * (k + 1)) as usize
-                        };
-                        number[cell] + first[slab]
+                    slab.add(&around, (i, start + i), theta_min, |beyond, coefficient| {
+                        let (column, value) = entries.next().expect("as many as were counted");
+                        let above = (beyond >= slab_cells * (k + 1)) as usize;
+                        let slab = k + above - (beyond < slab_cells * k) as usize;
+                        *column = number[beyond] + first[slab] as u32;
+                        *value = -coefficient;
                     });
                 }
             }
-            slab
         });
-        let theta_floors = slabs.iter().map(|s| s.theta_floors).sum();
-        let unknowns = first[nz] as usize;
+        let theta_floors = slabs.iter().map(|s| s.1.theta_floors).sum();
         let (mut excess, mut cell) = (Vec::with_capacity(unknowns), Vec::with_capacity(unknowns));
-        let mut pieces = Vec::with_capacity(nz);
-        for slab in slabs {
+        for (_, slab) in slabs {
             excess.extend_from_slice(&slab.excess);
             cell.extend_from_slice(&slab.cell);
-            pieces.push(slab.piece);
         }
-        let off = Csr::from_pieces(unknowns, pieces);
-        let matrix = FluxMatrix::from_sorted(off, excess);
-        Assembled { matrix, cell, theta_floors }
+        Assembled { matrix: FluxMatrix::from_sorted(off, excess), cell, theta_floors }
     }
 
     pub fn info(&self) -> PrepareInfo {
@@ -175,16 +172,20 @@ impl Assembled {
 }
 
 impl Slab {
-    fn add(&mut self, around: &Around, i: usize, cell: usize, theta_min: f32, row_of: impl Fn(usize) -> u32) {
+    /// Adds the unknown of cell `cell`, the `i`-th of its row; `link(cell beyond, coefficient)` for those that are connected to it.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        around: &Around,
+        (i, cell): (usize, usize),
+        theta_min: f32,
+        mut link: impl FnMut(usize, f32),
+    ) {
         let mut excess = 0.0f64;
-        let before = self.piece.column.len();
         for (area, phi_beyond, beyond) in around.faces(i, cell) {
             match phi_beyond {
                 _ if area <= 0.0 => {}
-                Some(phi) if phi < 0.0 => {
-                    self.piece.column.push(row_of(beyond));
-                    self.piece.value.push(-area);
-                }
+                Some(phi) if phi < 0.0 => link(beyond, area),
                 Some(phi) => {
                     let (theta, floored) = ghost_theta_floored(around.phi[i], phi, theta_min);
                     self.theta_floors += floored as usize;
@@ -193,7 +194,6 @@ impl Slab {
                 None => excess += area as f64,
             }
         }
-        self.piece.lengths.push((self.piece.column.len() - before) as u32);
         self.excess.push(excess as f32);
         self.cell.push(cell as u32);
     }

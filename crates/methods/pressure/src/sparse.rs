@@ -97,6 +97,39 @@ impl<V: Real> Csr<V> {
         Csr { columns, start, column, value }
     }
 
+    /// From the number of entries in every row and `body(rows, their starts, columns and values to be written, extra)`,
+    /// called in parallel for the ranges of rows that end where `parts` tell, with what each of them has extra.
+    pub(crate) fn from_lengths<E: Send>(
+        columns: usize,
+        lengths: impl Iterator<Item = u32>,
+        parts: &mut [(usize, E)],
+        body: impl Fn(Range<usize>, &[u32], (&mut [u32], &mut [V]), &mut E) + Sync + Send,
+    ) -> Self {
+        let mut start = vec![0u32];
+        let mut end = 0u32;
+        start.extend(lengths.map(|length| {
+            end = end.checked_add(length).expect("entries are counted in 32 bits");
+            end
+        }));
+        let (mut column, mut value) = (vec![0; end as usize], vec![V::default(); end as usize]);
+        let (mut columns_left, mut values_left) = (&mut column[..], &mut value[..]);
+        let (mut tasks, mut first) = (Vec::with_capacity(parts.len()), 0);
+        for (end, extra) in parts {
+            let end = *end;
+            let entries = (start[end] - start[first]) as usize;
+            let (column, after) = columns_left.split_at_mut(entries);
+            let (value, values_after) = values_left.split_at_mut(entries);
+            (columns_left, values_left) = (after, values_after);
+            tasks.push((first..end, column, value, extra));
+            first = end;
+        }
+        parallel::for_each_chunk_mut(&mut tasks, 1, |_, task| {
+            let (rows, column, value, extra) = &mut task[0];
+            body(rows.clone(), &start[rows.start..=rows.end], (column, value), extra);
+        });
+        Csr { columns, start, column, value }
+    }
+
     /// `body(rows whose values may be changed, their part of another array)` in parallel over ranges of rows.
     pub(crate) fn for_rows_mut<B: Send>(
         &mut self,

@@ -268,7 +268,7 @@ fn graded(n: usize, linear: bool, partial: f32) -> (FluxMatrix<f32>, Vec<[f64; 3
                 link(beside, row, c);
                 // Weights of the coarse values: a quarter of a coarse cell to either side.
                 let near = |v: usize, c: usize| {
-                    if v % 2 == 0 { c.checked_sub(1) } else { (c + 1 < n).then_some(c + 1) }
+                    if v.is_multiple_of(2) { c.checked_sub(1) } else { (c + 1 < n).then_some(c + 1) }
                 };
                 let mut rest = 1.0;
                 if linear {
@@ -398,8 +398,8 @@ fn iterations_hardly_grow_with_the_grid() {
         let counts = [24, 48, 72].map(|n| {
             solve_case(&Case::new(name, n).expect("a case"), AmgParams::default(), 1e-6).1.iterations
         });
-        assert!(counts.iter().all(|&c| c <= 16), "{name}: {counts:?}");
-        assert!(counts[2] <= counts[0] + 4, "{name}: {counts:?}");
+        assert!(counts.iter().all(|&c| c <= 12), "{name}: {counts:?}");
+        assert!(counts[2] <= counts[0] + 3, "{name}: {counts:?}");
     }
 }
 

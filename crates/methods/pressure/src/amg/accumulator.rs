@@ -2,54 +2,54 @@
 
 use std::sync::Mutex;
 
-const NOBODY: u32 = u32::MAX;
+/// The sum of one column, if it belongs to the row of that stamp.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    sum: f64,
+    stamp: u32,
+}
 
-/// One row of a product. Sums are f64 and added in the order of the calls.
+/// One row of a product. Sums are f64 and added in the order of the calls. There is a slot for every column; as rows
+/// that follow each other touch much the same columns, those few slots stay in cache.
 pub(super) struct Accumulator {
-    /// Place of each column in `column` and `value`, or [`NOBODY`].
-    place: Vec<u32>,
-    pub column: Vec<u32>,
-    pub value: Vec<f64>,
-    sorted: Vec<(u32, u32)>,
+    slots: Vec<Slot>,
+    stamp: u32,
+    /// The row's columns, in the order in which they came.
+    pub columns: Vec<u32>,
 }
 
 impl Accumulator {
     /// For rows with so many columns.
     fn new(columns: usize) -> Self {
-        Accumulator {
-            place: vec![NOBODY; columns],
-            column: Vec::new(),
-            value: Vec::new(),
-            sorted: Vec::new(),
+        Accumulator { slots: vec![Slot::default(); columns], stamp: 0, columns: Vec::new() }
+    }
+
+    /// Begins a row.
+    pub fn begin(&mut self) {
+        self.columns.clear();
+        if self.stamp == u32::MAX {
+            self.slots.fill(Slot::default());
+            self.stamp = 0;
         }
+        self.stamp += 1;
     }
 
     /// Adds to a column's sum.
     #[inline(always)]
     pub fn add(&mut self, column: u32, value: f64) {
-        let place = &mut self.place[column as usize];
-        if *place == NOBODY {
-            *place = self.column.len() as u32;
-            self.column.push(column);
-            self.value.push(value);
+        let slot = &mut self.slots[column as usize];
+        if slot.stamp == self.stamp {
+            slot.sum += value;
         } else {
-            self.value[*place as usize] += value;
+            *slot = Slot { sum: value, stamp: self.stamp };
+            self.columns.push(column);
         }
     }
 
-    /// Forgets all columns.
-    pub fn clear(&mut self) {
-        self.column.iter().for_each(|&c| self.place[c as usize] = NOBODY);
-        self.column.clear();
-        self.value.clear();
-    }
-
-    /// Calls `body(column, sum)` with columns ascending.
-    pub fn for_sorted(&mut self, mut body: impl FnMut(u32, f64)) {
-        self.sorted.clear();
-        self.sorted.extend(self.column.iter().enumerate().map(|(n, &c)| (c, n as u32)));
-        self.sorted.sort_unstable();
-        self.sorted.iter().for_each(|&(c, n)| body(c, self.value[n as usize]));
+    /// The sum of one of the row's columns.
+    #[inline(always)]
+    pub fn sum(&self, column: u32) -> f64 {
+        self.slots[column as usize].sum
     }
 }
 
@@ -64,7 +64,7 @@ impl Pool {
         Pool { columns, free: Mutex::new(Vec::new()) }
     }
 
-    /// Lends a cleared accumulator to `body`, which must clear it.
+    /// Lends an accumulator to `body`.
     pub fn with<T>(&self, body: impl FnOnce(&mut Accumulator) -> T) -> T {
         let free = self.free.lock().expect("no task panics with the lock").pop();
         let mut work = free.unwrap_or_else(|| Accumulator::new(self.columns));

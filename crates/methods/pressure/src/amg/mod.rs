@@ -1,7 +1,7 @@
 //! Algebraic multigrid by smoothed aggregation [Vaněk, Mandel, Brezina 1996]: a preconditioner for sparse matrices of any stencil.
 //!
 //! Every level is a [`FluxMatrix`] in f32: rounding keeps row sums, so that sealed parts stay sealed on all levels
-//! and weak outlets stay open. Set-up: strong connections, aggregates, `P = (I - 2/3 D^-1 A_F) T` with the
+//! and weak outlets stay open. Set-up: strong connections, aggregates, `P = (I - 0.8 D^-1 A_F) T` with the
 //! tentative prolongator `T` and weak connections of `A_F` lumped, `R = P^T`, `A_coarse = R A P`, all but the
 //! choice of aggregates in parallel over rows. While the matrix keeps its pattern [`Amg::refresh`] computes
 //! new values over old aggregates and patterns.
@@ -241,7 +241,7 @@ fn cycle(
         };
     };
     relaxation.start(x, matrix, b);
-    smoother::residual(work, matrix, b, x);
+    relaxation.residual_of_start(work, matrix, b, x);
     let (mut coarse_x, mut coarse_b) = (std::mem::take(&mut coarser[0].x), std::mem::take(&mut coarser[0].b));
     let coarse_matrix = std::mem::take(&mut coarser[0].matrix);
     multiply(&mut coarse_b, &down.r, work);

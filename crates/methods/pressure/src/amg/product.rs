@@ -10,33 +10,16 @@ use fluvial_foundation::parallel;
 const FINE_ROWS: usize = 4096;
 /// Rows of a task of `R (A P)`.
 const COARSE_ROWS: usize = 512;
-/// Entries of a row of `A P` that are made room for.
+/// Entries of a row of either product that are made room for.
 const ENTRIES: usize = 12;
 
 /// Some rows of `A P`.
 #[derive(Default)]
 struct Part {
     start: Vec<u32>,
-    column: Vec<u32>,
-    value: Vec<f32>,
+    entry: Vec<(u32, f32)>,
     /// Sum of every row, from the sums of the prolongator's: exactly zero where constants are in the null space.
     sum: Vec<f32>,
-}
-
-/// `A P`: kept in parts, for this moment only.
-fn first_product(a: &FluxMatrix<f32>, (p, sums): (&Csr<f32>, &[f32])) -> Vec<Part> {
-    let rows = a.excess.len();
-    let pool = Pool::new(p.columns());
-    parallel::map_indices(parallel::chunk_count(rows, FINE_ROWS), |n| {
-        let range = parallel::chunk_range(n, FINE_ROWS, rows);
-        let mut part = Part { start: vec![0], ..Part::default() };
-        part.column.reserve_exact(ENTRIES * range.len());
-        part.value.reserve_exact(ENTRIES * range.len());
-        pool.with(|work| range.for_each(|row| part.add_row(work, a, (p, sums), row)));
-        part.column.shrink_to_fit();
-        part.value.shrink_to_fit();
-        part
-    })
 }
 
 impl Part {
@@ -47,6 +30,7 @@ impl Part {
         (p, sums): (&Csr<f32>, &[f32]),
         row: usize,
     ) {
+        work.begin();
         let (neighbours, coefficients) = a.off.row(row);
         let own_sum = sums[row] as f64;
         let (mut diagonal, mut sum) = (a.excess[row] as f64, a.excess[row] as f64 * own_sum);
@@ -59,24 +43,36 @@ impl Part {
         }
         let (column, value) = p.row(row);
         column.iter().zip(value).for_each(|(&column, &v)| work.add(column, diagonal * v as f64));
-        self.column.extend_from_slice(&work.column);
-        self.value.extend(work.value.iter().map(|&v| v as f32));
-        self.start.push(self.column.len() as u32);
+        self.entry.extend(work.columns.iter().map(|&c| (c, work.sum(c) as f32)));
+        self.start.push(self.entry.len() as u32);
         self.sum.push(sum as f32);
-        work.clear();
     }
+}
+
+/// `A P`: kept in parts, for this moment only.
+fn first_product(a: &FluxMatrix<f32>, p: (&Csr<f32>, &[f32])) -> Vec<Part> {
+    let rows = a.excess.len();
+    let pool = Pool::new(p.0.columns());
+    parallel::map_indices(parallel::chunk_count(rows, FINE_ROWS), |n| {
+        let range = parallel::chunk_range(n, FINE_ROWS, rows);
+        let mut part = Part { start: vec![0], ..Part::default() };
+        part.entry.reserve_exact(ENTRIES * range.len());
+        pool.with(|work| range.for_each(|row| part.add_row(work, a, p, row)));
+        part.entry.shrink_to_fit();
+        part
+    })
 }
 
 /// Sums up row `row` of `R (A P)`; returns the row's sum.
 #[inline(always)]
 fn second_product(work: &mut Accumulator, r: &Csr<f32>, parts: &[Part], row: usize) -> f64 {
+    work.begin();
     let (fine, weight) = r.row(row);
     let mut sum = 0.0;
     for (&i, &w) in fine.iter().zip(weight) {
         let (part, n) = (&parts[i as usize / FINE_ROWS], i as usize % FINE_ROWS);
-        let range = part.start[n] as usize..part.start[n + 1] as usize;
         let w = w as f64;
-        for (&column, &v) in part.column[range.clone()].iter().zip(&part.value[range]) {
+        for &(column, v) in &part.entry[part.start[n] as usize..part.start[n + 1] as usize] {
             work.add(column, w * v as f64);
         }
         sum += w * part.sum[n] as f64;
@@ -89,25 +85,27 @@ pub(super) fn build(a: &FluxMatrix<f32>, p: (&Csr<f32>, &[f32]), r: &Csr<f32>) -
     let parts = first_product(a, p);
     let mut excess = vec![0.0f32; r.rows()];
     let pool = Pool::new(r.rows());
+    let coarse_rows = |work: &mut Accumulator, rows: std::ops::Range<usize>, excess: &mut [f32]| {
+        let mut piece = Piece::default();
+        for (excess, row) in excess.iter_mut().zip(rows) {
+            *excess = second_product(work, r, &parts, row) as f32;
+            let mut columns = std::mem::take(&mut work.columns);
+            columns.sort_unstable();
+            let off = columns.iter().filter(|c| **c as usize != row);
+            let before = piece.column.len();
+            off.for_each(|&c| {
+                piece.column.push(c);
+                piece.value.push(work.sum(c) as f32);
+            });
+            piece.lengths.push((piece.column.len() - before) as u32);
+            work.columns = columns;
+        }
+        piece.column.shrink_to_fit();
+        piece.value.shrink_to_fit();
+        piece
+    };
     let pieces = map_chunks(&mut excess, COARSE_ROWS, |rows, excess| {
-        pool.with(|work| {
-            let mut piece = Piece::default();
-            for (excess, row) in excess.iter_mut().zip(rows) {
-                *excess = second_product(work, r, &parts, row) as f32;
-                let before = piece.column.len();
-                work.for_sorted(|column, value| {
-                    if column as usize != row {
-                        piece.column.push(column);
-                        piece.value.push(value as f32);
-                    }
-                });
-                piece.lengths.push((piece.column.len() - before) as u32);
-                work.clear();
-            }
-            piece.column.shrink_to_fit();
-            piece.value.shrink_to_fit();
-            piece
-        })
+        pool.with(|work| coarse_rows(work, rows, excess))
     });
     drop(parts);
     FluxMatrix { off: Csr::from_pieces(r.rows(), pieces), excess, sealed: Sealed::default() }
@@ -121,13 +119,10 @@ pub(super) fn refresh(out: &mut FluxMatrix<f32>, a: &FluxMatrix<f32>, p: (&Csr<f
     off.for_rows_mut((excess, COARSE_ROWS), |mut part, excess| {
         pool.with(|work| {
             for (excess, row) in excess.iter_mut().zip(part.rows.clone()) {
-                let (column, value) = part.row(row);
-                // Known columns first: sums then lie in their order.
-                column.iter().for_each(|&c| work.add(c, 0.0));
                 *excess = second_product(work, r, &parts, row) as f32;
-                value.iter_mut().zip(&work.value).for_each(|(v, &sum)| *v = sum as f32);
-                work.clear();
+                let (column, value) = part.row(row);
+                value.iter_mut().zip(column).for_each(|(v, &c)| *v = work.sum(c) as f32);
             }
-        })
+        });
     });
 }

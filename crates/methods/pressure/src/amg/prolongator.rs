@@ -4,13 +4,15 @@ use super::aggregate::{Aggregates, ISOLATED, Strength};
 use crate::krylov::map_chunks;
 use crate::sparse::{Csr, FluxMatrix, Piece};
 use fluvial_foundation::parallel;
+use std::ops::Range;
 
 /// Rows of a task.
 const TASK_ROWS: usize = 4096;
 /// Parts of the transpose.
 const PARTS: usize = 16;
-/// Jacobi's damping, 4/3 over the bound 2 of the spectral radius of `D^-1 A`.
-const DAMPING: f64 = 2.0 / 3.0;
+/// Jacobi's damping. Theory takes 4/3 over the spectral radius of `D^-1 A`, which is at most 2; on all the cases this needs one to
+/// three iterations fewer than 2/3 (0.75 and 0.85 are as good within one).
+const DAMPING: f64 = 0.8;
 /// The lumped diagonal must be this part of the diagonal, else the latter is taken.
 const LUMPED: f64 = 0.1;
 
@@ -33,7 +35,7 @@ impl Row {
         }
     }
 
-    /// The row `(I - 2/3 D^-1 A_F) T` of unknown `row`; returns its sum, which is 1 exactly where constants are kept.
+    /// The row `(I - 0.8 D^-1 A_F) T` of unknown `row`; returns its sum, which is 1 exactly where constants are kept.
     fn compute(&mut self, a: &FluxMatrix<f32>, strength: &Strength, of: &[u32], row: usize) -> f64 {
         self.column.clear();
         self.value.clear();
@@ -110,39 +112,37 @@ pub(super) fn transpose(p: &Csr<f32>) -> Csr<f32> {
         (columns.iter().copied().min().unwrap_or(u32::MAX), columns.iter().copied().max().unwrap_or(0))
     });
     let width = p.columns().div_ceil(PARTS).max(1);
-    let pieces = parallel::map_indices(parallel::chunk_count(p.columns(), width), |part| {
+    let parts = parallel::chunk_count(p.columns(), width);
+    // Rows of the chunks that reach into a range of columns.
+    let reaching = |own: &Range<u32>| {
+        let own = own.clone();
+        let chunks = spans.iter().enumerate().filter(move |(_, s)| s.0 < own.end && s.1 >= own.start);
+        chunks.flat_map(|(n, _)| parallel::chunk_range(n, TASK_ROWS, rows))
+    };
+    let lengths = parallel::map_indices(parts, |part| {
         let own = parallel::chunk_range(part, width, p.columns());
         let own = own.start as u32..own.end as u32;
-        let for_entries = |body: &mut dyn FnMut(usize, usize, f32)| {
-            for (n, _) in spans.iter().enumerate().filter(|(_, s)| s.0 < own.end && s.1 >= own.start) {
-                for row in parallel::chunk_range(n, TASK_ROWS, rows) {
-                    let (column, value) = p.row(row);
-                    for (&c, &v) in column.iter().zip(value) {
-                        if own.contains(&c) {
-                            body(row, (c - own.start) as usize, v);
-                        }
-                    }
-                }
-            }
-        };
-        let mut piece = Piece { lengths: vec![0; own.len()], ..Piece::default() };
-        for_entries(&mut |_, c, _| piece.lengths[c] += 1);
-        let mut next = Vec::with_capacity(own.len());
-        let mut end = 0;
-        for length in &piece.lengths {
-            next.push(end);
-            end += *length as usize;
+        let mut lengths = vec![0u32; own.len()];
+        for row in reaching(&own) {
+            let inside = p.row(row).0.iter().filter(|c| own.contains(c));
+            inside.for_each(|&c| lengths[(c - own.start) as usize] += 1);
         }
-        piece.column = vec![0; end];
-        piece.value = vec![0.0; end];
-        for_entries(&mut |row, c, v| {
-            piece.column[next[c]] = row as u32;
-            piece.value[next[c]] = v;
-            next[c] += 1;
-        });
-        piece
+        lengths
     });
-    Csr::from_pieces(rows, pieces)
+    let mut ends: Vec<_> = (1..=parts).map(|part| ((part * width).min(p.columns()), ())).collect();
+    Csr::from_lengths(rows, lengths.into_iter().flatten(), &mut ends, |own, start, (column, value), _| {
+        let mut next: Vec<u32> = start[..own.len()].iter().map(|s| s - start[0]).collect();
+        let own = own.start as u32..own.end as u32;
+        for row in reaching(&own) {
+            let (columns, values) = p.row(row);
+            for (&c, &v) in columns.iter().zip(values).filter(|(c, _)| own.contains(c)) {
+                let place = &mut next[(c - own.start) as usize];
+                column[*place as usize] = row as u32;
+                value[*place as usize] = v;
+                *place += 1;
+            }
+        }
+    })
 }
 
 /// New values of a transpose.

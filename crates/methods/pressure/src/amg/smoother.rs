@@ -94,6 +94,32 @@ impl Relaxation {
         }
     }
 
+    /// `r = b - A x` after [`Self::start`]. There `(D + L_block) x = b`, so that only the rest of each row is left.
+    pub fn residual_of_start(&self, r: &mut [f32], a: &FluxMatrix<f32>, b: &[f32], x: &[f32]) {
+        if self.smoother != Smoother::GaussSeidel || !self.keep.is_empty() {
+            return residual(r, a, b, x);
+        }
+        parallel::for_each_chunk_mut(r, self.block, |n, r| {
+            let first = n * self.block;
+            for (m, r) in r.iter_mut().enumerate() {
+                let (column, value) = a.off.row(first + m);
+                let below = |c: u32| (c as usize) < first + m;
+                let mut sum = 0.0;
+                let mut k = 0;
+                while k < column.len() && below(column[k]) {
+                    if (column[k] as usize) < first {
+                        sum -= value[k] * x[column[k] as usize];
+                    }
+                    k += 1;
+                }
+                for (&c, &v) in column[k..].iter().zip(&value[k..]) {
+                    sum -= v * x[c as usize];
+                }
+                *r = sum;
+            }
+        });
+    }
+
     /// `x = old + M^-T (b - A old)`: a sweep in the opposite order.
     pub fn relax(&self, x: &mut [f32], a: &FluxMatrix<f32>, b: &[f32], old: &[f32]) {
         match self.smoother {

@@ -6,6 +6,9 @@
 //! could rule it ("reliable updates" [Sleijpen, van der Vorst 1996, §4]): a tolerance that is reported as met is met
 //! by the true residual, with f32 vectors as well. What cannot be solved is an error with its history.
 //! Reductions add in a fixed order: the same bits with any number of threads.
+//!
+//! [`MultigridCg`](crate::MultigridCg) has a loop of its own: its vectors are split by colour for the smoother, which computes
+//! the iteration's scalars in its last sweep, so that all updates and `A z` share one pass through memory.
 
 mod bicgstab;
 mod cg;
