@@ -22,6 +22,12 @@ pub struct Typed {
 pub enum Command {
     /// Simulate a scene: surfaces, statistics, probes, preview pictures and film.
     Run(RunArgs),
+    /// Go on with a run that was stopped, killed or is too short; the result is the same to the bit.
+    Resume(ResumeArgs),
+    /// Verify the files of a run: what is missing or damaged, which frames can be trusted, how to go on.
+    Info(InfoArgs),
+    /// Write the report of a run, finished or not: one page that needs no network.
+    Report(ReportArgs),
     /// Check a scene without simulating it; predict cells, memory and disk.
     Check(CheckArgs),
     /// List the built-in scenes.
@@ -67,9 +73,72 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_preview: bool,
 
+    #[command(flatten)]
+    pub limits: Limits,
+
     /// How much goes into log.txt.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log: LogLevel,
+}
+
+#[derive(Args)]
+pub struct Limits {
+    /// Refuse to start where more memory will be needed, e.g. `12G`; the answer names a cell size that fits.
+    #[arg(long, value_name = "BYTES")]
+    pub max_memory: Option<Bytes>,
+
+    /// Neither refuse to start nor stop early when the disk has too little room.
+    #[arg(long)]
+    pub ignore_disk_space: bool,
+}
+
+#[derive(Args)]
+pub struct ResumeArgs {
+    /// Folder of the run.
+    pub dir: PathBuf,
+
+    /// Simulate to this frame instead [default: as the run was started].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames: Option<u32>,
+
+    /// Compute everything after this frame again, from the newest checkpoint that is not later.
+    #[arg(long, value_name = "N")]
+    pub from_frame: Option<u32>,
+
+    /// Compute everything again.
+    #[arg(long, conflicts_with = "from_frame")]
+    pub from_start: bool,
+
+    /// Go on although the scene, a file that it names, or the program has changed.
+    #[arg(long)]
+    pub allow_changed: bool,
+
+    #[command(flatten)]
+    pub limits: Limits,
+
+    /// How much goes into log.txt.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log: LogLevel,
+}
+
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Folder of the run.
+    pub dir: PathBuf,
+
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Folder of the run.
+    pub dir: PathBuf,
+
+    /// The page [default: DIR/report.html].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -239,6 +308,35 @@ impl FromStr for Assignment {
     }
 }
 
+/// A number of bytes: `1500000000`, `1.5G` (10^9), `1.4GiB` (2^30).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bytes(pub u64);
+
+impl FromStr for Bytes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let factor = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1.0,
+            "k" | "kb" => 1e3,
+            "m" | "mb" => 1e6,
+            "g" | "gb" => 1e9,
+            "t" | "tb" => 1e12,
+            "kib" => 1024.0,
+            "mib" => 1024.0f64.powi(2),
+            "gib" => 1024.0f64.powi(3),
+            "tib" => 1024.0f64.powi(4),
+            _ => return Err("write a number and k, M, G, T, KiB, MiB, GiB or TiB, e.g. 12G".to_owned()),
+        };
+        match number.parse::<f64>() {
+            Ok(n) if n > 0.0 && n * factor < 1e18 => Ok(Bytes((n * factor) as u64)),
+            _ => Err("write a number of bytes, e.g. 12G".to_owned()),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum LogLevel {
     Error,
@@ -327,6 +425,9 @@ mod tests {
     fn values_parse_or_say_what_to_write() {
         assert_eq!("a.b = c=d".parse::<Assignment>().unwrap(), Assignment("a.b".into(), " c=d".into()));
         assert!("a.b".parse::<Assignment>().is_err() && "=1".parse::<Assignment>().is_err());
+        let bytes = |text: &str| text.parse::<Bytes>().ok().map(|b| b.0);
+        assert_eq!([bytes("1.5G"), bytes("2GiB"), bytes("7")], [Some(1_500_000_000), Some(2 << 30), Some(7)]);
+        assert!(["", "G", "-1G", "1X", "0"].iter().all(|t| bytes(t).is_none()));
         assert_eq!("640x360".parse::<Size>().unwrap(), Size([640, 360]));
         assert!("640".parse::<Size>().is_err() && "0x360".parse::<Size>().is_err());
         assert_eq!("3..7".parse::<FrameRange>().unwrap(), FrameRange(3, 7));

@@ -45,8 +45,14 @@ pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
         ready.fps,
         duration(Duration::from_secs_f64(seconds)),
         bytes(prediction.memory_bytes),
-        bytes(prediction.disk_bytes_per_frame * (u64::from(ready.frames) + 1)),
+        bytes(disk_bytes(ready, prediction, ready.frames)),
     )
+}
+
+/// Disk that a run of so many frames will need: theirs, frame 0's, and the checkpoints, one more while it is written.
+pub fn disk_bytes(ready: &Ready, prediction: &Prediction, frames: u32) -> u64 {
+    prediction.disk_bytes_per_frame * (u64::from(frames) + 1)
+        + prediction.checkpoint_bytes * (u64::from(ready.output.checkpoints_kept) + 1)
 }
 
 /// A warning where the machine has less memory than the run will need.
@@ -58,6 +64,24 @@ pub fn memory_warning(prediction: &Prediction) -> Option<String> {
             bytes(prediction.memory_bytes),
             bytes(available)
         )
+    })
+}
+
+/// The finest resolution of a scene that needs no more memory than `most`, and what it needs.
+pub fn fitting_resolution(scene: &Scene, most: u64) -> Option<(u32, Prediction)> {
+    let size = |a: usize| scene.domain.max[a] - scene.domain.min[a];
+    let longest = size(0).max(size(1)).max(size(2));
+    let grid = scene.build().ok()?.setup.domain.grid;
+    let now = (longest / f64::from(grid.dx)).round() as u32;
+    // Memory grows with the cube of the resolution, a little less where it follows the surface.
+    let needed = predict(&scene.build().ok()?).memory_bytes;
+    let guess = f64::from(now) * (most as f64 / needed as f64).cbrt();
+    (4..=now.min(guess.ceil() as u32 + 1)).rev().find_map(|resolution| {
+        let mut scene = scene.clone();
+        (scene.domain.dx, scene.domain.resolution) = (None, Some(resolution));
+        // Not every resolution divides the box into cubes.
+        let prediction = predict(&scene.build().ok()?);
+        (prediction.memory_bytes <= most).then_some((resolution, prediction))
     })
 }
 

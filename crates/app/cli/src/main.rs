@@ -8,9 +8,12 @@ mod bench;
 mod bench_pressure;
 mod check;
 mod failure;
+mod info;
 mod log;
 mod processor;
 mod render;
+mod report;
+mod resume;
 mod run;
 mod stop;
 mod validate;
@@ -32,6 +35,9 @@ fn main() -> ExitCode {
     let Typed { command, threads } = Typed::parse();
     let result = use_threads(threads).and_then(|threads| match command {
         Command::Run(args) => run::run(args, threads),
+        Command::Resume(args) => resume::resume(args, threads),
+        Command::Info(args) => info::info(args),
+        Command::Report(args) => report::report(args),
         Command::Check(args) => check::check(args),
         Command::Scenes => check::scenes(),
         Command::Schema => check::schema(),

@@ -1,19 +1,23 @@
-//! `fluvial run`.
+//! `fluvial run`, and the part of it that `fluvial resume` shares.
 
-use crate::args::RunArgs;
+use crate::args::{Bytes, RunArgs};
 use crate::bar::{Bar, duration};
-use crate::check::{bytes, memory_warning, summary};
+use crate::check::{bytes, disk_bytes, fitting_resolution, memory_warning, summary};
 use crate::failure::Failure;
 use crate::{log, stop};
 use anyhow::Context;
-use fluvial_output::create_dir;
-use fluvial_scene::{Ready, Scene, predict};
+use fluvial_output::{FileMark, create_dir, free_bytes};
+use fluvial_scene::{Prediction, Ready, Scene, predict};
 use fluvial_simulation::cache::{Cache, CacheSettings, Totals};
 use fluvial_simulation::draw::{Drawer, RunPictures};
 use fluvial_simulation::picture::Picture;
-use fluvial_simulation::{FramePlan, RunEnd, RunError, methods, run as simulate};
-use fluvial_solver_interface::SurfaceParams;
+use fluvial_simulation::record::{InputFile, RunRecord, SceneSource};
+use fluvial_simulation::report::write_report;
+use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, methods, run as simulate, run_from};
+use fluvial_solver_interface::{Solver, SurfaceParams};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Simulates a scene.
@@ -21,12 +25,14 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     // Everything that can be refused is refused before anything is written.
     let scene = Scene::load(&args.scene.scene, &args.scene.overrides())?;
     let ready = scene.build()?;
+    let prediction = predict(&ready);
+    memory_check(&prediction, args.limits.max_memory, &scene)?;
     let dir = args.output.clone().unwrap_or_else(|| Path::new("out").join(&ready.name));
     prepare_dir(&dir, args.overwrite)?;
+    disk_check(&dir, &ready, &prediction, ready.frames, args.limits.ignore_disk_space)?;
     log::start(&dir, args.log)?;
     let stop = stop::on_interrupt()?;
 
-    let prediction = predict(&ready);
     eprintln!("{}", summary(&ready, &prediction));
     ready.notes.iter().for_each(|note| tracing::warn!("{note}"));
     memory_warning(&prediction).iter().for_each(|warning| tracing::warn!("{warning}"));
@@ -35,50 +41,187 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     let plan = FramePlan { frames: ready.frames, fps: ready.fps };
     let mut solver = methods::build(&ready.method, ready.setup.clone())
         .map_err(|e| Failure::bad_input(e, "change the scene or its method"))?;
-    let mut cache = Cache::create(settings(&args, &scene, &ready, &dir, plan, threads)?, solver.method())?;
+    let picture: Option<Box<dyn Picture>> = if draws_pictures(&ready, !args.no_preview) {
+        Some(Box::new(RunPictures::new(dir.clone(), Drawer::new(&ready), plan.frames, plan.fps)?))
+    } else {
+        None
+    };
+    let mut settings = settings(&scene, &ready, &dir, plan, threads, picture);
+    settings.source = source(&args);
+    settings.watch_disk = !args.limits.ignore_disk_space;
+    let cache = Cache::create(settings, solver.method())?;
+    work(Work { solver: solver.as_mut(), at: None, plan, cache, dir: &dir, stop: &stop })
+}
+
+/// A run that is ready to go.
+pub struct Work<'a> {
+    pub solver: &'a mut dyn Solver,
+    /// Where it goes on, unless it begins.
+    pub at: Option<Position>,
+    pub plan: FramePlan,
+    pub cache: Cache,
+    pub dir: &'a Path,
+    pub stop: &'a AtomicBool,
+}
+
+/// Simulates to the end, or until something stops it, and tells how it went.
+pub fn work(work: Work) -> Result<(), Failure> {
+    let Work { solver, at, plan, mut cache, dir, stop } = work;
     let mut bar = Bar::new(plan.frames);
-    let result = simulate(solver.as_mut(), plan, &mut cache, &mut bar, &stop);
+    let result = match at {
+        None => simulate(solver, plan, &mut cache, &mut bar, stop),
+        Some(at) => run_from(at, solver, plan, &mut cache, &mut bar, stop),
+    };
     bar.finish();
-    let last_frame = cache.last_frame();
-    let totals = cache.finish(result.as_ref().ok().copied())?;
+    let (last_frame, has_checkpoint) = (cache.last_frame(), cache.has_checkpoint());
+    let finished = cache.finish(result.as_ref().ok().copied());
+    let go_on = format!("to continue: fluvial resume {}", dir.display());
     match result {
         Ok(RunEnd::Done) => {
-            eprintln!("{}", report(&dir, plan, &totals));
+            let totals = finished?;
+            let record = RunRecord::read(dir).map_err(|e| anyhow::anyhow!(e))?;
+            // The run is complete without its report.
+            if let Err(error) = write_report(dir, &record, &dir.join("report.html")) {
+                tracing::warn!("no report: {error}");
+            }
+            eprintln!("{}", report(dir, plan, &totals));
             Ok(())
         }
         Ok(RunEnd::Interrupted) => {
+            finished?;
             let frames = last_frame.map_or("no frame".into(), |n| format!("frames 0 to {n}"));
-            Err(Failure::interrupted(format!("{frames} of {} complete in {}", plan.frames, dir.display())))
+            Err(Failure::interrupted(format!(
+                "{frames} of {} complete in {}; {go_on}",
+                plan.frames,
+                dir.display()
+            )))
         }
-        Err(error) => Err(failure(error)),
+        // What went wrong first is what matters; that the record could not be written either, the log says.
+        Err(error) => {
+            finished.err().iter().for_each(|e| tracing::error!("{e}"));
+            Err(failure(error, has_checkpoint.then_some(go_on)))
+        }
     }
 }
 
-fn settings(
-    args: &RunArgs,
+/// What the cache needs to know; `source` is left to the caller.
+pub fn settings(
     scene: &Scene,
     ready: &Ready,
     dir: &Path,
     plan: FramePlan,
     threads: usize,
-) -> Result<CacheSettings, Failure> {
-    let picture: Option<Box<dyn Picture>> = if ready.output.preview && !args.no_preview {
-        Some(Box::new(RunPictures::new(dir.to_owned(), Drawer::new(ready), plan.frames, plan.fps)?))
-    } else {
-        None
-    };
-    Ok(CacheSettings {
+    picture: Option<Box<dyn Picture>>,
+) -> CacheSettings {
+    let resolved = scene.resolved();
+    CacheSettings {
         dir: dir.to_owned(),
         name: ready.name.clone(),
         command: command_line(),
-        scene: scene.resolved(),
+        source: SceneSource::default(),
+        inputs: inputs_of(&resolved),
+        scene: resolved,
         threads,
         plan,
         probes: ready.probes.clone(),
         formats: (&ready.output).into(),
         surface: SurfaceParams::default(),
         picture,
-    })
+        checkpoint_every: Duration::try_from_secs_f64(ready.output.checkpoint_every_s)
+            .unwrap_or(Duration::MAX),
+        checkpoints_kept: ready.output.checkpoints_kept as usize,
+        watch_disk: true,
+    }
+}
+
+/// Are pictures drawn? The scene and the command line must both want them.
+pub fn draws_pictures(ready: &Ready, wanted: bool) -> bool {
+    ready.output.preview && wanted
+}
+
+fn source(args: &RunArgs) -> SceneSource {
+    let path = Path::new(&args.scene.scene);
+    let is_file = path.exists();
+    let scene = match std::path::absolute(path) {
+        Ok(absolute) if is_file => absolute.to_string_lossy().into_owned(),
+        _ => args.scene.scene.clone(),
+    };
+    SceneSource { scene, set: args.scene.overrides(), preview: !args.no_preview }
+}
+
+/// The files that a resolved scene names, as they are now.
+pub fn inputs_of(scene: &Value) -> Vec<InputFile> {
+    let mut found = vec![];
+    collect_inputs(scene, &mut found);
+    found
+}
+
+fn collect_inputs(scene: &Value, found: &mut Vec<InputFile>) {
+    match scene {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::String(path) if ["path", "image", "file"].contains(&key.as_str()) => {
+                        let path = PathBuf::from(path);
+                        if let Ok(mark) = FileMark::of(&path) {
+                            found.push(InputFile { path, mark });
+                        }
+                    }
+                    other => collect_inputs(other, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_inputs(item, found)),
+        _ => {}
+    }
+}
+
+/// Refuses a scene that needs more memory than allowed, with one that fits.
+pub fn memory_check(prediction: &Prediction, most: Option<Bytes>, scene: &Scene) -> Result<(), Failure> {
+    let Some(Bytes(most)) = most.filter(|most| prediction.memory_bytes > most.0) else { return Ok(()) };
+    let help = match fitting_resolution(scene, most) {
+        Some((resolution, fitting)) => format!(
+            "--set domain.resolution={resolution} fits: cells of {} m, about {}",
+            scene_dx(scene, resolution),
+            bytes(fitting.memory_bytes)
+        ),
+        None => "no resolution of this domain fits; make it smaller".to_owned(),
+    };
+    let message = format!(
+        "the run will need about {}, --max-memory allows {}",
+        bytes(prediction.memory_bytes),
+        bytes(most)
+    );
+    Err(Failure::bad_input(message, help))
+}
+
+fn scene_dx(scene: &Scene, resolution: u32) -> f64 {
+    let longest = (0..3).map(|a| scene.domain.max[a] - scene.domain.min[a]).fold(0.0, f64::max);
+    (longest / f64::from(resolution) * 1e6).round() / 1e6
+}
+
+/// Refuses to start what will not fit on the disk.
+pub fn disk_check(
+    dir: &Path,
+    ready: &Ready,
+    prediction: &Prediction,
+    frames: u32,
+    ignore: bool,
+) -> Result<(), Failure> {
+    let needed = disk_bytes(ready, prediction, frames);
+    match free_bytes(dir).filter(|free| *free < needed && !ignore) {
+        None => Ok(()),
+        Some(free) => Err(Failure::failed_with_help(
+            anyhow::anyhow!(
+                "{} has {} free, the run will need about {}",
+                dir.display(),
+                bytes(free),
+                bytes(needed)
+            ),
+            "make room, choose another folder with -o, write less, or start all the same with --ignore-disk-space"
+                .into(),
+        )),
+    }
 }
 
 /// An empty folder to write into; a run that is there already is never lost by accident.
@@ -93,7 +236,13 @@ fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
             ));
         }
     };
-    if entries.is_empty() {
+    // What is killed before it has begun leaves a log and temporary files at most.
+    let is_nothing = |path: &PathBuf| {
+        path.ends_with("log.txt")
+            || path.extension().is_some_and(|e| e == "partial")
+            || path.ends_with("preview") && path.read_dir().is_ok_and(|mut inside| inside.next().is_none())
+    };
+    if entries.iter().all(is_nothing) {
         return Ok(create_dir(dir)?);
     }
     if !overwrite {
@@ -114,7 +263,17 @@ fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
 /// Is it one of the names that a run writes at the top of its folder?
 fn is_run_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let fixed = ["run.json", "stats.jsonl", "probes.csv", "log.txt", "preview.png", "preview"];
+    let fixed = [
+        "run.json",
+        "stats.jsonl",
+        "probes.csv",
+        "log.txt",
+        "preview.png",
+        "preview",
+        "checkpoint",
+        "manifest.txt",
+        "report.html",
+    ];
     let is_frame = |n: &str| {
         let kinds = ["surface.", "particles.", "volume.", "liquid."];
         let endings = [".ply", ".obj", ".usda", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
@@ -140,20 +299,21 @@ fn report(dir: &Path, plan: FramePlan, totals: &Totals) -> String {
     lines + &format!("{}", dir.display())
 }
 
-fn failure(error: RunError) -> Failure {
+fn failure(error: RunError, go_on: Option<String>) -> Failure {
     let help = match &error {
         RunError::Step { frame, .. } | RunError::BadStep { frame, .. } => {
             format!("see log.txt; this repeats it: {}", up_to_frame(std::env::args().skip(1), *frame))
         }
         RunError::Output(_) => {
-            "the frames written so far are complete; make room or choose another folder with -o".into()
+            let go_on = go_on.unwrap_or("start it anew with another folder, -o".into());
+            format!("the frames written so far are complete; when there is room again, {go_on}")
         }
     };
     Failure::failed_with_help(error.into(), help)
 }
 
 /// The command line, quoted for a shell.
-fn command_line() -> String {
+pub fn command_line() -> String {
     quoted(std::env::args().skip(1))
 }
 

@@ -7,9 +7,6 @@ use serde_json::Value as Json;
 
 /// Methods that the format foresees.
 const PLANNED_METHODS: [&str; 5] = ["octree", "sheets", "tall", "power", "cutcell"];
-/// Keys of the format that this version does not honour: refused by name.
-const LATER: [(&str, &str); 1] =
-    [("output.checkpoint_every_s", "checkpoints are not written by this version")];
 
 /// The first way in which the tree breaks the schema.
 pub(crate) fn check(tree: &Node, schema: &Json, sources: &Sources) -> Result<(), SceneError> {
@@ -174,11 +171,6 @@ impl<'a> Checker<'a> {
     ) -> Result<(), SceneError> {
         if known.contains_key(&entry.key) {
             return Ok(());
-        }
-        let full = join(path, &entry.key);
-        if let Some((_, why)) = LATER.iter().find(|(key, _)| *key == full) {
-            let message = format!("`{}` is not supported: {why}", entry.key);
-            return Err(self.fail(&entry.key_place, message, "remove the key"));
         }
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let message = format!("unknown key `{}`", entry.key);

@@ -302,6 +302,12 @@ pub struct OutputSpec {
     /// Where the pictures are seen from; frames the whole domain where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub camera: Option<CameraSpec>,
+    /// Wall time between checkpoints, s. `fluvial resume` goes on from the newest.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub checkpoint_every_s: f64,
+    /// How many checkpoints are kept; older ones are removed.
+    #[schemars(range(min = 1, max = 1000))]
+    pub checkpoints_kept: u32,
 }
 
 impl Default for OutputSpec {
@@ -313,6 +319,8 @@ impl Default for OutputSpec {
             preview: true,
             preview_size: [640, 360],
             camera: None,
+            checkpoint_every_s: 300.0,
+            checkpoints_kept: 2,
         }
     }
 }

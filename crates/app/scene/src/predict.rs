@@ -18,6 +18,11 @@ const PARTICLES_PER_CELL: f64 = 8.0;
 const BYTES_PER_VERTEX: f64 = 500.0;
 /// Memory of the program itself.
 const BYTES_FIXED: f64 = 6.0e6;
+/// Checkpoints: phi, two velocities, impulse and label of a cell, if none of them is far field.
+const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
+const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
+const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
+const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
 /// A splash has more surface than the liquid at the start.
 const SURFACE_GROWTH: f64 = 1.5;
 /// Vertices of the surface mesh by area of a cell's face.
@@ -36,6 +41,8 @@ pub struct Prediction {
     pub memory_bytes: u64,
     /// Disk for each frame, meshes, volumes, particles and pictures, bytes.
     pub disk_bytes_per_frame: u64,
+    /// Disk for a checkpoint, bytes, at most.
+    pub checkpoint_bytes: u64,
 }
 
 /// Predicts cells, memory and disk.
@@ -96,7 +103,13 @@ pub fn predict(ready: &Ready) -> Prediction {
         VolumeFormat::None => 0.0,
         VolumeFormat::Vdb | VolumeFormat::Vtk => 20.0 * band + 11.0 * (inside.cells + 3.0 * band),
     };
+    let per_particle = CHECKPOINT_BYTES_PER_PARTICLE
+        + with(params.tracker == fluvial_uniform::Tracker::Apic, CHECKPOINT_BYTES_PER_ROWS);
+    let checkpoint = CHECKPOINT_BYTES_PER_CELL * grid.cell_count() as f64
+        + per_particle * particles
+        + CHECKPOINT_BYTES_FIXED;
     Prediction {
+        checkpoint_bytes: checkpoint as u64,
         cells: grid.cell_count() as u64,
         liquid_cells: inside.cells.round() as u64,
         memory_bytes: memory as u64,

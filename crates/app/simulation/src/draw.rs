@@ -95,7 +95,7 @@ impl RunPictures {
     /// Pictures for a run of `frames` frames into `dir/preview`.
     pub fn new(dir: PathBuf, drawer: Drawer, frames: u32, fps: f64) -> Result<Self, OutputError> {
         create_dir(&dir.join("preview"))?;
-        let budget = PictureBudget::new(frames, LEVELS.len(), FALLOFF);
+        let budget = RunPictures::fresh_budget(frames);
         Ok(RunPictures {
             dir,
             drawer,
@@ -106,7 +106,43 @@ impl RunPictures {
             plainer: 0,
         })
     }
+
+    /// The budget of a run that has drawn nothing yet.
+    pub fn fresh_budget(frames: u32) -> PictureBudget {
+        PictureBudget::new(frames, LEVELS.len(), FALLOFF)
+    }
+
+    /// Goes on with a run's pictures after `frame`: the film begins with those that are there.
+    pub fn resume(
+        dir: PathBuf,
+        drawer: Drawer,
+        fps: f64,
+        mut budget: PictureBudget,
+        frame: u32,
+        frames: u32,
+    ) -> Result<Self, OutputError> {
+        budget.extend(frames, frame);
+        let mut pictures = RunPictures { budget, ..RunPictures::new(dir, drawer, frames, fps)? };
+        for n in 0..=frame {
+            // A frame that was left out, or whose picture is lost, is stood in for by the one before.
+            if let Ok(image) = Image::read_png(&pictures.dir.join(picture_name(n)))
+                && [image.width, image.height] == pictures.drawer.size
+            {
+                pictures.last = Some(image);
+            }
+            pictures.last.iter().for_each(|image| pictures.film.push(image));
+        }
+        Ok(pictures)
+    }
 }
+
+/// A frame's picture, in the run's folder.
+pub fn picture_name(frame: u32) -> String {
+    format!("preview/{frame:04}.png")
+}
+
+/// The film, in the run's folder.
+pub const FILM: &str = "preview.png";
 
 impl Picture for RunPictures {
     fn frame(
@@ -115,13 +151,13 @@ impl Picture for RunPictures {
         time_s: f64,
         surface: &TriangleMesh,
         elapsed: Duration,
-    ) -> Result<(), OutputError> {
+    ) -> Result<bool, OutputError> {
         let Some(level) = self.budget.choose(elapsed.as_secs_f64()) else {
             self.left_out += 1;
             // The last picture stands in, so that the film keeps its time.
             self.last.iter().for_each(|image| self.film.push(image));
             tracing::info!("frame {frame}: no picture, a fifth of the time is spent on pictures already");
-            return Ok(());
+            return Ok(false);
         };
         if level > 0 {
             self.plainer += 1;
@@ -131,20 +167,24 @@ impl Picture for RunPictures {
         }
         let start = Instant::now();
         let image = self.drawer.draw(time_s, surface, level);
-        image.write_png(&self.dir.join(format!("preview/{frame:04}.png")))?;
+        image.write_png(&self.dir.join(picture_name(frame)))?;
         self.film.push(&image);
         self.last = Some(image);
         self.budget.spent(level, start.elapsed().as_secs_f64());
-        Ok(())
+        Ok(true)
     }
 
-    fn finish(&mut self) -> Result<(), OutputError> {
+    fn finish(&mut self) -> Result<bool, OutputError> {
         if self.left_out + self.plainer > 0 {
             tracing::info!("{} pictures left out, {} drawn plainer", self.left_out, self.plainer);
         }
         if !self.film.is_empty() {
-            self.film.write_apng(&self.dir.join("preview.png"))?;
+            self.film.write_apng(&self.dir.join(FILM))?;
         }
-        Ok(())
+        Ok(!self.film.is_empty())
+    }
+
+    fn budget(&self) -> &PictureBudget {
+        &self.budget
     }
 }

@@ -4,16 +4,21 @@
 
 pub mod bench;
 pub mod cache;
+pub mod changes;
+pub mod checkpoint;
 pub mod draw;
 pub mod frame_files;
+pub mod info;
 pub mod methods;
 pub mod picture;
 pub mod probes;
 pub mod progress;
+pub mod record;
+pub mod report;
 pub mod run;
 pub mod stats;
 #[cfg(test)]
 mod toy;
 pub mod validate;
 
-pub use run::{FramePlan, Recorder, RunEnd, RunError, StepRecord, run};
+pub use run::{FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, run, run_from};

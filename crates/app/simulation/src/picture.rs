@@ -6,16 +6,18 @@ use std::time::Duration;
 
 /// Draws frames as they come and joins them into a film at the end.
 pub trait Picture {
-    /// Draws a frame; `elapsed` is the run's wall time so far.
+    /// Draws a frame; `elapsed` is the run's wall time so far. Returns whether there was time for it.
     fn frame(
         &mut self,
         frame: u32,
         time_s: f64,
         surface: &TriangleMesh,
         elapsed: Duration,
-    ) -> Result<(), OutputError>;
-    /// Joins what was drawn into a film.
-    fn finish(&mut self) -> Result<(), OutputError>;
+    ) -> Result<bool, OutputError>;
+    /// Joins what was drawn into a film; false where nothing was.
+    fn finish(&mut self) -> Result<bool, OutputError>;
+    /// What it must remember across a pause of the run.
+    fn budget(&self) -> &PictureBudget;
 }
 
 /// Share of the run's time planned for pictures; with the film at the end they stay below a fifth.
@@ -26,7 +28,7 @@ pub const ALWAYS_ALLOWED_S: f64 = 3.0;
 /// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the run.
 ///
 /// Levels are numbered from the best (0); each costs `falloff` times less than the one before.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PictureBudget {
     frames_left: u32,
     frames_seen: u32,
@@ -48,6 +50,11 @@ impl PictureBudget {
             falloff,
             full_cost_s: None,
         }
+    }
+
+    /// The run gets another number of frames; `done` are drawn or left out already, frame 0 not counted.
+    pub fn extend(&mut self, frames: u32, done: u32) {
+        self.frames_left = frames.saturating_sub(done);
     }
 
     /// The level for the next frame, or `None` to leave it out, `elapsed_s` into the run.

@@ -1,6 +1,6 @@
 //! `probes.csv`: what gauges read after every step.
 
-use fluvial_output::{LineStream, OutputError};
+use fluvial_output::{FileMark, LineStream, OutputError};
 use fluvial_scene::{Probe, ProbeKind};
 use fluvial_solver_interface::Solver;
 use std::fmt::Write;
@@ -29,6 +29,16 @@ impl ProbeTable {
         let header = probes.iter().fold("time_s".to_owned(), |line, p| line + "," + &quoted(&p.name));
         stream.write_line(&header)?;
         Ok(ProbeTable { stream, probes, row: String::new() })
+    }
+
+    /// Goes on after a place that [`Self::mark`] told.
+    pub fn reopen(path: &Path, probes: Vec<Probe>, mark: FileMark) -> Result<Self, OutputError> {
+        Ok(ProbeTable { stream: LineStream::reopen(path, mark)?, probes, row: String::new() })
+    }
+
+    /// Length and checksum of the table so far.
+    pub fn mark(&self) -> FileMark {
+        self.stream.mark()
     }
 
     /// Adds a row. Numbers are printed so that they read back to the same bits.

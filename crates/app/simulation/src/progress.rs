@@ -74,8 +74,9 @@ pub(crate) struct Eta {
 }
 
 impl Eta {
-    pub fn start(plan: FramePlan) -> Eta {
-        Eta { plan, marks: VecDeque::from([(0.0, Instant::now())]) }
+    /// From a simulated time on, 0 unless a run is resumed.
+    pub fn start(plan: FramePlan, time_s: f64) -> Eta {
+        Eta { plan, marks: VecDeque::from([(time_s, Instant::now())]) }
     }
 
     pub fn frame_done(&mut self, frame: u32) {
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn the_guess_follows_the_speed_of_the_last_frames() {
         let plan = FramePlan { frames: 100, fps: 10.0 };
-        let mut eta = Eta::start(plan);
+        let mut eta = Eta::start(plan, 0.0);
         let start = eta.marks[0].1;
         assert_eq!(eta.remaining_at(0.0, start), None);
         // 2 s of wall time after 1 s of 10 s simulated: 18 s to go.

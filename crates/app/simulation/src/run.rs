@@ -46,12 +46,38 @@ pub struct StepRecord {
     pub report: StepReport,
 }
 
+/// Where the loop stands between two steps: with the solver's state, all that it needs to go on.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+pub struct Position {
+    /// The last frame whose outputs are written.
+    pub frame: u32,
+    /// The last step taken.
+    pub step: u64,
+}
+
+/// Why the loop pauses between two steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// It goes on with the next step.
+    Going,
+    /// It was asked to stop.
+    Stopping,
+    /// All frames are there.
+    Done,
+}
+
 /// Writes down what happens.
 pub trait Recorder {
     /// After every step, and once before the first.
     fn step(&mut self, step: &StepRecord, solver: &dyn Solver) -> Result<(), OutputError>;
     /// At every frame, 0 included, after its last step was recorded.
     fn frame(&mut self, frame: u32, solver: &dyn Solver) -> Result<(), OutputError>;
+    /// Before every step, and at the end: the place for checkpoints, from which [`run_from`] goes on.
+    fn pause(&mut self, _at: Position, _why: Pause, _solver: &dyn Solver) -> Result<(), OutputError> {
+        Ok(())
+    }
     /// When the run cannot go on: keeps what helps to find out why, and says where.
     fn failed(&mut self, solver: &dyn Solver) -> Option<PathBuf>;
 }
@@ -115,26 +141,41 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<RunEnd, RunError> {
-    let mut step = initial_record(solver);
-    let mut eta = Eta::start(plan);
-    recorder.step(&step, solver)?;
+    recorder.step(&initial_record(solver), solver)?;
     recorder.frame(0, solver)?;
+    run_from(Position::default(), solver, plan, recorder, progress, stop)
+}
 
-    for frame in 1..=plan.frames {
+/// As [`run()`], from a pause on: `at` and the solver's state are what they were there.
+pub fn run_from(
+    mut at: Position,
+    solver: &mut dyn Solver,
+    plan: FramePlan,
+    recorder: &mut dyn Recorder,
+    progress: &mut dyn Progress,
+    stop: &AtomicBool,
+) -> Result<RunEnd, RunError> {
+    let mut eta = Eta::start(plan, solver.time_s());
+    for frame in at.frame + 1..=plan.frames {
         let frame_end_s = plan.frame_end_s(frame);
         while !reached(solver.time_s(), frame_end_s) {
             if stop.load(Ordering::Relaxed) {
+                recorder.pause(at, Pause::Stopping, solver)?;
                 return Ok(RunEnd::Interrupted);
             }
+            recorder.pause(at, Pause::Going, solver)?;
             let dt = clip_to_frame(solver, frame, frame_end_s, recorder)?;
-            step = step_with_retries(solver, frame, step.step + 1, dt, recorder)?;
+            let step = step_with_retries(solver, frame, at.step + 1, dt, recorder)?;
+            at.step = step.step;
             recorder.step(&step, solver)?;
             progress.step(&Status::new(plan, &step, &eta));
         }
         recorder.frame(frame, solver)?;
+        at.frame = frame;
         eta.frame_done(frame);
         progress.frame(frame);
     }
+    recorder.pause(at, Pause::Done, solver)?;
     Ok(RunEnd::Done)
 }
 
