@@ -77,10 +77,13 @@ fn a_run_leaves_every_file_of_the_cache_and_can_be_drawn_again() {
     assert!(said.contains("4 frames in"), "{said}");
     let out = place.path("out/tiny");
     let expected = [
+        "checkpoint",
         "log.txt",
+        "manifest.txt",
         "preview",
         "preview.png",
         "probes.csv",
+        "report.html",
         "run.json",
         "stats.jsonl",
         "surface.0000.ply",
@@ -276,7 +279,20 @@ fn the_command_reference_is_the_help_that_the_program_prints() {
     let mut page = String::from(
         "# Command reference\n\n<!-- Written by the tests from the program's own help; see crates/app/cli/tests/command.rs. -->\n",
     );
-    for command in ["", "run", "check", "scenes", "schema", "render", "validate", "bench", "bench pressure"] {
+    for command in [
+        "",
+        "run",
+        "resume",
+        "info",
+        "report",
+        "check",
+        "scenes",
+        "schema",
+        "render",
+        "validate",
+        "bench",
+        "bench pressure",
+    ] {
         let args: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let help = String::from_utf8(place.fluvial(&args).stdout).unwrap();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();

@@ -65,8 +65,23 @@ pub struct Plot {
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
-/// Frame: left, top, right, bottom.
-const FRAME: [f64; 4] = [78.0, 44.0, WIDTH - 22.0, HEIGHT - 58.0];
+
+/// Where things go.
+struct Area<'a> {
+    height: f64,
+    /// Of the axes: left, top, right, bottom.
+    frame: [f64; 4],
+    /// What the document calls its clip path: unique among plots that share a page.
+    id: &'a str,
+}
+
+impl<'a> Area<'a> {
+    fn new(width: f64, height: f64, has_title: bool, id: &'a str) -> Area<'a> {
+        let top = if has_title { 44.0 } else { 14.0 };
+        Area { height, frame: [78.0, top, width - 22.0, height - 58.0], id }
+    }
+}
+
 /// Okabe and Ito's colours, black first; yellow left out as too pale on paper.
 const COLORS: [&str; 7] = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
@@ -79,25 +94,33 @@ impl Plot {
 
     /// The SVG document.
     pub fn to_svg(&self) -> String {
-        let x = Scale::new(&self.x, self.values(0), [FRAME[0], FRAME[2]], 7);
-        let y = Scale::new(&self.y, self.values(1), [FRAME[3], FRAME[1]], 6);
+        self.to_svg_sized(WIDTH, HEIGHT, "frame")
+    }
+
+    /// As [`Self::to_svg`], of a given size; `id` must be unique among the plots of a page.
+    pub fn to_svg_sized(&self, width: f64, height: f64, id: &str) -> String {
+        let area = Area::new(width, height, !self.title.is_empty(), id);
+        let frame = area.frame;
+        let ticks = |pixels: f64, each: f64| ((pixels / each) as usize).clamp(3, 7);
+        let x = Scale::new(&self.x, self.values(0), [frame[0], frame[2]], ticks(frame[2] - frame[0], 85.0));
+        let y = Scale::new(&self.y, self.values(1), [frame[3], frame[1]], ticks(frame[3] - frame[1], 50.0));
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              font-family=\"'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-             <clipPath id=\"frame\"><rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\"/></clipPath>\n",
-            FRAME[0],
-            FRAME[1],
-            FRAME[2] - FRAME[0],
-            FRAME[3] - FRAME[1]
+             <clipPath id=\"{id}\"><rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\"/></clipPath>\n",
+            frame[0],
+            frame[1],
+            frame[2] - frame[0],
+            frame[3] - frame[1]
         );
-        self.draw_axes(&mut svg, &x, &y);
-        svg.push_str("<g clip-path=\"url(#frame)\">\n");
+        self.draw_axes(&mut svg, &x, &y, &area);
+        let _ = writeln!(svg, "<g clip-path=\"url(#{})\">", area.id);
         for (index, series) in self.series.iter().enumerate() {
             draw_series(&mut svg, series, COLORS[index % COLORS.len()], &x, &y);
         }
         svg.push_str("</g>\n");
-        self.draw_legend(&mut svg, &x, &y);
+        self.draw_legend(&mut svg, &x, &y, &area);
         svg.push_str("</svg>\n");
         svg
     }
@@ -106,8 +129,8 @@ impl Plot {
         self.series.iter().flat_map(move |s| s.points.iter().map(move |p| p[axis]))
     }
 
-    fn draw_axes(&self, svg: &mut String, x: &Scale, y: &Scale) {
-        let [left, top, right, bottom] = FRAME;
+    fn draw_axes(&self, svg: &mut String, x: &Scale, y: &Scale, area: &Area) {
+        let [left, top, right, bottom] = area.frame;
         svg.push_str("<g stroke=\"#e3e3e3\" stroke-width=\"1\">\n");
         for at in x.ticks.iter().map(|&t| x.pixel(t)) {
             let _ = writeln!(svg, "<path d=\"M{at:.2} {top}V{bottom}\"/>");
@@ -147,24 +170,25 @@ impl Plot {
              <text x=\"{middle_x}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
              <text transform=\"translate(20 {middle_y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             escape(&self.title),
-            HEIGHT - 14.0,
+            area.height - 14.0,
             escape(&self.x.label),
             escape(&self.y.label)
         );
     }
 
     /// The legend goes to the corner with the fewest points under it.
-    fn draw_legend(&self, svg: &mut String, x: &Scale, y: &Scale) {
-        if self.series.is_empty() {
+    fn draw_legend(&self, svg: &mut String, x: &Scale, y: &Scale, area: &Area) {
+        if self.series.iter().all(|s| s.name.is_empty()) {
             return;
         }
+        let frame = area.frame;
         let longest = self.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         let (w, h) = (52.0 + 6.9 * longest as f64, 12.0 + 19.0 * self.series.len() as f64);
         let corners = [
-            [FRAME[2] - w - 8.0, FRAME[1] + 8.0],
-            [FRAME[0] + 8.0, FRAME[1] + 8.0],
-            [FRAME[2] - w - 8.0, FRAME[3] - h - 8.0],
-            [FRAME[0] + 8.0, FRAME[3] - h - 8.0],
+            [frame[2] - w - 8.0, frame[1] + 8.0],
+            [frame[0] + 8.0, frame[1] + 8.0],
+            [frame[2] - w - 8.0, frame[3] - h - 8.0],
+            [frame[0] + 8.0, frame[3] - h - 8.0],
         ];
         let covered = |c: &[f64; 2]| {
             let inside = |p: &&[f64; 2]| {

@@ -66,6 +66,13 @@ impl FilmWriter {
         write_atomic(path, |out| self.encode_apng(out))
     }
 
+    /// The APNG's bytes.
+    pub fn to_apng(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![];
+        self.encode_apng(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Writes an MP4 through ffmpeg; false when no ffmpeg is found.
     pub fn write_mp4(&self, path: &Path) -> std::result::Result<bool, OutputError> {
         let fail = |e| OutputError::new("write", path, e);

@@ -147,7 +147,7 @@ impl<'a> Checker<'a> {
         let no_properties = serde_json::Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&no_properties);
         for entry in entries {
-            self.known_key(entry, properties, path)?;
+            self.known_key(entry, properties)?;
         }
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         if let Some(missing) = required.iter().filter_map(Json::as_str).find(|k| node.get(k).is_none()) {
@@ -163,12 +163,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn known_key(
-        &self,
-        entry: &Entry,
-        known: &serde_json::Map<String, Json>,
-        path: &str,
-    ) -> Result<(), SceneError> {
+    fn known_key(&self, entry: &Entry, known: &serde_json::Map<String, Json>) -> Result<(), SceneError> {
         if known.contains_key(&entry.key) {
             return Ok(());
         }
