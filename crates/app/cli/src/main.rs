@@ -32,6 +32,10 @@ fn main() -> ExitCode {
         eprintln!("Build it for this machine with: RUSTFLAGS=\"-C target-cpu=native\" cargo build --release");
         return ExitCode::from(failure::FAILED);
     }
+    // Commands in advice are there to be copied: the terminal may break lines, the program must not.
+    let set =
+        miette::set_hook(Box::new(|_| Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())));
+    debug_assert!(set.is_ok(), "the first hook");
     let Typed { command, threads } = Typed::parse();
     let result = use_threads(threads).and_then(|threads| match command {
         Command::Run(args) => run::run(args, threads),

@@ -126,8 +126,8 @@ pub const MISTAKES: &[Mistake] = &[
     ("mesh = \"ply\"", "volumes = true", "expected a word", "true", "\"vdb\""),
     ("mesh = \"ply\"", "particles = true", "no particles to write", "true", "flip"),
     ("mesh = \"ply\"", "particles = \"ply\"", "wants true or false", "\"ply\"", "without quotes"),
-    ("mesh = \"ply\"", "checkpoint_every_s = 0", "`checkpoint_every_s` must be greater than 0", "0", ""),
-    ("mesh = \"ply\"", "checkpoints_kept = 0", "`checkpoints_kept` must be at least 1", "0", ""),
+    ("mesh = \"ply\"", "checkpoint_every_s = 0", "`checkpoint_every_s` = 0 is out of range", "0", "greater than 0"),
+    ("mesh = \"ply\"", "checkpoints_kept = 0", "`checkpoints_kept` = 0 is out of range", "0", "at least 1"),
     // shapes
     ("max = [0.5, 0.6, 1] }", "max = [0.5, -0.6, 1] }", "the box is empty", "[0.5, -0.6, 1]", "less than"),
     ("max = [0.5, 0.6, 1] }", "max = [0.5, 0.6, 1] }, box = {", "", "", "TOML"),
