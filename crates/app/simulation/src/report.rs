@@ -146,9 +146,10 @@ fn card(page: &mut String, title: &str, about: &str, plot: Plot) {
     if plot.series.iter().all(|s| s.points.len() < 2) {
         return;
     }
-    let id = format!("plot{}", page.len());
+    let slug: String = title.chars().filter(char::is_ascii_alphabetic).collect();
+    let id = format!("{slug}{}", page.len());
     let svg = plot.to_svg_sized(PLOT[0], PLOT[1], &id);
-    let _ = write!(page, "<figure class=\"card\"><h3>{}</h3><p>{about}</p>{svg}</figure>\n", escape(title));
+    let _ = writeln!(page, "<figure class=\"card\"><h3>{}</h3><p>{about}</p>{svg}</figure>", escape(title));
 }
 
 fn over_time(label: &str) -> Plot {
@@ -448,10 +449,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!(
-            [0.0, 1234.5, 42.42, 3.14159, 0.0123].map(rounded),
-            ["0", "1234", "42.4", "3.14", "0.012"]
-        );
+        assert_eq!([0.0, 1234.5, 42.42, 3.2149, 0.0123].map(rounded), ["0", "1234", "42.4", "3.21", "0.012"]);
         assert_eq!(grouped(1234567), "1\u{202f}234\u{202f}567");
         assert_eq!([2.5, 65.0, 7325.0].map(duration), ["2.50 s", "1 min 05 s", "2 h 02 min"]);
     }
