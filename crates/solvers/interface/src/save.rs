@@ -266,7 +266,9 @@ mod tests {
         (bytes, [field, twin], list)
     }
 
-    fn read(bytes: &[u8], length: usize) -> Result<([Vec<f32>; 2], Vec<Vec3>, f64), RestoreError> {
+    type Read = ([Vec<f32>; 2], Vec<Vec3>, f64);
+
+    fn read(bytes: &[u8], length: usize) -> Result<Read, RestoreError> {
         let (mut field, mut twin) = (vec![0.0f32; length], vec![0.0f32; length]);
         let mut source = bytes;
         let mut from = StateReader::new(&mut source, bytes.len() as u64);
