@@ -118,7 +118,7 @@ pub(crate) fn residual<const GENERAL: bool>(
     });
 }
 
-/// `own . (diag own - sum c x)` and `own . b`, in lanes of f32 over a run; `own` is zero where there is no unknown.
+/// `own . (diag own - sum c x)` and `own . b` over at most [`PIECE`] cells; `own` is zero where there is no unknown.
 #[inline(never)]
 pub(crate) fn energy<const GENERAL: bool>(
     own: &[f32],
@@ -129,27 +129,14 @@ pub(crate) fn energy<const GENERAL: bool>(
 ) -> [f64; 2] {
     let len = own.len();
     let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
-    let (x, c) = (around.values(other, len), around.coefficients::<GENERAL>(len));
-    let at = |n: usize| {
-        let s = if GENERAL { x.weighted(&c, n) } else { x.sum(n) };
-        [own[n] * (diag[n] * own[n] - s), own[n] * b[n]]
-    };
-    let mut lanes = [[0.0f32; LANES]; 2];
-    let whole = len - len % LANES;
-    for first in (0..whole).step_by(LANES) {
-        for lane in 0..LANES {
-            let [xax, xb] = at(first + lane);
-            lanes[0][lane] += xax;
-            lanes[1][lane] += xb;
-        }
-    }
-    let mut sums = lanes.map(|l| l.iter().map(|&v| v as f64).sum::<f64>());
-    for n in whole..len {
-        let [xax, xb] = at(n);
-        sums = [sums[0] + xax as f64, sums[1] + xb as f64];
-    }
-    sums
+    let mut ax = [0.0f32; PIECE];
+    let ax = &mut ax[..len];
+    for_sums::<GENERAL>(len, other, around, |n, s| ax[n] = diag[n] * own[n] - s);
+    [dot(own, ax), dot(own, b)]
 }
+
+/// Places of a buffer on the stack.
+pub(crate) const PIECE: usize = 64;
 
 /// Values summed side by side.
 const LANES: usize = 8;

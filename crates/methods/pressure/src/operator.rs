@@ -6,7 +6,7 @@
 //! so that a coefficient towards them never matters.
 
 use crate::components::Components;
-use crate::kernels::{self, Around, deinterleave, square_sum};
+use crate::kernels::{self, Around, PIECE, deinterleave, square_sum};
 use crate::layout::{Layout, Split, window, window_mut};
 use crate::spans::{Span, Spans};
 
@@ -29,9 +29,6 @@ macro_rules! run {
         if $general { kernels::$kernel::<true>($($argument),*) } else { kernels::$kernel::<false>($($argument),*) }
     };
 }
-
-/// Places of a buffer on the stack.
-const PIECE: usize = 64;
 
 /// A row of one colour.
 #[derive(Clone, Copy)]
@@ -129,10 +126,12 @@ impl Operator {
         let (b, diag) = (&b[at.colour][..], &self.diag[at.colour][..]);
         let mut sums = [0.0; 2];
         for s in at.spans {
-            let around = self.around(at, s.m0 as usize, offset);
-            let own = window(own, s.m0 as usize, s.len as usize);
-            let [xax, xb] = run!(energy, s.general, own, b, diag, other, &around);
-            sums = [sums[0] + xax, sums[1] + xb];
+            for (start, len) in s.pieces() {
+                let around = self.around(at, start, offset);
+                let own = window(own, start, len);
+                let [xax, xb] = run!(energy, s.general, own, b, diag, other, &around);
+                sums = [sums[0] + xax, sums[1] + xb];
+            }
         }
         sums
     }
@@ -185,8 +184,7 @@ impl Operator {
                 let mut sum = 0.0;
                 let (diag, excess) = (&self.diag[colour][..], &excess[colour][..]);
                 for s in at.spans {
-                    for start in (s.m0..s.m0 + s.len).step_by(PIECE) {
-                        let (start, len) = (start as usize, PIECE.min((s.m0 + s.len - start) as usize));
+                    for (start, len) in s.pieces() {
                         let mut shift = [0.0; PIECE];
                         components.rhs_shift(l, row, colour, |m0, places, mean| {
                             let (from, to) = (m0.max(start), (m0 + places).min(start + len));

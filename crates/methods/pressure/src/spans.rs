@@ -3,10 +3,11 @@
 //! A kernel call costs as much as some dozens of cells. So runs are joined: over short gaps, whose cells are no unknowns and
 //! stay zero, and over short stretches without coefficients of their own, which are read all the same.
 
+use crate::kernels::PIECE;
 use crate::layout::{BLOCK, EMPTY, GENERAL, Layout};
 
 /// Gaps of up to so many blocks are gone through.
-const GAP: usize = 2;
+const GAP: usize = 4;
 /// Stretches of fewer blocks have their coefficients read when those of a neighbour are.
 const SHORT: usize = 4;
 
@@ -17,6 +18,15 @@ pub(crate) struct Span {
     pub len: u32,
     /// Must coefficients be read?
     pub general: bool,
+}
+
+impl Span {
+    /// First place and places of parts that fit into a buffer.
+    #[inline(always)]
+    pub fn pieces(self) -> impl Iterator<Item = (usize, usize)> {
+        let (m0, end) = (self.m0 as usize, (self.m0 + self.len) as usize);
+        (m0..end).step_by(PIECE).map(move |start| (start, PIECE.min(end - start)))
+    }
 }
 
 /// The spans of every row.
@@ -96,8 +106,8 @@ mod tests {
         let row = l.row(0, 0);
         let blocks = &mut class[row * l.blocks..(row + 1) * l.blocks];
         blocks[0..2].fill(GENERAL);
-        blocks[2..10].fill(PLAIN);
-        blocks[12..20].fill(PLAIN);
+        blocks[2..5].fill(PLAIN);
+        blocks[10..20].fill(PLAIN);
         blocks[20..22].fill(GENERAL);
         blocks[22..24].fill(PLAIN);
         blocks[30..40].fill(GENERAL);
@@ -106,7 +116,7 @@ mod tests {
         let found: Vec<(usize, usize, bool)> =
             spans.of_row(row).iter().map(|s| (s.m0 as usize, s.len as usize, s.general)).collect();
         let places = |from: usize, to: usize| (from * BLOCK, (to * BLOCK).min(l.half) - from * BLOCK);
-        let expected = [(0, 2, true), (2, 20, false), (20, 24, true), (30, 40, true)];
+        let expected = [(0, 5, true), (10, 20, false), (20, 24, true), (30, 40, true)];
         assert_eq!(found, expected.map(|(a, b, general)| (places(a, b).0, places(a, b).1, general)));
         assert!((0..l.rows).filter(|&r| r != row).all(|r| spans.of_row(r).is_empty()));
     }

@@ -8,6 +8,7 @@
 //! Smoothing ends (before) and begins (after) on colour 1, so that its residual is zero and its values are
 //! about to be replaced: only colour 0 is ever transferred.
 
+use crate::kernels::PIECE;
 use crate::layout::{Layout, Split, window, window_mut};
 use crate::operator::{Operator, Row};
 
@@ -25,9 +26,6 @@ pub(crate) struct Transfer {
     uniform: Vec<bool>,
     zeros: Vec<f32>,
 }
-
-/// Places worked on at once, in buffers on the stack.
-const PIECE: usize = 64;
 
 impl Transfer {
     pub fn new(fine: [usize; 3], coarse: Layout) -> Self {
@@ -105,14 +103,15 @@ impl Transfer {
         let stencil = self.stencil(j, k);
         let wx = window(&self.weight[0], stencil.rows[0] * self.stride(), self.stride());
         for s in at.spans {
-            for start in (s.m0..s.m0 + s.len).step_by(PIECE) {
-                let (start, len) = (start as usize, PIECE.min((s.m0 + s.len - start) as usize));
+            for (start, len) in s.pieces() {
                 let diag = window(&fine.diag[at.colour], at.row * l.stride + start, len);
                 self.prolong_piece(window_mut(out, start, len), diag, &stencil, wx, start, at.t);
             }
         }
     }
 
+    /// `out += P values` for a run of at most [`PIECE`] places. Not inlined, as the kernels.
+    #[inline(never)]
     fn prolong_piece(
         &self,
         out: &mut [f32],
@@ -148,6 +147,7 @@ impl Transfer {
     }
 
     /// Transpose of the interpolation along x, in place on colour 0 of the fine row (j, k).
+    #[inline(never)]
     pub fn restrict_along_x(&self, r: &mut [f32], j: usize, k: usize) {
         if !self.halved[0] {
             return;
@@ -226,6 +226,7 @@ impl Transfer {
     }
 
     /// Adds to `line` what all fine rows give to the coarse cells of `row` from the `first`.
+    #[inline(never)]
     fn restrict_piece(
         &self,
         line: &mut [f32; PIECE],
