@@ -130,23 +130,25 @@ impl<V: Real> Csr<V> {
         Csr { columns, start, column, value }
     }
 
-    /// `body(rows whose values may be changed, their part of another array)` in parallel over ranges of rows.
+    /// `body(rows whose values may be changed, their part of another array)` in parallel over chunks of a range of rows;
+    /// `other` has one value for each row of the range.
     pub(crate) fn for_rows_mut<B: Send>(
         &mut self,
-        (other, rows): (&mut [B], usize),
+        range: Range<usize>,
+        (other, chunk): (&mut [B], usize),
         body: impl Fn(Rows<V>, &mut [B]) + Sync + Send,
     ) {
-        let count = self.rows();
-        assert_eq!(other.len(), count);
-        let mut left = &mut self.value[..];
+        assert_eq!(other.len(), range.len());
+        let first = self.start[range.start] as usize;
+        let mut left = &mut self.value[first..];
         let mut tasks = Vec::new();
-        for (n, other) in other.chunks_mut(rows).enumerate() {
-            let range = parallel::chunk_range(n, rows, count);
-            let entries = self.start[range.start] as usize..self.start[range.end] as usize;
+        for (n, other) in other.chunks_mut(chunk).enumerate() {
+            let rows = range.start + n * chunk..range.start + n * chunk + other.len();
+            let entries = self.start[rows.start] as usize..self.start[rows.end] as usize;
             let (value, after) = left.split_at_mut(entries.len());
             left = after;
-            let start = &self.start[range.start..=range.end];
-            tasks.push((Rows { rows: range, start, column: &self.column[entries], value }, other));
+            let start = &self.start[rows.start..=rows.end];
+            tasks.push((Rows { rows, start, column: &self.column[entries], value }, other));
         }
         parallel::for_each_chunk_mut(&mut tasks, 1, |_, task| {
             let (Rows { rows, start, column, value }, other) = &mut task[0];

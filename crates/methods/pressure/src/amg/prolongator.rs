@@ -90,7 +90,7 @@ pub(super) fn refresh(
     aggregates: &Aggregates,
 ) -> Vec<f32> {
     let mut sums = vec![0.0f32; a.excess.len()];
-    p.for_rows_mut((&mut sums, TASK_ROWS), |mut part, sums| {
+    p.for_rows_mut(0..a.excess.len(), (&mut sums, TASK_ROWS), |mut part, sums| {
         let mut work = Row::default();
         for (sum, row) in sums.iter_mut().zip(part.rows.clone()) {
             *sum = work.compute(a, strength, &aggregates.of, row) as f32;
@@ -102,15 +102,20 @@ pub(super) fn refresh(
     sums
 }
 
+/// Smallest and largest column in each run of so many rows.
+pub(super) fn column_spans(p: &Csr<f32>, rows: usize) -> Vec<(u32, u32)> {
+    parallel::map_indices(parallel::chunk_count(p.rows(), rows), |n| {
+        let range = parallel::chunk_range(n, rows, p.rows());
+        let columns = p.column[p.start[range.start] as usize..p.start[range.end] as usize].iter();
+        (columns.clone().copied().min().unwrap_or(u32::MAX), columns.copied().max().unwrap_or(0))
+    })
+}
+
 /// The transpose, rows ascending in every column. Each task owns a range of the result's rows and goes through the
 /// chunks of the matrix that reach into it.
 pub(super) fn transpose(p: &Csr<f32>) -> Csr<f32> {
     let rows = p.rows();
-    let spans = parallel::map_indices(parallel::chunk_count(rows, TASK_ROWS), |n| {
-        let range = parallel::chunk_range(n, TASK_ROWS, rows);
-        let columns = &p.column[p.start[range.start] as usize..p.start[range.end] as usize];
-        (columns.iter().copied().min().unwrap_or(u32::MAX), columns.iter().copied().max().unwrap_or(0))
-    });
+    let spans = column_spans(p, TASK_ROWS);
     let width = p.columns().div_ceil(PARTS).max(1);
     let parts = parallel::chunk_count(p.columns(), width);
     // Rows of the chunks that reach into a range of columns.
@@ -148,7 +153,7 @@ pub(super) fn transpose(p: &Csr<f32>) -> Csr<f32> {
 /// New values of a transpose.
 pub(super) fn refresh_transpose(r: &mut Csr<f32>, p: &Csr<f32>) {
     let mut none: Vec<()> = vec![(); r.rows()];
-    r.for_rows_mut((&mut none, TASK_ROWS), |mut part, _| {
+    r.for_rows_mut(0..r.rows(), (&mut none, TASK_ROWS), |mut part, _| {
         for row in part.rows.clone() {
             let (column, value) = part.row(row);
             for (&i, v) in column.iter().zip(value) {
