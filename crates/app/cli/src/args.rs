@@ -36,6 +36,10 @@ pub enum Command {
     Schema,
     /// Draw the frames of a finished or interrupted run again.
     Render(RenderArgs),
+    /// Make the surfaces of a run again from its volumes, at another resolution or smoothing.
+    Mesh(crate::mesh::MeshArgs),
+    /// Write the frames of a run in another format.
+    Export(crate::export::ExportArgs),
     /// Compare methods with exact and measured results.
     Validate(ValidateArgs),
     /// Measure speed and memory on named cases.
@@ -400,6 +404,33 @@ impl FromStr for FrameRange {
             None => (number(text)?, number(text)?),
         };
         if first <= last { Ok(FrameRange(first, last)) } else { Err(wrong()) }
+    }
+}
+
+/// Formats that surfaces and particles can be exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SurfaceFormat {
+    /// Binary PLY with velocity and checksum.
+    Ply,
+    /// Wavefront OBJ.
+    Obj,
+    /// USD: a layer per frame and the stage liquid.usda.
+    Usd,
+    /// Alembic.
+    Abc,
+    /// VTK XML for ParaView.
+    Vtk,
+}
+
+impl From<SurfaceFormat> for fluvial_scene::MeshFormat {
+    fn from(format: SurfaceFormat) -> Self {
+        match format {
+            SurfaceFormat::Ply => Self::Ply,
+            SurfaceFormat::Obj => Self::Obj,
+            SurfaceFormat::Usd => Self::Usd,
+            SurfaceFormat::Abc => Self::Abc,
+            SurfaceFormat::Vtk => Self::Vtk,
+        }
     }
 }
 

@@ -7,9 +7,11 @@ mod bar;
 mod bench;
 mod bench_pressure;
 mod check;
+mod export;
 mod failure;
 mod info;
 mod log;
+mod mesh;
 mod processor;
 mod render;
 mod report;
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         Command::Scenes => check::scenes(),
         Command::Schema => check::schema(),
         Command::Render(args) => render::render(args),
+        Command::Mesh(args) => mesh::mesh(args),
+        Command::Export(args) => export::export(args),
         Command::Validate(args) => validate::validate(args),
         Command::Bench(args) => bench::bench(args, threads),
     });

@@ -8,6 +8,7 @@ use fluvial_output::{create_dir, read_ply};
 use fluvial_preview::FilmWriter;
 use fluvial_scene::{Ready, Scene};
 use fluvial_simulation::draw::Drawer;
+use fluvial_simulation::frame_files::find_frames;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -16,7 +17,8 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
     let ready = read_run(&args.dir)?;
-    let frames = find_frames(&args.dir)?;
+    let frames = find_frames(&args.dir, "surface", "ply")
+        .with_context(|| format!("could not read {}", args.dir.display()))?;
     let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
     let frames: Vec<(u32, PathBuf)> = frames.into_iter().filter(|(n, _)| wanted(*n)).collect();
     if frames.is_empty() {
@@ -56,7 +58,7 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
 }
 
 /// The scene that a run was made of.
-fn read_run(dir: &Path) -> Result<Ready, Failure> {
+pub fn read_run(dir: &Path) -> Result<Ready, Failure> {
     let path = dir.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| {
         let message = format!("{} is no folder of a run: {}: {e}", dir.display(), path.display());
@@ -66,20 +68,4 @@ fn read_run(dir: &Path) -> Result<Ready, Failure> {
         serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
     let name = json["name"].as_str().unwrap_or("scene");
     Ok(Scene::from_resolved(name, json["scene"].clone())?.build()?)
-}
-
-/// The surfaces in a folder, by frame.
-fn find_frames(dir: &Path) -> anyhow::Result<Vec<(u32, PathBuf)>> {
-    let mut frames = Vec::new();
-    for entry in std::fs::read_dir(dir).with_context(|| format!("could not read {}", dir.display()))? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let number =
-            name.strip_prefix("surface.").and_then(|n| n.strip_suffix(".ply")).and_then(|n| n.parse().ok());
-        if let Some(number) = number {
-            frames.push((number, path));
-        }
-    }
-    frames.sort();
-    Ok(frames)
 }

@@ -289,6 +289,8 @@ fn the_command_reference_is_the_help_that_the_program_prints() {
         "scenes",
         "schema",
         "render",
+        "mesh",
+        "export",
         "validate",
         "bench",
         "bench pressure",

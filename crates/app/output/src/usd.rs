@@ -69,7 +69,7 @@ pub fn write_usd_stage(
 ) -> Result<(), OutputError> {
     let manifest = path.with_extension("manifest.usda");
     let manifest_name = manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    write_atomic(&manifest, |w| {
+    let write_manifest = |w: &mut dyn std::io::Write| {
         writeln!(w, "#usda 1.0\n\nover \"liquid\"\n{{")?;
         for (prim, attributes) in [("surface", SURFACE_ATTRIBUTES), ("particles", POINT_ATTRIBUTES)] {
             writeln!(w, "    over \"{prim}\"\n    {{")?;
@@ -77,7 +77,11 @@ pub fn write_usd_stage(
             writeln!(w, "    }}")?;
         }
         writeln!(w, "}}")
-    })?;
+    };
+    // It never changes.
+    if !manifest.exists() {
+        write_atomic(&manifest, write_manifest)?;
+    }
     let all = || surfaces.iter().chain(particles).map(|(time, _)| time);
     let Some(fps) = all().next().map(|t| t.fps) else {
         return Err(OutputError::new("write", path, std::io::Error::other("a stage without frames")));

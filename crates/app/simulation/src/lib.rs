@@ -14,6 +14,7 @@ pub mod picture;
 pub mod probes;
 pub mod progress;
 pub mod record;
+pub mod remesh;
 pub mod report;
 pub mod run;
 pub mod stats;
