@@ -31,16 +31,29 @@ impl<'a> LevelSets<'a> {
         self.limit(self.volume.phi_cell[n])
     }
 
-    /// The level set of liquid ∩ box − solids: max(phi, box, −solid − overlap), a distance to each of the three.
+    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)? There
+    /// [`Self::closed`] is [`Self::uncut`].
+    pub fn is_uncut(&self, low: [i32; 3], high: [i32; 3]) -> bool {
+        let margin = HALF_WIDTH_CELLS.ceil() as i32;
+        let inside = |a: usize| low[a] >= margin && high[a] <= self.cells.size[a] as i32 - margin;
+        self.volume.phi_solid_node.is_none() && AXES.into_iter().all(inside)
+    }
+
+    /// The level set of liquid ∩ box − solids from the distances to the three: the largest of them inside. Outside,
+    /// beyond the edge where two meet, the distance to the edge is that of a right angle.
     pub fn closed(&self, voxel: [i32; 3]) -> f32 {
         let box_distance = self.box_distance(voxel);
         if box_distance >= self.half_width {
             return self.half_width;
         }
-        let value = self.uncut(voxel).max(box_distance);
-        match self.volume.phi_solid_node {
-            Some(phi_solid) => self.limit(value.max(self.inside_solid(phi_solid, voxel))),
-            None => self.limit(value),
+        let solid = self.volume.phi_solid_node.map(|phi| self.inside_solid(phi, voxel));
+        let distances = [self.uncut(voxel), box_distance, solid.unwrap_or(f32::NEG_INFINITY)];
+        let largest = distances.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        let outside = distances.iter().filter(|d| **d > 0.0);
+        if outside.clone().count() < 2 {
+            self.limit(largest)
+        } else {
+            self.limit(outside.map(|d| d * d).sum::<f32>().sqrt())
         }
     }
 

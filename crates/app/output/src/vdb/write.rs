@@ -1,8 +1,8 @@
 //! From a volume to the bytes of a file.
 
 use super::level_set::LevelSets;
-use super::tree::{self, Tree, Value};
-use super::{COMPRESSION, FILE_VERSION, HALF_WIDTH_CELLS, LEAF_VOXELS, LIBRARY_VERSION, MAGIC};
+use super::tree::{self, LeafValues, Tree, Value};
+use super::{COMPRESSION, FILE_VERSION, HALF_WIDTH_CELLS, LEAF, LEAF_VOXELS, LIBRARY_VERSION, MAGIC};
 use super::{SURFACE, UNCUT, VELOCITY};
 use crate::{FrameTime, OutputError, VolumeView, write_bytes_atomic};
 use fluvial_foundation::AXES;
@@ -45,20 +45,22 @@ fn level_set_trees(volume: &VolumeView) -> (Tree, Tree) {
     let background = sets.background();
     let margin = HALF_WIDTH_CELLS.ceil() as i32;
     let cells = volume.grid.cells.map(|n| n as i32);
-    let surface = tree::build(
-        [-margin; 3],
-        cells.map(|n| n + margin),
-        background,
-        |origin, leaf: &mut tree::LeafValues<f32>| {
-            for n in 0..LEAF_VOXELS {
-                let value = sets.closed(voxel(origin, n));
-                leaf.values[n] = value;
-                leaf.active[n] = value.abs() < background;
-                leaf.inside[n] = value <= -background;
-            }
-        },
-    );
-    let uncut = tree::build([0; 3], cells, background, |origin, leaf: &mut tree::LeafValues<f32>| {
+    let high = |origin: [i32; 3]| origin.map(|o| o + LEAF);
+    let fill_surface = |origin, leaf: &mut LeafValues<f32>| {
+        let is_uncut = sets.is_uncut(origin, high(origin));
+        for n in 0..LEAF_VOXELS {
+            let at = voxel(origin, n);
+            let value = if is_uncut { sets.uncut(at) } else { sets.closed(at) };
+            leaf.values[n] = value;
+            leaf.active[n] = value.abs() < background;
+            leaf.inside[n] = value <= -background;
+        }
+    };
+    let surface = tree::build([-margin; 3], cells.map(|n| n + margin), background, fill_surface);
+    let fill_uncut = |origin, leaf: &mut LeafValues<f32>| {
+        if sets.is_uncut(origin, high(origin)) {
+            return;
+        }
         for n in 0..LEAF_VOXELS {
             let at = voxel(origin, n);
             if AXES.iter().all(|&a| at[a] < cells[a]) {
@@ -66,7 +68,8 @@ fn level_set_trees(volume: &VolumeView) -> (Tree, Tree) {
                 leaf.active[n] = leaf.values[n] != sets.closed(at);
             }
         }
-    });
+    };
+    let uncut = tree::build([0; 3], cells, background, fill_uncut);
     (surface, uncut)
 }
 
@@ -76,24 +79,25 @@ fn velocity_tree(volume: &VolumeView) -> Tree {
     let (cells, faces) = (grid.cell_centers(), AXES.map(|a| grid.faces(a)));
     let band = HALF_WIDTH_CELLS * grid.dx;
     let size = grid.cells.map(|n| n as i32);
+    let index = |at: [i32; 3]| cells.index(at[0] as usize, at[1] as usize, at[2] as usize);
     let near = |at: [i32; 3]| {
-        AXES.iter().all(|&a| at[a] >= 0 && at[a] < size[a])
-            && volume.phi_cell[cells.index(at[0] as usize, at[1] as usize, at[2] as usize)] < band
+        AXES.iter().all(|&a| at[a] >= 0 && at[a] < size[a]) && volume.phi_cell[index(at)] < band
     };
-    tree::build([0; 3], size.map(|n| n + 1), [0.0; 3], |origin, leaf: &mut tree::LeafValues<[f32; 3]>| {
+    let fill = |origin: [i32; 3], leaf: &mut LeafValues<[f32; 3]>| {
         for n in 0..LEAF_VOXELS {
             let at = voxel(origin, n);
             let below = |a: usize| near(std::array::from_fn(|b| at[b] - i32::from(a == b)));
-            leaf.active[n] = near(at) || AXES.iter().any(|&a| below(a));
+            leaf.active[n] = near(at) || below(0) || below(1) || below(2);
             if leaf.active[n] {
                 leaf.values[n] = AXES.map(|a| {
                     let has_face = AXES.iter().all(|&b| (at[b] as usize) < faces[a].size[b]);
-                    let index = |at: [i32; 3]| faces[a].index(at[0] as usize, at[1] as usize, at[2] as usize);
-                    if has_face { volume.u_face[a][index(at)] } else { 0.0 }
+                    let face = || faces[a].index(at[0] as usize, at[1] as usize, at[2] as usize);
+                    if has_face { volume.u_face[a][face()] } else { 0.0 }
                 });
             }
         }
-    })
+    };
+    tree::build([0; 3], size.map(|n| n + 1), [0.0; 3], fill)
 }
 
 /// Voxel `n` of the leaf at `origin`.

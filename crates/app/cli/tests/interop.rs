@@ -1,0 +1,242 @@
+//! The files of a run, opened by the libraries that their users have: OpenVDB's Python module, usd-core, alembic3d, vtk.
+//!
+//! Each reader reports what it found; it must be what the PLY files of the same run hold, to the bit where the format
+//! keeps bits. Where a reader is not installed its test says so and passes; `FLUVIAL_INTEROP=require` makes that an
+//! error. `FLUVIAL_PYTHON` names the interpreters to try, separated by colons (default: python3, /usr/bin/python3).
+
+use fluvial_grids::TriangleMesh;
+use fluvial_output::{read_ply, read_ply_points};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// 24 frames of a splash with everything written.
+const SCENE: &str = r#"fluvial = 1
+[domain]
+min = [-0.5, 0, 0.25]
+max = [0.5, 0.75, 0.75]
+resolution = 16
+[time]
+frames = 23
+fps = 30
+[method]
+name = "uniform"
+tracker = "flip"
+[[fill]]
+shape = { box = { min = [-0.5, 0, 0.25], max = [-0.1, 0.5, 0.75] } }
+[[solid]]
+shape = { sphere = { center = [0.2, 0.0, 0.5], radius = 0.15 } }
+[output]
+particles = true
+preview = false
+"#;
+const FRAMES: u32 = 24;
+const FPS: f64 = 30.0;
+
+/// The run in the formats of the cache, and its exports.
+struct Run {
+    dir: tempfile::TempDir,
+}
+
+impl Run {
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
+
+fn fluvial(dir: &Path, args: &[&str]) {
+    let mut command = assert_cmd::Command::cargo_bin("fluvial").unwrap();
+    command.current_dir(dir).args(args).assert().success();
+}
+
+/// One run for all tests.
+fn run() -> &'static Run {
+    static RUN: OnceLock<Run> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path();
+        std::fs::write(at.join("splash.toml"), SCENE).unwrap();
+        fluvial(at, &["run", "splash.toml", "-o", "ply", "--set", "output.volumes=vdb"]);
+        let vtk = ["--set", "output.mesh=vtk", "--set", "output.volumes=vtk"];
+        fluvial(at, &[&["run", "splash.toml", "-o", "vtk"], &vtk[..]].concat());
+        fluvial(at, &["run", "splash.toml", "-o", "usd", "--set", "output.mesh=usd"]);
+        fluvial(at, &["run", "splash.toml", "-o", "abc", "--set", "output.mesh=abc"]);
+        fluvial(at, &["export", "ply", "--format", "abc", "-o", "joined"]);
+        Run { dir }
+    })
+}
+
+/// What a reader says, or `None` where it is not installed.
+fn read(script: &str, modules: &[&str], args: &[String]) -> Option<Value> {
+    let listed = std::env::var("FLUVIAL_PYTHON").unwrap_or_else(|_| "python3:/usr/bin/python3".into());
+    let imports = |python: &str, module: &str| {
+        let probe = Command::new(python).args(["-c", &format!("import numpy, {module}")]).output();
+        probe.is_ok_and(|o| o.status.success())
+    };
+    let Some(python) = listed.split(':').find(|python| modules.iter().any(|m| imports(python, m))) else {
+        let message =
+            format!("`{}` cannot be imported by {listed}: not read with it", modules.join("` or `"));
+        assert!(std::env::var("FLUVIAL_INTEROP").as_deref() != Ok("require"), "{message}");
+        eprintln!("skipped: {message}");
+        return None;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers").join(script);
+    let output =
+        Command::new(python).env("PYTHONDONTWRITEBYTECODE", "1").arg(&script).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{}: {said}\n{}",
+        script.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(serde_json::from_str(said.trim()).unwrap())
+}
+
+/// CRC-32 as zlib computes it.
+fn crc(bytes: impl IntoIterator<Item = u8>) -> u32 {
+    crc32fast::hash(&bytes.into_iter().collect::<Vec<u8>>())
+}
+
+fn vectors(values: &[fluvial_foundation::Vec3]) -> u32 {
+    crc(values.iter().flat_map(|v| v.to_array()).flat_map(f32::to_le_bytes))
+}
+
+fn surface(frame: u32) -> TriangleMesh {
+    read_ply(&run().path(&format!("ply/surface.{frame:04}.ply"))).unwrap()
+}
+
+fn close(a: &Value, b: f64, tolerance: f64) -> bool {
+    (a.as_f64().unwrap() - b).abs() <= tolerance
+}
+
+/// Every frame of a reader against the PLY files. `frames` gives which.
+fn compare(found: &Value, frames: impl Iterator<Item = u32> + Clone) {
+    let surfaces = found["surfaces"].as_array().unwrap();
+    let clouds = found["particles"].as_array().unwrap();
+    assert_eq!((surfaces.len(), clouds.len()), (frames.clone().count(), frames.clone().count()));
+    for (frame, (facts, points)) in frames.zip(surfaces.iter().zip(clouds)) {
+        let mesh = surface(frame);
+        let time_s = f64::from(frame) / FPS;
+        assert!(close(&facts["time_s"], time_s, 1e-12) && close(&points["time_s"], time_s, 1e-12), "{facts}");
+        assert_eq!(facts["vertices"], mesh.positions.len());
+        assert_eq!(facts["triangles"], mesh.triangles.len());
+        assert_eq!(facts["positions"], vectors(&mesh.positions), "frame {frame}");
+        assert_eq!(facts["velocities"], vectors(&mesh.velocities), "frame {frame}");
+        assert!(close(&facts["volume_m3"], mesh.volume(), 1e-9), "{facts} {}", mesh.volume());
+        let bounds = mesh.bounds();
+        assert_eq!(facts["min"], json!(bounds.min.to_array().map(f64::from)));
+        assert_eq!(facts["max"], json!(bounds.max.to_array().map(f64::from)));
+        let cloud = read_ply_points(&run().path(&format!("ply/particles.{frame:04}.ply"))).unwrap();
+        assert_eq!(points["points"], cloud.x.len());
+        assert_eq!(points["positions"], vectors(&cloud.x), "frame {frame}");
+        assert_eq!(points["velocities"], vectors(&cloud.v), "frame {frame}");
+        assert_eq!(points["ids"], crc(cloud.id.iter().flat_map(|id| id.to_le_bytes())));
+        assert_eq!(points["ages"], crc(cloud.age_s.iter().flat_map(|age| age.to_le_bytes())));
+        assert!(close(&points["radius_m"], f64::from(cloud.radius), 1e-8));
+    }
+}
+
+#[test]
+fn usd_core_opens_the_stage() {
+    let Some(found) = read("read_usd.py", &["pxr.UsdGeom"], &[run().text("usd/liquid.usda")]) else { return };
+    compare(&found, 0..FRAMES);
+    assert_eq!((&found["meters_per_unit"], &found["up_axis"]), (&json!(1.0), &json!("Y")));
+    assert_eq!(
+        (&found["start"], &found["end"], &found["per_second"]),
+        (&json!(0.0), &json!(23.0), &json!(30.0))
+    );
+}
+
+#[test]
+fn the_alembic_library_opens_the_joined_archive_and_single_frames() {
+    let Some(found) = read("read_alembic.py", &["alembic3d"], &[run().text("joined/liquid.abc")]) else {
+        return;
+    };
+    compare(&found, 0..FRAMES);
+    let single = ["abc/surface.0007.abc", "abc/particles.0007.abc"].map(|name| run().text(name));
+    compare(&read("read_alembic.py", &["alembic3d"], &single).unwrap(), 7..8);
+}
+
+#[test]
+fn vtk_opens_the_series() {
+    let Some(found) = read("read_vtk.py", &["vtkmodules.vtkIOXML"], &[run().text("vtk")]) else { return };
+    compare(&found, 0..FRAMES);
+    let volumes = found["volumes"].as_array().unwrap();
+    assert_eq!(volumes.len(), FRAMES as usize);
+    for volume in volumes {
+        assert_eq!(volume["cells"], json!([16, 12, 8]));
+        assert_eq!(volume["bounds"], json!([-0.5, 0.5, 0.0, 0.75, 0.25, 0.75]));
+        assert!(volume["liquid_cells"].as_u64().unwrap() > 200, "{volume}");
+    }
+    assert!(volumes[12]["max_speed_m_s"].as_f64().unwrap() > 0.5);
+}
+
+#[test]
+fn openvdb_opens_the_volumes_and_finds_a_level_set() {
+    let files: Vec<String> = (0..FRAMES).map(|n| run().text(&format!("ply/volume.{n:04}.vdb"))).collect();
+    let Some(found) = read("read_openvdb.py", &["openvdb", "pyopenvdb"], &files) else { return };
+    let dx = 1.0 / 16.0;
+    for (frame, volume) in found["volumes"].as_array().unwrap().iter().enumerate() {
+        assert_eq!((&volume["class"], &volume["vel_class"]), (&json!("level set"), &json!("staggered")));
+        assert_eq!(volume["origin"], json!([-0.5 + 0.5 * dx, 0.5 * dx, 0.25 + 0.5 * dx]));
+        assert!(close(&volume["dx"], dx, 1e-9) && close(&volume["background_cells"], 3.0, 1e-6), "{volume}");
+        assert!(
+            close(&volume["fps"], FPS, 0.0) && close(&volume["time_s"], frame as f64 / FPS, 1e-12),
+            "{volume}"
+        );
+        assert_eq!((&volume["frame"], &volume["file_frame"]), (&json!(frame), &json!(frame)));
+        assert_eq!(volume["units"], "metre, second; y up");
+        for yes in ["same_transform", "active_in_band", "inactive_is_background"] {
+            assert_eq!(volume[yes], true, "{yes} in frame {frame}");
+        }
+        // The closed surface holds the volume that the mesh does, to a fraction of a cell along its edges.
+        let mesh_m3 = surface(frame as u32).volume();
+        assert!(close(&volume["volume_m3"], mesh_m3, 0.03 * mesh_m3), "{volume} {mesh_m3}");
+        assert!(close(&volume["median_slope"], 1.0, 0.05), "{volume}");
+        assert!(volume["slopes_near_one"].as_f64().unwrap() > 0.8, "{volume}");
+    }
+}
+
+#[test]
+fn the_runs_of_all_formats_are_the_same_run() {
+    let read = |path: &str| std::fs::read(run().path(path)).unwrap();
+    // Statistics but for timings and memory.
+    let steps = |dir: &str| -> Vec<(u64, f64)> {
+        let text = String::from_utf8(read(&format!("{dir}/stats.jsonl"))).unwrap();
+        let line = |l: &str| {
+            let v: Value = serde_json::from_str(l).unwrap();
+            (v["step"].as_u64().unwrap(), v["kinetic_energy_j"].as_f64().unwrap())
+        };
+        text.lines().map(line).collect()
+    };
+    for dir in ["usd", "abc", "vtk"] {
+        assert_eq!(steps(dir), steps("ply"));
+    }
+}
+
+#[test]
+fn meshing_the_volumes_again_gives_the_runs_own_surfaces_and_finer_ones() {
+    let at = run().dir.path();
+    fluvial(at, &["mesh", "ply", "-o", "again", "--frames", "20..23"]);
+    for frame in 20..24 {
+        let name = format!("surface.{frame:04}.ply");
+        assert_eq!(
+            std::fs::read(at.join("again").join(&name)).unwrap(),
+            std::fs::read(at.join("ply").join(&name)).unwrap()
+        );
+    }
+    fluvial(
+        at,
+        &["mesh", "ply", "-o", "finer", "--frames", "23", "--resolution-scale", "2", "--smoothing", "2"],
+    );
+    let (finer, own) = (read_ply(&at.join("finer/surface.0023.ply")).unwrap(), surface(23));
+    assert!(finer.defects().is_clean() && finer.positions.len() > 3 * own.positions.len());
+    assert!((finer.volume() / own.volume() - 1.0).abs() < 0.03, "{} {}", finer.volume(), own.volume());
+    assert_eq!(finer.velocities.len(), finer.positions.len());
+}
