@@ -100,7 +100,7 @@ def water_material(depth_m):
     path = node(tree, "ShaderNodeLightPath")
     mix = node(tree, "ShaderNodeMixShader")
     out = node(tree, "ShaderNodeOutputMaterial")
-    absorb = node(tree, "ShaderNodeVolumeAbsorption", Density=2.2 / depth_m)
+    absorb = node(tree, "ShaderNodeVolumeAbsorption", Density=3.0 / depth_m)
     absorb.inputs["Color"].default_value = (0.22, 0.62, 0.72, 1)
     tree.links.new(path.outputs["Is Shadow Ray"], mix.inputs[0])
     tree.links.new(glass.outputs[0], mix.inputs[1])
@@ -119,9 +119,9 @@ def floor_material(size_m):
     shader.inputs["Roughness"].default_value = 0.55
     tiles = node(tree, "ShaderNodeTexBrick")
     tiles.offset = 0.0
-    tiles.inputs["Color1"].default_value = (0.62, 0.61, 0.58, 1)
-    tiles.inputs["Color2"].default_value = (0.56, 0.56, 0.54, 1)
-    tiles.inputs["Mortar"].default_value = (0.30, 0.30, 0.30, 1)
+    tiles.inputs["Color1"].default_value = (0.34, 0.33, 0.31, 1)
+    tiles.inputs["Color2"].default_value = (0.29, 0.29, 0.28, 1)
+    tiles.inputs["Mortar"].default_value = (0.12, 0.12, 0.12, 1)
     tiles.inputs["Mortar Size"].default_value = 0.012
     tiles.inputs["Brick Width"].default_value = 1.0
     tiles.inputs["Row Height"].default_value = 1.0
@@ -176,21 +176,23 @@ def set_stage(water):
     height = node(tree, "ShaderNodeTexCoord")
     split = node(tree, "ShaderNodeSeparateXYZ")
     ramp = node(tree, "ShaderNodeValToRGB")
-    ramp.color_ramp.elements[0].color = (0.62, 0.66, 0.70, 1)
+    ramp.color_ramp.elements[0].color = (0.55, 0.60, 0.66, 1)
     ramp.color_ramp.elements[1].color = (0.10, 0.22, 0.42, 1)
     tree.links.new(height.outputs["Generated"], split.inputs[0])
     tree.links.new(split.outputs["Z"], ramp.inputs[0])
     tree.links.new(ramp.outputs[0], background.inputs[0])
-    background.inputs[1].default_value = 0.55
+    background.inputs[1].default_value = 0.7
 
-    above = lambda x, y, z: center + size * Vector((x, y, z))
+    # Seen from the tank's size, not the splash's, so that all frames have one camera.
+    base = Vector((center.x, center.y, low[2]))
+    above = lambda x, y, z: base + size * Vector((x, y, z))
     light("sun", "SUN", above(-1.5, 1.2, 2.4), center, 3.2, math.radians(1.2), (1.0, 0.95, 0.88))
     light("window", "AREA", above(1.6, 2.0, 1.6), center, 55 * size * size, 1.6 * size, (0.85, 0.93, 1.0))
 
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     bpy.context.collection.objects.link(camera)
-    camera.location = above(1.25, -1.95, 0.75)
-    aim = Vector((center.x, center.y, low[2] + 0.42 * (high[2] - low[2])))
+    camera.location = above(1.75, -2.35, 0.95)
+    aim = Vector((center.x, center.y, low[2] + 0.40 * size))
     camera.rotation_euler = (aim - camera.location).to_track_quat("-Z", "Y").to_euler()
     camera.data.lens = 50
     camera.data.dof.use_dof = True

@@ -25,7 +25,7 @@ pub struct RemeshParams {
 pub fn scaled_grid(grid: &UniformGrid, scale: f64) -> Option<UniformGrid> {
     let common = grid.cells.into_iter().fold(0, greatest_common_divisor);
     let part = (scale * common as f64).round();
-    if !(part >= 1.0 && part < 1e9) {
+    if !(1.0..1e9).contains(&part) {
         return None;
     }
     if part as usize == common {
