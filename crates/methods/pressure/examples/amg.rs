@@ -63,6 +63,9 @@ fn main() {
             Err(error) => println!("  to {tolerance:.0e}: {error}"),
         }
     }
+    if let Some(traffic) = solver.traffic_bytes() {
+        println!("  unavoidable memory traffic of the last solve {:.2} GB", traffic as f64 / 1e9);
+    }
     println!(
         "  bytes held {:.1} MB, peak {:.1} MB",
         solver.bytes() as f64 / 1e6,

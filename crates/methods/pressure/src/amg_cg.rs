@@ -16,6 +16,8 @@ pub struct AmgCg {
     x: Vec<f64>,
     b: Vec<f64>,
     scratch: CgScratch<f32>,
+    /// Iterations of the last solve.
+    iterations: Option<usize>,
 }
 
 impl AmgCg {
@@ -68,11 +70,22 @@ impl PressureSolver for AmgCg {
         let (x, b) = (&mut self.x, &self.b);
         let result = conjugate_gradients(x, matrix, &mut amg.on(matrix), b, params, &mut self.scratch);
         self.assembled.scatter(p, &self.x);
+        self.iterations = result.as_ref().ok().map(|info| info.iterations);
         result
     }
 
     fn solution_f64(&self, out: &mut [f64]) {
         self.assembled.scatter(out, &self.x);
+    }
+
+    fn traffic_bytes(&self) -> Option<usize> {
+        let rows = self.x.len();
+        let matrix = 8 * self.assembled.matrix.off.entries() + 8 * rows;
+        // Dot product, direction, A p with its product, step; the f64 solution counts twice.
+        let iteration = self.amg.as_ref()?.cycle_bytes() + matrix + 4 * rows * (2 + 3 + 2 + 8);
+        // Start, right side and result, and a true residual before and after.
+        let once = 2 * (matrix + 20 * rows) + 40 * rows;
+        self.iterations.map(|iterations| iterations * iteration + once)
     }
 
     fn bytes(&self) -> usize {

@@ -12,6 +12,10 @@
 //! from it in f64 whenever f32 recurrences begin to lose it: tolerances down to 1e-10 are met by
 //! [`MultigridCg::solution_f64`]; rounding to the f32 result costs about `6e-8 |A| |p| / |rhs|`.
 //! Results do not depend on the number of threads.
+//!
+//! For other operators (octrees, power diagrams, cut cells) there are [`krylov`] methods over anything that can be applied
+//! row by row, [`sparse`] matrices that keep row sums exactly, and algebraic multigrid ([`amg`]) over them; [`AmgCg`] puts
+//! them behind the same [`PressureSolver`] as all the rest, [`reference`] methods included.
 
 pub mod amg;
 mod amg_cg;

@@ -134,6 +134,22 @@ impl Amg {
         self.levels.iter().map(level).sum::<usize>() + self.direct.as_ref().map_or(0, Direct::bytes)
     }
 
+    /// Memory traffic that one cycle cannot avoid, bytes: every entry that a pass uses, 8 bytes, and every value of a vector that
+    /// it reads or writes, 4 bytes. The sweep down uses one half of a matrix and the residual after it the other.
+    pub fn cycle_bytes(&self) -> usize {
+        let level = |l: &Level| {
+            let rows = l.work.len();
+            let matrix = 8 * l.relaxation.entries;
+            l.down.as_ref().map_or(0, |d| {
+                let coarse = d.aggregates.count;
+                let transfers = 8 * (d.p.entries() + d.r.entries()) + 4 * (6 * rows + 4 * coarse);
+                // Row starts, scale, right side and solution of three passes.
+                2 * matrix + 4 * 12 * rows + transfers
+            })
+        };
+        self.levels.iter().map(level).sum()
+    }
+
     /// The preconditioner of the matrix that the hierarchy was built or refreshed for.
     pub fn on<'a>(&'a mut self, matrix: &'a FluxMatrix<f32>) -> AmgCycle<'a> {
         assert_eq!(matrix.excess.len(), self.levels[0].work.len(), "the matrix of the set-up");
