@@ -61,8 +61,9 @@ impl UniformSolver {
             VelocityScheme::SemiLagrangian => AdvectionScheme::SemiLagrangian,
             VelocityScheme::MacCormack => AdvectionScheme::MacCormack,
         };
-        // Particles beyond the outermost liquid cells read faces two cells farther out.
-        let reach_cells = if self.params.has_particles() { 3.0 } else { 1.5 };
+        // The drag on short waves reads all faces of the cells at the surface; particles beyond the outermost liquid
+        // cells read faces two cells farther out.
+        let reach_cells = if self.params.has_particles() { 3.0 } else { 1.7 };
         level_set::advect_velocity(
             &mut work.u_face,
             &state.u_face,

@@ -5,6 +5,7 @@
 mod adapt;
 mod advect;
 mod extend;
+mod forces;
 mod measure;
 mod params;
 mod pressure;
@@ -70,12 +71,7 @@ impl UniformSolver {
             had_sources: false,
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, setup.sources.len()),
-            work: Work::new(
-                &grid,
-                params.has_particles(),
-                setup.liquid.surface_tension > 0.0,
-                !setup.solids.is_empty(),
-            ),
+            work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
             particles_moved: false,
             max_speed_m_s: 0.0,
             grid,

@@ -1,4 +1,4 @@
-//! Forces and the projection.
+//! The projection.
 //!
 //! With the impulse q = p dt / (rho dx) the projection reads, per unknown cell,
 //! `sum_f A_f (q_i - q_j) = c dx V_i - sum_f n_f (A_f u_f + (1 - A_f) u_solid,f)`: areas A_f open to liquid
@@ -10,8 +10,6 @@ use crate::state::{FaceCells, for_each_face};
 use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
-use fluvial_grids::UniformGrid;
-use fluvial_level_set as level_set;
 use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
 use fluvial_solver_interface::{PressureReport, StepError};
 
@@ -25,46 +23,6 @@ pub(crate) fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
 }
 
 impl UniformSolver {
-    /// Gravity, and surface tension as a change of u* [octree paper §4.6, eq. 32]: on a face between liquid
-    /// and air, `u -= n dt sigma kappa / (rho dx theta)`, n from liquid to air.
-    pub(crate) fn apply_forces(&mut self, dt_s: f64) {
-        let (grid, liquid) = (self.grid, self.setup.liquid);
-        let work = &mut self.work;
-        let sigma = liquid.surface_tension;
-        if sigma > 0.0 {
-            let band_m = 3.0 * grid.dx;
-            level_set::curvature(&mut work.kappa_cell, &work.phi_cell, &grid.cell_centers(), band_m);
-            let scratch = [&mut work.rhs_cell[..], &mut work.impulse_cell[..]]; // not in use before the projection
-            filter_curvature(&mut work.kappa_cell, scratch, &work.phi_cell, &grid, band_m);
-        }
-        let tension = sigma * dt_s as f32 / (liquid.density * grid.dx);
-        let (phi, kappa, closed) = (&work.phi_cell, &work.kappa_cell, &work.closed_cell);
-        for axis in AXES {
-            let push = liquid.gravity[axis] * dt_s as f32;
-            for_each_face(&mut work.u_face[axis], &grid, axis, |_, cells, u| {
-                let wet = |cell: Option<usize>| cell.is_some_and(|c| phi[c] < 0.0);
-                if !wet(cells.low) && !wet(cells.high) {
-                    return;
-                }
-                *u += push;
-                if sigma == 0.0 {
-                    return;
-                }
-                if let FaceCells { low: Some(low), high: Some(high) } = cells
-                    && (phi[low] < 0.0) != (phi[high] < 0.0)
-                    && !closed[low]
-                    && !closed[high]
-                {
-                    let (inside, outside, n) =
-                        if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
-                    let (theta, _) = ghost_theta(phi[inside], phi[outside]);
-                    let kappa = level_set::curvature_at_crossing(kappa, phi, inside, outside);
-                    *u -= n * tension * kappa / theta;
-                }
-            });
-        }
-    }
-
     /// Solves for the pressure impulse and subtracts its gradient.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         self.mark_unknowns();
@@ -198,52 +156,4 @@ impl UniformSolver {
             });
         }
     }
-}
-
-/// Takes the waves of two or three cells' length out of the curvature: the grid cannot carry them, and explicit
-/// tension would feed them. kappa -= L^2 kappa with L = -(1/12) sum of second differences: longer waves change by
-/// (k dx)^4 only. Differences are taken inside the band alone.
-fn filter_curvature(
-    kappa: &mut [f32],
-    [once, twice]: [&mut [f32]; 2],
-    phi: &[f32],
-    grid: &UniformGrid,
-    band_m: f32,
-) {
-    let cells = grid.cell_centers();
-    let roughness = |out: &mut [f32], values: &[f32]| {
-        for_each_chunk_mut(out, cells.slab(), |k, out| {
-            for (n, out) in out.iter_mut().enumerate() {
-                let cell = k * cells.slab() + n;
-                *out = 0.0;
-                if phi[cell].abs() >= band_m {
-                    continue;
-                }
-                let at = [n % cells.size[0], n / cells.size[0], k];
-                let mut sum = 0.0;
-                for axis in AXES {
-                    let stride = cells.stride(axis);
-                    let mut difference = |other: usize| {
-                        if phi[other].abs() < band_m {
-                            sum += values[cell] - values[other];
-                        }
-                    };
-                    if at[axis] > 0 {
-                        difference(cell - stride);
-                    }
-                    if at[axis] + 1 < cells.size[axis] {
-                        difference(cell + stride);
-                    }
-                }
-                *out = sum / 12.0;
-            }
-        });
-    };
-    roughness(once, kappa);
-    roughness(twice, once);
-    for_each_chunk_mut(kappa, cells.slab(), |k, kappa| {
-        for (n, kappa) in kappa.iter_mut().enumerate() {
-            *kappa -= twice[k * cells.slab() + n];
-        }
-    });
 }

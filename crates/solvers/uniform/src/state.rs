@@ -68,7 +68,8 @@ pub(crate) struct Work {
     pub volume: VolumeControl,
     /// Velocity before the solids had their say.
     pub u_free: FaceField,
-    pub kappa_cell: Vec<f32>,
+    /// Pressure of tension and wave drag on the surface over density, m2/s2; set in the cells at the surface.
+    pub surface_pressure_cell: Vec<f32>,
     /// Liquid share of each cell's volume.
     pub fraction_cell: Vec<f32>,
     pub level_set: level_set::Scratch,
@@ -93,7 +94,7 @@ impl State {
 }
 
 impl Work {
-    pub fn new(grid: &UniformGrid, with_particles: bool, with_tension: bool, with_solids: bool) -> Self {
+    pub fn new(grid: &UniformGrid, with_particles: bool, with_solids: bool) -> Self {
         let cells = grid.cell_count();
         let faces = || FaceField::constant(grid, 0.0);
         let when = |wanted: bool| if wanted { faces() } else { FaceField::default() };
@@ -121,7 +122,7 @@ impl Work {
             kinetic_energy_j: 0.0,
             volume: VolumeControl::default(),
             u_free: when(with_solids),
-            kappa_cell: if with_tension { vec![0.0; cells] } else { vec![] },
+            surface_pressure_cell: vec![0.0; cells],
             fraction_cell: vec![0.0; cells],
             level_set: level_set::Scratch::default(),
         }
