@@ -7,24 +7,18 @@ use fluvial_pressure::cases::Case;
 use fluvial_pressure::krylov::{
     BicgstabScratch, CgScratch, LinearOperator, Preconditioner, bicgstab, conjugate_gradients, dot,
 };
-use fluvial_pressure::sparse::{Csr, FluxMatrix};
-use fluvial_pressure::{AmgCg, Info, MultigridCg, Params, PressureSolver, SolveError};
+use fluvial_pressure::sparse::FluxMatrix;
+use fluvial_pressure::{AmgCg, Info, Params, PressureSolver, SolveError};
+use graded::{Interface, Mesh, flux};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+
+mod graded;
 
 const SMOOTHERS: [Smoother; 2] = [Smoother::GaussSeidel, Smoother::Spai0];
 
 fn params(relative_tolerance: f64) -> Params {
     Params { relative_tolerance, max_iterations: 200, ..Params::DEFAULT }
-}
-
-/// A matrix from `(row, column) -> entry` and row sums.
-fn flux(rows: usize, entries: &BTreeMap<(u32, u32), f64>, excess: Vec<f32>) -> FluxMatrix<f32> {
-    let mut start = vec![0u32; rows + 1];
-    entries.keys().for_each(|k| start[k.0 as usize + 1] += 1);
-    (0..rows).for_each(|n| start[n + 1] += start[n]);
-    let column = entries.keys().map(|k| k.1).collect();
-    FluxMatrix::new(Csr::new(rows, start, column, entries.values().map(|&v| v as f32).collect()), excess)
 }
 
 fn solve(
@@ -189,105 +183,9 @@ proptest! {
     }
 }
 
-/// A graded mesh of the unit cube: cells of `2 h` where x < 1/2, of `h` beyond, `n` coarse cells along an edge. Faces have
-/// the coefficient area over distance of the centres; with `linear` a fine cell sees the coarse value beside it
-/// interpolated to its own height from the coarse cell's neighbours, which is not symmetric. Walls of x are open, the
-/// others closed; `partial` closes faces to a thousandth at random.
+/// [`Mesh`] with open walls.
 fn graded(n: usize, linear: bool, partial: f32) -> (FluxMatrix<f32>, Vec<[f64; 3]>) {
-    let (nx, fine) = (n / 2, 2 * n);
-    let coarse_cells = nx * n * n;
-    let coarse = |i: usize, j: usize, k: usize| i + nx * (j + n * k);
-    let small = |i: usize, j: usize, k: usize| coarse_cells + i + n * (j + fine * k);
-    let h = 0.5 / n as f64;
-    let rows = coarse_cells + n * fine * fine;
-    let mut entries: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    let mut excess = vec![0.0f64; rows];
-    let mut face = 0u64;
-    let mut area = || {
-        face += 1;
-        if unit_f32(face, 9) < partial { 1e-3 } else { 1.0 }
-    };
-    let mut link = |i: usize, j: usize, c: f64| {
-        *entries.entry((i as u32, j as u32)).or_insert(0.0) -= c;
-    };
-    let mut center = vec![[0.0; 3]; rows];
-    for k in 0..n {
-        for j in 0..n {
-            for i in 0..nx {
-                let row = coarse(i, j, k);
-                center[row] = [i, j, k].map(|v| (2.0 * v as f64 + 1.0) * h);
-                let c = 2.0 * h;
-                let mut both = |other: usize| {
-                    let c = c * area();
-                    link(row, other, c);
-                    link(other, row, c);
-                };
-                if i > 0 {
-                    both(coarse(i - 1, j, k));
-                }
-                if j > 0 {
-                    both(coarse(i, j - 1, k));
-                }
-                if k > 0 {
-                    both(coarse(i, j, k - 1));
-                }
-                if i == 0 {
-                    excess[row] += 2.0 * c;
-                }
-            }
-        }
-    }
-    for k in 0..fine {
-        for j in 0..fine {
-            for i in 0..n {
-                let row = small(i, j, k);
-                center[row] = [(n + i) as f64, j as f64, k as f64].map(|v| (v + 0.5) * h);
-                let mut both = |other: usize| {
-                    let c = h * area();
-                    link(row, other, c);
-                    link(other, row, c);
-                };
-                if i > 0 {
-                    both(small(i - 1, j, k));
-                }
-                if j > 0 {
-                    both(small(i, j - 1, k));
-                }
-                if k > 0 {
-                    both(small(i, j, k - 1));
-                }
-                if i + 1 == n {
-                    excess[row] += 2.0 * h;
-                }
-                if i > 0 {
-                    continue;
-                }
-                let (cj, ck) = (j / 2, k / 2);
-                let beside = coarse(nx - 1, cj, ck);
-                let c = h * h / (1.5 * h) * area();
-                link(beside, row, c);
-                // Weights of the coarse values: a quarter of a coarse cell to either side.
-                let near = |v: usize, c: usize| {
-                    if v.is_multiple_of(2) { c.checked_sub(1) } else { (c + 1 < n).then_some(c + 1) }
-                };
-                let mut rest = 1.0;
-                if linear {
-                    for other in [
-                        near(j, cj).map(|cj| coarse(nx - 1, cj, ck)),
-                        near(k, ck).map(|ck| coarse(nx - 1, cj, ck)),
-                    ]
-                    .into_iter()
-                    .flatten()
-                    {
-                        link(row, other, 0.25 * c);
-                        rest -= 0.25;
-                    }
-                }
-                link(row, beside, rest * c);
-            }
-        }
-    }
-    (flux(rows, &entries, excess.iter().map(|&v| v as f32).collect()), center)
+    Mesh::build(n, if linear { Interface::Linear } else { Interface::Symmetric }, partial, 1.0)
 }
 
 #[test]
@@ -313,6 +211,27 @@ fn a_graded_mesh_is_solved_in_few_iterations_at_any_size() {
             assert!(counts.iter().all(|&c| c <= most), "linear {linear} partial {partial}: {counts:?}");
             assert!(counts[2] <= counts[0] + 4, "linear {linear} partial {partial}: {counts:?}");
         }
+    }
+}
+
+#[test]
+fn a_sealed_graded_mesh_that_conserves_is_solved_without_drift() {
+    for open in [0.0, 1e-5] {
+        let counts = [8, 16, 24].map(|n| {
+            let (a, _) = Mesh::build(n, Interface::Conservative, 0.0, open);
+            assert_eq!(a.sealed_components(), (open == 0.0) as usize);
+            let rows = LinearOperator::rows(&a);
+            let b: Vec<f64> = (0..rows).map(|k| unit_f32(k as u64, 3) as f64 - 0.4).collect();
+            let mut amg = Amg::new(&a, AmgParams::default());
+            let (x, info) = solve_bi(&a, &mut amg, &b, 1e-8);
+            let info = info.unwrap_or_else(|e| panic!("open {open} n {n}: {e} {e:?}"));
+            if open == 0.0 {
+                let largest = x.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+                assert!((x.iter().sum::<f64>() / rows as f64).abs() < 1e-12 * largest);
+            }
+            info.iterations
+        });
+        assert!(counts.iter().all(|&c| c <= 12) && counts[2] <= counts[1] + 2, "open {open}: {counts:?}");
     }
 }
 
@@ -381,83 +300,8 @@ fn the_cycle_is_symmetric_and_positive() {
     }
 }
 
-fn solve_case(case: &Case, amg: AmgParams, tolerance: f64) -> (Vec<f64>, Info) {
-    let mut solver = AmgCg::new(amg);
-    solver.prepare(&case.problem());
-    let mut p = vec![0.0; case.rhs.len()];
-    let info = solver.solve(&mut p, &case.rhs, &params(tolerance)).expect("a solution");
-    let mut p64 = vec![0.0; p.len()];
-    solver.solution_f64(&mut p64);
-    assert!(p.iter().zip(&p64).all(|(p, p64)| *p == *p64 as f32));
-    (p64, info)
-}
-
-#[test]
-fn iterations_hardly_grow_with_the_grid() {
-    for name in ["wavy-tank", "sealed", "sphere-jet-mid", "bubbly", "cut-walls"] {
-        let counts = [24, 48, 72].map(|n| {
-            solve_case(&Case::new(name, n).expect("a case"), AmgParams::default(), 1e-6).1.iterations
-        });
-        assert!(counts.iter().all(|&c| c <= 12), "{name}: {counts:?}");
-        assert!(counts[2] <= counts[0] + 3, "{name}: {counts:?}");
-    }
-}
-
-#[test]
-fn the_sparse_wavy_tank_is_the_published_one() {
-    let case = Case::new("wavy-tank", 128).expect("a case");
-    let mut solver = AmgCg::default();
-    let found = solver.prepare(&case.problem());
-    assert_eq!(found.unknowns, 1_467_864);
-    assert_eq!((found.components, found.sealed_components), (1, 0));
-    let (matrix, cells) = solver.system();
-    let diagonal: f64 = (0..found.unknowns).map(|row| matrix.diagonal(row)).sum();
-    assert!((diagonal / 8.843048022e6 - 1.0).abs() < 1e-8, "{diagonal}");
-    let square: f64 = cells.iter().map(|&c| (case.rhs[c as usize] as f64).powi(2)).sum();
-    assert!((square.sqrt() / 466.589_314_218_0 - 1.0).abs() < 1e-8, "{}", square.sqrt());
-    let mut p = vec![0.0; case.rhs.len()];
-    let info = solver.solve(&mut p, &case.rhs, &params(1e-8)).expect("a solution");
-    assert!(info.relative_residual <= 1e-8);
-    let mut p64 = vec![0.0; p.len()];
-    solver.solution_f64(&mut p64);
-    let norm = p64.iter().map(|v| v * v).sum::<f64>().sqrt();
-    assert!((norm / 1.724_056_131e4 - 1.0).abs() < 1e-7, "{norm}");
-    let sum: f64 = p64.iter().sum();
-    assert!((sum / -6.191_435_799e5 - 1.0).abs() < 1e-6, "{sum}");
-    // Half of what AMGCL needs for matrix and solver.
-    assert!(solver.bytes() < 454_000_000, "{}", solver.bytes());
-}
-
-#[test]
-fn geometric_and_algebraic_multigrid_find_the_same_pressure() {
-    for name in ["sphere-jet-mid", "bubbly", "sealed", "cut-walls"] {
-        let case = Case::new(name, 32).expect("a case");
-        let mut geometric = MultigridCg::new(case.cells);
-        let found = geometric.prepare(&case.problem());
-        let mut p = vec![0.0; case.rhs.len()];
-        geometric.solve(&mut p, &case.rhs, &params(1e-10)).expect("a solution");
-        let mut exact = vec![0.0; p.len()];
-        geometric.solution_f64(&mut exact);
-        let scale = exact.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        for smoother in SMOOTHERS {
-            let (x, _) = solve_case(&case, AmgParams { smoother, ..AmgParams::default() }, 1e-10);
-            let error = x.iter().zip(&exact).fold(0.0f64, |m, (x, e)| m.max((x - e).abs()));
-            assert!(error < 1e-7 * scale, "{name} {smoother:?}: {error} of {scale}");
-        }
-        let mut algebraic = AmgCg::default();
-        assert_eq!(algebraic.prepare(&case.problem()), found, "{name}");
-    }
-}
-
 #[test]
 fn one_and_three_threads_give_the_same_bits() {
-    for name in ["sphere-jet-mid", "bubbly", "sealed"] {
-        let case = Case::new(name, 48).expect("a case");
-        for smoother in SMOOTHERS {
-            let run = || solve_case(&case, AmgParams { smoother, ..AmgParams::default() }, 1e-8);
-            assert!(parallel::with_threads(1, run) == parallel::with_threads(3, run), "{name} {smoother:?}");
-        }
-    }
     let (a, _) = graded(12, true, 0.2);
     let b: Vec<f64> = (0..LinearOperator::rows(&a)).map(|k| unit_f32(k as u64, 3) as f64 - 0.4).collect();
     let run = || {
@@ -560,11 +404,4 @@ fn f64_vectors_and_failures_pass_through_the_same_cycle() {
     bad[5] = f64::NAN;
     let error = conjugate_gradients(&mut x, &a, &mut amg.on(&a), &bad, &params(1e-10), &mut scratch);
     assert!(matches!(error, Err(SolveError::NotFinite { .. })), "{error:?}");
-    let mut broken = Case::new("tank", 24).expect("a case");
-    broken.phi_cell[24 * 24 * 3 + 5] = f32::NAN;
-    let mut solver = AmgCg::default();
-    solver.prepare(&broken.problem());
-    let mut p = vec![0.0; broken.rhs.len()];
-    let error = solver.solve(&mut p, &broken.rhs, &params(1e-6)).unwrap_err();
-    assert!(matches!(error, SolveError::NotFinite { .. }), "{error:?}");
 }
