@@ -108,7 +108,7 @@ impl MultigridCg {
             if norm <= wanted || norm < REPLACE_AFTER * norm_replaced {
                 norm_replaced = self.replace_residual(rhs, params.norm);
                 // Directions that were built on a residual far from the true one are of no use.
-                restart = norm_replaced > 2.0 * norm;
+                restart = norm_replaced > 2.0 * norm || self.solution.shifted;
                 norm = norm_replaced;
             }
             info.iterations += 1;

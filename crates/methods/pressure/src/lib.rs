@@ -32,6 +32,7 @@ pub mod krylov;
 mod layout;
 mod multigrid;
 mod operator;
+mod pockets;
 pub mod reference;
 mod sealed;
 mod solution;

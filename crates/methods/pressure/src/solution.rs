@@ -7,6 +7,7 @@ use crate::discretise::Problem;
 use crate::kernels::{deinterleave, largest, square_sum};
 use crate::layout::{Split, window, window_mut};
 use crate::multigrid::Multigrid;
+use crate::pockets::Pockets;
 use crate::spans::Span;
 use crate::{Norm, PoissonProblem, PrepareInfo, THETA_MIN};
 use fluvial_foundation::parallel;
@@ -17,6 +18,9 @@ pub(crate) struct Solution {
     /// Solution so far.
     pub x: Split<f64>,
     pub theta_min: f32,
+    pockets: Pockets,
+    /// Did the last residual come with a shift of pockets?
+    pub shifted: bool,
 }
 
 impl Solution {
@@ -24,12 +28,18 @@ impl Solution {
         assert!(cells.iter().all(|&n| n > 0), "a grid without cells");
         let multigrid = Multigrid::new(cells);
         let len = multigrid.levels[0].op.layout.len();
-        Solution { multigrid, x: [vec![0.0; len], vec![0.0; len]], theta_min: THETA_MIN }
+        Solution {
+            multigrid,
+            x: [vec![0.0; len], vec![0.0; len]],
+            theta_min: THETA_MIN,
+            pockets: Pockets::default(),
+            shifted: false,
+        }
     }
 
     /// Bytes of all arrays.
     pub fn bytes(&self) -> usize {
-        self.multigrid.bytes() + self.x.iter().map(|v| 8 * v.capacity()).sum::<usize>()
+        self.multigrid.bytes() + self.pockets.bytes() + self.x.iter().map(|v| 8 * v.capacity()).sum::<usize>()
     }
 
     pub fn cells(&self) -> usize {
@@ -46,7 +56,11 @@ impl Solution {
             assert_eq!(problem.open_area[axis].len(), faces);
         }
         let problem = Problem { geometry: *problem, theta_min: self.theta_min };
-        parallel::on_worker(|| self.multigrid.prepare(&problem, &mut self.x))
+        parallel::on_worker(|| {
+            let info = self.multigrid.prepare(&problem, &mut self.x);
+            self.pockets.find(&self.multigrid.levels[0].op, &self.multigrid.excess);
+            info
+        })
     }
 
     /// Takes the start; returns the norm of the right side.
@@ -88,7 +102,11 @@ impl Solution {
         let Multigrid { levels, components, excess, .. } = &mut self.multigrid;
         let finest = &mut levels[0];
         components.remove_means(&mut self.x, &finest.op, |v| v);
-        let square = finest.op.true_residual(&mut finest.b, excess, &self.x, rhs, components);
+        let mut square = finest.op.true_residual(&mut finest.b, excess, &self.x, rhs, components);
+        self.shifted = !self.pockets.is_empty() && self.pockets.shift(&mut self.x, &finest.b, square);
+        if self.shifted {
+            square = finest.op.true_residual(&mut finest.b, excess, &self.x, rhs, components);
+        }
         self.norm(square, norm)
     }
 
