@@ -280,27 +280,19 @@ fn check_random_domains(build: fn([usize; 3]) -> Box<dyn PressureSolver>) -> See
         (any::<bool>(), any::<[bool; 6]>()),
     );
     let seen = std::cell::RefCell::new(Seen::default());
-    let run = |(size, seeds, air, closed, partial, solid, (open, walls)): (
-        (usize, usize, usize),
-        (u64, u64),
-        f32,
-        f32,
-        f32,
-        f32,
-        (bool, [bool; 6]),
-    )| {
-        let (cells, walls) = ([size.0, size.1, size.2], walls.map(|w| w && open));
-        // Two different problems in a row: nothing of the first may be left in the second.
-        let mut solver = build(cells);
-        for (seed, air) in [(seeds.0, air), (seeds.1, 1.4 - air)] {
-            let mut domain = random_domain(cells, seed, air, closed, partial, walls);
-            domain.close_cells(seed ^ 11, solid);
-            seen.borrow_mut().add(&domain);
-            check(&domain, solver.as_mut(), &mut seen.borrow_mut())?;
-        }
-        Ok(())
-    };
-    let result = TestRunner::new(config).run(&domains, run);
+    let result =
+        TestRunner::new(config).run(&domains, |(size, seeds, air, closed, partial, solid, (open, walls))| {
+            let (cells, walls) = ([size.0, size.1, size.2], walls.map(|w| w && open));
+            // Two different problems in a row: nothing of the first may be left in the second.
+            let mut solver = build(cells);
+            for (seed, air) in [(seeds.0, air), (seeds.1, 1.4 - air)] {
+                let mut domain = random_domain(cells, seed, air, closed, partial, walls);
+                domain.close_cells(seed ^ 11, solid);
+                seen.borrow_mut().add(&domain);
+                check(&domain, solver.as_mut(), &mut seen.borrow_mut())?;
+            }
+            Ok(())
+        });
     if let Err(error) = result {
         panic!("{error}");
     }
