@@ -15,7 +15,7 @@
 //!
 //! For other operators (octrees, power diagrams, cut cells) there are [`krylov`] methods over anything that can be applied
 //! row by row, [`sparse`] matrices that keep row sums exactly, and algebraic multigrid ([`amg`]) over them; [`AmgCg`] puts
-//! them behind the same [`PressureSolver`] as all the rest, [`reference`] methods included.
+//! them behind the same [`PressureSolver`] as all the rest, [`mod@reference`] methods included.
 
 pub mod amg;
 mod amg_cg;
