@@ -76,7 +76,9 @@ fn run(n: usize) {
     let mut u_out = u.clone();
     for scheme in [AdvectionScheme::SemiLagrangian, AdvectionScheme::MacCormack] {
         time(&format!("advect_velocity {scheme:?}"), || {
-            advect_velocity(&mut u_out, &u, &phi, &grid, dt, scheme, 3.0 * grid.dx, &mut scratch)
+            let (u_face, phi_cell, grid, dt_s, band_m) = (&u, &phi[..], &grid, dt, 3.0 * grid.dx);
+            let transport = VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known: None };
+            advect_velocity(&mut u_out, &transport, &mut scratch)
         });
     }
     let valid: [Vec<u8>; 3] = std::array::from_fn(|axis| {

@@ -1,10 +1,10 @@
 //! Face velocities carried along themselves.
 
 use crate::Scratch;
+use crate::face_blocks::{Block, FaceBand, Needs};
 use crate::trace::{Cells, LANES, Lanes, Offsets, VelocitySampler};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{FaceField, UniformGrid};
-use std::ops::Range;
 
 /// How velocity is looked up at departure points. Both trace back with third-order Runge-Kutta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,47 +16,64 @@ pub enum AdvectionScheme {
     MacCormack,
 }
 
+/// Velocity on its way through a step.
+#[derive(Clone, Copy, Debug)]
+pub struct VelocityTransport<'a> {
+    /// Velocity at the start, extended past the band by the distance travelled.
+    pub u_face: &'a FaceField,
+    /// The liquid at the end of the step: signed distance at cell centres, metres.
+    pub phi_cell: &'a [f32],
+    /// Where all of it lives.
+    pub grid: &'a UniformGrid,
+    /// Length of the step.
+    pub dt_s: f32,
+    /// How velocity is looked up.
+    pub scheme: AdvectionScheme,
+    /// Faces whose mean phi of both cells is this or more are set to 0 and skipped.
+    pub band_m: f32,
+    /// Faces that need no advection.
+    pub known: Option<KnownFaces<'a>>,
+}
+
+/// Faces whose new velocity is known from elsewhere (particles) and already stands in the output.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownFaces<'a> {
+    /// How well it is known.
+    pub weight_face: &'a FaceField,
+    /// From this weight on it stands alone; below, the advected velocity takes the rest.
+    pub full_weight: f32,
+    /// Faces that travel farther than this in the step, in cells, get no second-order correction.
+    pub reach_cells: usize,
+}
+
 /// `u_out(x) = u(X)`, X the departure point of the particle that arrives at face centre x over `dt_s`.
-/// Faces whose mean phi of both cells is `band_m` or more are set to 0 and skipped; `u_face` must be
-/// extended that far plus the distance travelled.
 ///
 /// MacCormack [Selle et al. 2008 §3]: u^ = A(u), u~ = A^-1(u^), u_out = u^ + (u - u~)/2; u^ where that
 /// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
 /// the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
-/// (tests/level_set/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`).
-#[allow(clippy::too_many_arguments)]
-pub fn advect_velocity(
-    u_out: &mut FaceField,
-    u_face: &FaceField,
-    phi_cell: &[f32],
-    grid: &UniformGrid,
-    dt_s: f32,
-    scheme: AdvectionScheme,
-    band_m: f32,
-    scratch: &mut Scratch,
-) {
+/// (tests/level_set/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
+/// `known_faces_are_kept_and_the_others_do_not_notice`).
+pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scratch: &mut Scratch) {
+    let VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known } = *transport;
     assert_eq!(phi_cell.len(), grid.cell_count());
     let sampler = VelocitySampler::new(u_face, grid);
     let back = -dt_s / grid.dx;
     for axis in AXES {
-        let band = FaceBand { phi_cell, grid, axis, band_m };
         crate::fit(&mut u_out[axis], grid.faces(axis).len());
+        let known = known.as_ref().map(|known| (&known.weight_face[axis][..], known));
+        let band = FaceBand { phi_cell, grid, axis, band_m, known };
+        let needs = Needs::find(&band, &mut scratch.block_needs);
         match scheme {
-            AdvectionScheme::SemiLagrangian => semi_lagrangian(&mut u_out[axis], &sampler, &band, back),
+            AdvectionScheme::SemiLagrangian => {
+                semi_lagrangian(&mut u_out[axis], &sampler, &band, &needs, back)
+            }
             AdvectionScheme::MacCormack => {
                 crate::fit(&mut scratch.u_forward, u_out[axis].len());
                 crate::fit(&mut scratch.stencil, u_out[axis].len());
-                estimate(&mut scratch.u_forward, &mut scratch.stencil, &sampler, &band, back);
-                correct(
-                    &mut u_out[axis],
-                    &u_face[axis],
-                    &scratch.u_forward,
-                    &scratch.stencil,
-                    &sampler,
-                    &band,
-                    back,
-                );
+                estimate(&mut scratch.u_forward, &mut scratch.stencil, &sampler, &band, &needs, back);
+                let first = Estimate { u: &scratch.u_forward, stencil: &scratch.stencil };
+                correct(&mut u_out[axis], &u_face[axis], first, &sampler, &band, &needs, back);
             }
         }
     }
@@ -65,36 +82,56 @@ pub fn advect_velocity(
 /// Marks a face that keeps its first estimate.
 const NOT_LIQUID: i32 = -1;
 
+/// The first estimate of MacCormack's scheme.
+struct Estimate<'a> {
+    u: &'a [f32],
+    /// Low corners of the stencils it was made of, or [`NOT_LIQUID`].
+    stencil: &'a [i32],
+}
+
 /// u^ = A(u).
-fn semi_lagrangian(out: &mut [f32], sampler: &VelocitySampler, band: &FaceBand, back: f32) {
+fn semi_lagrangian(out: &mut [f32], sampler: &VelocitySampler, band: &FaceBand, needs: &Needs, back: f32) {
     let axis = band.axis;
     parallel::for_each_chunk_mut(out, band.slab(), |k, out| {
+        let start = k * band.slab();
         band.for_each_block(k, |at, block| match block {
-            Block::Outside(row) => out[row].fill(0.0),
-            Block::Band(row, phi_m) => {
+            Block::Outside(row) => band.blend(&mut out[row.clone()], &[0.0; LANES], start + row.start),
+            Block::Band(row, phi_m) if needs.value(at) => {
                 let from = sampler.stencils(axis, at, &destinations(sampler, axis, at, back));
-                store(&mut out[row], phi_m, band.band_m, &sampler.component(axis, &from));
+                let values = within(phi_m, band.band_m, &sampler.component(axis, &from));
+                band.blend(&mut out[row.clone()], &values, start + row.start);
             }
+            Block::Band(row, phi_m) => band.fade(&mut out[row.clone()], phi_m, start + row.start),
         });
     });
 }
 
 /// u^ = A(u), and the low corners of its stencils where they are all liquid.
-fn estimate(out: &mut [f32], stencil: &mut [i32], sampler: &VelocitySampler, band: &FaceBand, back: f32) {
+fn estimate(
+    out: &mut [f32],
+    stencil: &mut [i32],
+    sampler: &VelocitySampler,
+    band: &FaceBand,
+    needs: &Needs,
+    back: f32,
+) {
     let axis = band.axis;
     let liquid = band.liquid();
     parallel::for_each_chunk_mut2((out, band.slab()), (stencil, band.slab()), |k, out, stencil| {
         band.for_each_block(k, |at, block| match block {
             Block::Outside(row) => out[row].fill(0.0),
-            Block::Band(row, phi_m) => {
+            Block::Band(row, phi_m) if needs.estimate(at) => {
                 let from = sampler.stencils(axis, at, &destinations(sampler, axis, at, back));
-                store(&mut out[row.clone()], phi_m, band.band_m, &sampler.component(axis, &from));
+                let values = within(phi_m, band.band_m, &sampler.component(axis, &from));
+                let count = row.len();
+                out[row.clone()].copy_from_slice(&values[..count]);
                 let bases = sampler.bases(axis, &from);
                 for (l, base) in stencil[row].iter_mut().enumerate() {
                     let inside = phi_m[l] < 0.0 && liquid.surround(axis, from.low(l));
                     *base = if inside { bases[l] } else { NOT_LIQUID };
                 }
             }
+            Block::Band(..) => {}
         });
     });
 }
@@ -103,45 +140,51 @@ fn estimate(out: &mut [f32], stencil: &mut [i32], sampler: &VelocitySampler, ban
 fn correct(
     out: &mut [f32],
     u: &[f32],
-    forward: &[f32],
-    stencil: &[i32],
+    first: Estimate,
     sampler: &VelocitySampler,
     band: &FaceBand,
+    needs: &Needs,
     back: f32,
 ) {
     let axis = band.axis;
     let liquid = band.liquid();
     let mut estimates: [&[f32]; 3] = [&[]; 3];
-    estimates[axis] = forward;
+    estimates[axis] = first.u;
     let estimates = VelocitySampler::from_slices(estimates, band.grid);
+    let correction = |at: Cells, values: &mut Lanes, u: &[f32], stencil: &[i32]| {
+        let x = destinations(sampler, axis, at, -back);
+        let to = sampler.stencils(axis, at, &x);
+        let returned = estimates.component(axis, &to);
+        let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
+        let (low, high) = sampler.bounds(axis, &bases);
+        for l in 0..stencil.len() {
+            let corrected = values[l] + 0.5 * (u[l] - returned[l]);
+            let in_range = corrected >= low[l] && corrected <= high[l];
+            if stencil[l] != NOT_LIQUID
+                && in_range
+                && liquid.surround(axis, to.low(l))
+                && sampler.inside_walls(at, &x, l)
+                && band.within_reach(&x, l)
+            {
+                values[l] = corrected;
+            }
+        }
+    };
     parallel::for_each_chunk_mut(out, band.slab(), |k, out| {
         let start = k * band.slab();
         band.for_each_block(k, |at, block| match block {
-            Block::Outside(row) => out[row].fill(0.0),
-            Block::Band(row, _) => {
+            Block::Outside(row) => band.blend(&mut out[row.clone()], &[0.0; LANES], start + row.start),
+            Block::Band(row, _) if needs.value(at) => {
                 let all = start + row.start..start + row.end;
-                let (out, u, stencil) = (&mut out[row], &u[all.clone()], &stencil[all.clone()]);
-                out.copy_from_slice(&forward[all]);
-                if stencil.iter().all(|&base| base == NOT_LIQUID) {
-                    return;
+                let mut values = [0.0; LANES];
+                values[..row.len()].copy_from_slice(&first.u[all.clone()]);
+                let stencil = &first.stencil[all.clone()];
+                if needs.correction(at) && stencil.iter().any(|&base| base != NOT_LIQUID) {
+                    correction(at, &mut values, &u[all.clone()], stencil);
                 }
-                let x = destinations(sampler, axis, at, -back);
-                let to = sampler.stencils(axis, at, &x);
-                let returned = estimates.component(axis, &to);
-                let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
-                let (low, high) = sampler.bounds(axis, &bases);
-                for (l, out) in out.iter_mut().enumerate() {
-                    let corrected = *out + 0.5 * (u[l] - returned[l]);
-                    let in_range = corrected >= low[l] && corrected <= high[l];
-                    if stencil[l] != NOT_LIQUID
-                        && in_range
-                        && liquid.surround(axis, to.low(l))
-                        && sampler.inside_walls(at, &x, l)
-                    {
-                        *out = corrected;
-                    }
-                }
+                band.blend(&mut out[row], &values, all.start);
             }
+            Block::Band(row, phi_m) => band.fade(&mut out[row.clone()], phi_m, start + row.start),
         });
     });
 }
@@ -156,99 +199,6 @@ fn destinations(sampler: &VelocitySampler, axis: Axis, at: Cells, cells_per_spee
 
 /// Values of the faces in the band, 0 on the others.
 #[inline]
-fn store(out: &mut [f32], phi_m: &Lanes, band_m: f32, values: &Lanes) {
-    for (l, out) in out.iter_mut().enumerate() {
-        *out = if phi_m[l] < band_m { values[l] } else { 0.0 };
-    }
-}
-
-/// Which faces lie in the liquid (mean phi of their two cells negative).
-struct LiquidFaces<'a> {
-    phi_cell: &'a [f32],
-    cells: [usize; 3],
-    /// Where phi is below this, every face of a stencil next to the cell is in the liquid.
-    safe_m: f32,
-}
-
-impl LiquidFaces<'_> {
-    #[inline]
-    fn phi(&self, c: [usize; 3]) -> f32 {
-        let c: [usize; 3] = std::array::from_fn(|a| c[a].min(self.cells[a] - 1));
-        self.phi_cell[c[0] + self.cells[0] * (c[1] + self.cells[1] * c[2])]
-    }
-
-    /// Are all eight faces of the interpolation stencil with this low corner in the liquid?
-    #[inline]
-    fn surround(&self, axis: Axis, low: [usize; 3]) -> bool {
-        self.phi(low) < self.safe_m || self.all_liquid(axis, low)
-    }
-
-    fn all_liquid(&self, axis: Axis, low: [usize; 3]) -> bool {
-        (0..8).all(|corner| {
-            let mut cell: [usize; 3] = std::array::from_fn(|a| low[a] + (corner >> a & 1));
-            let high = self.phi(cell);
-            cell[axis] = cell[axis].saturating_sub(1);
-            high + self.phi(cell) < 0.0
-        })
-    }
-}
-
-/// Faces of one axis by their distance from the liquid.
-struct FaceBand<'a> {
-    phi_cell: &'a [f32],
-    grid: &'a UniformGrid,
-    axis: Axis,
-    band_m: f32,
-}
-
-/// Consecutive faces of a row, by their range in the slab.
-enum Block<'a> {
-    /// All farther from the liquid than the band.
-    Outside(Range<usize>),
-    /// At most eight, some in the band, with the mean phi of their cells.
-    Band(Range<usize>, &'a Lanes),
-}
-
-impl FaceBand<'_> {
-    /// Faces in one z-slab.
-    fn slab(&self) -> usize {
-        self.grid.faces(self.axis).slab()
-    }
-
-    fn liquid(&self) -> LiquidFaces<'_> {
-        // No cell of a stencil's faces is more than sqrt(3) dx from the cell at its low corner.
-        LiquidFaces { phi_cell: self.phi_cell, cells: self.grid.cells, safe_m: -1.8 * self.grid.dx }
-    }
-
-    /// Cuts slab k of the faces into blocks.
-    #[inline]
-    fn for_each_block(&self, k: usize, mut body: impl FnMut(Cells, Block)) {
-        let [nx, ny, nz] = self.grid.cells;
-        let [fx, fy, _] = self.grid.faces(self.axis).size;
-        for j in 0..fy {
-            let cells = |j: usize, k: usize| {
-                let start = nx * (j.min(ny - 1) + ny * k.min(nz - 1));
-                &self.phi_cell[start..start + nx]
-            };
-            let high = cells(j, k);
-            let low = match self.axis {
-                0 => high,
-                1 => cells(j.saturating_sub(1), k),
-                _ => cells(j, k.saturating_sub(1)),
-            };
-            let mut i = 0;
-            while i < fx {
-                let end = (i + LANES).min(fx);
-                let phi_m: Lanes = std::array::from_fn(|l| {
-                    let face = (i + l).min(fx - 1);
-                    let below = if self.axis == 0 { face.saturating_sub(1) } else { face };
-                    0.5 * (low[below] + high[face.min(nx - 1)])
-                });
-                let row = fx * j + i..fx * j + end;
-                let near = phi_m.iter().any(|&v| v < self.band_m);
-                body(Cells { i, j, k }, if near { Block::Band(row, &phi_m) } else { Block::Outside(row) });
-                i = end;
-            }
-        }
-    }
+fn within(phi_m: &Lanes, band_m: f32, values: &Lanes) -> Lanes {
+    std::array::from_fn(|l| if phi_m[l] < band_m { values[l] } else { 0.0 })
 }

@@ -7,6 +7,8 @@ const MAX_STEPS: usize = 8;
 /// Good enough after the last step: the interpolant's gradient jumps a little between cells, and a point
 /// there may go to and fro across.
 const TOLERANCE_LAST: f32 = 0.05;
+/// Converged when a step is shorter than this (in cells): the distance errs by its square.
+const TOLERANCE: f32 = 1e-4;
 
 #[inline]
 pub(crate) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
@@ -17,8 +19,7 @@ pub(crate) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 /// q + lambda grad phi = 0, phi = 0 [Chopp 2001 §3 gives the problem; the second derivatives make it
 /// quadratic for cells whose distance is not small against the radius of curvature].
 ///
-/// `cell` is x, `q` in cells relative to it; converged when a step is shorter than `tolerance` cells, None when
-/// it does not. Farther than `overhang` beyond
+/// `cell` is x, `q` in cells relative to it; None when it does not converge. Farther than `overhang` beyond
 /// the outermost samples phi says nothing: there the interface goes on as its last tangent plane, which at the
 /// first guess is the plane normal to `normal`.
 #[inline]
@@ -29,7 +30,6 @@ pub(crate) fn closest_point(
     guess: [f32; 3],
     normal: [f32; 3],
     overhang: f32,
-    tolerance: f32,
 ) -> Option<[f32; 3]> {
     let mut q = guess;
     let mut length2 = 0.0;
@@ -55,7 +55,7 @@ pub(crate) fn closest_point(
         for a in 0..3 {
             q[a] += step[a];
         }
-        if length2 < tolerance * tolerance {
+        if length2 < TOLERANCE * TOLERANCE {
             return Some(q);
         }
     }

@@ -172,10 +172,10 @@ impl<'a> CubicField<'a> {
         dot4(sum, x.w)
     }
 
-    /// How far beyond the outermost samples a point lies, in cells (0 inside).
+    /// How far beyond the outermost samples a point lies, in cells (negative inside).
     #[inline]
     pub fn beyond_hull(&self, cell: [usize; 3], offset: [f32; 3]) -> f32 {
-        let mut beyond = 0.0f32;
+        let mut beyond = f32::NEG_INFINITY;
         for a in 0..3 {
             let (low, high) = (-(cell[a] as f32), (self.size[a] - 1 - cell[a]) as f32);
             beyond = beyond.max(low - offset[a]).max(offset[a] - high);

@@ -16,6 +16,7 @@ mod cubic;
 mod curvature;
 mod cut_volume;
 mod extrapolate;
+mod face_blocks;
 mod redistance;
 mod regions;
 mod solids;
@@ -23,7 +24,7 @@ mod trace;
 mod volume;
 
 pub use advect_phi::{PhiAdvection, advect_phi};
-pub use advect_velocity::{AdvectionScheme, advect_velocity};
+pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect_velocity};
 pub use curvature::{curvature, curvature_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use redistance::{RedistanceReport, redistance};
@@ -45,6 +46,8 @@ pub struct Scratch {
     pub(crate) u_forward: Vec<f32>,
     /// Low corners of the stencils that the first estimate was made of.
     pub(crate) stencil: Vec<i32>,
+    /// What blocks of faces need, and a second array of the kind.
+    pub(crate) block_needs: [Vec<u8>; 2],
     /// Closest points of the redistancing band.
     pub(crate) band: redistance::Band,
     /// New values of one layer, slab by slab.

@@ -17,10 +17,6 @@ const OVERHANG: f32 = 0.25;
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
 /// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
 const SHARP: f32 = 0.5;
-/// Newton has converged when a step is shorter than this (in cells), next to the interface and in the rest of
-/// the band: what is left is a curvature times its square.
-const SEED_TOLERANCE: f32 = 1e-3;
-const TOLERANCE: f32 = 2e-2;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -190,7 +186,7 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
         _ => distance,
     };
     let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
-    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG, SEED_TOLERANCE) {
+    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
         let distance = dot(point, point).sqrt();
         if distance > closest && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
@@ -330,15 +326,15 @@ fn best_of_neighbours(
 }
 
 /// Newton from the foot on the tangent plane at a neighbour's closest point, which is exact for planes and leaves
-/// an error of second order, or where that leads nowhere (edges) from that point itself; kept only when nearer.
+/// an error of second order; next to walls, where phi is a parabola or continued, and where the foot leads nowhere
+/// (edges), from that point itself. Kept only when nearer.
 #[inline]
 fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], guess: Guess) -> [f32; 3] {
     let is_nearer = |q: &[f32; 3]| dot(*q, *q) <= guess.distance2 * (1.0 + 1e-5);
-    let find = |from: [f32; 3]| {
-        closest_point(field, per_cell, c, from, guess.normal, OVERHANG, TOLERANCE).filter(is_nearer)
-    };
+    let find =
+        |from: [f32; 3]| closest_point(field, per_cell, c, from, guess.normal, OVERHANG).filter(is_nearer);
     let foot = scaled(guess.normal, dot(guess.point, guess.normal) / dot(guess.normal, guess.normal));
-    let found = if field.beyond_hull(c, foot) <= OVERHANG { find(foot) } else { None };
+    let found = if field.beyond_hull(c, foot) <= -1.0 { find(foot) } else { None };
     found.or_else(|| find(guess.point)).unwrap_or(guess.point)
 }
 

@@ -30,7 +30,7 @@ fn main() {
             u[axis][f] = if axis == 0 { s(x.x) * c(x.y) } else { -c(x.x) * s(x.y) };
         }
     }
-    let solid: Vec<f32> = vec![1.0; grid.nodes().len()];
+    let solid: Vec<f32> = vec![];
     for transfer in [Transfer::Flip { ratio: 0.98 }, Transfer::Apic] {
         println!("{transfer:?}");
         measure(&grid, &phi, &u, &solid, band_m, &transfer);
@@ -40,8 +40,11 @@ fn main() {
 fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m: f32, transfer: &Transfer) {
     let (mut particles, mut ranges, mut scratch) =
         (Particles::default(), CellRanges::default(), Scratch::default());
+    let mut moved = Particles::default();
     let mut grid_u = [u.clone(), u.clone()];
-    let (mut phi_particles, mut corrected) = (phi.to_vec(), phi.to_vec());
+    let mut corrected = phi.to_vec();
+    let around = Surroundings { grid, phi_solid_node: solid, open_walls: [false; 6] };
+    particles.sort_by_cell(grid, &mut ranges, &mut scratch);
     let mut best: Vec<(&str, f64)> = Vec::new();
     for round in 0..6 {
         let mut stage = |name: &'static str, start: Instant, count: usize| {
@@ -52,34 +55,25 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
             }
         };
         let t = Instant::now();
-        let (p, r, s) = (&mut particles, &mut ranges, &mut scratch);
-        resample(p, r, phi, u, solid, grid, band_m, transfer, round, s);
-        stage(if round == 0 { "first seeding" } else { "resample" }, t, particles.len());
-        let n = particles.len();
+        let (phi_cell, u_face, is_new_cell, transfer) = (phi, u, &[][..], *transfer);
+        let liquid = Liquid { phi_cell, u_face, is_new_cell, band_m, transfer, step_seed: round };
+        resample(&mut moved, &mut ranges, &particles, &liquid, &around, &mut scratch);
+        stage(if round == 0 { "first seeding" } else { "resample" }, t, moved.len());
+        let n = moved.len();
+        let t = Instant::now();
+        advect(&mut particles, &mut ranges, &moved, u, &around, grid.dx, &mut scratch);
+        stage("advect and sort", t, n);
         let t = Instant::now();
         let [a, b] = &mut grid_u;
-        particles_to_faces(a, b, &particles, &ranges, grid, transfer);
+        particles_to_faces(a, b, &particles, &ranges, grid, &transfer);
         stage("particles to faces", t, n);
         let t = Instant::now();
-        faces_to_particles(&mut particles, u, u, grid, transfer);
+        faces_to_particles(&mut particles, u, b, grid, &transfer);
         stage("faces to particles", t, n);
-        let t = Instant::now();
-        advect(&mut particles, u, solid, [false; 6], grid, 1.0 * grid.dx);
-        stage("advect", t, n);
-        let t = Instant::now();
-        particles.sort_by_cell(grid, &mut ranges, &mut scratch);
-        stage("sort", t, n);
-        let t = Instant::now();
-        let radius = particle_radius_m(grid);
-        level_set_from_particles(&mut phi_particles, &particles, &ranges, grid, radius, 3.0 * grid.dx);
-        stage("level set", t, n);
-        let t = Instant::now();
         corrected.copy_from_slice(phi);
-        shift_to_particles(&mut corrected, &particles, &ranges, solid, grid, &mut scratch);
-        stage("shift", t, n);
         let t = Instant::now();
-        combine_narrow_band(&mut corrected, &phi_particles, grid);
-        stage("combine", t, n);
+        correct_by_particles(&mut corrected, &particles, &ranges, &around, &mut scratch);
+        stage("correct", t, n);
     }
     for (name, ns) in best {
         println!("  {name:20} {ns:7.1} ns/particle {:8.1} ms", ns * particles.len() as f64 * 1e-6);

@@ -1,10 +1,12 @@
-//! Moving particles through the velocity field, out of solids and within the box.
+//! Moving particles through the velocity field, out of solids and within the box, and into the order of cells.
 
-use crate::velocity::VelocitySampler;
-use crate::{Particles, retain};
+use crate::particles::{fit, take};
+use crate::sort::{GONE, Locator, order_by_keys};
+use crate::velocity::{LANES, Lanes, VelocitySampler};
+use crate::{CellRanges, Particles, Scratch, Surroundings};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{self, CHUNK};
-use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_grids::{FaceField, Lattice};
 
 /// Particles keep this distance from solids and closed walls, in cells.
 const MARGIN_IN_CELLS: f32 = 0.02;
@@ -25,11 +27,12 @@ pub struct AdvectReport {
 }
 
 impl AdvectReport {
-    fn add(&mut self, other: AdvectReport) {
+    fn plus(mut self, other: AdvectReport) -> AdvectReport {
         self.pushed_out_of_solids += other.pushed_out_of_solids;
         self.pushed_inside_walls += other.pushed_inside_walls;
         self.left_through_open_walls += other.left_through_open_walls;
         self.trapped_in_solids += other.trapped_in_solids;
+        self
     }
 }
 
@@ -38,50 +41,76 @@ impl AdvectReport {
 ///
 /// x <- x + dt (2 k1 + 3 k2 + 4 k3) / 9, k1 = u(x), k2 = u(x + dt k1 / 2), k3 = u(x + 3 dt k2 / 4).
 ///
-/// Particles that end nearer than 0.02 dx to a solid (`phi_solid_node`, empty where there is none) are moved
-/// along its gradient to that distance; beyond a closed wall they are moved back the same way. Those that
-/// crossed an open wall (`open_walls`: x_min, x_max, y_min, y_max, z_min, z_max) are removed, as are those
-/// that no projection frees: after the call every particle is in the box and outside all solids. Ages grow
-/// by `dt_s`. Sorting is needed afterwards.
+/// Particles that end nearer than 0.02 dx to a solid are moved along its gradient to that distance; beyond a
+/// closed wall they are moved back the same way. Those that crossed an open wall are removed, as are those
+/// that no projection frees: afterwards every particle is in the box and outside all solids. Ages grow by `dt_s`.
+/// `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and `ranges`
+/// describe them.
 /// Tests: `advection_is_third_order`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`.
 pub fn advect(
-    particles: &mut Particles,
+    moved: &mut Particles,
+    ranges: &mut CellRanges,
+    particles: &Particles,
     u_face: &FaceField,
-    phi_solid_node: &[f32],
-    open_walls: [bool; 6],
-    grid: &UniformGrid,
+    around: &Surroundings,
     dt_s: f32,
+    scratch: &mut Scratch,
 ) -> AdvectReport {
-    let velocity = VelocitySampler::new(u_face, grid);
-    let confine = Confine::new(phi_solid_node, open_walls, grid);
-    let mut reports = vec![AdvectReport::default(); parallel::chunk_count(particles.len(), CHUNK)];
-    let arrays = particles.x.chunks_mut(CHUNK).zip(particles.age_s.chunks_mut(CHUNK));
+    let velocity = VelocitySampler::new(u_face, around.grid);
+    let (confine, locate) = (Confine::new(around), Locator::new(around.grid));
+    let n = particles.len();
+    let mut reports = vec![AdvectReport::default(); parallel::chunk_count(n, CHUNK)];
+    // The new positions wait in the array of velocities until their order is known.
+    let places = &mut moved.v;
+    fit(places, n);
+    fit(&mut scratch.keys, n);
+    let arrays = places.chunks_mut(CHUNK).zip(scratch.keys.chunks_mut(CHUNK));
     let mut tasks: Vec<_> = arrays.zip(&mut reports).collect();
-    parallel::for_each_chunk_mut(&mut tasks, 1, |_, task| {
-        let ((x, age_s), report) = &mut task[0];
-        for (x, age_s) in x.iter_mut().zip(age_s.iter_mut()) {
-            let moved = runge_kutta_3(*x, &velocity, dt_s);
-            // Removed particles are marked by a position that is not a number until all have moved.
-            *x = confine.place(moved, report).unwrap_or(Vec3::NAN);
-            *age_s += dt_s;
+    let cells_per_speed = dt_s / around.grid.dx;
+    parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
+        let ((places, keys), report) = &mut task[0];
+        let x = &particles.x[parallel::chunk_range(chunk, CHUNK, n)];
+        for (x, (places, keys)) in x.chunks(LANES).zip(places.chunks_mut(LANES).zip(keys.chunks_mut(LANES))) {
+            let u = mean_velocity(&velocity, x, cells_per_speed);
+            for (l, (place, key)) in places.iter_mut().zip(keys).enumerate() {
+                let goal = x[l] + dt_s * Vec3::new(u[0][l], u[1][l], u[2][l]);
+                let allowed = confine.place(goal, report);
+                *place = allowed.unwrap_or(goal);
+                *key = allowed.map_or(GONE, |x| locate.cell(x));
+            }
         }
     });
     drop(tasks);
-    let mut report = AdvectReport::default();
-    reports.into_iter().for_each(|part| report.add(part));
-    if report.left_through_open_walls + report.trapped_in_solids > 0 {
-        let gone: Vec<bool> = particles.x.iter().map(|x| x.is_nan()).collect();
-        retain(particles, |i| !gone[i]);
-    }
-    report
+    order_by_keys(ranges, scratch, around.grid.cell_count());
+    take(&mut moved.x, &moved.v, &scratch.order);
+    moved.take_all_but_positions(particles, &scratch.order);
+    parallel::for_each_chunk_mut(&mut moved.age_s, CHUNK, |_, ages| ages.iter_mut().for_each(|a| *a += dt_s));
+    reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
 }
 
-#[inline]
-fn runge_kutta_3(x: Vec3, velocity: &VelocitySampler, dt_s: f32) -> Vec3 {
-    let k1 = velocity.at(x);
-    let k2 = velocity.at(x + (0.5 * dt_s) * k1);
-    let k3 = velocity.at(x + (0.75 * dt_s) * k2);
-    x + (dt_s / 9.0) * (2.0 * k1 + 3.0 * k2 + 4.0 * k3)
+/// The mean velocity of eight particles over a step of `s` = dt / dx.
+#[inline(always)]
+fn mean_velocity(velocity: &VelocitySampler, x: &[Vec3], s: f32) -> [Lanes; 3] {
+    let start = velocity.in_cells(x);
+    let go = |u: &[Lanes; 3], s: f32| {
+        let mut x = start;
+        for axis in 0..3 {
+            for l in 0..LANES {
+                x[axis][l] += s * u[axis][l];
+            }
+        }
+        x
+    };
+    let k1 = velocity.at(&start);
+    let k2 = velocity.at(&go(&k1, 0.5 * s));
+    let k3 = velocity.at(&go(&k2, 0.75 * s));
+    let mut mean = k1;
+    for axis in 0..3 {
+        for l in 0..LANES {
+            mean[axis][l] = (2.0 * k1[axis][l] + 3.0 * k2[axis][l] + 4.0 * k3[axis][l]) * (1.0 / 9.0);
+        }
+    }
+    mean
 }
 
 /// Where particles may be.
@@ -98,7 +127,8 @@ struct Confine<'a> {
 }
 
 impl<'a> Confine<'a> {
-    fn new(phi_solid_node: &'a [f32], open_walls: [bool; 6], grid: &UniformGrid) -> Self {
+    fn new(around: &Surroundings<'a>) -> Self {
+        let Surroundings { grid, phi_solid_node, open_walls } = *around;
         let nodes = grid.nodes();
         assert!(phi_solid_node.is_empty() || phi_solid_node.len() == nodes.len());
         let (bounds, margin) = (grid.bounds(), MARGIN_IN_CELLS * grid.dx);

@@ -20,14 +20,6 @@ pub struct Particles {
     pub next_id: u64,
 }
 
-/// A particle about to be born.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seed {
-    pub x: Vec3,
-    pub v: Vec3,
-    pub affine: Option<[Vec3; 3]>,
-}
-
 impl Particles {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -70,36 +62,44 @@ impl Particles {
         }
     }
 
-    /// Rearranges every array so that particle `i` becomes the old particle `order[i]`.
-    pub(crate) fn gather(&mut self, order: &[u32], scratch: &mut GatherScratch) {
-        gather_array(&mut self.x, &mut scratch.vec3, order);
-        gather_array(&mut self.v, &mut scratch.vec3, order);
-        for rows in self.affine.iter_mut().filter(|rows| !rows.is_empty()) {
-            gather_array(rows, &mut scratch.vec3, order);
+    /// Makes particle `i` the particle `order[i]` of `from`, all but its position.
+    pub(crate) fn take_all_but_positions(&mut self, from: &Particles, order: &[u32]) {
+        take(&mut self.v, &from.v, order);
+        for (rows, from) in self.affine.iter_mut().zip(&from.affine) {
+            take(rows, from, if from.is_empty() { &[] } else { order });
         }
-        gather_array(&mut self.id, &mut scratch.id, order);
-        gather_array(&mut self.age_s, &mut scratch.scalar, order);
+        take(&mut self.id, &from.id, order);
+        take(&mut self.age_s, &from.age_s, order);
+        self.next_id = from.next_id;
+    }
+
+    /// Rearranges every array so that particle `i` becomes the old particle `order[i]`.
+    pub(crate) fn rearrange(&mut self, order: &[u32]) {
+        let mut sorted = Particles::default();
+        take(&mut sorted.x, &self.x, order);
+        sorted.take_all_but_positions(self, order);
+        *self = sorted;
     }
 }
 
-/// One spare array of each kind: arrays are gathered one after the other through them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct GatherScratch {
-    vec3: Vec<Vec3>,
-    id: Vec<u64>,
-    scalar: Vec<f32>,
-}
-
-fn gather_array<T: Copy + Default + Send + Sync>(array: &mut Vec<T>, spare: &mut Vec<T>, order: &[u32]) {
-    spare.resize(order.len(), T::default());
-    let source = &array[..];
-    parallel::for_each_chunk_mut(spare, parallel::CHUNK, |chunk, out| {
+/// `out[i] = from[order[i]]`.
+pub(crate) fn take<T: Copy + Default + Send + Sync>(out: &mut Vec<T>, from: &[T], order: &[u32]) {
+    fit(out, order.len());
+    parallel::for_each_chunk_mut(out, parallel::CHUNK, |chunk, out| {
         let order = &order[parallel::chunk_range(chunk, parallel::CHUNK, order.len())];
-        for (value, &from) in out.iter_mut().zip(order) {
-            *value = source[from as usize];
+        for (value, &source) in out.iter_mut().zip(order) {
+            *value = from[source as usize];
         }
     });
-    std::mem::swap(array, spare);
+}
+
+/// `values.len() == len`, contents of no interest. Grows by an eighth more than asked for: numbers of particles
+/// rise slowly, and doubling would hold twice the memory.
+pub(crate) fn fit<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
+    if values.capacity() < len {
+        *values = Vec::with_capacity(len + len / 8);
+    }
+    values.resize(len, T::default());
 }
 
 /// Keeps the particles whose index passes `keep`, in their order; returns how many went.
@@ -112,7 +112,7 @@ pub fn retain(particles: &mut Particles, keep: impl Fn(usize) -> bool + Sync) ->
     });
     let total: usize = kept.iter().map(Vec::len).sum();
     if total < n {
-        particles.gather(&kept.concat(), &mut GatherScratch::default());
+        particles.rearrange(&kept.concat());
     }
     n - total
 }

@@ -1,12 +1,12 @@
 //! Keeping the band evenly filled: seeding, thinning, removal of deep particles.
 
-use crate::particles::Seed;
-use crate::sort::{BinPlan, CELLS_PER_BIN, NEW};
+use crate::particles::fit;
+use crate::sort::{CELLS_PER_BIN, NEW, split_lengths};
 use crate::velocity::VelocitySampler;
-use crate::{CellRanges, Particles, Scratch, Transfer};
+use crate::{CellRanges, Particles, Scratch, Surroundings, Transfer};
 use fluvial_foundation::parallel;
 use fluvial_foundation::{Vec3, random};
-use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_grids::FaceField;
 
 /// New liquid gets one particle per octant.
 const SEEDS_PER_CELL: usize = 8;
@@ -34,11 +34,12 @@ pub struct ResampleReport {
 }
 
 impl ResampleReport {
-    fn add(&mut self, other: ResampleReport) {
+    fn plus(mut self, other: ResampleReport) -> ResampleReport {
         self.seeded += other.seeded;
         self.deleted_deep += other.deleted_deep;
         self.deleted_outside += other.deleted_outside;
         self.deleted_surplus += other.deleted_surplus;
+        self
     }
 
     /// Particles removed for any reason.
@@ -47,134 +48,182 @@ impl ResampleReport {
     }
 }
 
+/// The liquid that particles shall fill.
+#[derive(Clone, Copy, Debug)]
+pub struct Liquid<'a> {
+    /// Signed distance at cell centres, metres.
+    pub phi_cell: &'a [f32],
+    /// Where new particles take their velocity from.
+    pub u_face: &'a FaceField,
+    /// Cells whose liquid has just been made by a source, not 0; empty where there is none.
+    pub is_new_cell: &'a [u8],
+    /// Depth of the band that particles fill, metres; infinite: all liquid.
+    pub band_m: f32,
+    /// Do new particles need APIC rows?
+    pub transfer: Transfer,
+    /// Number of the step: draws other places for new particles each time.
+    pub step_seed: u64,
+}
+
+/// What resampling decided for one bin of cells: the particles of each cell in order.
+#[derive(Debug, Default)]
+pub(crate) struct BinPlan {
+    /// Old particle index, or `NEW | index into seeds`.
+    source: Vec<u32>,
+    seeds: Vec<Seed>,
+    /// Particles per cell of the bin.
+    counts: Vec<u32>,
+    report: ResampleReport,
+}
+
+/// A particle about to be born.
+#[derive(Clone, Copy, Debug)]
+struct Seed {
+    x: Vec3,
+    v: Vec3,
+    rows: [Vec3; 3],
+}
+
 /// Keeps the particles of the band -`band_m` < phi between 4 and 16 a cell, and 8 where they are new.
 ///
 /// A cell has eight octants with one candidate position in each, jittered by counters. Cells with fewer than
 /// 4 particles get one in every empty octant whose candidate lies in liquid (phi < 0 where the cell's whole
 /// neighbourhood is empty: fresh liquid; phi < -0.6 dx elsewhere) and outside solids; it takes its velocity
 /// (and rows, with APIC) from `u_face`. Near the surface the candidates do not depend on `step_seed`, so
-/// that liquid at rest is never seeded twice. Cells deeper than `band_m` + dx lose all particles, cells with
-/// more than 16 lose them from their fullest octants, particles outside the box go.
-/// An infinite `band_m` fills the whole liquid. Particles are sorted on return, and `ranges` describe them.
+/// that liquid at rest is never seeded twice. In the cells of new liquid every empty octant is filled right up to
+/// the surface, whatever lies around; elsewhere liquid without particles counts as the grid's error, and is cut
+/// back by the next correction. Cells deeper than `band_m` + dx lose all particles, cells with more than 16 lose
+/// them from their fullest octants, particles outside the box go.
+///
+/// `particles` must be sorted; `out` gets what is left and new, sorted, and `ranges` describe them.
 /// [Ferstl et al. 2016, §3.2]
 /// Tests: `seeding_fills_the_band_with_eight_per_cell`, `resampling_at_rest_changes_nothing`,
-/// `surplus_and_deep_particles_go`, `ids_are_unique_and_stable`.
-#[allow(clippy::too_many_arguments)]
+/// `surplus_and_deep_particles_go`, `ids_are_unique_and_stable`, `new_liquid_is_seeded_up_to_its_surface`.
 pub fn resample(
-    particles: &mut Particles,
+    out: &mut Particles,
     ranges: &mut CellRanges,
-    phi_cell: &[f32],
-    u_face: &FaceField,
-    phi_solid_node: &[f32],
-    grid: &UniformGrid,
-    band_m: f32,
-    transfer: &Transfer,
-    step_seed: u64,
+    particles: &Particles,
+    liquid: &Liquid,
+    around: &Surroundings,
     scratch: &mut Scratch,
 ) -> ResampleReport {
-    let none = |_| false;
-    resample_with_new_liquid(
-        particles,
-        ranges,
-        phi_cell,
-        u_face,
-        phi_solid_node,
-        grid,
-        band_m,
-        transfer,
-        step_seed,
-        scratch,
-        none,
-    )
+    let cells = around.grid.cell_count();
+    assert_eq!(liquid.phi_cell.len(), cells);
+    debug_assert!(ranges.describe(particles, around.grid));
+    let velocity = VelocitySampler::new(liquid.u_face, around.grid);
+    let planner = Planner { x: &particles.x, ranges, liquid, velocity, around };
+    let bins = &mut scratch.bins;
+    bins.resize_with(parallel::chunk_count(cells, CELLS_PER_BIN), BinPlan::default);
+    parallel::for_each_chunk_mut(bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
+    carry_out(out, ranges, particles, bins, liquid.transfer == Transfer::Apic);
+    bins.iter().fold(ResampleReport::default(), |sum, plan| sum.plus(plan.report))
 }
 
-/// As [`resample`], where the liquid of cells with `is_new(cell)` has just been made (a source): there every
-/// empty octant is filled right up to the surface, whatever lies around. Elsewhere liquid without particles
-/// counts as the grid's error, and is cut back by the next correction.
-/// Test: `new_liquid_is_seeded_up_to_its_surface`.
-#[allow(clippy::too_many_arguments)]
-pub fn resample_with_new_liquid(
-    particles: &mut Particles,
-    ranges: &mut CellRanges,
-    phi_cell: &[f32],
-    u_face: &FaceField,
-    phi_solid_node: &[f32],
-    grid: &UniformGrid,
-    band_m: f32,
-    transfer: &Transfer,
-    step_seed: u64,
-    scratch: &mut Scratch,
-    is_new: impl Fn(usize) -> bool + Sync,
-) -> ResampleReport {
-    assert_eq!(phi_cell.len(), grid.cell_count());
-    particles.set_affine(*transfer == Transfer::Apic);
-    particles.sort_by_cell(grid, ranges, scratch);
-    let planner = Planner {
-        x: &particles.x,
-        ranges,
-        phi_cell,
-        velocity: VelocitySampler::new(u_face, grid),
-        phi_solid_node,
-        grid,
-        band_m,
-        affine: *transfer == Transfer::Apic,
-        step_seed,
-        is_new,
-    };
-    scratch.bins.resize_with(parallel::chunk_count(grid.cell_count(), CELLS_PER_BIN), BinPlan::default);
-    parallel::for_each_chunk_mut(&mut scratch.bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
-    let mut report = ResampleReport::default();
-    scratch.bins.iter().for_each(|plan| report.add(plan.report));
-    if report != ResampleReport::default() {
-        apply(particles, ranges, scratch);
-    }
-    report
+/// What one bin writes.
+struct BinTask<'a> {
+    plan: &'a BinPlan,
+    first: u32,
+    first_id: u64,
+    x: &'a mut [Vec3],
+    v: &'a mut [Vec3],
+    rows: [&'a mut [Vec3]; 3],
+    id: &'a mut [u64],
+    age_s: &'a mut [f32],
+    start: &'a mut [u32],
 }
 
 /// Carries out what the bins decided.
-fn apply(particles: &mut Particles, ranges: &mut CellRanges, scratch: &mut Scratch) {
-    let Scratch { bins, order, gather, .. } = scratch;
-    let old_len = particles.len();
-    // Seeds go behind the old particles, in cell order, which also numbers them.
-    let mut first_seed = old_len as u32;
-    order.clear();
-    for plan in bins.iter() {
-        order.extend(plan.source.iter().map(|&s| if s & NEW == 0 { s } else { first_seed + (s & !NEW) }));
-        first_seed += plan.seeds.len() as u32;
-        for seed in &plan.seeds {
-            particles.push(seed.x, seed.v, seed.affine);
+fn carry_out(
+    out: &mut Particles,
+    ranges: &mut CellRanges,
+    particles: &Particles,
+    bins: &[BinPlan],
+    affine: bool,
+) {
+    let total = bins.iter().map(|plan| plan.source.len()).sum();
+    fit(&mut out.x, total);
+    fit(&mut out.v, total);
+    fit(&mut out.id, total);
+    fit(&mut out.age_s, total);
+    out.affine.iter_mut().for_each(|rows| fit(rows, if affine { total } else { 0 }));
+    let cells = ranges.start.len() - 1;
+    ranges.start[cells] = total as u32;
+    let starts = &mut ranges.start[..cells];
+    let lengths = || bins.iter().map(|plan| plan.source.len());
+    let mut x = split_lengths(&mut out.x, lengths()).into_iter();
+    let mut v = split_lengths(&mut out.v, lengths()).into_iter();
+    let mut id = split_lengths(&mut out.id, lengths()).into_iter();
+    let mut age_s = split_lengths(&mut out.age_s, lengths()).into_iter();
+    let mut rows = out.affine.each_mut().map(|rows| {
+        let lengths = lengths().map(|length| if affine { length } else { 0 });
+        split_lengths(rows, lengths).into_iter()
+    });
+    let (mut first, mut first_id) = (0, particles.next_id);
+    let mut tasks: Vec<BinTask> = (bins.iter().zip(starts.chunks_mut(CELLS_PER_BIN)))
+        .map(|(plan, start)| {
+            let task = BinTask {
+                plan,
+                first,
+                first_id,
+                x: x.next().expect("a piece a bin"),
+                v: v.next().expect("a piece a bin"),
+                rows: rows.each_mut().map(|rows| rows.next().expect("a piece a bin")),
+                id: id.next().expect("a piece a bin"),
+                age_s: age_s.next().expect("a piece a bin"),
+                start,
+            };
+            first += plan.source.len() as u32;
+            first_id += plan.seeds.len() as u64;
+            task
+        })
+        .collect();
+    parallel::for_each_chunk_mut(&mut tasks, 1, |_, task| task[0].carry_out(particles, affine));
+    out.next_id = first_id;
+}
+
+impl BinTask<'_> {
+    fn carry_out(&mut self, particles: &Particles, affine: bool) {
+        let old_rows = particles.has_affine();
+        for (n, &source) in self.plan.source.iter().enumerate() {
+            let (p, is_new) = ((source & !NEW) as usize, source & NEW != 0);
+            if is_new {
+                let seed = &self.plan.seeds[p];
+                (self.x[n], self.v[n]) = (seed.x, seed.v);
+                (self.id[n], self.age_s[n]) = (self.first_id + p as u64, 0.0);
+            } else {
+                (self.x[n], self.v[n]) = (particles.x[p], particles.v[p]);
+                (self.id[n], self.age_s[n]) = (particles.id[p], particles.age_s[p]);
+            }
+            if affine {
+                for axis in 0..3 {
+                    self.rows[axis][n] = match (is_new, old_rows) {
+                        (true, _) => self.plan.seeds[p].rows[axis],
+                        (false, true) => particles.affine[axis][p],
+                        (false, false) => Vec3::ZERO,
+                    };
+                }
+            }
         }
-    }
-    particles.gather(order, gather);
-    let mut total = 0;
-    for (starts, plan) in ranges.start.chunks_mut(CELLS_PER_BIN).zip(bins.iter()) {
-        for (start, count) in starts.iter_mut().zip(&plan.counts) {
+        let mut total = self.first;
+        for (start, count) in self.start.iter_mut().zip(&self.plan.counts) {
             *start = total;
             total += count;
         }
     }
-    if let Some(last) = ranges.start.last_mut() {
-        *last = total;
-    }
 }
 
-struct Planner<'a, F> {
+struct Planner<'a> {
     x: &'a [Vec3],
     ranges: &'a CellRanges,
-    phi_cell: &'a [f32],
+    liquid: &'a Liquid<'a>,
     velocity: VelocitySampler<'a>,
-    phi_solid_node: &'a [f32],
-    grid: &'a UniformGrid,
-    band_m: f32,
-    affine: bool,
-    step_seed: u64,
-    is_new: F,
+    around: &'a Surroundings<'a>,
 }
 
-impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
+impl Planner<'_> {
     /// Decides which particles each cell of a bin keeps and gets.
     fn plan_bin(&self, bin: usize, plan: &mut BinPlan) {
-        let cells = parallel::chunk_range(bin, CELLS_PER_BIN, self.grid.cell_count());
+        let cells = parallel::chunk_range(bin, CELLS_PER_BIN, self.around.grid.cell_count());
         plan.source.clear();
         plan.seeds.clear();
         plan.counts.clear();
@@ -187,24 +236,31 @@ impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
     }
 
     fn plan_cell(&self, cell: usize, plan: &mut BinPlan) {
-        let (members, phi, dx) = (self.ranges.of_cell(cell), self.phi_cell[cell], self.grid.dx);
-        if phi < -(self.band_m + dx) {
+        let Liquid { phi_cell, is_new_cell, band_m, .. } = *self.liquid;
+        let (members, phi, dx) = (self.ranges.of_cell(cell), phi_cell[cell], self.around.grid.dx);
+        if phi < -(band_m + dx) {
             plan.report.deleted_deep += members.len();
             return;
         }
         // No point of the cell is farther from its centre than 0.87 dx.
-        let in_band = phi > -self.band_m && phi < 0.87 * dx;
-        let is_new = in_band && (self.is_new)(cell);
+        let in_band = phi > -band_m && phi < 0.87 * dx;
+        let is_new = in_band && is_new_cell.get(cell).is_some_and(|&new| new != 0);
         let fewest = if is_new { SEEDS_PER_CELL } else { FEWEST_PER_CELL };
         let wants_seeds = in_band && members.len() < fewest;
         if members.is_empty() && !wants_seeds {
             return;
         }
-        let center = self.cell_center(cell);
-        let bounds = self.grid.bounds();
+        let at = self.around.grid.cell_centers().coordinates(cell);
+        let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
+        if !wants_seeds && !at_wall && members.len() <= MOST_PER_CELL {
+            plan.source.extend(members.map(|p| p as u32));
+            return;
+        }
+        let center = self.around.grid.cell_centers().position(at[0], at[1], at[2]);
+        let bounds = self.around.grid.bounds();
         let before = plan.source.len();
         let mut octants = [0u32; 8];
-        for p in members.clone() {
+        for p in members {
             if bounds.contains(self.x[p]) {
                 octants[octant(self.x[p] - center)] += 1;
                 plan.source.push(p as u32);
@@ -231,11 +287,11 @@ impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
     }
 
     fn seed(&self, cell: usize, center: Vec3, octants: &[u32; 8], is_new: bool, plan: &mut BinPlan) {
-        let (dx, phi) = (self.grid.dx, self.phi_cell[cell]);
+        let (dx, phi) = (self.around.grid.dx, self.liquid.phi_cell[cell]);
         let near_surface = phi > -1.5 * dx;
         let to_surface = is_new || !near_surface || self.is_fresh(cell);
         let depth = if to_surface { 0.0 } else { RESEED_DEPTH_IN_CELLS * dx };
-        let draw = if near_surface { 0 } else { random::splitmix64(self.step_seed) };
+        let draw = if near_surface { 0 } else { random::splitmix64(self.liquid.step_seed) };
         for (o, _) in octants.iter().enumerate().filter(|&(_, &count)| count == 0) {
             // Not quite to the octant's faces, where rounding could file the seed under another cell.
             let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
@@ -244,7 +300,7 @@ impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
             if self.in_liquid(x, phi, depth) {
                 let (v, rows) = self.velocity.velocity_and_gradient(&self.velocity.place(x));
                 plan.source.push(NEW | plan.seeds.len() as u32);
-                plan.seeds.push(Seed { x, v, affine: self.affine.then_some(rows) });
+                plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
             }
         }
@@ -252,9 +308,9 @@ impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
 
     /// Is there no particle in the cell nor in the 26 around it?
     fn is_fresh(&self, cell: usize) -> bool {
-        let lattice = self.grid.cell_centers();
+        let lattice = self.around.grid.cell_centers();
         let [i, j, k] = lattice.coordinates(cell);
-        let [nx, ny, nz] = self.grid.cells;
+        let [nx, ny, nz] = lattice.size;
         let (i0, i1) = (i.saturating_sub(1), (i + 1).min(nx - 1));
         (k.saturating_sub(1)..=(k + 1).min(nz - 1)).all(|k| {
             (j.saturating_sub(1)..=(j + 1).min(ny - 1)).all(|j| {
@@ -265,17 +321,11 @@ impl<F: Fn(usize) -> bool + Sync> Planner<'_, F> {
     }
 
     fn in_liquid(&self, x: Vec3, phi_center: f32, depth: f32) -> bool {
-        let dx = self.grid.dx;
-        let wet =
-            phi_center < -(0.9 * dx + depth) || self.grid.cell_centers().sample(self.phi_cell, x) < -depth;
-        let free = |nodes: Lattice| nodes.sample(self.phi_solid_node, x) > SOLID_MARGIN_IN_CELLS * dx;
-        wet && (self.phi_solid_node.is_empty() || free(self.grid.nodes()))
-    }
-
-    fn cell_center(&self, cell: usize) -> Vec3 {
-        let lattice = self.grid.cell_centers();
-        let [i, j, k] = lattice.coordinates(cell);
-        lattice.position(i, j, k)
+        let Surroundings { grid, phi_solid_node, .. } = *self.around;
+        let wet = phi_center < -(0.9 * grid.dx + depth)
+            || grid.cell_centers().sample(self.liquid.phi_cell, x) < -depth;
+        let free = || grid.nodes().sample(phi_solid_node, x) > SOLID_MARGIN_IN_CELLS * grid.dx;
+        wet && (self.around.is_free() || free())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sorting particles by cell, so that what is near in space is near in memory.
 
 use crate::Particles;
-use crate::correct::Tally;
-use crate::particles::{GatherScratch, Seed};
+use crate::particles::fit;
+use crate::resample::BinPlan;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{self, CHUNK};
 use fluvial_grids::UniformGrid;
@@ -54,30 +54,21 @@ impl CellRanges {
     }
 }
 
-/// Memory that sorting, resampling and correcting reuse from step to step.
+/// Memory that moving, sorting, resampling and correcting reuse from step to step.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    keys: Vec<u32>,
+    /// Cell of each particle, [`GONE`] for those that go.
+    pub(crate) keys: Vec<u32>,
     histogram: Vec<u32>,
     bin_start: Vec<u32>,
     by_bin: Vec<AtomicU32>,
     pub(crate) order: Vec<u32>,
-    pub(crate) gather: GatherScratch,
     pub(crate) bins: Vec<BinPlan>,
-    pub(crate) tallies: Vec<Tally>,
-    pub(crate) field: Vec<f32>,
+    pub(crate) phi: Vec<f32>,
 }
 
-/// What resampling decided for one bin of cells: the particles of each cell in order.
-#[derive(Debug, Default)]
-pub(crate) struct BinPlan {
-    /// Old particle index, or `NEW | index into seeds`.
-    pub source: Vec<u32>,
-    pub seeds: Vec<Seed>,
-    /// Particles per cell of the bin.
-    pub counts: Vec<u32>,
-    pub report: crate::ResampleReport,
-}
+/// Key of a particle that is left out.
+pub(crate) const GONE: u32 = u32::MAX;
 
 /// Finds the cell of a position: outside ones count to the nearest cell.
 #[derive(Clone, Copy)]
@@ -111,41 +102,48 @@ impl Locator {
 impl Particles {
     /// Sorts all arrays by cell, x fastest, and finds where each cell's particles start.
     ///
-    /// A stable counting sort in two passes (bins of 4096 cells, then cells within a bin): particles of
-    /// one cell keep the order they had, so the result depends on the particles alone. Particles outside
-    /// the box are filed under the nearest cell. Nothing is moved if `ranges` already describe the order.
+    /// Particles of one cell keep the order they had, so the result depends on the particles alone. Particles
+    /// outside the box are filed under the nearest cell. Nothing is moved if `ranges` already describe the order.
     /// Tests: `sorting_groups_particles_by_cell_and_keeps_the_order_within`, `thread_count_changes_no_bit`.
     pub fn sort_by_cell(&mut self, grid: &UniformGrid, ranges: &mut CellRanges, scratch: &mut Scratch) {
-        assert!(self.len() < NEW as usize, "particles are numbered in 31 bits");
         if ranges.describe(self, grid) {
             return;
         }
-        let bins = parallel::chunk_count(grid.cell_count(), CELLS_PER_BIN);
-        self.count_bins(grid, scratch, bins);
-        scan_bins(scratch, bins);
-        fill_bins(scratch, bins);
-        order_cells(ranges, scratch, grid.cell_count());
-        self.gather(&scratch.order, &mut scratch.gather);
-    }
-
-    /// Cell of each particle, and how many of each chunk of particles fall in each bin.
-    fn count_bins(&self, grid: &UniformGrid, scratch: &mut Scratch, bins: usize) {
         let locate = Locator::new(grid);
-        scratch.keys.resize(self.len(), 0);
-        scratch.histogram.clear();
-        scratch.histogram.resize(parallel::chunk_count(self.len(), CHUNK) * bins, 0);
-        parallel::for_each_chunk_mut2(
-            (&mut scratch.keys, CHUNK),
-            (&mut scratch.histogram, bins),
-            |chunk, keys, histogram| {
-                let x = &self.x[parallel::chunk_range(chunk, CHUNK, self.len())];
-                for (key, &x) in keys.iter_mut().zip(x) {
-                    *key = locate.cell(x);
-                    histogram[*key as usize / CELLS_PER_BIN] += 1;
-                }
-            },
-        );
+        fit(&mut scratch.keys, self.len());
+        parallel::for_each_chunk_mut(&mut scratch.keys, CHUNK, |chunk, keys| {
+            let x = &self.x[parallel::chunk_range(chunk, CHUNK, self.len())];
+            keys.iter_mut().zip(x).for_each(|(key, &x)| *key = locate.cell(x));
+        });
+        order_by_keys(ranges, scratch, grid.cell_count());
+        self.rearrange(&scratch.order);
     }
+}
+
+/// Finds the order of particles by their `keys`, less those that are gone, and the start of each cell in it.
+///
+/// A stable counting sort in two passes: bins of 4096 cells, then cells within a bin.
+pub(crate) fn order_by_keys(ranges: &mut CellRanges, scratch: &mut Scratch, cells: usize) {
+    assert!(scratch.keys.len() < NEW as usize, "particles are numbered in 31 bits");
+    let bins = parallel::chunk_count(cells, CELLS_PER_BIN);
+    count_bins(scratch, bins);
+    scan_bins(scratch, bins);
+    fill_bins(scratch, bins);
+    order_cells(ranges, scratch, cells);
+}
+
+/// How many of each chunk of particles fall in each bin.
+fn count_bins(scratch: &mut Scratch, bins: usize) {
+    let Scratch { keys, histogram, .. } = scratch;
+    histogram.clear();
+    histogram.resize(parallel::chunk_count(keys.len(), CHUNK) * bins, 0);
+    parallel::for_each_chunk_mut(histogram, bins, |chunk, histogram| {
+        for &key in &keys[parallel::chunk_range(chunk, CHUNK, keys.len())] {
+            if key != GONE {
+                histogram[key as usize / CELLS_PER_BIN] += 1;
+            }
+        }
+    });
 }
 
 /// Marks an entry of an order as a seed instead of an old particle.
@@ -166,11 +164,10 @@ fn scan_bins(scratch: &mut Scratch, bins: usize) {
 
 /// Lists the particles of each bin, in their old order.
 fn fill_bins(scratch: &mut Scratch, bins: usize) {
-    let n = scratch.keys.len();
-    scratch.by_bin.resize_with(n, Default::default);
-    let (keys, by_bin) = (&scratch.keys, &scratch.by_bin);
-    parallel::for_each_chunk_mut(&mut scratch.histogram, bins, |chunk, place| {
-        for i in parallel::chunk_range(chunk, CHUNK, n) {
+    let Scratch { keys, histogram, by_bin, bin_start, .. } = scratch;
+    by_bin.resize_with(bin_start[bins] as usize, Default::default);
+    parallel::for_each_chunk_mut(histogram, bins, |chunk, place| {
+        for i in parallel::chunk_range(chunk, CHUNK, keys.len()).filter(|&i| keys[i] != GONE) {
             let place = &mut place[keys[i] as usize / CELLS_PER_BIN];
             // Chunks write disjoint places, so the order of these stores does not matter.
             by_bin[*place as usize].store(i as u32, Ordering::Relaxed);
@@ -181,8 +178,8 @@ fn fill_bins(scratch: &mut Scratch, bins: usize) {
 
 /// Sorts each bin by cell, which gives the final order and the start of every cell.
 fn order_cells(ranges: &mut CellRanges, scratch: &mut Scratch, cells: usize) {
-    let n = scratch.keys.len();
-    scratch.order.resize(n, 0);
+    let n = scratch.by_bin.len();
+    fit(&mut scratch.order, n);
     ranges.start.resize(cells + 1, 0);
     ranges.start[cells] = n as u32;
     let lengths = scratch.bin_start.windows(2).map(|w| (w[1] - w[0]) as usize);

@@ -1,6 +1,6 @@
 //! Velocity from particles to faces and back: FLIP and APIC with trilinear weights.
 
-use crate::velocity::VelocitySampler;
+use crate::velocity::{LANES, VelocitySampler};
 use crate::{CellRanges, Particles};
 use fluvial_foundation::parallel::{self, CHUNK};
 use fluvial_foundation::{AXES, Axis, Vec3};
@@ -115,13 +115,9 @@ fn scatter_tasks<'a>(
         .collect()
 }
 
-/// Sums of one cell's particles over the 3 x 3 x 3 faces of a component that they can reach: rows along x,
-/// the fourth lane unused. Along its normal a component has two of the three.
-#[derive(Clone, Copy, Default)]
-struct Reach {
-    momentum: [[f32; 4]; 9],
-    weight: [[f32; 4]; 9],
-}
+/// Sums of one cell's particles over the 3 x 3 x 3 faces of a component that they can reach, rows along x:
+/// four weights (the last unused) and four momenta. Along its normal a component has two faces of the three.
+type Reach = [[f32; LANES]; 9];
 
 fn scatter_layers<const AFFINE: bool>(
     task: &mut ScatterTask,
@@ -141,16 +137,54 @@ fn scatter_layers<const AFFINE: bool>(
                 if members.is_empty() {
                     continue;
                 }
-                for axis in AXES {
-                    let mut reach = Reach::default();
-                    for p in members.clone() {
-                        add_particle::<AFFINE>(&mut reach, particles, p, axis, [i, j, k], grid);
-                    }
-                    add_to_faces(&mut task.planes[axis], &reach, axis, [i, j, k], grid);
+                let cell = [i, j, k];
+                let reach = sum_cell::<AFFINE, 0>(particles, members.clone(), cell, grid);
+                add_to_faces(&mut task.planes[0], &reach, 0, cell, grid);
+                let reach = sum_cell::<AFFINE, 1>(particles, members.clone(), cell, grid);
+                add_to_faces(&mut task.planes[1], &reach, 1, cell, grid);
+                let reach = sum_cell::<AFFINE, 2>(particles, members, cell, grid);
+                add_to_faces(&mut task.planes[2], &reach, 2, cell, grid);
+            }
+        }
+    }
+}
+
+/// Sums the particles of one cell for the component along `AXIS`.
+#[inline]
+fn sum_cell<const AFFINE: bool, const AXIS: usize>(
+    particles: &Particles,
+    members: std::ops::Range<usize>,
+    cell: [usize; 3],
+    grid: &UniformGrid,
+) -> Reach {
+    let mut reach = [[0.0; LANES]; 9];
+    let inverse_dx = 1.0 / grid.dx;
+    for p in members {
+        let c = (particles.x[p] - grid.min) * inverse_dx;
+        let along = |a: Axis| reach_along(c[a], cell[a], grid.cells[a], a == AXIS, grid.dx);
+        let ((wx, dx), (wy, dy), (wz, dz)) = (along(0), along(1), along(2));
+        let v = particles.v[p][AXIS];
+        let row = if AFFINE { particles.affine[AXIS][p] } else { Vec3::ZERO };
+        // Weights and, scaled alike, momenta at y = z = 0; with rows y and z add to the momenta.
+        let (mut x, mut more) = ([0.0; LANES], [0.0; LANES]);
+        for n in 0..3 {
+            x[n] = wx[n];
+            x[n + 4] = wx[n] * if AFFINE { v + row.x * dx[n] } else { v };
+            more[n + 4] = wx[n];
+        }
+        let (rows_y, rows_z) = (if AXIS == 1 { 2 } else { 3 }, if AXIS == 2 { 2 } else { 3 });
+        for z in 0..rows_z {
+            for y in 0..rows_y {
+                let w_yz = wy[y] * wz[z];
+                let v_yz = if AFFINE { row.y * dy[y] + row.z * dz[z] } else { 0.0 };
+                let sum = &mut reach[3 * z + y];
+                for lane in 0..LANES {
+                    sum[lane] += w_yz * if AFFINE { x[lane] + v_yz * more[lane] } else { x[lane] };
                 }
             }
         }
     }
+    reach
 }
 
 /// Weights and distances (metres) to the three samples that a particle of a cell can reach along an axis.
@@ -165,34 +199,6 @@ fn reach_along(c: f32, cell: usize, cells: usize, is_face: bool, dx: f32) -> ([f
         let t = (c - 0.5).clamp(0.0, (cells - 1) as f32) - cell as f32;
         let t = t.clamp(-0.5, 0.5);
         ([(-t).max(0.0), 1.0 - t.abs(), t.max(0.0)], [(-1.0 - t) * dx, -t * dx, (1.0 - t) * dx])
-    }
-}
-
-#[inline]
-fn add_particle<const AFFINE: bool>(
-    reach: &mut Reach,
-    particles: &Particles,
-    p: usize,
-    axis: Axis,
-    cell: [usize; 3],
-    grid: &UniformGrid,
-) {
-    let c = (particles.x[p] - grid.min) * (1.0 / grid.dx);
-    let along = |a: Axis| reach_along(c[a], cell[a], grid.cells[a], a == axis, grid.dx);
-    let ((wx, dx), (wy, dy), (wz, dz)) = (along(0), along(1), along(2));
-    let v = particles.v[p][axis];
-    let row = if AFFINE { particles.affine[axis][p] } else { Vec3::ZERO };
-    let wx = [wx[0], wx[1], wx[2], 0.0];
-    let vx = [v + row.x * dx[0], v + row.x * dx[1], v + row.x * dx[2], 0.0];
-    for n in 0..9 {
-        let (y, z) = (n % 3, n / 3);
-        let w_yz = wy[y] * wz[z];
-        let v_yz = if AFFINE { row.y * dy[y] + row.z * dz[z] } else { 0.0 };
-        for lane in 0..4 {
-            let w = w_yz * wx[lane];
-            reach.weight[n][lane] += w;
-            reach.momentum[n][lane] += w * if AFFINE { vx[lane] + v_yz } else { v };
-        }
     }
 }
 
@@ -218,8 +224,8 @@ fn add_to_faces(
         for lane in 0..if axis == 0 { 2 } else { 3 } {
             let x = first(0) + lane as isize;
             if inside(0, x) {
-                momentum[row + x as usize] += reach.momentum[n][lane];
-                weight[row + x as usize] += reach.weight[n][lane];
+                momentum[row + x as usize] += reach[n][lane + 4];
+                weight[row + x as usize] += reach[n][lane];
             }
         }
     }
@@ -227,45 +233,59 @@ fn add_to_faces(
 
 /// Moves grid velocities to particles, interpolated trilinearly at x_p:
 ///
-/// FLIP: v <- v + (u_new - u_old) + (1 - ratio) (u_old - v), the blend
-/// ratio (v + u_new - u_old) + (1 - ratio) u_new written so that ratio 1 on an unchanged grid changes no bit;
+/// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + [u_new - ratio u_old](x_p): one field is
+/// interpolated, and ratio 1 on an unchanged grid changes no bit;
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [Jiang et al. 2015, eq. 14].
 ///
-/// Rows appear with APIC and go with FLIP.
+/// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
 /// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`.
 pub fn faces_to_particles(
     particles: &mut Particles,
     u_new: &FaceField,
-    u_old: &FaceField,
+    u_old: &mut FaceField,
     grid: &UniformGrid,
     transfer: &Transfer,
 ) {
     particles.set_affine(*transfer == Transfer::Apic);
-    let new = VelocitySampler::new(u_new, grid);
-    let (x, n) = (&particles.x, particles.len());
     match *transfer {
         Transfer::Flip { ratio } => {
-            let old = VelocitySampler::new(u_old, grid);
-            parallel::for_each_chunk_mut(&mut particles.v, CHUNK, |chunk, v| {
-                for (v, &x) in v.iter_mut().zip(&x[parallel::chunk_range(chunk, CHUNK, n)]) {
-                    let place = new.place(x);
-                    let (new, old) = (new.velocity(&place), old.velocity(&place));
-                    *v = *v + (new - old) + (1.0 - ratio) * (old - *v);
-                }
-            });
+            for axis in AXES {
+                let new = &u_new[axis];
+                parallel::for_each_chunk_mut(&mut u_old[axis], CHUNK, |chunk, old| {
+                    let new = &new[parallel::chunk_range(chunk, CHUNK, new.len())];
+                    old.iter_mut().zip(new).for_each(|(old, new)| *old = new - ratio * *old);
+                });
+            }
+            flip(particles, &VelocitySampler::new(u_old, grid), ratio);
         }
-        Transfer::Apic => {
-            let [ax, ay, az] = &mut particles.affine;
-            let rows = ax.chunks_mut(CHUNK).zip(ay.chunks_mut(CHUNK)).zip(az.chunks_mut(CHUNK));
-            let mut tasks: Vec<_> = particles.v.chunks_mut(CHUNK).zip(rows).collect();
-            parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
-                let (v, ((ax, ay), az)) = &mut task[0];
-                for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
-                    let (value, gradient) = new.velocity_and_gradient(&new.place(x));
-                    v[i] = value;
-                    [ax[i], ay[i], az[i]] = gradient;
-                }
-            });
-        }
+        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid)),
     }
+}
+
+fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32) {
+    let Particles { x, v, .. } = particles;
+    parallel::for_each_chunk_mut(v, CHUNK, |chunk, v| {
+        let x = &x[parallel::chunk_range(chunk, CHUNK, x.len())];
+        for (v, x) in v.chunks_mut(LANES).zip(x.chunks(LANES)) {
+            let change = change.at(&change.in_cells(x));
+            for (l, v) in v.iter_mut().enumerate() {
+                *v = ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]);
+            }
+        }
+    });
+}
+
+fn apic(particles: &mut Particles, new: &VelocitySampler) {
+    let (x, n) = (&particles.x, particles.len());
+    let [ax, ay, az] = &mut particles.affine;
+    let rows = ax.chunks_mut(CHUNK).zip(ay.chunks_mut(CHUNK)).zip(az.chunks_mut(CHUNK));
+    let mut tasks: Vec<_> = particles.v.chunks_mut(CHUNK).zip(rows).collect();
+    parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
+        let (v, ((ax, ay), az)) = &mut task[0];
+        for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
+            let (value, gradient) = new.velocity_and_gradient(&new.place(x));
+            v[i] = value;
+            [ax[i], ay[i], az[i]] = gradient;
+        }
+    });
 }

@@ -17,13 +17,26 @@ pub(crate) struct VelocitySampler<'a> {
     step: [[usize; 3]; 3],
     /// A single cell along x: rows of some components hold no pair.
     thin_x: bool,
+    /// Flat indices of low corners of interpolation cells are below this, per component.
+    low_corners: [usize; 3],
 }
 
-/// Lanes 0 to 2: samples on faces of each axis; lanes 4 to 6: samples midway between them.
-const LANES: usize = 8;
+/// Points read at once: one AVX register.
+pub(crate) const LANES: usize = 8;
+/// One number per point.
+pub(crate) type Lanes = [f32; LANES];
+
+/// Indices of low samples of eight points along an axis, and fractions towards the next ones.
+#[derive(Clone, Copy)]
+struct Split {
+    low: [u32; LANES],
+    fraction: Lanes,
+}
+
+/// In [`Place`], lanes 0 to 2 are samples on faces of each axis; lanes 4 to 6 samples midway between them.
 const CENTER: usize = 4;
 
-/// Where a point lies between samples: low corner and fraction above it, per lane.
+/// Where one point lies between samples: low corner and fraction above it, per lane.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     low: [u32; LANES],
@@ -44,6 +57,10 @@ impl<'a> VelocitySampler<'a> {
             _ => 1,
         };
         let stride = lattices.map(|l| [l.stride(0), l.stride(1), l.stride(2)]);
+        let step: [[usize; 3]; 3] = std::array::from_fn(|c| {
+            std::array::from_fn(|axis| if lattices[c].size[axis] > 1 { stride[c][axis] } else { 0 })
+        });
+        assert!(lattices.iter().all(|l| l.len() < u32::MAX as usize), "faces are numbered in 32 bits");
         VelocitySampler {
             u: std::array::from_fn(|component| {
                 assert_eq!(u_face[component].len(), lattices[component].len());
@@ -54,10 +71,9 @@ impl<'a> VelocitySampler<'a> {
             last: std::array::from_fn(|lane| (samples(lane) - 1) as f32),
             last_low: std::array::from_fn(|lane| samples(lane).saturating_sub(2) as f32),
             stride,
-            step: std::array::from_fn(|c| {
-                std::array::from_fn(|axis| if lattices[c].size[axis] > 1 { stride[c][axis] } else { 0 })
-            }),
+            step,
             thin_x: grid.cells[0] == 1,
+            low_corners: std::array::from_fn(|c| lattices[c].len() - step[c].iter().sum::<usize>()),
         }
     }
 
@@ -102,24 +118,76 @@ impl<'a> VelocitySampler<'a> {
         ([a, b, c, d, e, f, g, h], [fraction(0), fraction(1), fraction(2)])
     }
 
+    /// Eight world positions in cells from the box's low corner; fewer are filled up with the last one.
     #[inline(always)]
-    fn component(&self, component: usize, place: &Place) -> f32 {
-        let (c, [fx, fy, fz]) = self.corners(component, place);
-        let z: [f32; 4] = std::array::from_fn(|n| lerp(c[n], c[n + 4], fz));
-        let y: [f32; 2] = std::array::from_fn(|n| lerp(z[n], z[n + 2], fy));
-        lerp(y[0], y[1], fx)
+    pub fn in_cells(&self, x_in_world: &[Vec3]) -> [Lanes; 3] {
+        let mut c = [[0.0; LANES]; 3];
+        for l in 0..LANES {
+            let x = (x_in_world[l.min(x_in_world.len() - 1)] - self.min) * self.inverse_dx;
+            for axis in 0..3 {
+                c[axis][l] = x[axis];
+            }
+        }
+        c
     }
 
-    /// The interpolated velocity.
-    #[inline(always)]
-    pub fn velocity(&self, place: &Place) -> Vec3 {
-        Vec3::new(self.component(0, place), self.component(1, place), self.component(2, place))
+    /// The interpolated velocities at eight points given by [`Self::in_cells`].
+    #[inline(never)] // called thrice a Runge-Kutta step
+    pub fn at(&self, x_in_cells: &[Lanes; 3]) -> [Lanes; 3] {
+        let on_faces: [Split; 3] = std::array::from_fn(|a| self.split(&x_in_cells[a], 0.0, a));
+        let between: [Split; 3] = std::array::from_fn(|a| self.split(&x_in_cells[a], 0.5, CENTER + a));
+        std::array::from_fn(|component| {
+            let split = |axis: usize| if axis == component { &on_faces[axis] } else { &between[axis] };
+            self.component_at(component, [split(0), split(1), split(2)])
+        })
     }
 
-    /// The interpolated velocity at a world position.
+    /// Splits `x - first` on the samples of a lane of [`Place`], constant beyond the outermost.
     #[inline(always)]
-    pub fn at(&self, x_in_world: Vec3) -> Vec3 {
-        self.velocity(&self.place(x_in_world))
+    fn split(&self, x: &Lanes, first: f32, lane: usize) -> Split {
+        let (last, last_low) = (self.last[lane], self.last_low[lane]);
+        let mut s = Split { low: [0; LANES], fraction: [0.0; LANES] };
+        for l in 0..LANES {
+            let v = x[l] - first;
+            let v = if v > 0.0 { v } else { 0.0 };
+            let v = if v < last { v } else { last };
+            let low = v.floor();
+            let low = if low < last_low { low } else { last_low };
+            s.fraction[l] = v - low;
+            s.low[l] = (low + 8_388_608.0).to_bits() & 0x007F_FFFF;
+        }
+        s
+    }
+
+    #[inline(always)]
+    fn component_at(&self, component: usize, [x, y, z]: [&Split; 3]) -> Lanes {
+        let [_, row, slab] = self.stride[component].map(|s| s as u32);
+        let mut bases = [0u32; LANES];
+        for l in 0..LANES {
+            bases[l] = x.low[l] + row * y.low[l] + slab * z.low[l];
+        }
+        let largest = bases.iter().fold(0, |a, &b| a.max(b));
+        assert!((largest as usize) < self.low_corners[component]);
+        let ([sx, sy, sz], u) = (self.step[component], self.u[component]);
+        let offsets = [0, sx, sy, sx + sy, sz, sx + sz, sy + sz, sx + sy + sz];
+        let mut c = [[0.0; LANES]; 8];
+        for n in 0..8 {
+            for l in 0..LANES {
+                // SAFETY: bases are below `low_corners` = len - (sx + sy + sz) by the assertion above.
+                // Checking each of the 64 loads costs as much as the loads.
+                c[n][l] = unsafe { *u.get_unchecked(bases[l] as usize + offsets[n]) };
+            }
+        }
+        let lerp = |a: &Lanes, b: &Lanes, t: &Lanes| -> Lanes {
+            let mut r = [0.0; LANES];
+            for l in 0..LANES {
+                r[l] = lerp(a[l], b[l], t[l]);
+            }
+            r
+        };
+        let low = lerp(&lerp(&c[0], &c[1], &x.fraction), &lerp(&c[2], &c[3], &x.fraction), &y.fraction);
+        let high = lerp(&lerp(&c[4], &c[5], &x.fraction), &lerp(&c[6], &c[7], &x.fraction), &y.fraction);
+        lerp(&low, &high, &z.fraction)
     }
 
     /// The interpolated velocity and the gradient of each component's interpolant, 1/s. Beyond the

@@ -17,12 +17,13 @@ fn advection_is_third_order() {
     let error = |steps: usize| {
         let mut particles = Particles::default();
         particles.push(start, Vec3::ZERO, None);
+        let mut cloud = Cloud::of(particles, &grid);
         for _ in 0..steps {
-            let report = advect(&mut particles, &u, &[], [false; 6], &grid, 2.0 / steps as f32);
+            let report = cloud.advect(&u, &Surroundings::closed(&grid), 2.0 / steps as f32);
             assert_eq!(report, AdvectReport::default());
         }
-        assert!((particles.age_s[0] - 2.0).abs() < 1e-5);
-        (particles.x[0] - exact).length()
+        assert!((cloud.particles.age_s[0] - 2.0).abs() < 1e-5);
+        (cloud.particles.x[0] - exact).length()
     };
     let order = (error(4) / error(8)).log2();
     assert!((order - 3.0).abs() < 0.2, "order {order}, errors {} {}", error(4), error(8));
@@ -42,17 +43,18 @@ fn solids_never_hold_particles() {
     let all: Vec<Vec3> = particles.x.clone();
     retain(&mut particles, |i| phi(all[i]) > 0.01);
     let count = particles.len();
+    let mut cloud = Cloud::of(particles, &grid);
     let (mut pushed, mut trapped) = (0, 0);
     for _ in 0..10 {
-        let report = advect(&mut particles, &u, &solid, [false; 6], &grid, 0.05);
+        let report = cloud.advect(&u, &with_solids(&grid, &solid), 0.05);
         pushed += report.pushed_out_of_solids;
         trapped += report.trapped_in_solids;
-        for &x in &particles.x {
+        for &x in &cloud.particles.x {
             assert!(grid.nodes().sample(&solid, x) > 0.0 && grid.bounds().contains(x), "{x}");
         }
     }
     assert!(pushed > count && trapped < count / 100, "{pushed} pushed, {trapped} trapped of {count}");
-    assert_eq!(particles.len() + trapped, count);
+    assert_eq!(cloud.particles.len() + trapped, count);
 }
 
 #[test]
@@ -64,10 +66,12 @@ fn a_flat_solid_pushes_back_along_its_normal() {
     let mut particles = Particles::default();
     let start = Vec3::new(0.0, floor + 0.01, 0.5);
     particles.push(start, Vec3::ZERO, None);
-    let report = advect(&mut particles, &u, &solid, [false; 6], &grid, 0.1);
+    let mut cloud = Cloud::of(particles, &grid);
+    let report = cloud.advect(&u, &with_solids(&grid, &solid), 0.1);
     assert_eq!(report.pushed_out_of_solids, 1);
     let expected = Vec3::new(start.x + 0.05, floor + 0.02 * grid.dx, start.z);
-    assert!((particles.x[0] - expected).length() < 1e-5, "{}", particles.x[0]);
+    let x = cloud.particles.x[0];
+    assert!((x - expected).length() < 1e-5, "{x}");
 }
 
 #[test]
@@ -76,24 +80,31 @@ fn walls_hold_and_open_walls_let_go() {
     let u = fill_faces(&grid, |x| 5.0 * (x - grid.bounds().center()));
     let count = 2000;
     let closed = {
-        let mut particles = scattered(&grid, count, 0.0, false);
-        let report = advect(&mut particles, &u, &[], [false; 6], &grid, 0.1);
-        assert_eq!((particles.len(), report.left_through_open_walls), (count, 0));
-        assert!(particles.x.iter().all(|&x| grid.bounds().contains(x)));
+        let mut cloud = Cloud::of(scattered(&grid, count, 0.0, false), &grid);
+        let report = cloud.advect(&u, &Surroundings::closed(&grid), 0.1);
+        assert_eq!((cloud.particles.len(), report.left_through_open_walls), (count, 0));
+        assert!(cloud.particles.x.iter().all(|&x| grid.bounds().contains(x)));
         report.pushed_inside_walls
     };
     assert!(closed > count / 3, "{closed}");
     for wall in 0..6 {
         let mut open = [false; 6];
         open[wall] = true;
-        let mut particles = scattered(&grid, count, 0.0, true);
-        let ids = particles.id.clone();
-        let report = advect(&mut particles, &u, &[], open, &grid, 0.1);
-        let left = report.left_through_open_walls;
+        let mut cloud = Cloud::of(scattered(&grid, count, 0.0, true), &grid);
+        let before = cloud.particles.clone();
+        let around = Surroundings { open_walls: open, ..Surroundings::closed(&grid) };
+        let left = cloud.advect(&u, &around, 0.1).left_through_open_walls;
+        let particles = &cloud.particles;
         assert!(left > count / 20 && left < count / 3, "wall {wall}: {left}");
         assert_eq!(particles.len(), count - left);
         assert_eq!(particles.affine[2].len(), count - left);
         assert!(particles.x.iter().all(|&x| grid.bounds().contains(x)));
-        assert!(particles.id.is_sorted() && particles.id.iter().all(|id| ids.contains(id)));
+        // Everyone that stays keeps what is its own, whatever place it gets.
+        let mut old = vec![None; count];
+        (0..count).for_each(|p| old[before.id[p] as usize] = Some((before.v[p], before.affine[2][p])));
+        for p in 0..particles.len() {
+            let own = old[particles.id[p] as usize].take();
+            assert_eq!(own, Some((particles.v[p], particles.affine[2][p])));
+        }
     }
 }

@@ -56,7 +56,7 @@ fn seeding_fills_the_band_with_eight_per_cell() {
     let solid = fill(grid.nodes(), |x| x.x - solid_at);
     let u = fill_faces(&grid, |x| Vec3::new(x.y, 1.0 - x.z, 2.0 * x.x));
     let mut cloud = Cloud::default();
-    let report = cloud.resample(&phi, &u, &solid, &grid, band, 1);
+    let report = cloud.resample(&phi, &u, &with_solids(&grid, &solid), band, 1);
     let particles = &cloud.particles;
     assert!(cloud.ranges.describe(particles, &grid));
     assert_eq!(report, ResampleReport { seeded: particles.len(), ..Default::default() });
@@ -84,10 +84,10 @@ fn resampling_at_rest_changes_nothing() {
             fill(grid.cell_centers(), |x| (x - grid.min).dot(Vec3::new(0.2, 0.96, 0.19)) - level * grid.dx);
         let u = FaceField::constant(&grid, 0.0);
         let mut cloud = Cloud::default();
-        cloud.resample(&phi, &u, &[], &grid, 3.0 * grid.dx, 0);
+        cloud.resample(&phi, &u, &Surroundings::closed(&grid), 3.0 * grid.dx, 0);
         let before = cloud.particles.clone();
         for step in 1..20 {
-            let report = cloud.resample(&phi, &u, &[], &grid, 3.0 * grid.dx, step);
+            let report = cloud.resample(&phi, &u, &Surroundings::closed(&grid), 3.0 * grid.dx, step);
             assert_eq!(report, ResampleReport::default());
         }
         assert_eq!(cloud.particles, before);
@@ -101,7 +101,7 @@ fn surplus_and_deep_particles_go() {
     let mut cloud = Cloud::of(scattered(&grid, 40_000, -0.2, false), &grid);
     let outside = cloud.particles.x.iter().filter(|x| !grid.bounds().contains(**x)).count();
     let (level, band) = (grid.min.y + 8.0 * grid.dx, 3.0 * grid.dx);
-    let report = cloud.resample(&pool(&grid, level), &u, &[], &grid, band, 3);
+    let report = cloud.resample(&pool(&grid, level), &u, &Surroundings::closed(&grid), band, 3);
     // Layers 0 to 3 have their centres deeper than four cells.
     let deep_end = level - 4.0 * grid.dx;
     assert!(cloud.particles.x.iter().all(|x| x.y >= deep_end - 1e-5));
@@ -130,10 +130,10 @@ fn sparse_cells_are_refilled_below_the_surface_only() {
     let phi = pool(&grid, level);
     let u = FaceField::constant(&grid, 0.0);
     let mut cloud = Cloud::default();
-    cloud.resample(&phi, &u, &[], &grid, f32::INFINITY, 0);
+    cloud.resample(&phi, &u, &Surroundings::closed(&grid), f32::INFINITY, 0);
     retain(&mut cloud.particles, |i| i % 4 == 0);
     let survivors: BTreeSet<u64> = cloud.particles.id.iter().copied().collect();
-    let report = cloud.resample(&phi, &u, &[], &grid, f32::INFINITY, 1);
+    let report = cloud.resample(&phi, &u, &Surroundings::closed(&grid), f32::INFINITY, 1);
     assert!(report.seeded > 0 && report.deleted() == 0);
     let kept: BTreeSet<u64> =
         cloud.particles.id.iter().copied().filter(|id| survivors.contains(id)).collect();
@@ -157,26 +157,20 @@ fn new_liquid_is_seeded_up_to_its_surface() {
     let raised = level + 0.5 * grid.dx;
     let u = FaceField::constant(&grid, 0.0);
     let mut cloud = Cloud::default();
-    cloud.resample(&pool(&grid, level), &u, &[], &grid, f32::INFINITY, 0);
+    cloud.resample(&pool(&grid, level), &u, &Surroundings::closed(&grid), f32::INFINITY, 0);
     let before = cloud.particles.len();
     // The pool rises by half a cell; in the cells with x < 6 by a source.
-    let Cloud { particles, ranges, scratch } = &mut cloud;
     let (phi, transfer) = (pool(&grid, raised), Transfer::Flip { ratio: 1.0 });
-    let from_source = |cell: usize| cell % 12 < 6;
-    let infinite = f32::INFINITY;
-    let report = resample_with_new_liquid(
-        particles,
-        ranges,
-        &phi,
-        &u,
-        &[],
-        &grid,
-        infinite,
-        &transfer,
-        1,
-        scratch,
-        from_source,
-    );
+    let from_source: Vec<u8> = (0..phi.len()).map(|cell| (cell % 12 < 6) as u8).collect();
+    let liquid = Liquid {
+        phi_cell: &phi,
+        u_face: &u,
+        is_new_cell: &from_source,
+        band_m: f32::INFINITY,
+        transfer,
+        step_seed: 1,
+    };
+    let report = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
     assert_eq!(report.seeded, cloud.particles.len() - before);
     let count = |source: bool| {
         let middle = grid.min.x + 6.0 * grid.dx;
@@ -196,7 +190,7 @@ fn ids_are_unique_and_stable() {
     let mut born: BTreeMap<u64, f32> = BTreeMap::new();
     for step in 0..20u64 {
         let level = center.y + 0.03 * step as f32;
-        cloud.resample(&pool(&grid, level), &u, &[], &grid, 2.0 * grid.dx, step);
+        cloud.resample(&pool(&grid, level), &u, &Surroundings::closed(&grid), 2.0 * grid.dx, step);
         let ids: BTreeSet<u64> = cloud.particles.id.iter().copied().collect();
         assert_eq!(ids.len(), cloud.particles.len());
         assert!(ids.iter().all(|&id| id < cloud.particles.next_id));
@@ -205,7 +199,7 @@ fn ids_are_unique_and_stable() {
             let known = *born.entry(cloud.particles.id[p]).or_insert(birth);
             assert!((birth - known).abs() < 1e-4, "an id keeps its particle");
         }
-        advect(&mut cloud.particles, &u, &[], [false; 6], &grid, 0.1);
+        cloud.advect(&u, &Surroundings::closed(&grid), 0.1);
     }
     assert!(born.len() > cloud.particles.len(), "some were born and some went");
 }
@@ -219,17 +213,18 @@ fn thread_count_changes_no_bit() {
         let solid = fill(grid.nodes(), |x| (x - center + 0.3).length() - 0.2);
         let u = fill_faces(&grid, |x| Vec3::new(1.0, 0.2, -1.0).cross(x - center) - (x - center));
         let mut cloud = Cloud::default();
-        let mut level_set = vec![0.0; grid.cell_count()];
+        let mut level_set = phi.clone();
+        let around = Surroundings { open_walls: [true; 6], ..with_solids(&grid, &solid) };
         let mut fields = (FaceField::default(), FaceField::default());
-        for step in 0..3 {
-            let Cloud { particles, ranges, scratch } = &mut cloud;
-            resample(particles, ranges, &phi, &u, &solid, &grid, 0.3, &transfer, step, scratch);
+        for step_seed in 0..3 {
+            let (phi_cell, u_face, is_new_cell, band_m) = (&phi[..], &u, &[][..], 0.3);
+            let liquid = Liquid { phi_cell, u_face, is_new_cell, band_m, transfer, step_seed };
+            cloud.resample_to(&liquid, &around);
             fields = cloud.to_faces(&grid, &transfer);
-            faces_to_particles(&mut cloud.particles, &fields.0, &u, &grid, &transfer);
-            advect(&mut cloud.particles, &u, &solid, [true; 6], &grid, 0.07);
-            cloud.sort(&grid);
-            level_set = cloud.level_set(&grid);
-            combine_narrow_band(&mut level_set, &phi, &grid);
+            faces_to_particles(&mut cloud.particles, &fields.0, &mut u.clone(), &grid, &transfer);
+            cloud.advect(&u, &around, 0.07);
+            level_set.copy_from_slice(&phi);
+            cloud.correct(&mut level_set, &around);
         }
         (cloud.particles, cloud.ranges, fields, level_set)
     };

@@ -34,12 +34,13 @@ impl Tracker {
 
     fn resample(&mut self, u: &FaceField) -> ResampleReport {
         self.step += 1;
-        self.cloud.resample(&self.phi, u, &self.solid, &self.grid, self.band_m, self.step)
+        let around = with_solids(&self.grid, &self.solid);
+        self.cloud.resample(&self.phi, u, &around, self.band_m, self.step)
     }
 
     fn advance(&mut self, u: impl Fn(Vec3) -> Vec3 + Sync + Send, dt_s: f32) {
         let u_face = fill_faces(&self.grid, &u);
-        advect(&mut self.cloud.particles, &u_face, &[], [false; 6], &self.grid, dt_s);
+        self.cloud.advect(&u_face, &Surroundings::closed(&self.grid), dt_s);
         advect_phi(&mut self.phi, &u, &self.grid, dt_s, sample_cubic);
         self.correct();
         redistance(&mut self.phi, &self.grid);
@@ -48,11 +49,7 @@ impl Tracker {
 
     /// The level set takes what the particles know better.
     fn correct(&mut self) {
-        self.cloud.sort(&self.grid);
-        let Cloud { particles, ranges, scratch } = &mut self.cloud;
-        let (mut from_particles, band_m) = (vec![0.0; self.phi.len()], 3.0 * self.grid.dx);
-        let (phi, solid) = (&mut self.phi, &self.solid);
-        correct_by_particles(phi, &mut from_particles, particles, ranges, solid, &self.grid, band_m, scratch);
+        self.cloud.correct(&mut self.phi, &with_solids(&self.grid, &self.solid));
     }
 
     fn volume(&self) -> f64 {

@@ -2,11 +2,12 @@
 //! particles below the surface.
 
 use crate::UniformSolver;
+use crate::advect::surroundings;
 use crate::state::{FaceCells, for_each_face};
 use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
-use fluvial_particles as particles;
+use fluvial_particles::{self as particles, Liquid};
 use fluvial_solids::{Motion, Shape, rasterize};
 
 impl UniformSolver {
@@ -152,44 +153,42 @@ impl UniformSolver {
         let transfer = self.transfer();
         let (state, work) = (&mut self.state, &mut self.work);
         particles::faces_to_particles(
-            &mut state.particles,
+            &mut work.particles,
             &work.u_face,
-            &work.u_before_forces,
+            &mut work.u_before_forces,
             &self.grid,
             &transfer,
         );
-        particles::resample(
-            &mut state.particles,
-            &mut work.cell_ranges,
-            &work.phi_cell,
-            &work.u_face,
-            &self.solids.phi_node,
-            &self.grid,
-            self.params.narrow_band * self.grid.dx,
-            &transfer,
-            state.steps + 1,
-            &mut work.particle_scratch,
-        );
+        let liquid = Liquid {
+            phi_cell: &work.phi_cell,
+            u_face: &work.u_face,
+            is_new_cell: &[],
+            band_m: self.params.narrow_band * self.grid.dx,
+            transfer,
+            step_seed: state.steps + 1,
+        };
+        let around = surroundings(&self.setup, &self.solids, &self.grid, self.open_walls);
+        let (ranges, scratch) = (&mut work.cell_ranges, &mut work.particle_scratch);
+        particles::resample(&mut state.particles, ranges, &work.particles, &liquid, &around, scratch);
     }
 
     /// Fills the band from the committed state: at the start and where sources act.
     pub(crate) fn refill_particle_band(&mut self) {
         let transfer = self.transfer();
         let (state, work) = (&mut self.state, &mut self.work);
-        let source_cell = &work.source_cell;
-        particles::resample_with_new_liquid(
-            &mut state.particles,
-            &mut work.cell_ranges,
-            &state.phi_cell,
-            &state.u_face,
-            &self.solids.phi_node,
-            &self.grid,
-            self.params.narrow_band * self.grid.dx,
-            &transfer,
-            state.steps,
-            &mut work.particle_scratch,
-            |cell| source_cell[cell] != 0,
-        );
+        let liquid = Liquid {
+            phi_cell: &state.phi_cell,
+            u_face: &state.u_face,
+            is_new_cell: &work.source_cell,
+            band_m: self.params.narrow_band * self.grid.dx,
+            transfer,
+            step_seed: state.steps,
+        };
+        let around = surroundings(&self.setup, &self.solids, &self.grid, self.open_walls);
+        let (ranges, scratch) = (&mut work.cell_ranges, &mut work.particle_scratch);
+        state.particles.sort_by_cell(&self.grid, ranges, scratch);
+        particles::resample(&mut work.particles, ranges, &state.particles, &liquid, &around, scratch);
+        std::mem::swap(&mut state.particles, &mut work.particles);
     }
 
     /// Makes phi a distance to the same surface again, inside solids too.

@@ -2,15 +2,20 @@
 
 use crate::step::Clamps;
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
-use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::{CHUNK, for_each_chunk_mut};
-use fluvial_level_set::{self as level_set, AdvectionScheme, PhiAdvection};
-use fluvial_particles as particles;
+use fluvial_grids::UniformGrid;
+use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
+use fluvial_particles::{self as particles, Surroundings};
+use fluvial_solids::SolidFields;
+use fluvial_solver_interface::Setup;
+
+/// A quarter of one particle's weight is enough for particles to say alone what a face's velocity is: around spray
+/// the grid knows nothing better, and at the band's lower edge both agree.
+const FULL_WEIGHT: f32 = 0.25;
 
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and put back what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let (state, work) = (&mut self.state, &mut self.work);
+        let (state, work) = (&self.state, &mut self.work);
         let scheme = match self.params.phi_advection {
             PhiScheme::SemiLagrangian => PhiAdvection::SemiLagrangian,
             PhiScheme::MacCormack => PhiAdvection::MacCormack,
@@ -30,75 +35,73 @@ impl UniformSolver {
         if !self.params.has_particles() {
             return;
         }
-        work.particles_before.clone_from(&state.particles);
-        self.particles_moved = true;
+        let around = surroundings(&self.setup, &self.solids, &self.grid, self.open_walls);
         let moved = particles::advect(
-            &mut state.particles,
+            &mut work.particles,
+            &mut work.cell_ranges,
+            &state.particles,
             &state.u_transport,
-            &self.solids.phi_node,
-            self.open_walls,
-            &self.grid,
+            &around,
             dt_s as f32,
+            &mut work.particle_scratch,
         );
         clamps.add("particles_pushed_out_of_solids", moved.pushed_out_of_solids);
-        state.particles.sort_by_cell(&self.grid, &mut work.cell_ranges, &mut work.particle_scratch);
         particles::correct_by_particles(
             &mut work.phi_cell,
-            &mut work.phi_particles,
-            &state.particles,
+            &work.particles,
             &work.cell_ranges,
-            &self.solids.phi_node,
-            &self.grid,
-            band_m,
+            &around,
             &mut work.particle_scratch,
         );
     }
 
-    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; near the surface particles say better.
+    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles they say better.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
-        let (state, work) = (&mut self.state, &mut self.work);
-        let scheme = match self.params.velocity_advection {
-            VelocityScheme::SemiLagrangian => AdvectionScheme::SemiLagrangian,
-            VelocityScheme::MacCormack => AdvectionScheme::MacCormack,
+        let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
+        let (state, work) = (&self.state, &mut self.work);
+        if has_particles {
+            particles::particles_to_faces(
+                &mut work.u_face,
+                &mut work.u_before_forces, // the weights, for now
+                &work.particles,
+                &work.cell_ranges,
+                &self.grid,
+                &transfer,
+            );
+        }
+        let known = KnownFaces {
+            weight_face: &work.u_before_forces,
+            full_weight: FULL_WEIGHT,
+            reach_cells: self.setup.cfl.ceil() as usize,
         };
-        // The drag on short waves reads all faces of the cells at the surface; particles beyond the outermost liquid
-        // cells read faces two cells farther out.
-        let reach_cells = if self.params.has_particles() { 3.0 } else { 1.7 };
-        level_set::advect_velocity(
-            &mut work.u_face,
-            &state.u_face,
-            &work.phi_cell,
-            &self.grid,
-            dt_s as f32,
-            scheme,
-            reach_cells * self.grid.dx,
-            &mut work.level_set,
-        );
-        if !self.params.has_particles() {
-            return;
+        let transport = VelocityTransport {
+            u_face: &state.u_face,
+            phi_cell: &work.phi_cell,
+            grid: &self.grid,
+            dt_s: dt_s as f32,
+            scheme: match self.params.velocity_advection {
+                VelocityScheme::SemiLagrangian => AdvectionScheme::SemiLagrangian,
+                VelocityScheme::MacCormack => AdvectionScheme::MacCormack,
+            },
+            // The drag on short waves reads all faces of the cells at the surface; particles beyond the outermost
+            // liquid cells read faces two cells farther out.
+            band_m: if has_particles { 3.0 } else { 1.7 } * self.grid.dx,
+            known: has_particles.then_some(known),
+        };
+        level_set::advect_velocity(&mut work.u_face, &transport, &mut work.level_set);
+        if has_particles {
+            work.u_before_forces.copy_from(&work.u_face);
         }
-        let transfer = self.transfer();
-        let work = &mut self.work;
-        particles::particles_to_faces(
-            &mut work.u_particles,
-            &mut work.weight_face,
-            &self.state.particles,
-            &work.cell_ranges,
-            &self.grid,
-            &transfer,
-        );
-        for axis in AXES {
-            let (u_particles, weight) = (&work.u_particles[axis], &work.weight_face[axis]);
-            for_each_chunk_mut(&mut work.u_face[axis], CHUNK, |c, chunk| {
-                let at = c * CHUNK;
-                for (n, u) in chunk.iter_mut().enumerate() {
-                    // A quarter of one particle's weight is enough: around spray the grid knows nothing better, and
-                    // at the band's lower edge both agree.
-                    let share = (4.0 * weight[at + n]).min(1.0);
-                    *u += share * (u_particles[at + n] - *u);
-                }
-            });
-        }
-        work.u_before_forces.copy_from(&work.u_face);
     }
+}
+
+/// What bounds the particles.
+pub(crate) fn surroundings<'a>(
+    setup: &Setup,
+    solids: &'a SolidFields,
+    grid: &'a UniformGrid,
+    open_walls: [bool; 6],
+) -> Surroundings<'a> {
+    let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
+    Surroundings { grid, phi_solid_node, open_walls }
 }

@@ -45,8 +45,6 @@ pub struct UniformSolver {
     solver: MultigridCg,
     state: State,
     work: Work,
-    /// A failed step must take back what it did to the particles.
-    particles_moved: bool,
     max_speed_m_s: f64,
 }
 
@@ -72,7 +70,6 @@ impl UniformSolver {
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, setup.sources.len()),
             work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
-            particles_moved: false,
             max_speed_m_s: 0.0,
             grid,
             setup,
@@ -155,14 +152,10 @@ impl UniformSolver {
         state.time_s += dt_s;
         state.last_dt_s = dt_s;
         state.steps += 1;
-        self.particles_moved = false;
     }
 
-    /// The step has failed: the particles go back, everything else was only in the work arrays.
+    /// The step has failed: what it did is only in the work arrays, but for the solids, which have moved.
     fn roll_back(&mut self) {
-        if std::mem::take(&mut self.particles_moved) {
-            std::mem::swap(&mut self.state.particles, &mut self.work.particles_before);
-        }
         self.boundaries_placed = false;
     }
 }

@@ -29,7 +29,6 @@ impl UniformSolver {
             // Memory that every step fills before it reads it.
             solver: _,
             work: _,
-            particles_moved: _,
             state,
             max_speed_m_s,
         } = self;
@@ -44,7 +43,6 @@ impl UniformSolver {
         self.work.source_cell.fill(0);
         self.boundaries_placed = false;
         self.place_boundaries(0.0);
-        self.particles_moved = false;
         Ok(())
     }
 }

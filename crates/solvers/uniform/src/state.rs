@@ -37,13 +37,11 @@ pub(crate) struct Work {
     pub phi_cell: Vec<f32>,
     pub u_face: FaceField,
     pub u_transport: FaceField,
-    /// Velocity after transport, before forces: FLIP carries the difference.
+    /// Velocity after transport, before forces: FLIP carries the difference. During transport, the weights of the
+    /// particles on the faces.
     pub u_before_forces: FaceField,
-    /// Velocity gathered from particles and its weight.
-    pub u_particles: FaceField,
-    pub weight_face: FaceField,
-    pub phi_particles: Vec<f32>,
-    pub particles_before: Particles,
+    /// The particles after transport; those of the state stay until the step has succeeded.
+    pub particles: Particles,
     pub cell_ranges: CellRanges,
     pub particle_scratch: particles::Scratch,
     /// Open area and boundary velocity as the pressure sees them: solids, and sources on top.
@@ -103,10 +101,7 @@ impl Work {
             u_face: faces(),
             u_transport: faces(),
             u_before_forces: when(with_particles),
-            u_particles: when(with_particles),
-            weight_face: when(with_particles),
-            phi_particles: if with_particles { vec![0.0; cells] } else { vec![] },
-            particles_before: Particles::default(),
+            particles: Particles::default(),
             cell_ranges: CellRanges::default(),
             particle_scratch: particles::Scratch::default(),
             area_face: faces(),

@@ -31,8 +31,11 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         timers.stage("forces", || s.apply_forces(dt_s));
         let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
         timers.stage("extrapolate", || s.extrapolate_velocity());
+        let mut report = timers.stage("measure", || s.measure(pressure))?;
+        // Last, when nothing can fail any more: the old particles make room for the new ones.
         timers.stage("particles", || s.update_particles());
-        timers.stage("measure", || s.measure(pressure))
+        report.particles = s.state.particles.len();
+        Ok(report)
     })();
     match outcome {
         Ok(mut report) => {

@@ -3,7 +3,7 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, PhiAdvection};
-use fluvial_particles::{self as particles, CellRanges, Particles, Transfer};
+use fluvial_particles::{self as particles, CellRanges, Liquid, Particles, Surroundings, Transfer};
 use fluvial_solids::Shape;
 use fluvial_uniform::Tracker;
 
@@ -19,7 +19,7 @@ pub struct Body {
     phi_next: Vec<f32>,
     u_full: FaceField,
     u_face: FaceField,
-    phi_particles: Vec<f32>,
+    other_particles: Particles,
     particles: Particles,
     ranges: CellRanges,
     level_set_scratch: level_set::Scratch,
@@ -39,11 +39,11 @@ impl Body {
         let mut body = Body {
             tracker,
             phi_next: phi_cell.clone(),
-            phi_particles: phi_cell.clone(),
             phi_cell,
             u_full: FaceField::constant(&grid, 0.0),
             u_face: FaceField::constant(&grid, 0.0),
             particles: Particles::default(),
+            other_particles: Particles::default(),
             ranges: CellRanges::default(),
             level_set_scratch: level_set::Scratch::new(&grid),
             particle_scratch: particles::Scratch::default(),
@@ -85,7 +85,7 @@ impl Body {
         );
         std::mem::swap(&mut self.phi_cell, &mut self.phi_next);
         if self.tracker != Tracker::Levelset {
-            self.correct_by_particles(dt_s, band_m);
+            self.correct_by_particles(dt_s);
         }
         let centers = self.grid.cell_centers();
         level_set::redistance(&mut self.phi_cell, &centers, band_m, &mut self.level_set_scratch);
@@ -93,37 +93,33 @@ impl Body {
         self.refill();
     }
 
-    fn correct_by_particles(&mut self, dt_s: f32, band_m: f32) {
-        particles::advect(&mut self.particles, &self.u_face, &[], [false; 6], &self.grid, dt_s);
-        self.particles.sort_by_cell(&self.grid, &mut self.ranges, &mut self.particle_scratch);
-        particles::correct_by_particles(
-            &mut self.phi_cell,
-            &mut self.phi_particles,
-            &self.particles,
-            &self.ranges,
-            &[],
-            &self.grid,
-            band_m,
-            &mut self.particle_scratch,
-        );
+    fn correct_by_particles(&mut self, dt_s: f32) {
+        let around = Surroundings::closed(&self.grid);
+        let (moved, ranges, scratch) =
+            (&mut self.other_particles, &mut self.ranges, &mut self.particle_scratch);
+        particles::advect(moved, ranges, &self.particles, &self.u_face, &around, dt_s, scratch);
+        particles::correct_by_particles(&mut self.phi_cell, moved, ranges, &around, scratch);
+        std::mem::swap(&mut self.particles, moved);
     }
 
     fn refill(&mut self) {
         if self.tracker == Tracker::Levelset {
             return;
         }
-        particles::resample(
-            &mut self.particles,
-            &mut self.ranges,
-            &self.phi_cell,
-            &self.u_face,
-            &[],
-            &self.grid,
-            PARTICLE_BAND_CELLS * self.grid.dx,
-            &Transfer::Apic,
-            self.steps,
-            &mut self.particle_scratch,
-        );
+        let liquid = Liquid {
+            phi_cell: &self.phi_cell,
+            u_face: &self.u_face,
+            is_new_cell: &[],
+            band_m: PARTICLE_BAND_CELLS * self.grid.dx,
+            transfer: Transfer::Apic,
+            step_seed: self.steps,
+        };
+        let around = Surroundings::closed(&self.grid);
+        let (out, ranges, scratch) =
+            (&mut self.other_particles, &mut self.ranges, &mut self.particle_scratch);
+        self.particles.sort_by_cell(&self.grid, ranges, scratch);
+        particles::resample(out, ranges, &self.particles, &liquid, &around, scratch);
+        std::mem::swap(&mut self.particles, out);
     }
 
     /// m3.

@@ -56,3 +56,15 @@ pub fn order(errors: &[f64]) -> f64 {
 pub fn with_threads<T: Send>(threads: usize, body: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(body)
 }
+
+/// Transport of velocity with no face known beforehand.
+pub fn transport<'a>(
+    u_face: &'a FaceField,
+    phi_cell: &'a [f32],
+    grid: &'a UniformGrid,
+    dt_s: f32,
+    scheme: fluvial_level_set::AdvectionScheme,
+    band_m: f32,
+) -> fluvial_level_set::VelocityTransport<'a> {
+    fluvial_level_set::VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known: None }
+}

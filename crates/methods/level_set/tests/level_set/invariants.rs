@@ -47,7 +47,7 @@ fn all(g: &UniformGrid, mirror: bool, scratch: &mut Scratch) -> Results {
     }
     let mut carried = FaceField::default();
     for scheme in [AdvectionScheme::SemiLagrangian, AdvectionScheme::MacCormack] {
-        advect_velocity(&mut carried, &u, &phi, g, 0.9 * g.dx, scheme, 3.0 * g.dx, scratch);
+        advect_velocity(&mut carried, &transport(&u, &phi, g, 0.9 * g.dx, scheme, 3.0 * g.dx), scratch);
         std::mem::swap(&mut u, &mut carried);
     }
     let mut valid: [Vec<u8>; 3] =

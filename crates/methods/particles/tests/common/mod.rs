@@ -63,26 +63,47 @@ impl Cloud {
         (u, w)
     }
 
+    /// Moves the particles and leaves them sorted.
+    pub fn advect(&mut self, u: &FaceField, around: &Surroundings, dt_s: f32) -> AdvectReport {
+        let mut moved = Particles::default();
+        let report =
+            advect(&mut moved, &mut self.ranges, &self.particles, u, around, dt_s, &mut self.scratch);
+        assert!(self.ranges.describe(&moved, around.grid));
+        self.particles = moved;
+        report
+    }
+
     pub fn resample(
         &mut self,
         phi: &[f32],
         u: &FaceField,
-        solid: &[f32],
-        grid: &UniformGrid,
+        around: &Surroundings,
         band_m: f32,
         seed: u64,
     ) -> ResampleReport {
         let transfer = Transfer::Flip { ratio: 1.0 };
-        let Cloud { particles, ranges, scratch } = self;
-        resample(particles, ranges, phi, u, solid, grid, band_m, &transfer, seed, scratch)
+        let liquid = Liquid { phi_cell: phi, u_face: u, is_new_cell: &[], band_m, transfer, step_seed: seed };
+        self.resample_to(&liquid, around)
     }
 
-    pub fn level_set(&self, grid: &UniformGrid) -> Vec<f32> {
-        let mut phi = vec![0.0; grid.cell_count()];
-        let radius = particle_radius_m(grid);
-        level_set_from_particles(&mut phi, &self.particles, &self.ranges, grid, radius, 3.0 * grid.dx);
-        phi
+    pub fn resample_to(&mut self, liquid: &Liquid, around: &Surroundings) -> ResampleReport {
+        self.sort(around.grid);
+        let mut out = Particles::default();
+        let report = resample(&mut out, &mut self.ranges, &self.particles, liquid, around, &mut self.scratch);
+        assert!(self.ranges.describe(&out, around.grid));
+        self.particles = out;
+        report
     }
+
+    pub fn correct(&mut self, phi: &mut [f32], around: &Surroundings) {
+        self.sort(around.grid);
+        correct_by_particles(phi, &self.particles, &self.ranges, around, &mut self.scratch);
+    }
+}
+
+/// A closed box with solids.
+pub fn with_solids<'a>(grid: &'a UniformGrid, phi_solid_node: &'a [f32]) -> Surroundings<'a> {
+    Surroundings { grid, phi_solid_node, open_walls: [false; 6] }
 }
 
 /// Cells this far from the surface keep their value, in cells.
