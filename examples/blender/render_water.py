@@ -1,12 +1,12 @@
 """Imports a frame of a Fluvial run into Blender and renders it as water, without a window.
 
     pip install bpy                                     # Blender 5 as a Python module
-    fluvial run dam-break --set output.volumes=vdb
-    fluvial mesh out/dam-break --resolution-scale 2 --smoothing 2
-    python examples/blender/render_water.py out/dam-break/mesh --frame 24 --output water.png
+    fluvial run water-drop --set method.tracker=flip --set output.volumes=vdb --frames 14
+    fluvial mesh out/water-drop --resolution-scale 2 --smoothing 3 --frames 12
+    python examples/blender/render_water.py out/water-drop/mesh --frame 12 --output water.png
 
-`folder` may hold any of surface.0024.ply, .obj, .abc, liquid.usda, liquid.abc; the first that is there is taken, or
-`--format`. With `--volume` the file volume.0024.vdb is imported beside it and its grids are listed. With `--check`
+`folder` may hold any of surface.0012.ply, .obj, .abc, liquid.usda, liquid.abc; the first that is there is taken, or
+`--format`. With `--volume` the file volume.0012.vdb is imported beside it and its grids are listed. With `--check`
 nothing is rendered: every frame is imported and what Blender sees is printed as JSON.
 
 Blender's Z is up and one unit is a metre; the importers turn Fluvial's Y up, and this script turns volumes.
@@ -100,7 +100,7 @@ def water_material(depth_m):
     path = node(tree, "ShaderNodeLightPath")
     mix = node(tree, "ShaderNodeMixShader")
     out = node(tree, "ShaderNodeOutputMaterial")
-    absorb = node(tree, "ShaderNodeVolumeAbsorption", Density=3.0 / depth_m)
+    absorb = node(tree, "ShaderNodeVolumeAbsorption", Density=2.4 / depth_m)
     absorb.inputs["Color"].default_value = (0.22, 0.62, 0.72, 1)
     tree.links.new(path.outputs["Is Shadow Ray"], mix.inputs[0])
     tree.links.new(glass.outputs[0], mix.inputs[1])
@@ -119,9 +119,9 @@ def floor_material(size_m):
     shader.inputs["Roughness"].default_value = 0.55
     tiles = node(tree, "ShaderNodeTexBrick")
     tiles.offset = 0.0
-    tiles.inputs["Color1"].default_value = (0.34, 0.33, 0.31, 1)
-    tiles.inputs["Color2"].default_value = (0.29, 0.29, 0.28, 1)
-    tiles.inputs["Mortar"].default_value = (0.12, 0.12, 0.12, 1)
+    tiles.inputs["Color1"].default_value = (0.20, 0.20, 0.20, 1)
+    tiles.inputs["Color2"].default_value = (0.16, 0.16, 0.17, 1)
+    tiles.inputs["Mortar"].default_value = (0.06, 0.06, 0.07, 1)
     tiles.inputs["Mortar Size"].default_value = 0.012
     tiles.inputs["Brick Width"].default_value = 1.0
     tiles.inputs["Row Height"].default_value = 1.0
@@ -181,18 +181,20 @@ def set_stage(water):
     tree.links.new(height.outputs["Generated"], split.inputs[0])
     tree.links.new(split.outputs["Z"], ramp.inputs[0])
     tree.links.new(ramp.outputs[0], background.inputs[0])
-    background.inputs[1].default_value = 0.7
+    background.inputs[1].default_value = 0.9
 
     # Seen from the tank's size, not the splash's, so that all frames have one camera.
     base = Vector((center.x, center.y, low[2]))
     above = lambda x, y, z: base + size * Vector((x, y, z))
     light("sun", "SUN", above(-1.5, 1.2, 2.4), center, 3.2, math.radians(1.2), (1.0, 0.95, 0.88))
-    light("window", "AREA", above(1.6, 2.0, 1.6), center, 55 * size * size, 1.6 * size, (0.85, 0.93, 1.0))
+    window = light("window", "AREA", above(1.6, 2.0, 1.6), center, 55 * size * size, 1.6 * size, (0.85, 0.93, 1.0))
+    # It lights the water from behind; its own square would only be seen as a panel in the tank's flat sides.
+    window.visible_glossy = window.visible_transmission = False
 
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     bpy.context.collection.objects.link(camera)
-    camera.location = above(1.75, -2.35, 0.95)
-    aim = Vector((center.x, center.y, low[2] + 0.40 * size))
+    camera.location = above(1.35, -1.95, 0.95)
+    aim = Vector((center.x, center.y, low[2] + 0.27 * size))
     camera.rotation_euler = (aim - camera.location).to_track_quat("-Z", "Y").to_euler()
     camera.data.lens = 50
     camera.data.dof.use_dof = True

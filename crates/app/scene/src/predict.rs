@@ -90,18 +90,18 @@ pub fn predict(ready: &Ready) -> Prediction {
     let mesh_bytes = vertices
         * match ready.output.mesh {
             MeshFormat::Ply => 50.0,
-            MeshFormat::Obj => 70.0,
-            MeshFormat::Usd => 130.0,
+            MeshFormat::Obj => 65.0,
+            MeshFormat::Usd => 110.0,
             MeshFormat::Abc | MeshFormat::Vtk => 56.0,
             MeshFormat::None => 0.0,
         };
     let point_bytes = with(ready.output.particles, particles)
-        * if ready.output.mesh == MeshFormat::Usd { 90.0 } else { 44.0 };
+        * if ready.output.mesh == MeshFormat::Usd { 95.0 } else { 42.0 };
     // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band around.
     let band = VERTICES_PER_FACE.recip() * vertices;
     let volume_bytes = match ready.output.volumes {
         VolumeFormat::None => 0.0,
-        VolumeFormat::Vdb | VolumeFormat::Vtk => 20.0 * band + 11.0 * (inside.cells + 3.0 * band),
+        VolumeFormat::Vdb | VolumeFormat::Vtk => 20.0 * band + 8.0 * (inside.cells + 3.0 * band),
     };
     let per_particle = CHECKPOINT_BYTES_PER_PARTICLE
         + with(params.tracker == fluvial_uniform::Tracker::Apic, CHECKPOINT_BYTES_PER_ROWS);

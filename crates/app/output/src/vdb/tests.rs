@@ -89,12 +89,14 @@ fn every_truncation_and_every_damaged_byte_is_an_error_and_never_a_panic() {
     let sample = Sample::new([9, 10, 5], 0.1);
     let good = encode_vdb(&sample.view(true), TIME);
     assert!(VdbVolume::parse(&good).is_ok());
-    for n in 0..good.len() {
+    // Most of so small a file is masks of nothing: every byte of the rest, and samples of those.
+    let dull = |n: &usize| (3000..good.len() - 20_000).contains(n) && n % 5 != 0;
+    for n in (0..good.len()).filter(|n| !dull(n)) {
         assert!(VdbVolume::parse_with(good[..n].into(), false).is_err(), "cut at {n}");
     }
     assert!(VdbVolume::parse([good.as_slice(), &[0]].concat()).is_err(), "trailing byte");
     let mut bad = good.clone();
-    for n in 0..good.len() {
+    for n in (0..good.len()).filter(|n| !dull(n)) {
         let flip = 1 << (random::splitmix64(n as u64) % 8);
         bad[n] ^= flip;
         assert!(VdbVolume::parse(&bad).is_err(), "byte {n}");
@@ -107,7 +109,7 @@ fn a_damaged_tree_behind_a_good_checksum_is_survived() {
     let sample = Sample::new([9, 10, 5], 0.1);
     let good = encode_vdb(&sample.view(true), TIME);
     let mut errors = 0;
-    for n in (0..good.len() as u64).step_by(3) {
+    for n in (0..good.len() as u64).step_by(9) {
         let mut bad = good.clone();
         // One byte each, and now and then several.
         for m in 0..1 + 15 * u64::from(n % 16 == 0) {
@@ -119,7 +121,7 @@ fn a_damaged_tree_behind_a_good_checksum_is_survived() {
             Err(_) => errors += 1,
         }
     }
-    assert!(errors > good.len() / 6, "{errors}");
+    assert!(errors > good.len() / 18, "{errors}");
 }
 
 #[test]
