@@ -1,6 +1,7 @@
 //! The solver against a dense direct solve on small random domains.
 
-use fluvial_pressure::{FullCycles, MultigridCg, Params, PoissonProblem, PressureSolver, ghost_theta};
+use fluvial_pressure::amg::AmgParams;
+use fluvial_pressure::{AmgCg, FullCycles, MultigridCg, Params, PoissonProblem, PressureSolver, ghost_theta};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -326,4 +327,15 @@ fn full_cycles_match_it_too_or_say_that_they_do_not_converge() {
     assert_covered(&seen);
     assert!(10 * seen.refusals <= seen.domains, "{seen:?}");
     println!("{seen:?}");
+}
+
+#[test]
+fn algebraic_multigrid_matches_it_too() {
+    // Down to four unknowns: small domains have levels too.
+    let build = |_| -> Box<dyn PressureSolver> {
+        Box::new(AmgCg::new(AmgParams { coarsest_rows: 4, ..AmgParams::default() }))
+    };
+    let seen = check_random_domains(build);
+    assert_covered(&seen);
+    assert_eq!(seen.refusals, 0, "{seen:?}");
 }
