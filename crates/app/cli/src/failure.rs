@@ -19,12 +19,12 @@ pub struct Failure {
 impl Failure {
     /// Something went wrong while computing or writing.
     pub fn failed(error: anyhow::Error) -> Failure {
-        Failure { report: miette::miette!("{error:#}"), code: FAILED }
+        Failure { report: miette::miette!("{}", whole(&error)), code: FAILED }
     }
 
     /// As [`Self::failed`], with advice.
     pub fn failed_with_help(error: anyhow::Error, help: String) -> Failure {
-        Failure { report: miette::miette!(help = help, "{error:#}"), code: FAILED }
+        Failure { report: miette::miette!(help = help, "{}", whole(&error)), code: FAILED }
     }
 
     /// The user asked for something that cannot be.
@@ -42,6 +42,17 @@ impl Failure {
         eprintln!("{:?}", self.report);
         ExitCode::from(self.code)
     }
+}
+
+/// An error and its causes, each said once: some errors speak of their cause themselves.
+fn whole(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(|c| c.to_string()) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 impl From<SceneError> for Failure {

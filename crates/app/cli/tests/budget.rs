@@ -14,20 +14,21 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Level set, FLIP, and solids: the peak lies within a fifth of the prediction.
+/// Level set, FLIP, and solids: the peak of a whole splash lies within a fifth of the prediction. tests/scenes.rs of the
+/// scene crate holds measured peaks of longer and finer runs.
 #[test]
 fn memory_is_predicted_within_a_fifth() {
     let dir = tempfile::tempdir().unwrap();
     for (scene, set) in [
-        ("dam-break", ["method.tracker=levelset", "domain.resolution=64"]),
-        ("dam-break", ["method.tracker=flip", "domain.resolution=64"]),
-        ("dam-break-obstacle", ["method.tracker=levelset", "domain.resolution=128"]),
+        ("dam-break", ["method.tracker=levelset", "domain.resolution=32"]),
+        ("dam-break", ["method.tracker=flip", "domain.resolution=32"]),
+        ("dam-break-obstacle", ["method.tracker=levelset", "domain.resolution=64"]),
     ] {
         let set = ["--set", set[0], "--set", set[1], "--set", "output.preview=false"];
         let (code, check) = fluvial(dir.path(), &[&["check", scene, "--json"], &set[..]].concat());
         assert_eq!(code, Some(0), "{check}");
         let predicted = json(&check)["prediction"]["memory_bytes"].as_f64().unwrap();
-        let run = [&["run", scene, "--frames", "3", "-o", "out", "--overwrite"], &set[..]].concat();
+        let run = [&["run", scene, "--frames", "24", "-o", "out", "--overwrite"], &set[..]].concat();
         let (code, said) = fluvial(dir.path(), &run);
         assert_eq!(code, Some(0), "{said}");
         let record = json(&std::fs::read_to_string(dir.path().join("out/run.json")).unwrap());

@@ -281,7 +281,8 @@ fn a_few_kills() {
 fn many_kills() {
     let wanted = std::env::var("FLUVIAL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     let start = Instant::now();
-    let tally = kill(wanted, &|_| true);
+    // The film takes most of such a short run: it is there in every other one, by trackers in turn.
+    let tally = kill(wanted, &|trial| trial / 3 % 2 == 0);
     println!("{tally:#?}\nin {:.0} s", start.elapsed().as_secs_f64());
     assert!(2 * tally.while_writing >= tally.kills, "too few kills while files were written: {tally:?}");
 }
@@ -482,11 +483,13 @@ fn a_disk_that_fills_up_ends_the_run_with_a_message_and_it_goes_on_when_there_is
             if more.is_empty() {
                 // The check before the start sees room that is gone later.
                 mount.remount("size=64m");
+                std::fs::write(place.path("disk/filler"), vec![0u8; 60_000_000]).unwrap();
                 let child = place.command(&strs(&run("disk/out", &[]))).spawn().unwrap();
                 while !place.path("disk/out/surface.0001.ply").exists() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                std::fs::write(place.path("disk/filler"), vec![0u8; 63_500_000]).unwrap();
+                // To the brim, while the run itself goes on writing.
+                let _ = std::fs::write(place.path("disk/more"), vec![0u8; 8_000_000]);
                 let output = child.wait_with_output().unwrap();
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 println!("{tracker}, while it runs: {said}");
@@ -503,7 +506,9 @@ fn a_disk_that_fills_up_ends_the_run_with_a_message_and_it_goes_on_when_there_is
                     assert!(grows || found == *bytes, "{tracker}: {name} is harmed");
                 }
             }
-            let _ = std::fs::remove_file(place.path("disk/filler"));
+            for name in ["disk/filler", "disk/more"] {
+                let _ = std::fs::remove_file(place.path(name));
+            }
             mount.remount("size=64m");
             place.expect(0, &["resume", "disk/out"]);
             assert_same(&expected, &place.path("disk/out"), tracker);

@@ -5,26 +5,35 @@ use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
 
 /// Memory of the uniform solver by cell of the grid. This and the numbers below were fitted to the peak memory of
-/// the built-in scenes (dam break at 64 and 128 cells a side, with level set and FLIP, and the others).
-pub(crate) const BYTES_PER_CELL: f64 = 172.0;
-/// More by cell where there are solids, surface tension, particles.
-const BYTES_PER_CELL_SOLIDS: f64 = 12.0;
+/// whole runs of the built-in scenes, 18 of them, 32 to 128 cells a side (tests/scenes.rs has some).
+pub(crate) const BYTES_PER_CELL: f64 = 237.0;
+/// More by cell where there are solids, surface tension.
+const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_TENSION: f64 = 4.0;
-const BYTES_PER_CELL_PARTICLES: f64 = 44.0;
-/// Memory by particle, and particles by cell of the narrow band.
-const BYTES_PER_PARTICLE: f64 = 231.0;
-const PARTICLES_PER_CELL: f64 = 8.0;
+/// Memory by particle, more for the rows of APIC; particles by cell of the narrow band.
+const BYTES_PER_PARTICLE: f64 = 258.0;
+const BYTES_PER_PARTICLE_APIC: f64 = 104.0;
+const PARTICLES_PER_CELL: f64 = 9.0;
 /// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
-const BYTES_PER_VERTEX: f64 = 500.0;
+const BYTES_PER_VERTEX: f64 = 270.0;
 /// Memory of the program itself.
-const BYTES_FIXED: f64 = 6.0e6;
+const BYTES_FIXED: f64 = 13.0e6;
+/// Pictures: the one being drawn and a batch of the film's; every frame of the film, compressed.
+const PICTURE_BYTES_PER_PIXEL: f64 = 80.0;
+const FILM_BYTES_PER_PIXEL: f64 = 0.4;
+const PICTURE_BYTES_FIXED: f64 = 4e6;
 /// Checkpoints: phi, two velocities, impulse and label of a cell, if none of them is far field.
 const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
 /// A splash has more surface than the liquid at the start.
-const SURFACE_GROWTH: f64 = 1.5;
+const SURFACE_GROWTH: f64 = 2.0;
+/// The band of particles grows with it: little from a level surface, to four times where liquid stands upright.
+const BAND_GROWTH_LEVEL: f64 = 1.35;
+const BAND_GROWTH_UPRIGHT: f64 = 4.0;
+/// Share of upright surface from which on all of that is expected.
+const UPRIGHT_SHARE: f64 = 0.4;
 /// Vertices of the surface mesh by area of a cell's face.
 const VERTICES_PER_FACE: f64 = 1.25;
 /// Blocks are not looked into below this part of the grid's longest side: counts need no more.
@@ -60,32 +69,41 @@ pub fn predict(ready: &Ready) -> Prediction {
     let inside = inside_cells(grid, &bounded);
     // The free surface is that of the fills where neither wall nor solid touches it.
     let margin = 0.25 * grid.dx;
-    let is_free = |x: Vec3, d: f32| {
+    let normal = |x: Vec3| {
         let slope = |e: Vec3| in_fill(x + margin * e) - in_fill(x - margin * e);
-        let normal = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
-        let foot = x - d * normal;
+        Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero()
+    };
+    let is_free = |x: Vec3, d: f32| {
+        let foot = x - d * normal(x);
         beyond_walls(foot) < -margin && in_solid(foot) > margin
     };
+    let down = setup.liquid.gravity.normalize_or_zero();
     let free_faces = surface_faces(grid, &in_fill, &is_free);
+    let upright_faces =
+        surface_faces(grid, &in_fill, &|x, d| normal(x).dot(down).abs() < 0.9 && is_free(x, d));
+    let upright = (upright_faces / free_faces.max(1.0) / UPRIGHT_SHARE).min(1.0);
+    let band_growth = BAND_GROWTH_LEVEL + upright * (BAND_GROWTH_UPRIGHT - BAND_GROWTH_LEVEL);
     // Sources fill the domain in time: a covered floor is as much surface as is worth predicting.
     let floor = if setup.sources.is_empty() { 0.0 } else { (grid.cells[0] * grid.cells[2]) as f64 };
     let vertices = SURFACE_GROWTH * VERTICES_PER_FACE * inside.surface_faces.max(2.0 * floor);
     let Method::Uniform(params) = &ready.method;
-    let band_cells = SURFACE_GROWTH * free_faces.max(floor) * params.narrow_band as f64;
+    let band_cells = band_growth * free_faces.max(floor) * params.narrow_band as f64;
     let most_cells = if setup.sources.is_empty() { inside.cells } else { grid.cell_count() as f64 };
     let with = |yes: bool, value: f64| if yes { value } else { 0.0 };
     let particles = with(params.has_particles(), band_cells.min(most_cells) * PARTICLES_PER_CELL);
     let per_cell = BYTES_PER_CELL
         + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
-        + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
-        + with(params.has_particles(), BYTES_PER_CELL_PARTICLES);
+        + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION);
+    let is_apic = params.tracker == fluvial_uniform::Tracker::Apic;
+    let per_particle = BYTES_PER_PARTICLE + with(is_apic, BYTES_PER_PARTICLE_APIC);
     let [width, height] = ready.output.preview_size.map(f64::from);
     let pixels = with(ready.output.preview, width * height);
     let memory = BYTES_FIXED
         + grid.cell_count() as f64 * per_cell
-        + particles * BYTES_PER_PARTICLE
+        + particles * per_particle
         + vertices * BYTES_PER_VERTEX
-        + 16.0 * pixels;
+        + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
+        + with(ready.output.preview, PICTURE_BYTES_FIXED);
     // Six floats a vertex, two triangles a vertex; text takes about twice the space.
     let mesh_bytes = vertices
         * match ready.output.mesh {
@@ -103,8 +121,7 @@ pub fn predict(ready: &Ready) -> Prediction {
         VolumeFormat::None => 0.0,
         VolumeFormat::Vdb | VolumeFormat::Vtk => 20.0 * band + 8.0 * (inside.cells + 3.0 * band),
     };
-    let per_particle = CHECKPOINT_BYTES_PER_PARTICLE
-        + with(params.tracker == fluvial_uniform::Tracker::Apic, CHECKPOINT_BYTES_PER_ROWS);
+    let per_particle = CHECKPOINT_BYTES_PER_PARTICLE + with(is_apic, CHECKPOINT_BYTES_PER_ROWS);
     let checkpoint = CHECKPOINT_BYTES_PER_CELL * grid.cell_count() as f64
         + per_particle * particles
         + CHECKPOINT_BYTES_FIXED;

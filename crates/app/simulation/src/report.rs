@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Of a plot, in its own units; the page scales it.
-const PLOT: [f64; 2] = [540.0, 330.0];
+const PLOT: [f64; 2] = [460.0, 300.0];
 /// Okabe and Ito's, for what limits the step.
 const COLORS: [&str; 5] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#999999"];
 
@@ -125,7 +125,7 @@ fn figures(record: &RunRecord, steps: &Steps) -> String {
             "Peak memory",
             totals
                 .peak_rss_bytes
-                .map_or("–".into(), |b| format!("{} <small>GB</small>", rounded(b as f64 / 1e9))),
+                .map_or("–".into(), |b| format!("{} <small>MB</small>", rounded(b as f64 / 1e6))),
         ),
     ];
     let cards: String =
@@ -237,10 +237,10 @@ fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
         &mut page,
         "Memory",
         "Most held so far.",
-        over_time("GB").with(
+        over_time("MB").with(
             "",
             Style::Line,
-            steps.curve_of(true, |l| Some(l["peak_rss_bytes"].as_f64()? / 1e9)),
+            steps.curve_of(true, |l| Some(l["peak_rss_bytes"].as_f64()? / 1e6)),
         ),
     );
     page += "</div></section>\n";
@@ -311,7 +311,7 @@ fn timings(record: &RunRecord) -> String {
     };
     let mut all = rows(&totals.stages_s, "");
     all.extend(rows(&totals.outputs_s, "output"));
-    all.retain(|(_, seconds, _)| *seconds > 0.0);
+    all.retain(|(_, seconds, _)| *seconds >= 1e-3);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let sum: f64 = all.iter().map(|r| r.1).sum();
     if sum == 0.0 {
@@ -340,16 +340,17 @@ fn timings(record: &RunRecord) -> String {
 fn setup(record: &RunRecord, steps: &Steps) -> String {
     let scene = &record.scene;
     let text = |value: &serde_json::Value| match value {
-        serde_json::Value::String(s) => s.clone(),
-        serde_json::Value::Array(items) => items.iter().map(|i| i.to_string()).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+        serde_json::Value::String(s) => s.replace('_', " "),
+        serde_json::Value::Array(items) => items.iter().map(number).collect::<Vec<_>>().join(", "),
+        other => number(other),
     };
     let mut rows: Vec<(String, String)> = vec![];
     let domain = &scene["domain"];
     rows.push(("Domain".into(), format!("{} to {} m", text(&domain["min"]), text(&domain["max"]))));
     if let Some(method) = scene["method"].as_object() {
         for (key, value) in method {
-            rows.push((capitalised(&key.replace('_', " ")), text(value)));
+            let name = if key == "name" { "method" } else { key };
+            rows.push((capitalised(&name.replace('_', " ")), text(value)));
         }
     }
     if let Some(liquid) = scene["liquid"].as_object() {
@@ -385,6 +386,11 @@ fn setup(record: &RunRecord, steps: &Steps) -> String {
          <tr><th>Command</th><td><code>{}</code></td></tr>\n</table></div></section>\n",
         escape(&record.command)
     )
+}
+
+/// A number of the scene as it was written there: many are kept in single precision.
+fn number(value: &serde_json::Value) -> String {
+    value.as_f64().map_or_else(|| value.to_string(), |v| (v as f32).to_string())
 }
 
 fn capitalised(text: &str) -> String {
