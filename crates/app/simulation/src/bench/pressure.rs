@@ -400,7 +400,7 @@ mod tests {
     use super::*;
     use fluvial_pressure::SOLVERS;
 
-    const GO_ON: AtomicBool = AtomicBool::new(false);
+    static GO_ON: AtomicBool = AtomicBool::new(false);
 
     #[test]
     fn every_solver_meets_its_goal_by_the_case_s_own_measure() {
