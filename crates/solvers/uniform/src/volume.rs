@@ -18,8 +18,10 @@ const NONE: u32 = u32::MAX;
 /// Bodies that are nowhere thicker than twice this, in cells, are left to themselves: films and drops that the grid
 /// cannot hold would be blown up in vain. What they lose is made up for by the others.
 const SHALLOWEST_CORRECTED_CELLS: f32 = 2.0;
-/// Steps in which a controller removes nine tenths of an error. Kim et al. take 25; errors of a splash come faster.
-const CORRECTION_STEPS: f64 = 6.0;
+/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface breathes by
+/// a percent and comes back by itself; few for a level set, whose losses are for good.
+const CORRECTION_STEPS_OF_PARTICLES: f64 = 25.0;
+const CORRECTION_STEPS: f64 = 3.0;
 /// Largest relative change of volume that a correction may ask of one step.
 const LARGEST_CHANGE_PER_STEP: f64 = 0.02;
 
@@ -216,14 +218,17 @@ impl UniformSolver {
         flux
     }
 
-    fn shallowest_corrected_m(&self) -> f32 {
-        SHALLOWEST_CORRECTED_CELLS * self.grid.dx
+    /// Where all bodies are shallow, those half as deep as the deepest are still corrected: nobody else could make up
+    /// for what they lose.
+    fn shallowest_corrected_m(&self, account: &VolumeControl) -> f32 {
+        let deepest_m = account.regions.iter().fold(0.0, |deepest, r| r.depth_m.max(deepest));
+        (0.5 * deepest_m).min(SHALLOWEST_CORRECTED_CELLS * self.grid.dx)
     }
 
     /// Makes the errors of the bodies that can be corrected add up to the whole error: what vanished, what is too
     /// thin and what belongs to no body is their debt, by their volume.
     fn share_debt(&self, account: &mut VolumeControl) {
-        let shallowest_m = self.shallowest_corrected_m();
+        let shallowest_m = self.shallowest_corrected_m(account);
         let mut debt_m3 = account.volume_m3 - account.expected_m3();
         let mut deep_m3 = 0.0;
         for region in account.regions.iter().filter(|r| r.depth_m >= shallowest_m) {
@@ -236,11 +241,13 @@ impl UniformSolver {
     }
 
     fn set_divergence(&self, account: &mut VolumeControl, dt_s: f64, clamps: &mut Clamps) {
-        let kp = 2.3 / (CORRECTION_STEPS * dt_s);
+        let steps =
+            if self.params.has_particles() { CORRECTION_STEPS_OF_PARTICLES } else { CORRECTION_STEPS };
+        let kp = 2.3 / (steps * dt_s);
         let ki = kp * kp / 16.0;
         let limit = LARGEST_CHANGE_PER_STEP / dt_s;
         let mut clamped = 0;
-        let shallowest_m = self.shallowest_corrected_m();
+        let shallowest_m = self.shallowest_corrected_m(account);
         for region in account.regions.iter_mut().filter(|r| r.depth_m >= shallowest_m) {
             let x = region.error_m3 / region.volume_m3;
             region.integral_s += x * dt_s;
