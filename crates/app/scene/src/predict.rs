@@ -5,14 +5,14 @@ use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
 
 /// Memory of the uniform solver by cell of the grid. This and the numbers below were fitted to the peak memory of
-/// whole runs of the built-in scenes, 18 of them, 32 to 128 cells a side (tests/scenes.rs has some).
+/// whole runs of the built-in scenes, 32 to 128 cells a side (tests/scenes.rs has some).
 pub(crate) const BYTES_PER_CELL: f64 = 237.0;
 /// More by cell where there are solids, surface tension.
 const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_TENSION: f64 = 4.0;
 /// Memory by particle, more for the rows of APIC; particles by cell of the narrow band.
-const BYTES_PER_PARTICLE: f64 = 258.0;
-const BYTES_PER_PARTICLE_APIC: f64 = 104.0;
+const BYTES_PER_PARTICLE: f64 = 158.0;
+const BYTES_PER_PARTICLE_APIC: f64 = 90.0;
 const PARTICLES_PER_CELL: f64 = 9.0;
 /// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
 const BYTES_PER_VERTEX: f64 = 270.0;
