@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 #[derive(clap::Args)]
 pub struct MeshArgs {
-    /// Folder of the run; it must hold volumes (`volumes = "vdb"` in [output]).
+    /// Folder of the run; it must hold volumes (`output.volumes = "vdb"`).
     pub dir: PathBuf,
 
     /// Where the surfaces go [default: DIR/mesh].
