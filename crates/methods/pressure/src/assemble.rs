@@ -2,7 +2,7 @@
 
 use crate::krylov::{Real, map_chunks};
 use crate::sparse::{Csr, FluxMatrix};
-use crate::{PoissonProblem, PrepareInfo, ghost_theta_floored};
+use crate::{PoissonProblem, PrepareInfo, ghost_coefficient};
 use fluvial_foundation::parallel;
 
 const NOBODY: u32 = u32::MAX;
@@ -20,7 +20,7 @@ pub(crate) struct Assembled {
 #[derive(Default)]
 struct Slab {
     k: usize,
-    excess: Vec<f32>,
+    excess: Vec<f64>,
     cell: Vec<u32>,
     theta_floors: usize,
 }
@@ -187,14 +187,14 @@ impl Slab {
                 _ if area <= 0.0 => {}
                 Some(phi) if phi < 0.0 => link(beyond, area),
                 Some(phi) => {
-                    let (theta, floored) = ghost_theta_floored(around.phi[i], phi, theta_min);
+                    let (coefficient, floored) = ghost_coefficient(around.phi[i], phi, theta_min);
                     self.theta_floors += floored as usize;
-                    excess += (area / theta) as f64;
+                    excess += area as f64 * coefficient;
                 }
                 None => excess += area as f64,
             }
         }
-        self.excess.push(excess as f32);
+        self.excess.push(excess);
         self.cell.push(cell as u32);
     }
 }

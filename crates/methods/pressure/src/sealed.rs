@@ -23,7 +23,7 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     /// Components by union-find over the entries that are not zero; sealed where every excess is zero.
-    pub fn find<V: Real>(off: &Csr<V>, excess: &[V]) -> Self {
+    pub fn find<V: Real>(off: &Csr<V>, excess: &[f64]) -> Self {
         let rows = excess.len();
         let mut parent: Vec<u32> = (0..rows as u32).collect();
         for row in 0..rows {
@@ -39,7 +39,7 @@ impl Sealed {
         let mut open = vec![false; rows];
         for row in 0..rows {
             // NaN is no zero.
-            if excess[row] != V::default() {
+            if excess[row] != 0.0 {
                 open[root(&mut parent, row as u32) as usize] = true;
             }
         }

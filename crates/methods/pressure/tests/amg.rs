@@ -53,7 +53,7 @@ fn dense_solve(a: &FluxMatrix<f32>, component: &[usize], sealed: &[bool], b: &[f
     for row in 0..n {
         let (column, value) = a.off_diagonal().row(row);
         column.iter().zip(value).for_each(|(&c, &v)| m[row][c as usize] = v as f64);
-        m[row][row] = a.excess()[row] as f64 - value.iter().map(|&v| v as f64).sum::<f64>();
+        m[row][row] = a.excess()[row] - value.iter().map(|&v| v as f64).sum::<f64>();
         for c in 0..n {
             if component[c] == component[row] && sealed[component[row]] {
                 m[row][c] += 1.0;
@@ -111,8 +111,8 @@ fn random_matrix(
         let (from, to) = (component[i], component[j]);
         component.iter_mut().filter(|c| **c == from).for_each(|c| *c = to);
     }
-    let mut excess: Vec<f32> = (0..n)
-        .map(|k| if unit(k, 7) < outlets { 10f32.powf(decades * (unit(k, 8) - 0.5)) } else { 0.0 })
+    let mut excess: Vec<f64> = (0..n)
+        .map(|k| if unit(k, 7) < outlets { 10f64.powf((decades * (unit(k, 8) - 0.5)) as f64) } else { 0.0 })
         .collect();
     // An unknown without anything is none.
     let linked: Vec<bool> =
@@ -245,7 +245,7 @@ fn a_linear_field_on_the_graded_mesh_is_found_where_the_operator_knows_it() {
     for row in 0..rows {
         // Dirichlet value 1 at x = 1.
         if center[row][0] > 1.0 - 0.5 / 8.0 {
-            b[row] = a.excess()[row] as f64;
+            b[row] = a.excess()[row];
         }
     }
     let mut amg = Amg::new(&a, AmgParams::default());
@@ -344,7 +344,7 @@ fn isolated_unknowns_and_strong_contrasts_do_no_harm() {
     let bulk = n * n * n;
     let rows = bulk + 2 * n * n;
     let mut entries = BTreeMap::new();
-    let mut excess = vec![0.0f32; rows];
+    let mut excess = vec![0.0f64; rows];
     let mut link = |i: usize, j: usize, c: f64| {
         entries.insert((i as u32, j as u32), -c);
         entries.insert((j as u32, i as u32), -c);
@@ -357,7 +357,7 @@ fn isolated_unknowns_and_strong_contrasts_do_no_harm() {
             }
         }
         if at[2] == 0 {
-            excess[row] = 10f32.powf(3.0 * unit_f32(row as u64, 1));
+            excess[row] = 10f64.powf(3.0 * unit_f32(row as u64, 1) as f64);
         }
     }
     for m in 0..n * n {

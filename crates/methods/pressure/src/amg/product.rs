@@ -37,7 +37,7 @@ impl Part {
         work.begin();
         let (neighbours, coefficients) = a.off.row(row);
         let own_sum = sums[row] as f64;
-        let (mut diagonal, mut sum) = (a.excess[row] as f64, a.excess[row] as f64 * own_sum);
+        let (mut diagonal, mut sum) = (a.excess[row], a.excess[row] * own_sum);
         for (&j, &c) in neighbours.iter().zip(coefficients) {
             let c = c as f64;
             diagonal -= c;
@@ -103,7 +103,7 @@ fn second_product(work: &mut Accumulator, r: &Csr<f32>, parts: &[Part], row: usi
 
 /// `R A P`, columns ascending.
 pub(super) fn build(a: &FluxMatrix<f32>, p: (&Csr<f32>, &[f32]), r: &Csr<f32>) -> FluxMatrix<f32> {
-    let mut excess = vec![0.0f32; r.rows()];
+    let mut excess = vec![0.0f64; r.rows()];
     let mut pieces = Vec::new();
     let pool = Pool::new(r.rows());
     for_batches(a, p, |batch, parts| {
@@ -117,7 +117,7 @@ pub(super) fn build(a: &FluxMatrix<f32>, p: (&Csr<f32>, &[f32]), r: &Csr<f32>) -
 
 /// Some rows of `R (A P)` and their sums.
 fn coarse_rows(
-    excess: &mut [f32],
+    excess: &mut [f64],
     work: &mut Accumulator,
     r: &Csr<f32>,
     parts: &[Part],
@@ -125,7 +125,7 @@ fn coarse_rows(
 ) -> Piece<f32> {
     let mut piece = Piece::default();
     for (excess, row) in excess.iter_mut().zip(rows) {
-        *excess = second_product(work, r, parts, row) as f32;
+        *excess = second_product(work, r, parts, row);
         work.columns.sort_unstable();
         let before = piece.column.len();
         for &c in work.columns.iter().filter(|c| **c as usize != row) {
@@ -148,7 +148,7 @@ pub(super) fn refresh(out: &mut FluxMatrix<f32>, a: &FluxMatrix<f32>, p: (&Csr<f
         off.for_rows_mut(batch, (excess, COARSE_ROWS), |mut part, excess| {
             pool.with(|work| {
                 for (excess, row) in excess.iter_mut().zip(part.rows.clone()) {
-                    *excess = second_product(work, r, parts, row) as f32;
+                    *excess = second_product(work, r, parts, row);
                     let (column, value) = part.row(row);
                     value.iter_mut().zip(column).for_each(|(v, &c)| *v = work.sum(c) as f32);
                 }

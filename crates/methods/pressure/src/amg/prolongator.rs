@@ -42,7 +42,7 @@ impl Row {
         if of[row] == ISOLATED {
             return 0.0;
         }
-        let excess = a.excess[row] as f64;
+        let excess = a.excess[row];
         let mut lumped = excess;
         self.add(of[row], 0.0);
         strength.for_each(a, row, |j, value| {

@@ -27,7 +27,7 @@ pub struct Mesh {
     open: f64,
     faces: u64,
     entries: BTreeMap<(u32, u32), f64>,
-    excess: Vec<f32>,
+    excess: Vec<f64>,
     /// Centre of every cell.
     pub center: Vec<[f64; 3]>,
 }
@@ -83,7 +83,7 @@ impl Mesh {
                     let row = self.coarse(i, j, k);
                     self.center[row] = [i, j, k].map(|v| (v as f64 + 0.5) * c);
                     if i == 0 {
-                        self.excess[row] = (2.0 * c * self.open) as f32;
+                        self.excess[row] = 2.0 * c * self.open;
                     } else {
                         self.face(row, self.coarse(i - 1, j, k), c);
                     }
@@ -117,7 +117,7 @@ impl Mesh {
                         self.face(row, self.fine(i, j, k - 1), h);
                     }
                     if i + 1 == n {
-                        self.excess[row] = (2.0 * h * self.open) as f32;
+                        self.excess[row] = 2.0 * h * self.open;
                     }
                 }
             }
@@ -150,7 +150,7 @@ impl Mesh {
 }
 
 /// A matrix from `(row, column) -> entry` and row sums.
-pub fn flux(rows: usize, entries: &BTreeMap<(u32, u32), f64>, excess: Vec<f32>) -> FluxMatrix<f32> {
+pub fn flux(rows: usize, entries: &BTreeMap<(u32, u32), f64>, excess: Vec<f64>) -> FluxMatrix<f32> {
     let mut start = vec![0u32; rows + 1];
     entries.keys().for_each(|k| start[k.0 as usize + 1] += 1);
     (0..rows).for_each(|n| start[n + 1] += start[n]);
