@@ -325,17 +325,13 @@ fn best_of_neighbours(
     best
 }
 
-/// Newton from the foot on the tangent plane at a neighbour's closest point, which is exact for planes and leaves
-/// an error of second order; next to walls, where phi is a parabola or continued, and where the foot leads nowhere
-/// (edges), from that point itself. Kept only when nearer.
+/// Newton from a neighbour's closest point; kept only when it is nearer.
 #[inline]
 fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], guess: Guess) -> [f32; 3] {
-    let is_nearer = |q: &[f32; 3]| dot(*q, *q) <= guess.distance2 * (1.0 + 1e-5);
-    let find =
-        |from: [f32; 3]| closest_point(field, per_cell, c, from, guess.normal, OVERHANG).filter(is_nearer);
-    let foot = scaled(guess.normal, dot(guess.point, guess.normal) / dot(guess.normal, guess.normal));
-    let found = if field.beyond_hull(c, foot) <= -1.0 { find(foot) } else { None };
-    found.or_else(|| find(guess.point)).unwrap_or(guess.point)
+    match closest_point(field, per_cell, c, guess.point, guess.normal, OVERHANG) {
+        Some(q) if dot(q, q) <= guess.distance2 * (1.0 + 1e-5) => q,
+        _ => guess.point,
+    }
 }
 
 /// Closest points of the new entries from `start` on, from those before.

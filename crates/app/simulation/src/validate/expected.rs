@@ -32,12 +32,24 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         case: "static-drop",
         methods: &["uniform/levelset", "uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
-        reason: "the drop's n = 2 oscillation gains 4 to 5 % a period too; the cause is not isolated. Filtering the curvature cut the level set's speed to a third, not the growth",
+        reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
     },
     ExpectedFailure {
         case: "dam-break",
-        methods: &["uniform/levelset", "uniform/flip"],
+        methods: &["uniform/levelset"],
         quantity: "volume drift",
-        reason: "0.96 % and 2.1 % at 12 cells per a; the correction answers over six steps. Where transport loses the volume is not isolated yet",
+        reason: "0.02 % until a front one and a half cells thick meets the wall; there 0.3 %, as the correction comes a step late",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        methods: &["uniform/flip"],
+        quantity: "volume drift",
+        reason: "the particles' surface swells by up to 2 % for ten steps while the toe forms, and comes back",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        methods: &["uniform/flip", "uniform/apic"],
+        quantity: "front speed / Ritter's bound",
+        reason: "0.98 to 1.03 with any change of rounding: a drop that leaves the front moves it by a cell, 4 % of the bound over the window of T = 1 at 12 cells per a",
     },
 ];
