@@ -233,7 +233,7 @@ fn add_to_faces(
 
 /// Moves grid velocities to particles, interpolated trilinearly at x_p:
 ///
-/// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + [u_new - ratio u_old](x_p): one field is
+/// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + (u_new - ratio u_old) at x_p: one field is
 /// interpolated, and ratio 1 on an unchanged grid changes no bit;
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [Jiang et al. 2015, eq. 14].
 ///
