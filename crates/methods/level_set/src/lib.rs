@@ -25,7 +25,7 @@ mod volume;
 
 pub use advect_phi::{PhiAdvection, advect_phi};
 pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect_velocity};
-pub use curvature::{curvature, curvature_at_crossing};
+pub use curvature::{curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use redistance::{RedistanceReport, redistance};
 pub use regions::label_regions;

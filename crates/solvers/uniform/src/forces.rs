@@ -9,12 +9,13 @@
 //! not symmetric. On a tilted surface, waves twice as long as the stairs trade energy with the grid and grow by up to 2 a
 //! second at 64 cells per metre, out of rounding errors (a linear model of the step shows the same waves).
 //! `s = C c n . L^2 u`, c the speed of waves one cell long and L = -(1/12) sum of second differences, takes
-//! `(C/288) (c/dx) (k dx)^5` a second of a wave of number k: 1e-6 of one of 64 cells, all of one of 4.
+//! `(C/288) (c/dx) (k dx)^5` a second of a wave of number k: at 64 cells per metre 3e-6 of one of 64 cells, 0.96 of one of 4.
 //! Uniform and linear velocities feel nothing. Verified by tests/rest.rs and `fluvial validate hydrostatic --fine`.
 
 use crate::UniformSolver;
 use crate::pressure::ghost_theta;
 use crate::state::{FaceCells, for_each_face};
+use crate::step::Clamps;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -33,7 +34,7 @@ const REACH: f32 = 1.1;
 
 impl UniformSolver {
     /// Gravity on every wet face; tension and drag on those that the surface crosses.
-    pub(crate) fn apply_forces(&mut self, dt_s: f64) {
+    pub(crate) fn apply_forces(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let (grid, liquid, dt) = (self.grid, self.setup.liquid, dt_s as f32);
         let work = &mut self.work;
         let s = &mut work.surface_pressure_cell;
@@ -43,10 +44,12 @@ impl UniformSolver {
         if short_wave_speed > 0.0 {
             let largest = LARGEST_DRAG_PER_STEP * grid.dx / (std::f32::consts::PI * ROUGHEST * dt);
             let drag = (DRAG * short_wave_speed).min(largest);
+            clamps.add("wave_drag_bounded", (drag < DRAG * short_wave_speed) as usize);
             drag_short_waves(s, once, &work.phi_cell, &work.u_face, &grid, drag);
             if liquid.surface_tension > 0.0 {
                 let sigma = liquid.surface_tension / liquid.density;
-                add_tension(s, [kappa, once], &work.phi_cell, &grid, sigma);
+                let limited = add_tension(s, [kappa, once], &work.phi_cell, &grid, sigma);
+                clamps.add("curvature_limited", limited);
             }
         }
         let push_per_pressure = dt / grid.dx;
@@ -68,7 +71,7 @@ impl UniformSolver {
                 {
                     let (inside, outside, n) = if wet_low { (low, high, 1.0) } else { (high, low, -1.0) };
                     let (theta, _) = ghost_theta(phi[inside], phi[outside]);
-                    let s = level_set::curvature_at_crossing(s, phi, inside, outside);
+                    let s = level_set::value_at_crossing(s, phi, inside, outside);
                     *u -= n * push_per_pressure * s / theta;
                 }
             });
@@ -107,16 +110,17 @@ fn drag_short_waves(
 }
 
 /// `s += sigma/rho (kappa - L^2 kappa)`: curvature without the waves of two or three cells' length, which the grid
-/// cannot carry and explicit tension would feed. Longer waves change by (k dx)^4 only.
+/// cannot carry and explicit tension would feed. Longer waves change by (k dx)^4 only. Returns how many curvatures were
+/// limited.
 fn add_tension(
     s_cell: &mut [f32],
     [kappa, once]: [&mut [f32]; 2],
     phi: &[f32],
     grid: &UniformGrid,
     sigma_over_density: f32,
-) {
+) -> usize {
     let cells = grid.cell_centers();
-    level_set::curvature(kappa, phi, &cells, REACH * grid.dx);
+    let limited = level_set::curvature(kappa, phi, &cells, REACH * grid.dx);
     let kappa = &*kappa;
     for_each_surface_cell(once, phi, grid, |_, at, out| {
         *out = roughness(phi, grid, at, &cells, |other| kappa[other]);
@@ -125,6 +129,7 @@ fn add_tension(
     for_each_surface_cell(s_cell, phi, grid, |cell, at, s| {
         *s += sigma_over_density * (kappa[cell] - roughness(phi, grid, at, &cells, |other| once[other]));
     });
+    limited
 }
 
 /// L = -(1/12) sum of the second differences along the axes at a cell, of those whose three cells are all at the

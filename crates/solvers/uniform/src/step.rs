@@ -28,7 +28,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         timers.stage("redistance", || s.redistance());
         timers.stage("volume_control", || s.control_volume(dt_s, &mut clamps));
         timers.stage("advect_velocity", || s.advect_velocity(dt_s));
-        timers.stage("forces", || s.apply_forces(dt_s));
+        timers.stage("forces", || s.apply_forces(dt_s, &mut clamps));
         let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
         timers.stage("extrapolate", || s.extrapolate_velocity());
         let mut report = timers.stage("measure", || s.measure(pressure))?;

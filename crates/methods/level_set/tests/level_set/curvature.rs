@@ -23,7 +23,7 @@ fn crossing_error(n: usize, from: impl Fn([f64; 3]) -> f64, redistancings: usize
         let c = l.coordinates(a);
         for axis in 0..3 {
             if c[axis] + 1 < n && (phi[a] < 0.0) != (phi[a + l.stride(axis)] < 0.0) {
-                let k = curvature_at_crossing(&kappa, &phi, a, a + l.stride(axis)) as f64;
+                let k = value_at_crossing(&kappa, &phi, a, a + l.stride(axis)) as f64;
                 worst = worst.max((k * RADIUS / 2.0 - 1.0).abs());
             }
         }
