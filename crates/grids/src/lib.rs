@@ -1,9 +1,11 @@
 //! Geometry and connectivity only: where samples lie and what is next to what. No physics.
 
 pub mod lattice;
+pub mod octree;
 pub mod triangles;
 pub mod uniform;
 
 pub use lattice::Lattice;
+pub use octree::Octree;
 pub use triangles::TriangleMesh;
 pub use uniform::{FaceField, UniformGrid};

@@ -1,0 +1,88 @@
+//! Looking up places and points.
+
+use super::level::{Block, Level};
+use super::{Octree, bits, each};
+use fluvial_foundation::{Axis, Vec3};
+
+/// Where a point lies: its leaf, and what the leaf's surroundings allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// The leaf that holds the point.
+    pub cell: u32,
+    /// Its level.
+    pub level: usize,
+    /// Its coordinates on the level.
+    pub at: [u32; 3],
+    /// Are all 26 neighbours leaves of the same level (or beyond a wall)?
+    pub uniform: bool,
+    /// Are in addition the two neighbours along the axis uniform?
+    pub uniform_along: [bool; 3],
+}
+
+/// Number of a place that is a member of a block's set.
+#[inline(always)]
+pub(super) fn number(set: u64, first: u32, at: [u32; 3]) -> Option<u32> {
+    let bit = bits::bit_of(at);
+    ((set >> bit) & 1 != 0).then(|| first + bits::rank(set, bit))
+}
+
+impl Octree {
+    #[inline(always)]
+    fn block(&self, level: usize, at: [u32; 3]) -> Option<&Block> {
+        self.levels.get(level).map(|l: &Level| l.block(at))
+    }
+
+    /// The leaf at a place of a level, if there is one. Places outside the domain have none; coordinates may have
+    /// wrapped below zero.
+    #[inline]
+    pub fn leaf_at(&self, level: usize, at: [u32; 3]) -> Option<u32> {
+        let block = self.block(level, at)?;
+        number(block.leaves, block.first_leaf, at)
+    }
+
+    /// The face of an axis on the low side of a place, if it is one of this level.
+    #[inline]
+    pub fn face_at(&self, level: usize, axis: Axis, at: [u32; 3]) -> Option<u32> {
+        let block = self.block(level, at)?;
+        number(block.faces[axis], block.first_face[axis], at)
+    }
+
+    /// The node at the low corner of a place, whatever leaves it belongs to: nodes are kept on the level of the finest.
+    #[inline]
+    pub fn node_at(&self, level: usize, at: [u32; 3]) -> Option<u32> {
+        (0..=level).rev().find_map(|l| {
+            let at = each(|a| at[a] << (level - l));
+            let block = self.block(l, at)?;
+            number(block.corners, block.first_corner, at)
+        })
+    }
+
+    /// Is there a cell of this level at the place that has children?
+    #[inline]
+    pub fn is_divided(&self, level: usize, at: [u32; 3]) -> bool {
+        let bit = bits::bit_of(at);
+        self.block(level, at).is_some_and(|b| ((b.nodes & !b.leaves) >> bit) & 1 != 0)
+    }
+
+    /// The leaf that holds a point; points outside are moved to the domain's hull. NaN is taken as the low corner.
+    #[inline]
+    pub fn locate(&self, x_in_world: Vec3) -> Located {
+        let shape = &self.shape;
+        let finest = shape.cells(0);
+        let x = (x_in_world - shape.min) / shape.dx;
+        // Rust's casts saturate, so that negative numbers and NaN become zero.
+        let fine = each(|a| (x[a] as u32).min(finest[a] as u32 - 1));
+        for (level, of) in self.levels.iter().enumerate() {
+            let at = each(|a| fine[a] >> level);
+            let block = of.block(at);
+            let bit = bits::bit_of(at);
+            if (block.leaves >> bit) & 1 != 0 {
+                let has = |set: u64| (set >> bit) & 1 != 0;
+                let cell = block.first_leaf + bits::rank(block.leaves, bit);
+                let uniform_along = each(|a| has(block.uniform_along[a]));
+                return Located { cell, level, at, uniform: has(block.uniform), uniform_along };
+            }
+        }
+        unreachable!("leaves fill the domain")
+    }
+}
