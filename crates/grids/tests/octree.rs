@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// Divides cells at random, the more often the nearer they are to a random point.
-fn random_tree(levels: usize, roots: [usize; 3], seed: u64) -> Octree {
+fn random_tree(levels: usize, roots: [usize; 3], passes: u32, seed: u64) -> Octree {
     let shape = Shape { min: Vec3::new(-1.0, 0.5, 2.0), dx: 0.25, levels, roots };
     let size = shape.bounds().size();
     let centre = shape.min + size * fluvial_foundation::random::unit_vec3(seed, 0);
     let density = 0.05 + 0.5 * unit_f32(seed, 1);
-    Octree::build(shape, SMOOTHING_PASSES, |cell| {
+    Octree::build(shape, passes, |cell| {
         let near = (shape.center(cell) - centre).length() / size.length();
         let key = cell.at.iter().fold(cell.level as u64, |k, &v| splitmix64(k ^ (v as u64 + 1)));
         unit_f32(key, seed) < density * (1.2 - 2.0 * near)
@@ -166,9 +166,10 @@ proptest! {
         x in 1usize..12,
         y in 1usize..7,
         z in 1usize..7,
+        passes in 0u32..5,
         seed in any::<u64>(),
     ) {
-        let tree = random_tree(levels, [x, y, z], seed);
+        let tree = random_tree(levels, [x, y, z], passes, seed);
         let (lattice, leaf) = paint(&tree);
         check_grading_and_location(&tree, &lattice, &leaf);
         check_faces(&tree, &lattice, &leaf);
@@ -201,13 +202,13 @@ fn one_fine_cell_is_surrounded_by_three_rings() {
 
 #[test]
 fn trees_are_the_same_with_any_number_of_threads() {
-    let build = || format!("{:?}", random_tree(4, [3, 2, 2], 5));
+    let build = || format!("{:?}", random_tree(4, [3, 2, 2], SMOOTHING_PASSES, 5));
     assert_eq!(parallel::with_threads(1, build), parallel::with_threads(4, build));
 }
 
 #[test]
 fn leaves_of_a_level_are_in_morton_order() {
-    let tree = random_tree(4, [6, 5, 4], 8);
+    let tree = random_tree(4, [6, 5, 4], 1, 8);
     let code = |c: &Cell| {
         (0..16).fold(0u64, |m, b| (0..3).fold(m, |m, a| m | ((c.at[a] as u64 >> b) & 1) << (3 * b + a)))
     };
@@ -222,7 +223,7 @@ fn leaves_of_a_level_are_in_morton_order() {
 
 #[test]
 fn points_outside_are_located_on_the_hull() {
-    let tree = random_tree(4, [3, 2, 2], 5);
+    let tree = random_tree(4, [3, 2, 2], SMOOTHING_PASSES, 5);
     let bounds = tree.shape().bounds();
     let inside = tree.locate(bounds.max - 1e-3);
     assert_eq!(tree.locate(bounds.max + 7.0), inside);

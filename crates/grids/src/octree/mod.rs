@@ -1,8 +1,7 @@
 //! A graded octree as a pyramid of sparse levels: cells, faces, nodes, neighbours, point location.
 //!
 //! [`Octree::build`] subdivides from coarse to fine and smooths the result from fine to coarse as [octree §6.3] does: no
-//! two cells that touch, be it in a corner, differ by more than a factor of two, and every level is at
-//! least a few cells wide. The domain is a box of any number of coarsest cells along each axis.
+//! two cells that touch, be it in a corner, differ by more than a factor of two. The domain is a box of any number of coarsest cells along each axis.
 //!
 //! Everything is numbered in flat arrays. **Leaves** level by level, finest first, in Morton order within a level: loops over
 //! a level have one cell size, and numbers follow from sets of bits by counting. **Faces** axis by axis, then
@@ -27,7 +26,7 @@ use std::ops::Range;
 
 /// No cell: beyond a wall.
 pub const OUTSIDE: u32 = u32::MAX;
-/// Passes of dilation in [Ando, Batty 2020], the fewest that reach across a corner.
+/// Passes of dilation in [octree §6.3]: every level is then at least three cells wide.
 pub const SMOOTHING_PASSES: u32 = 3;
 /// Most cells along an axis, on the finest level.
 pub const MAX_CELLS: usize = 1 << 15;
@@ -127,10 +126,9 @@ impl Default for Shape {
 impl Octree {
     /// Builds the tree coarse to fine: a cell is divided where `subdivide` says so, which is asked for every cell that
     /// comes to exist and is not of the finest level. Then, from fine to coarse, the cells of every level are grown by
-    /// `passes` rings of face neighbours and completed to octets, which grades the tree [octree §6.3]. Fewer than
-    /// [`SMOOTHING_PASSES`] would not reach across corners and panic.
+    /// `passes` rings of face neighbours and completed to octets ([octree §6.3]; [`SMOOTHING_PASSES`] there). With
+    /// few or no passes the tree is still graded across faces, edges and corners, but levels may be thin.
     pub fn build(shape: Shape, passes: u32, subdivide: impl Fn(Cell) -> bool + Sync) -> Octree {
-        assert!(passes >= SMOOTHING_PASSES, "smoothing must reach across corners");
         assert!(shape.levels >= 1 && shape.roots.iter().all(|&n| n >= 1), "a tree has cells");
         assert!(shape.cells(0).iter().all(|&n| n <= MAX_CELLS), "cells are counted in 16 bits");
         let nodes = nodes::build(&shape, passes, &subdivide);

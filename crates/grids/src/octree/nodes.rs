@@ -3,7 +3,7 @@
 
 use super::blocks::{BlockAt, BlockIndex, morton};
 use super::{Cell, Shape, bits, each};
-use fluvial_foundation::{AXES, parallel};
+use fluvial_foundation::{AXES, Axis, parallel};
 
 /// The cells of one level, leaves and subdivided ones, block by block. Block 0 is empty and stands for all absent ones.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,9 @@ pub fn domain(at: BlockAt, cells: [usize; 3]) -> u64 {
     AXES.iter().fold(!0, |set, &a| set & bits::below(cells[a].saturating_sub(4 * at[a] as usize), a))
 }
 
+/// Passes of face neighbours that reach the neighbour across a corner.
+const CORNER_PASSES: u32 = 3;
+
 /// The cells of every level, finest first.
 pub fn build(shape: &Shape, passes: u32, subdivide: &(impl Fn(Cell) -> bool + Sync)) -> Vec<LevelNodes> {
     let mut levels: Vec<LevelNodes> = vec![roots(shape)];
@@ -78,11 +81,20 @@ pub fn build(shape: &Shape, passes: u32, subdivide: &(impl Fn(Cell) -> bool + Sy
     }
     levels.reverse();
     for level in 0..shape.levels - 1 {
-        for _ in 0..passes {
-            dilate(&mut levels[level], shape.cells(level));
-        }
+        let cells = shape.cells(level);
         let (fine, coarse) = levels.split_at_mut(level + 1);
-        complete(&mut fine[level], &mut coarse[0]);
+        let (fine, coarse) = (&mut fine[level], &mut coarse[0]);
+        (0..passes).for_each(|_| dilate(fine, cells, &AXES));
+        fine.nodes.iter_mut().for_each(|set| *set = bits::complete_octets(*set));
+        fine.sort();
+        if passes >= CORNER_PASSES {
+            add_parents(fine, coarse);
+        } else {
+            // The next level's own dilation does not reach across corners: all 26 neighbours get parents.
+            let mut ring = fine.clone();
+            AXES.iter().for_each(|&axis| dilate(&mut ring, cells, &[axis]));
+            add_parents(&ring, coarse);
+        }
     }
     levels
 }
@@ -131,12 +143,12 @@ fn refine(
     fine
 }
 
-/// Adds the six neighbours of every cell.
-fn dilate(level: &mut LevelNodes, cells: [usize; 3]) {
+/// Adds the neighbours of every cell along some axes.
+fn dilate(level: &mut LevelNodes, cells: [usize; 3], axes: &[Axis]) {
     let blocks = cells.map(|n| n.div_ceil(4) as u32);
     for n in 1..level.at.len() {
         let (at, set) = (level.at[n], level.nodes[n]);
-        for axis in AXES {
+        for &axis in axes {
             for last in [false, true] {
                 let mut next = at;
                 next[axis] = if last { at[axis] + 1 } else { at[axis].wrapping_sub(1) };
@@ -146,18 +158,15 @@ fn dilate(level: &mut LevelNodes, cells: [usize; 3]) {
             }
         }
     }
-    let level_ref = &*level;
+    let before = &*level;
     let grown = parallel::map_indices(level.at.len(), |n| {
-        let (at, own) = (level_ref.at[n], level_ref.nodes[n]);
-        if n == 0 {
-            return 0;
-        }
+        let (at, own) = (before.at[n], before.nodes[n]);
         let mut set = own;
-        for axis in AXES {
+        for &axis in axes.iter().filter(|_| n > 0) {
             let neighbour = |v: u32| {
                 let mut next = at;
                 next[axis] = v;
-                level_ref.nodes[level_ref.index.get(next) as usize]
+                before.nodes[before.index.get(next) as usize]
             };
             set |= bits::from_low(own, neighbour(at[axis].wrapping_sub(1)), axis);
             set |= bits::from_high(own, neighbour(at[axis] + 1), axis);
@@ -167,18 +176,15 @@ fn dilate(level: &mut LevelNodes, cells: [usize; 3]) {
     level.nodes = grown;
 }
 
-/// Completes octets, and gives every cell its parent.
-fn complete(fine: &mut LevelNodes, coarse: &mut LevelNodes) {
-    for n in 1..fine.at.len() {
-        fine.nodes[n] = bits::complete_octets(fine.nodes[n]);
-        let parents = bits::parents(fine.nodes[n]);
+/// Gives every cell its parent.
+fn add_parents(fine: &LevelNodes, coarse: &mut LevelNodes) {
+    for (at, &set) in fine.at.iter().zip(&fine.nodes).skip(1) {
+        let parents = bits::parents(set);
         if parents != 0 {
-            let at = fine.at[n];
             let octant = AXES.iter().fold(0, |o, &a| o | ((at[a] & 1) << a));
             let block = coarse.block(each(|a| at[a] >> 1));
             coarse.nodes[block] |= parents << (8 * octant);
         }
     }
-    fine.sort();
     coarse.sort();
 }
