@@ -1,0 +1,144 @@
+//! The pressure system `[grad]^T [V A] [F grad] p = [grad]^T [V A] u` [octree eq. 3] in compressed rows.
+
+use crate::divergence::signed_area;
+use crate::gradient::{Geometry, PressureGradient};
+use fluvial_foundation::parallel;
+
+/// Marks cells without a pressure.
+pub const NO_ROW: u32 = u32::MAX;
+/// Rows that one task assembles.
+const ROWS: usize = 4096;
+/// Most entries of a row before equal columns are joined: six faces with five cells each.
+const MOST: usize = 30;
+
+/// A sparse system as row sums and entries off the diagonal, in which form coefficients cancel exactly between liquid
+/// cells. Unknowns are the liquid cells with an open face, in the order of the cells.
+#[derive(Clone, Debug, Default)]
+pub struct System {
+    /// Row of every cell, [`NO_ROW`] without one.
+    pub row_of_cell: Vec<u32>,
+    /// Cell of every row.
+    pub cells: Vec<u32>,
+    /// First entry of each row, and one more.
+    pub start: Vec<u32>,
+    /// Columns, ascending within a row, without the diagonal.
+    pub column: Vec<u32>,
+    /// Entries, m.
+    pub value: Vec<f64>,
+    /// Sum of each whole row, diagonal included: what leads to the surface.
+    pub row_sum: Vec<f64>,
+}
+
+/// Rows of one task.
+#[derive(Default)]
+struct Piece {
+    lengths: Vec<u32>,
+    column: Vec<u32>,
+    value: Vec<f64>,
+    row_sum: Vec<f64>,
+}
+
+impl System {
+    /// Assembles the matrix. With the symmetric form it is symmetric to the last bit: both of a pair sum the same products in
+    /// the same order.
+    pub fn assemble(&mut self, geometry: &Geometry, gradient: &PressureGradient) {
+        self.number(geometry);
+        let tasks = parallel::chunk_count(self.cells.len(), ROWS);
+        let pieces = parallel::map_indices(tasks, |n| {
+            let mut piece = Piece::default();
+            for row in parallel::chunk_range(n, ROWS, self.cells.len()) {
+                self.assemble_row(&mut piece, geometry, gradient, row);
+            }
+            piece
+        });
+        let entries: usize = pieces.iter().map(|p| p.column.len()).sum();
+        assert!(entries < u32::MAX as usize, "entries are counted in 32 bits");
+        self.start.clear();
+        self.start.push(0);
+        self.column.clear();
+        self.value.clear();
+        self.row_sum.clear();
+        let mut end = 0;
+        for piece in pieces {
+            self.start.extend(piece.lengths.iter().map(|length| {
+                end += length;
+                end
+            }));
+            self.column.extend(piece.column);
+            self.value.extend(piece.value);
+            self.row_sum.extend(piece.row_sum);
+        }
+    }
+
+    /// Gives liquid cells with an open face their rows.
+    fn number(&mut self, geometry: &Geometry) {
+        let tree = geometry.tree;
+        self.cells.clear();
+        self.row_of_cell.clear();
+        for (cell, faces) in tree.cell_faces().iter().enumerate() {
+            let open = || faces.iter().any(|&face| geometry.open_area[face as usize] > 0.0);
+            let wet = geometry.phi_cell[cell] < 0.0 && open();
+            self.row_of_cell.push(if wet { self.cells.len() as u32 } else { NO_ROW });
+            if wet {
+                self.cells.push(cell as u32);
+            }
+        }
+    }
+
+    fn assemble_row(&self, piece: &mut Piece, geometry: &Geometry, gradient: &PressureGradient, row: usize) {
+        let tree = geometry.tree;
+        let cell = self.cells[row] as usize;
+        let dx = tree.cell_dx(cell) as f64;
+        let mut entries = [(0u32, 0.0f64); MOST];
+        let (mut len, mut row_sum) = (0, 0.0);
+        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
+            let face = face as usize;
+            if !gradient.acts_on(face) {
+                continue;
+            }
+            let open = geometry.open_area[face] as f64;
+            let area = open * signed_area(dx, side);
+            row_sum += area * gradient.row_sum(geometry, face);
+            for (other, c) in gradient.row(geometry, face).entries().filter(|&(other, _)| other != cell) {
+                let column = self.row_of_cell[other];
+                // Own area times the other's coefficient: areas go as the squares of sizes, coefficients as their
+                // quarters, so that the other's product has the same factors in powers of two.
+                let value = area * c;
+                match entries[..len].iter_mut().find(|entry| entry.0 == column) {
+                    Some(entry) => entry.1 += value,
+                    None => {
+                        entries[len] = (column, value);
+                        len += 1;
+                    }
+                }
+            }
+        }
+        let entries = &mut entries[..len];
+        entries.sort_unstable_by_key(|entry| entry.0);
+        piece.lengths.push(len as u32);
+        piece.column.extend(entries.iter().map(|entry| entry.0));
+        piece.value.extend(entries.iter().map(|entry| entry.1));
+        piece.row_sum.push(row_sum);
+    }
+
+    /// Values of cells with a row, in the order of the rows.
+    pub fn gather(&self, of_cell: &[f64]) -> Vec<f64> {
+        self.cells.iter().map(|&cell| of_cell[cell as usize]).collect()
+    }
+
+    /// Puts values of rows back to their cells, zero elsewhere.
+    pub fn scatter(&self, out_cell: &mut [f64], of_row: &[f64]) {
+        assert_eq!(out_cell.len(), self.row_of_cell.len(), "one value per cell");
+        out_cell.fill(0.0);
+        self.cells.iter().zip(of_row).for_each(|(&cell, &value)| out_cell[cell as usize] = value);
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let words = self.row_of_cell.capacity()
+            + self.cells.capacity()
+            + self.start.capacity()
+            + self.column.capacity();
+        4 * words + 8 * (self.value.capacity() + self.row_sum.capacity())
+    }
+}

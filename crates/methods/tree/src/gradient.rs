@@ -1,0 +1,278 @@
+//! The gradient of pressure at faces, `[F grad]` of [octree §4.3, 4.5].
+
+use fluvial_foundation::parallel;
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
+
+/// Coefficients of one face's gradient: `sum_j coefficient_j q_j`, 1/m.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    cells: [u32; 5],
+    coefficients: [f64; 5],
+    len: usize,
+}
+
+impl Row {
+    fn push(&mut self, cell: u32, coefficient: f64) {
+        self.cells[self.len] = cell;
+        self.coefficients[self.len] = coefficient;
+        self.len += 1;
+    }
+
+    /// The cells and their coefficients.
+    #[inline]
+    pub fn entries(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let cells = self.cells[..self.len].iter().map(|&c| c as usize);
+        cells.zip(self.coefficients[..self.len].iter().copied())
+    }
+
+    /// The gradient of values at cell centres.
+    #[inline]
+    pub fn apply(&self, q_cell: &[f64]) -> f64 {
+        self.entries().map(|(cell, c)| c * q_cell[cell]).sum()
+    }
+}
+
+/// `[grad]_k` of a face, towards the high side [octree eq. 6, 7]: the difference of two cells over `dx`, or of a cell and
+/// the mean of four over `L = 1.5 dx` of the small ones, the distance of their centres along the normal. Exact for
+/// linear fields in both cases. A wall has one cell; beyond it lies zero at a distance of `dx`.
+/// Verified by `operators.rs`.
+#[inline]
+pub fn gradient_row(tree: &Octree, face: usize) -> Row {
+    let mut row = Row::default();
+    let dx = tree.face_dx(face) as f64;
+    let sides = tree.sides(face);
+    let length = if tree.is_junction(face) { 0.75 * dx } else { dx };
+    for (side, sign) in sides.into_iter().zip([-1.0, 1.0]) {
+        match side {
+            Side::Outside => {}
+            Side::Cell(cell) => row.push(cell, sign / length),
+            Side::Quad(cells) => cells.iter().for_each(|&cell| row.push(cell, 0.25 * sign / length)),
+        }
+    }
+    row
+}
+
+/// How the pressure gradient meets the free surface where it crosses a T-junction. Other faces all take the ghost-fluid
+/// method, with which each of these agrees there [octree eq. 26].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FreeSurface {
+    /// `max(W, 0) [grad]` [octree eq. 21, 25]: symmetric, for conjugate gradients.
+    #[default]
+    Symmetric,
+    /// The same, but where `W < 0`, or nearly so, the mean of the liquid cells is extrapolated along the surface's normal
+    /// [octree eq. 24]: second order, not symmetric.
+    SecondOrder,
+    /// Zero pressure in air cells, wherever the surface lies: first order, for comparison.
+    Naive,
+}
+
+/// In the second-order form `W` also gives way where the liquid cells' parts of phi's slope cancel to less than this of their
+/// size: `W` is unbounded there, and floored it would no longer keep still water still.
+const CANCELLED: f64 = 0.25;
+
+/// Choices of [`PressureGradient::prepare`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GradientParams {
+    /// Treatment of T-junctions at the surface.
+    pub form: FreeSurface,
+    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never exceeds its
+    /// inverse.
+    pub theta_min: f64,
+    /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined [octree §4.5].
+    pub scale_at_solids: f64,
+}
+
+impl Default for GradientParams {
+    fn default() -> Self {
+        GradientParams { form: FreeSurface::Symmetric, theta_min: 1e-3, scale_at_solids: 1e-2 }
+    }
+}
+
+/// What was met on the way; every clamp is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GradientInfo {
+    /// Open faces that the surface crosses.
+    pub surface_faces: usize,
+    /// T-junctions among them.
+    pub surface_junctions: usize,
+    /// Those with `W < 0`, clamped or replaced as the form says.
+    pub degenerate_junctions: usize,
+    /// Faces whose distance to the surface was floored.
+    pub theta_floors: usize,
+}
+
+impl GradientInfo {
+    fn add(self, other: GradientInfo) -> GradientInfo {
+        GradientInfo {
+            surface_faces: self.surface_faces + other.surface_faces,
+            surface_junctions: self.surface_junctions + other.surface_junctions,
+            degenerate_junctions: self.degenerate_junctions + other.degenerate_junctions,
+            theta_floors: self.theta_floors + other.theta_floors,
+        }
+    }
+}
+
+/// What a face's row is multiplied with.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Scaling {
+    /// No pressure acts: closed, or no liquid on either side.
+    #[default]
+    Dry,
+    /// The row as it is: liquid on both sides.
+    Full,
+    /// The row's entries of liquid cells times a factor: `W`.
+    Scaled(f32),
+    /// All entries of liquid cells replaced by one number.
+    Equal(f32),
+}
+
+/// The gradient `[F grad]` of every face for one shape of the liquid.
+#[derive(Clone, Debug, Default)]
+pub struct PressureGradient {
+    scaling: Vec<Scaling>,
+}
+
+/// What rules the operators: where liquid is, and how much of each face is open.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry<'a> {
+    /// The tree.
+    pub tree: &'a Octree,
+    /// Liquid level set at cell centres, negative in liquid, a distance in metres near the surface.
+    pub phi_cell: &'a [f32],
+    /// Open part of every face, 0 (closed) to 1. Walls of the domain are closed by 0; an open one is air.
+    pub open_area: &'a [f32],
+}
+
+impl Geometry<'_> {
+    /// Does a solid or a closed wall take part of a cell's sides?
+    fn is_cut(&self, cell: usize) -> bool {
+        self.tree.cell_faces()[cell].iter().any(|&face| self.open_area[face as usize] < 1.0)
+    }
+}
+
+impl PressureGradient {
+    /// Finds every face's scaling.
+    pub fn prepare(&mut self, geometry: &Geometry, params: &GradientParams) -> GradientInfo {
+        let faces = geometry.tree.face_count();
+        assert_eq!(geometry.phi_cell.len(), geometry.tree.cell_count(), "one phi per cell");
+        assert_eq!(geometry.open_area.len(), faces, "one area per face");
+        self.scaling.clear();
+        self.scaling.resize(faces, Scaling::Dry);
+        let chunk = parallel::CHUNK;
+        let mut tasks: Vec<_> =
+            self.scaling.chunks_mut(chunk).map(|scaling| (scaling, GradientInfo::default())).collect();
+        parallel::for_each_chunk_mut(&mut tasks, 1, |n, task| {
+            let (scaling, info) = &mut task[0];
+            for (i, out) in scaling.iter_mut().enumerate() {
+                *out = scale(geometry, params, n * chunk + i, info);
+            }
+        });
+        tasks.into_iter().fold(GradientInfo::default(), |sum, task| sum.add(task.1))
+    }
+
+    /// `[F grad]_k`: the face's coefficients over liquid cells alone.
+    #[inline]
+    pub fn row(&self, geometry: &Geometry, face: usize) -> Row {
+        match self.scaling[face] {
+            Scaling::Dry => Row::default(),
+            Scaling::Full => gradient_row(geometry.tree, face),
+            Scaling::Scaled(w) => liquid_row(geometry, face, |c| c * w as f64),
+            Scaling::Equal(c) => liquid_row(geometry, face, |_| c as f64),
+        }
+    }
+
+    /// Sum of [`Self::row`]'s coefficients, exactly zero between liquid cells. Minus this times a pressure on the surface is
+    /// what that pressure adds to the gradient [octree eq. 29].
+    #[inline]
+    pub fn row_sum(&self, geometry: &Geometry, face: usize) -> f64 {
+        match self.scaling[face] {
+            Scaling::Full if geometry.tree.sides(face).iter().all(|s| *s != Side::Outside) => 0.0,
+            _ => self.row(geometry, face).entries().map(|(_, c)| c).sum(),
+        }
+    }
+
+    /// Does a pressure act on the face?
+    #[inline]
+    pub fn acts_on(&self, face: usize) -> bool {
+        self.scaling[face] != Scaling::Dry
+    }
+
+    /// `u -= [F grad] p` [octree eq. 4], with `p` in m2/s (pressure times dt over density).
+    pub fn subtract(&self, u_face: &mut [f32], geometry: &Geometry, p_cell: &[f64]) {
+        assert_eq!(u_face.len(), geometry.tree.face_count(), "one velocity per face");
+        parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
+            for (i, u) in u.iter_mut().enumerate() {
+                let face = n * parallel::CHUNK + i;
+                *u = (*u as f64 - self.row(geometry, face).apply(p_cell)) as f32;
+            }
+        });
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<Scaling>() * self.scaling.capacity()
+    }
+}
+
+fn liquid_row(geometry: &Geometry, face: usize, coefficient: impl Fn(f64) -> f64) -> Row {
+    let mut row = Row::default();
+    for (cell, c) in gradient_row(geometry.tree, face).entries() {
+        if geometry.phi_cell[cell] < 0.0 {
+            row.push(cell as u32, coefficient(c));
+        }
+    }
+    row
+}
+
+/// The scaling of one face [octree §4.5].
+fn scale(geometry: &Geometry, params: &GradientParams, face: usize, info: &mut GradientInfo) -> Scaling {
+    let tree = geometry.tree;
+    if geometry.open_area[face] <= 0.0 {
+        return Scaling::Dry;
+    }
+    let row = gradient_row(tree, face);
+    // Slope of phi, the part of it that liquid cells have, their sum, and what lies where.
+    let (mut slope, mut wet_slope, mut wet_size, mut wet_sum, mut wet) = (0.0f64, 0.0f64, 0.0f64, 0.0f64, 0);
+    for (cell, c) in row.entries() {
+        let phi = geometry.phi_cell[cell] as f64;
+        slope += c * phi;
+        if phi < 0.0 {
+            (wet_slope, wet_size) = (wet_slope + c * phi, wet_size + (c * phi).abs());
+            (wet_sum, wet) = (wet_sum + phi, wet + 1);
+        }
+    }
+    if wet == 0 {
+        return Scaling::Dry;
+    }
+    let junction = tree.is_junction(face);
+    if wet == row.len {
+        return Scaling::Full;
+    }
+    info.surface_faces += 1;
+    info.surface_junctions += junction as usize;
+    if junction && params.form == FreeSurface::Naive {
+        return Scaling::Scaled(1.0);
+    }
+    let degenerate = slope * wet_slope < 0.0;
+    info.degenerate_junctions += degenerate as usize;
+    if params.form == FreeSurface::SecondOrder
+        && junction
+        && (degenerate || wet_slope.abs() < CANCELLED * wet_size)
+    {
+        let floor = params.theta_min * 0.75 * tree.face_dx(face) as f64 * slope.abs();
+        info.theta_floors += (-wet_sum < floor) as usize;
+        return Scaling::Equal((slope / wet_sum.min(-floor)) as f32);
+    }
+    if degenerate {
+        let cut = row.entries().any(|(cell, _)| geometry.is_cut(cell));
+        return Scaling::Scaled(if cut { params.scale_at_solids as f32 } else { 0.0 });
+    }
+    // A pressure of zero on the whole face where phi does not change across it.
+    if slope == 0.0 {
+        return Scaling::Scaled(0.0);
+    }
+    let floored = wet_slope.abs() < params.theta_min * slope.abs();
+    info.theta_floors += floored as usize;
+    Scaling::Scaled(if floored { 1.0 / params.theta_min } else { slope / wet_slope } as f32)
+}

@@ -1,0 +1,12 @@
+//! Numerics on graded octrees ([`fluvial_grids::octree`]) after Ando and Batty, "A Practical Octree Liquid Simulator with
+//! Adaptive Surface Resolution", 2020, cited as [octree §, eq.].
+//!
+//! [`gradient`]: the staggered gradient with T-junctions and the three treatments of the free surface.
+//! [`divergence`]: its transpose. [`assemble`]: the pressure system in compressed rows, ready for any sparse
+//! solver.
+//!
+//! The README maps the paper's sections and equations to functions.
+
+pub mod assemble;
+pub mod divergence;
+pub mod gradient;
