@@ -21,6 +21,8 @@ mod find;
 mod level;
 mod nodes;
 
+pub use find::Located;
+
 use fluvial_foundation::{Aabb, Axis, Vec3};
 use std::ops::Range;
 

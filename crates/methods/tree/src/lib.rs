@@ -3,10 +3,11 @@
 //!
 //! [`gradient`]: the staggered gradient with T-junctions and the three treatments of the free surface.
 //! [`divergence`]: its transpose. [`assemble`]: the pressure system in compressed rows, ready for any sparse
-//! solver.
+//! solver. [`interpolate`]: values at any point, by moving least squares where sizes change.
 //!
 //! The README maps the paper's sections and equations to functions.
 
 pub mod assemble;
 pub mod divergence;
 pub mod gradient;
+pub mod interpolate;

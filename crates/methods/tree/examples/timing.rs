@@ -1,0 +1,87 @@
+//! Nanoseconds per point of interpolation, and per cell of the pressure system, on a tree around a wavy water surface. One
+//! thread, minimum of several runs.
+
+use fluvial_foundation::{Vec3, parallel, random};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::{SMOOTHING_PASSES, Shape, Side};
+use fluvial_tree::assemble::System;
+use fluvial_tree::divergence::inflow;
+use fluvial_tree::gradient::{Geometry, GradientParams, PressureGradient};
+use fluvial_tree::interpolate::{Interpolation, Sampler};
+use std::time::Instant;
+
+/// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall time.
+fn clock(start: Instant) -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let ns = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    ns.map_or(start.elapsed().as_secs_f64(), |ns| 1e-9 * ns)
+}
+
+fn best(count: usize, mut body: impl FnMut() -> f32) -> f64 {
+    let mut time = f64::INFINITY;
+    for _ in 0..5 {
+        let (start, before) = (Instant::now(), clock(Instant::now()));
+        assert!(body().is_finite());
+        time = time.min(clock(start) - before);
+    }
+    1e9 * time / count as f64
+}
+
+fn main() {
+    let n: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / n as f32, levels: 5, roots: [n / 16, n / 32, n / 16] };
+    let height = |x: Vec3| x.y - 0.25 - 0.05 * (9.0 * x.x).sin() * (7.0 * x.z).cos();
+    let tree = Octree::build(shape, SMOOTHING_PASSES, |cell| {
+        let x = shape.center(cell);
+        let calm = if x.x < 0.5 { 0 } else { 2 };
+        height(x).abs() < shape.dx_of(cell.level as usize) && cell.level > calm
+    });
+    let leaves = tree.cell_count();
+    println!(
+        "{:?}: {leaves} leaves, {} faces, {} T-junctions",
+        shape.cells(0),
+        tree.face_count(),
+        tree.junction_count()
+    );
+    let phi_cell: Vec<f32> = (0..leaves).map(|c| height(tree.cell_center(c))).collect();
+    let u_face: Vec<f32> = (0..tree.face_count()).map(|f| random::unit_f32(f as u64, 0)).collect();
+    // One point beside every cell centre, as backward traces give.
+    let all: Vec<Vec3> = (0..leaves)
+        .map(|c| tree.cell_center(c) + 1.5 * tree.cell_dx(c) * (random::unit_vec3(c as u64, 1) - 0.5))
+        .collect();
+    parallel::with_threads(1, || {
+        for kind in [Interpolation::Mls, Interpolation::Continuous] {
+            let sampler = Sampler { tree: &tree, kind };
+            let (fast, slow): (Vec<Vec3>, Vec<Vec3>) = all.iter().partition(|&&x| sampler.is_fast(x));
+            for (name, points) in [("all", &all), ("uniform", &fast), ("others", &slow)] {
+                let cells = best(points.len(), || points.iter().map(|&x| sampler.cells(&phi_cell, x)).sum());
+                let velocity =
+                    best(points.len(), || points.iter().map(|&x| sampler.velocity(&u_face, x).x).sum());
+                let share = 100.0 * points.len() as f64 / all.len() as f64;
+                println!(
+                    "{kind:?} {name} ({share:.1} %): cells {cells:.1} ns, velocity {velocity:.1} ns a point"
+                );
+            }
+        }
+        let wall = |face: usize| tree.sides(face).contains(&Side::Outside);
+        let open_area: Vec<f32> = (0..tree.face_count()).map(|f| if wall(f) { 0.0 } else { 1.0 }).collect();
+        let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &open_area };
+        let (mut gradient, mut system) = (PressureGradient::default(), System::default());
+        let mut rhs = vec![0.0; leaves];
+        let prepare =
+            best(leaves, || gradient.prepare(&geometry, &GradientParams::default()).surface_faces as f32);
+        let assemble = best(leaves, || {
+            system.assemble(&geometry, &gradient);
+            0.0
+        });
+        let divergence = best(leaves, || {
+            inflow(&mut rhs, &geometry, &u_face, None);
+            0.0
+        });
+        println!(
+            "pressure: prepare {prepare:.1} ns, assemble {assemble:.1} ns, right side {divergence:.1} ns a leaf; {} rows, {:.1} entries a row",
+            system.cells.len(),
+            system.column.len() as f64 / system.cells.len() as f64
+        );
+    });
+}
