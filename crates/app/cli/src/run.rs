@@ -17,7 +17,8 @@ use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, methods, run as 
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Simulates a scene.
@@ -61,12 +62,14 @@ pub struct Work<'a> {
     pub plan: FramePlan,
     pub cache: Cache,
     pub dir: &'a Path,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Arc<AtomicBool>,
 }
 
 /// Simulates to the end, or until something stops it, and tells how it went.
 pub fn work(work: Work) -> Result<(), Failure> {
     let Work { solver, at, plan, mut cache, dir, stop } = work;
+    let asked = stop.clone();
+    solver.stop_when(Arc::new(move || asked.load(Ordering::Relaxed)));
     let mut bar = Bar::new(plan.frames);
     let result = match at {
         None => simulate(solver, plan, &mut cache, &mut bar, stop),

@@ -1,4 +1,4 @@
-//! Ctrl-C: once to stop after the current step, twice to stop at once.
+//! Ctrl-C: once to give up the current step and stop with a checkpoint, twice to stop at once.
 
 use crate::failure::INTERRUPTED;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub fn on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(INTERRUPTED.into());
         }
-        eprintln!("stopping after the current step; once more to stop at once");
+        eprintln!("stopping; once more to stop at once");
     })?;
     Ok(stop)
 }

@@ -133,7 +133,8 @@ pub enum RunError {
     Output(#[from] OutputError),
 }
 
-/// Simulates all frames, or until `stop` is set. `stop` is read between steps and between outputs.
+/// Simulates all frames, or until `stop` is set. `stop` is read between steps; where the solver knows of it too
+/// ([`Solver::stop_when`]), the step in progress is given up and the run stands where it was before.
 pub fn run(
     solver: &mut dyn Solver,
     plan: FramePlan,
@@ -165,7 +166,10 @@ pub fn run_from(
             }
             recorder.pause(at, Pause::Going, solver)?;
             let dt = clip_to_frame(solver, frame, frame_end_s, recorder)?;
-            let step = step_with_retries(solver, frame, at.step + 1, dt, recorder)?;
+            let Some(step) = step_with_retries(solver, frame, at.step + 1, dt, recorder)? else {
+                recorder.pause(at, Pause::Stopping, solver)?;
+                return Ok(RunEnd::Interrupted);
+            };
             at.step = step.step;
             recorder.step(&step, solver)?;
             progress.step(&Status::new(plan, &step, &eta));
@@ -209,20 +213,20 @@ fn clip_to_frame(
     Ok(SuggestedDt { dt_s: remaining_s / steps, limiter })
 }
 
-/// Takes the step, at half its length after each failure.
+/// Takes the step, at half its length after each failure; `None` where it was given up on request.
 fn step_with_retries(
     solver: &mut dyn Solver,
     frame: u32,
     step: u64,
     dt: SuggestedDt,
     recorder: &mut dyn Recorder,
-) -> Result<StepRecord, RunError> {
+) -> Result<Option<StepRecord>, RunError> {
     let SuggestedDt { mut dt_s, mut limiter } = dt;
     let time_s = solver.time_s();
     for retries in 0.. {
         match solver.step(dt_s) {
             Ok(report) => {
-                return Ok(StepRecord {
+                return Ok(Some(StepRecord {
                     frame,
                     step,
                     time_s: solver.time_s(),
@@ -230,8 +234,9 @@ fn step_with_retries(
                     limiter: Some(limiter),
                     retries,
                     report,
-                });
+                }));
             }
+            Err(StepError::Stopped) => return Ok(None),
             Err(source) if retries == MAX_RETRIES => {
                 let snapshot = recorder.failed(solver);
                 return Err(RunError::Step { frame, time_s, dt_s, tries: retries + 1, source, snapshot });
@@ -344,6 +349,15 @@ mod tests {
             let (end, _) = run_block(&mut FallingBlock::new(dt_s), &AtomicBool::new(false));
             assert!(matches!(end, Err(RunError::BadStep { frame: 1, .. })), "{dt_s}: {end:?}");
         }
+    }
+
+    #[test]
+    fn a_step_given_up_on_request_ends_the_run_where_it_was() {
+        let mut block = FallingBlock::new(0.01);
+        block.gives_up_at_try = Some(7);
+        let (end, notes) = run_block(&mut block, &AtomicBool::new(false));
+        assert_eq!(end.unwrap(), RunEnd::Interrupted);
+        assert_eq!((notes.steps.len(), notes.snapshots), (7, 0), "the initial state and six steps");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct FallingBlock {
     /// Longer steps fail.
     pub longest_good_dt_s: f64,
     pub tries: u32,
+    /// As if somebody had asked to stop.
+    pub gives_up_at_try: Option<u32>,
 }
 
 impl FallingBlock {
@@ -31,6 +33,7 @@ impl FallingBlock {
             suggested_dt_s,
             longest_good_dt_s: f64::INFINITY,
             tries: 0,
+            gives_up_at_try: None,
         }
     }
 }
@@ -47,6 +50,9 @@ impl Solver for FallingBlock {
     }
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
         self.tries += 1;
+        if self.gives_up_at_try == Some(self.tries) {
+            return Err(StepError::Stopped);
+        }
         if dt_s > self.longest_good_dt_s {
             return Err(StepError::NotFinite { field: "velocity", stage: "toy" });
         }

@@ -29,7 +29,13 @@ pub enum StepError {
     /// The linear solve failed.
     #[error("the pressure solve failed: {0}")]
     Pressure(String),
+    /// It was given up on request, see [`Solver::stop_when`].
+    #[error("the step was given up on request")]
+    Stopped,
 }
+
+/// Asked between the stages of a step: is it to be given up?
+pub type StopQuestion = std::sync::Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Why a solver could not be built from a set-up.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +96,9 @@ pub trait Solver: Send {
     fn suggest_dt(&self) -> SuggestedDt;
     /// Advances by exactly `dt_s`. On error the state is unchanged, so that the caller may try a smaller step.
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError>;
+    /// From now on a step asks this now and then, and gives up with [`StepError::Stopped`] when the answer is yes: a
+    /// long step then need not be waited for.
+    fn stop_when(&mut self, _asked: StopQuestion) {}
     /// The report of the current state, before any step.
     fn initial_report(&self) -> StepReport;
     /// Closed, oriented, manifold surface with velocity per vertex.

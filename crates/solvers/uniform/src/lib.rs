@@ -26,7 +26,7 @@ use fluvial_pressure::MultigridCg;
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
     LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
-    StateWriter, StepError, StepReport, SuggestedDt, SurfaceParams, Wall,
+    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{State, Work};
@@ -46,6 +46,7 @@ pub struct UniformSolver {
     state: State,
     work: Work,
     max_speed_m_s: f64,
+    asked_to_stop: Option<StopQuestion>,
 }
 
 impl UniformSolver {
@@ -71,6 +72,7 @@ impl UniformSolver {
             state: State::new(&grid, setup.sources.len()),
             work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
             max_speed_m_s: 0.0,
+            asked_to_stop: None,
             grid,
             setup,
             params,
@@ -175,6 +177,10 @@ impl Solver for UniformSolver {
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
         step::step(self, dt_s)
+    }
+
+    fn stop_when(&mut self, asked: StopQuestion) {
+        self.asked_to_stop = Some(asked);
     }
 
     fn initial_report(&self) -> StepReport {

@@ -26,6 +26,8 @@ impl UniformSolver {
             solids: _,
             boundaries_placed: _,
             had_sources: _,
+            // The frame loop's.
+            asked_to_stop: _,
             // Memory that every step fills before it reads it.
             solver: _,
             work: _,

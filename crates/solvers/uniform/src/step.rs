@@ -24,12 +24,17 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     let outcome = (|| {
         timers.stage("sources", || s.apply_sources_and_sinks());
         timers.stage("solids", || s.place_boundaries(dt_s));
+        go_on(s)?;
         timers.stage("advect_surface", || s.advect_surface(dt_s, &mut clamps));
+        go_on(s)?;
         timers.stage("redistance", || s.redistance());
+        go_on(s)?;
         timers.stage("volume_control", || s.control_volume(dt_s, &mut clamps));
         timers.stage("advect_velocity", || s.advect_velocity(dt_s));
+        go_on(s)?;
         timers.stage("forces", || s.apply_forces(dt_s, &mut clamps));
         let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
+        go_on(s)?;
         timers.stage("extrapolate", || s.extrapolate_velocity());
         let mut report = timers.stage("measure", || s.measure(pressure))?;
         // Last, when nothing can fail any more: the old particles make room for the new ones.
@@ -49,6 +54,14 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
             Err(error)
         }
     }
+}
+
+/// Nothing of a step is in the state before its last stage: until then it may be given up. Sources and sinks are the
+/// exception, they act on the state at the start; with them a step goes on to its end.
+fn go_on(s: &UniformSolver) -> Result<(), StepError> {
+    let leaves_no_trace = s.setup.sources.is_empty() && s.setup.sinks.is_empty();
+    let stop = leaves_no_trace && s.asked_to_stop.as_ref().is_some_and(|asked| asked());
+    if stop { Err(StepError::Stopped) } else { Ok(()) }
 }
 
 /// Everything that was held back in a step, by name.
