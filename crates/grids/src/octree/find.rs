@@ -13,6 +13,10 @@ pub struct Located {
     pub level: usize,
     /// Its coordinates on the level.
     pub at: [u32; 3],
+    /// Does the leaf touch a finer one, be it in a corner?
+    pub near_finer: bool,
+    /// Does it touch a coarser one?
+    pub near_coarser: bool,
     /// Are all 26 neighbours leaves of the same level (or beyond a wall)?
     pub uniform: bool,
     /// Are in addition the two neighbours along the axis uniform?
@@ -50,11 +54,12 @@ impl Octree {
     /// The node at the low corner of a place, whatever leaves it belongs to: nodes are kept on the level of the finest.
     #[inline]
     pub fn node_at(&self, level: usize, at: [u32; 3]) -> Option<u32> {
-        (0..=level).rev().find_map(|l| {
+        let find = |l: usize| {
             let at = each(|a| at[a] << (level - l));
             let block = self.block(l, at)?;
             number(block.corners, block.first_corner, at)
-        })
+        };
+        find(level).or_else(|| (0..level).rev().find_map(find))
     }
 
     /// Is there a cell of this level at the place that has children?
@@ -78,9 +83,15 @@ impl Octree {
             let bit = bits::bit_of(at);
             if (block.leaves >> bit) & 1 != 0 {
                 let has = |set: u64| (set >> bit) & 1 != 0;
-                let cell = block.first_leaf + bits::rank(block.leaves, bit);
-                let uniform_along = each(|a| has(block.uniform_along[a]));
-                return Located { cell, level, at, uniform: has(block.uniform), uniform_along };
+                return Located {
+                    cell: block.first_leaf + bits::rank(block.leaves, bit),
+                    level,
+                    at,
+                    near_finer: has(block.near_finer),
+                    near_coarser: has(block.near_coarser),
+                    uniform: has(block.uniform),
+                    uniform_along: each(|a| has(block.uniform_along[a])),
+                };
             }
         }
         unreachable!("leaves fill the domain")

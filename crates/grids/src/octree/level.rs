@@ -18,6 +18,9 @@ pub struct Block {
     pub junctions: [u64; 3],
     /// Corners of leaves of this level and of none finer.
     pub corners: u64,
+    /// Leaves that touch a finer one, and leaves that touch a coarser one.
+    pub near_finer: u64,
+    pub near_coarser: u64,
     /// Leaves whose 26 neighbours are leaves of this level (places beyond a wall count as such).
     pub uniform: u64,
     /// Leaves that are [`Self::uniform`] and whose two neighbours along an axis are too.
@@ -78,12 +81,14 @@ pub fn build(shape: &Shape, nodes: Vec<LevelNodes>) -> Vec<Level> {
         }
         let mut level = Level { blocks, index, cells };
         level.blocks = parallel::map_indices(level.blocks.len(), |n| connect(&level, n));
-        if cells.iter().all(|&n| n > 1) {
-            let uniform = parallel::map_indices(level.blocks.len(), |n| uniform(&level, n));
-            level.blocks.iter_mut().zip(uniform).for_each(|(block, uniform)| block.uniform = uniform);
-            let along = parallel::map_indices(level.blocks.len(), |n| uniform_along(&level, n));
-            level.blocks.iter_mut().zip(along).for_each(|(block, along)| block.uniform_along = along);
+        let near = parallel::map_indices(level.blocks.len(), |n| near(&level, n));
+        let thick = cells.iter().all(|&n| n > 1);
+        for (block, (finer, coarser)) in level.blocks.iter_mut().zip(near) {
+            (block.near_finer, block.near_coarser) = (finer, coarser);
+            block.uniform = if thick { block.leaves & !finer & !coarser } else { 0 };
         }
+        let along = parallel::map_indices(level.blocks.len(), |n| uniform_along(&level, n));
+        level.blocks.iter_mut().zip(along).for_each(|(block, along)| block.uniform_along = along);
         levels.push(level);
     }
     number(&mut levels);
@@ -131,26 +136,36 @@ fn incident(around: [u64; 8]) -> u64 {
     sets[0]
 }
 
-/// Leaves with 26 leaves around them.
-fn uniform(level: &Level, n: usize) -> u64 {
+/// Leaves that touch finer ones and leaves that touch coarser ones.
+fn near(level: &Level, n: usize) -> (u64, u64) {
     let block = &level.blocks[n];
     if block.leaves == 0 {
-        return 0;
+        return (0, 0);
     }
-    let set = |offset: [i32; 3]| {
+    // Two sets whose erosion tells: places that are not divided, and places with a cell; both hold beyond walls.
+    let sets = |offset: [i32; 3]| {
         let at = each(|a| block.at[a].wrapping_add(offset[a] as u32));
         let inside = if at.iter().any(|&v| v as i32 == -1) { 0 } else { domain(at, level.cells) };
-        level.neighbour(block.at, offset).leaves | !inside
+        let of = level.neighbour(block.at, offset);
+        [!(of.nodes & !of.leaves), of.nodes | !inside]
     };
-    // Erosion axis by axis: first along x in nine blocks, then along y in three, then along z.
-    let rows: [[u64; 3]; 3] = std::array::from_fn(|z| {
-        std::array::from_fn(|y| {
-            let at = |x: i32| set([x, y as i32 - 1, z as i32 - 1]);
-            erode(at(-1), at(0), at(1), 0)
-        })
-    });
-    let planes = rows.map(|r| erode(r[0], r[1], r[2], 1));
-    block.leaves & erode(planes[0], planes[1], planes[2], 2)
+    // Axis by axis: first along x in nine blocks, then along y in three, then along z.
+    let mut planes = [[0; 2]; 3];
+    for (z, plane) in planes.iter_mut().enumerate() {
+        let mut rows = [[0; 2]; 3];
+        for (y, row) in rows.iter_mut().enumerate() {
+            let at = |x: i32| sets([x, y as i32 - 1, z as i32 - 1]);
+            *row = erode2([at(-1), at(0), at(1)], 0);
+        }
+        *plane = erode2(rows, 1);
+    }
+    let [undivided, present] = erode2(planes, 2);
+    (block.leaves & !undivided, block.leaves & !present)
+}
+
+fn erode2(sets: [[u64; 2]; 3], axis: Axis) -> [u64; 2] {
+    let [low, own, high] = sets;
+    [erode(low[0], own[0], high[0], axis), erode(low[1], own[1], high[1], axis)]
 }
 
 fn erode(low: u64, own: u64, high: u64, axis: Axis) -> u64 {

@@ -17,12 +17,16 @@ fn clock(start: Instant) -> f64 {
     ns.map_or(start.elapsed().as_secs_f64(), |ns| 1e-9 * ns)
 }
 
+/// Nanoseconds per item: the least of three means over a tenth of a second.
 fn best(count: usize, mut body: impl FnMut() -> f32) -> f64 {
     let mut time = f64::INFINITY;
-    for _ in 0..5 {
-        let (start, before) = (Instant::now(), clock(Instant::now()));
-        assert!(body().is_finite());
-        time = time.min(clock(start) - before);
+    for _ in 0..3 {
+        let (start, before, mut runs) = (Instant::now(), clock(Instant::now()), 0);
+        while runs == 0 || start.elapsed().as_secs_f64() < 0.1 {
+            assert!(body().is_finite());
+            runs += 1;
+        }
+        time = time.min((clock(start) - before) / runs as f64);
     }
     1e9 * time / count as f64
 }
@@ -51,7 +55,7 @@ fn main() {
         .collect();
     parallel::with_threads(1, || {
         for kind in [Interpolation::Mls, Interpolation::Continuous] {
-            let sampler = Sampler { tree: &tree, kind };
+            let sampler = Sampler::new(&tree, kind);
             let (fast, slow): (Vec<Vec3>, Vec<Vec3>) = all.iter().partition(|&&x| sampler.is_fast(x));
             for (name, points) in [("all", &all), ("uniform", &fast), ("others", &slow)] {
                 let cells = best(points.len(), || points.iter().map(|&x| sampler.cells(&phi_cell, x)).sum());

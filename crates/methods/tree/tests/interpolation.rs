@@ -43,7 +43,7 @@ fn linear_fields_are_reproduced_everywhere() {
         let (q_cell, u_face) = (at_cells(&tree, linear), at_faces(&tree, vector));
         let mut slow = 0;
         for kind in KINDS {
-            let sampler = Sampler { tree: &tree, kind };
+            let sampler = Sampler::new(&tree, kind);
             for x in points(&tree, 4000, seed) {
                 let wanted = x.as_dvec3();
                 let error = (sampler.cells(&q_cell, x) as f64 - linear(wanted)).abs();
@@ -96,7 +96,7 @@ fn uniform_surroundings_give_the_bits_of_a_uniform_grid() {
                 continue;
             }
             for kind in KINDS {
-                let sampler = Sampler { tree: &tree, kind };
+                let sampler = Sampler::new(&tree, kind);
                 assert!(sampler.is_fast(x), "{x}");
                 assert_eq!(sampler.cells(&q_cell, x).to_bits(), centers.sample(&q_grid, x).to_bits());
                 compared[(level > 0) as usize] += 1;
@@ -138,7 +138,7 @@ fn the_continuous_variant_has_no_jumps() {
         let tree = random_tree(4, [5, 4, 3], passes, seed);
         let (q_cell, u_face) = (at_cells(&tree, gentle), at_faces(&tree, |x| DVec3::splat(gentle(x))));
         let jump = |kind: Interpolation, step: f32| {
-            let sampler = Sampler { tree: &tree, kind };
+            let sampler = Sampler::new(&tree, kind);
             let cells = largest_jump(&tree, step, |x| sampler.cells(&q_cell, x));
             AXES.iter().fold(cells, |most, &axis| {
                 most.max(largest_jump(&tree, step, |x| sampler.component(&u_face, axis, x)))
@@ -162,7 +162,7 @@ fn errors_fall_with_the_square_of_the_cell_size() {
             let tree = quartered(finest, 0, |_, _| true);
             let q_cell = at_cells(&tree, bumpy);
             let u_face = at_faces(&tree, |x| DVec3::splat(bumpy(x)));
-            let sampler = Sampler { tree: &tree, kind };
+            let sampler = Sampler::new(&tree, kind);
             let mut errors = [0.0f64; 2];
             for n in 0..4000 {
                 let x = unit_vec3(n, 3);
@@ -187,7 +187,7 @@ fn points_outside_take_the_value_on_the_hull() {
     let q_cell = at_cells(&tree, bumpy);
     let bounds = tree.shape().bounds();
     for kind in KINDS {
-        let sampler = Sampler { tree: &tree, kind };
+        let sampler = Sampler::new(&tree, kind);
         for n in 0..100 {
             let x = bounds.min + bounds.size() * (3.0 * unit_vec3(n, 0) - 1.0);
             let hull = x.clamp(bounds.min, bounds.max);
@@ -203,7 +203,7 @@ fn a_slab_one_cell_thick_is_constant_across() {
     let tree = Octree::build(shape, 0, |cell| cell.at[0] == 0);
     let q_cell = at_cells(&tree, |x| 1.0 + x.x - 2.0 * x.y);
     let values = parallel::map_indices(2, |n| {
-        let sampler = Sampler { tree: &tree, kind: KINDS[n] };
+        let sampler = Sampler::new(&tree, KINDS[n]);
         let error = |x: Vec3| (sampler.cells(&q_cell, x) - (1.0 + x.x - 2.0 * x.y)).abs();
         (0..500).map(|n| error(unit_vec3(n, 0) * shape.bounds().max)).fold(0.0, f32::max)
     });

@@ -23,7 +23,8 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
         [0, 1, 2].map(|a| (x[a] as f64 - shape.min[a] as f64) / dx - offset[a] as f64)
     };
     let (mut sum, mut rest) = (0.0, 1.0);
-    for level in located.level.saturating_sub(1)..shape.levels {
+    // A finer level has no part in the value unless the leaf touches it.
+    for level in located.level - located.near_finer as usize..shape.levels {
         let coarser = if level + 1 < shape.levels {
             let count = family.count(tree, level + 1);
             sum_corners(coordinates(level + 1), |mut at| {

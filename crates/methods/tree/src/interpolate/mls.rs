@@ -114,19 +114,22 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
         value: [0.0; MOST],
         len: 0,
     };
-    let levels = tree.shape().levels;
+    let own = located.level;
+    // Kernels of coarser faces reach two cells along their normal.
+    let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
     let mut others = 0;
-    for level in [located.level.wrapping_sub(1), located.level + 1] {
-        if level < levels {
-            others += collect(&mut samples, &lattices, located.level, level, x);
-        }
+    if located.near_finer {
+        others += collect(&mut samples, &lattices, own, own - 1, x);
+    }
+    if coarser {
+        others += collect(&mut samples, &lattices, own, own + 1, x);
     }
     if others == 0
-        && let Some(value) = lattices.uniform(located.level, in_lattice(tree, family, located.level, x))
+        && let Some(value) = lattices.uniform(own, in_lattice(tree, family, own, x))
     {
         return value;
     }
-    collect(&mut samples, &lattices, located.level, located.level, x);
+    collect(&mut samples, &lattices, own, own, x);
     if samples.len > 3
         && let Some(value) = samples.fit(false)
     {

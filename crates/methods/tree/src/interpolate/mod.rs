@@ -13,7 +13,7 @@ mod lattice;
 mod mls;
 mod trilinear;
 
-use fluvial_foundation::{AXES, Axis, Vec3};
+use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
 use lattice::Family;
@@ -31,13 +31,17 @@ pub enum Interpolation {
 /// Interpolates on one tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler<'a> {
-    /// The tree.
-    pub tree: &'a Octree,
-    /// Where cells of different size meet.
-    pub kind: Interpolation,
+    tree: &'a Octree,
+    kind: Interpolation,
+    bounds: Aabb,
 }
 
-impl Sampler<'_> {
+impl<'a> Sampler<'a> {
+    /// For fields on a tree.
+    pub fn new(tree: &'a Octree, kind: Interpolation) -> Self {
+        Sampler { tree, kind, bounds: tree.shape().bounds() }
+    }
+
     /// Value at a point of a field at cell centres. Points outside are moved to the domain's hull.
     /// Verified by `interpolation.rs`.
     #[inline]
@@ -96,10 +100,10 @@ impl Sampler<'_> {
 
     #[inline]
     fn inside(&self, x: Vec3) -> Vec3 {
-        let bounds = self.tree.shape().bounds();
-        x.clamp(bounds.min, bounds.max)
+        x.max(self.bounds.min).min(self.bounds.max)
     }
 
+    #[cold]
     #[inline(never)]
     fn general(&self, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
         match self.kind {
