@@ -8,6 +8,7 @@
 //! The README maps the paper's sections and equations to functions.
 
 pub mod assemble;
+pub mod contour;
 pub mod divergence;
 pub mod gradient;
 pub mod interpolate;
