@@ -12,3 +12,4 @@ pub mod contour;
 pub mod divergence;
 pub mod gradient;
 pub mod interpolate;
+pub mod sizing;
