@@ -1,6 +1,6 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
-use crate::layout::{Split, window};
+use crate::layout::Split;
 use crate::multigrid::Level;
 use crate::solution::Solution;
 use crate::{Info, Norm, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
@@ -26,9 +26,8 @@ pub struct MultigridCg {
 impl MultigridCg {
     /// Memory for a grid of so many cells.
     pub fn new(cells: [usize; 3]) -> Self {
-        let solution = Solution::new(cells);
-        let layout = solution.multigrid.levels[0].op.layout;
-        MultigridCg { solution, d: layout.zeros(), p: layout.zeros(), q: layout.zeros(), counts: [0; 2] }
+        let [d, p, q] = <[Split; 3]>::default();
+        MultigridCg { solution: Solution::new(cells), d, p, q, counts: [0; 2] }
     }
 
     /// Floors theta at this instead of [`THETA_MIN`](crate::THETA_MIN) from the next [`Self::prepare`] on.
@@ -124,26 +123,18 @@ impl MultigridCg {
     }
 
     fn clear_directions(&mut self) {
-        let op = &self.solution.multigrid.levels[0].op;
-        let l = op.layout;
-        for v in [&mut self.d, &mut self.p, &mut self.q] {
-            v.iter_mut().for_each(|v| l.for_rows(&op.class, l.stride, v, |_, _, out| out.fill(0.0)));
-        }
+        let storage = &self.solution.multigrid.levels[0].op.storage;
+        [&mut self.d, &mut self.p, &mut self.q].into_iter().for_each(|v| storage.zeros(v));
     }
 
     /// `x += d`, `d = 0`, `r = rhs - A x`; returns the norm of r.
     fn replace_residual(&mut self, rhs: &[f32], norm: Norm) -> f64 {
         self.counts[0] += 1;
         let op = &self.solution.multigrid.levels[0].op;
-        let l = op.layout;
         for colour in 0..2 {
-            let d = &self.d[colour];
-            l.for_rows(&op.class, l.stride, &mut self.solution.x[colour], |row, _, x| {
-                let d = window(d, row * l.stride, l.stride);
-                (0..l.stride).for_each(|n| x[n] += d[n] as f64);
-            });
-            l.for_rows(&op.class, l.stride, &mut self.d[colour], |_, _, d| d.fill(0.0));
+            op.add_to(&mut self.solution.x[colour], &self.d[colour]);
         }
+        op.storage.zeros(&mut self.d);
         self.solution.residual(rhs, norm)
     }
 

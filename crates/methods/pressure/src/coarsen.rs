@@ -9,17 +9,12 @@
 //! 6 to 8 iterations; with the sum of the fine Dirichlet parts instead, 6 to 11.
 
 use crate::PoissonProblem;
-use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window};
+use crate::fill::Filling;
+use crate::layout::{BLOCK, EMPTY, GENERAL, Layout, PLAIN, Split, window};
 use crate::operator::Operator;
+use crate::storage::{ActiveRow, Run, Storage, bit_runs, set_bit};
 use crate::transfer::Transfer;
 use fluvial_foundation::parallel;
-
-struct Task<'a> {
-    diag: [&'a mut [f32]; 2],
-    coef: [[&'a mut [f32]; 2]; 3],
-    excess: [&'a mut [f32]; 2],
-    class: &'a mut [u8],
-}
 
 /// Fills `coarse` and its `excess` from the finer level.
 pub(crate) fn coarsen(
@@ -30,31 +25,15 @@ pub(crate) fn coarsen(
     fine_excess: &Split<impl Copy + Into<f64> + Sync>,
 ) {
     let layout = coarse.layout;
-    let chunk = layout.task_rows * layout.stride;
-    let [d0, d1] = coarse.diag.each_mut().map(|v| v.chunks_mut(chunk));
-    let mut coefs = coarse.coef.each_mut().map(|c| c.each_mut().map(|v| v.chunks_mut(chunk)));
-    let [e0, e1] = excess.each_mut().map(|v| v.chunks_mut(chunk));
-    let class = coarse.class.chunks_mut(layout.task_rows * layout.blocks);
-    let mut tasks: Vec<Task> = d0
-        .zip(d1)
-        .zip(e0.zip(e1))
-        .zip(class)
-        .map(|(((d0, d1), (e0, e1)), class)| Task {
-            diag: [d0, d1],
-            coef: coefs.each_mut().map(|c| c.each_mut().map(|v| v.next().expect("equal chunks"))),
-            excess: [e0, e1],
-            class,
-        })
-        .collect();
     let source = Source { fine, excess: fine_excess, halved, factor: factor(halved) };
-    parallel::for_each_chunk_mut(&mut tasks, 1, |index, task| {
-        let task = &mut task[0];
-        for n in 0..task.class.len() / layout.blocks {
-            if let Some((j, k)) = layout.coordinates(index * layout.task_rows + n) {
-                fill_row(task, n, (j, k), &source, &layout);
-            }
+    let active = &mut coarse.storage.active;
+    active.clear(&layout);
+    active.fill_rows(|row, words| {
+        if let Some((j, k)) = layout.coordinates(row) {
+            source.mark_active(words, (j, k));
         }
     });
+    coarse.fill(excess, &mut Vec::new(), || (), |filling, row, ()| fill_row(filling, row, &source));
 }
 
 /// Half over the level's scale: 1/4 when all three axes are halved.
@@ -79,45 +58,38 @@ struct Sums {
 }
 const WIDTH: usize = 2 * BLOCK + 1;
 
-fn fill_row(
-    task: &mut Task,
-    n: usize,
-    (j, k): (usize, usize),
-    source: &Source<impl Copy + Into<f64>>,
-    l: &Layout,
-) {
-    let nx = l.cells[0];
-    let parity = (j + k) & 1;
-    for block in 0..l.blocks {
-        let first = 2 * BLOCK * block;
-        let cells = first..(first + 2 * BLOCK).min(nx);
-        let class = &mut task.class[n * l.blocks + block];
-        let active = source.active(block, (j, k));
-        if !active && *class == EMPTY {
-            continue;
-        }
-        let sums = if active { source.sums(first, (j, k)) } else { Sums::default() };
-        let mut found = if *class == EMPTY { EMPTY } else { LEFT };
-        for i in cells {
-            let at = i - first;
-            let [xl, yl, yh, zl, zh] = sums.coef.each_ref().map(|c| c[at]);
-            let xh = sums.coef[0][at + 1];
-            let diag = ((xl + xh) + (yl + yh)) + (zl + zh) + sums.excess[at];
-            let unknown = sums.unknown[at] != 0.0 && diag != 0.0;
-            let place = n * l.stride + i / 2;
-            let colour = (i & 1) ^ parity;
-            task.diag[colour][place] = if unknown { diag } else { 0.0 };
-            task.excess[colour][place] = if unknown { sums.excess[at] } else { 0.0 };
-            for (axis, c) in [xl, yl, zl].into_iter().enumerate() {
-                task.coef[axis][colour][place] = c;
+fn fill_row(filling: &mut Filling<f32>, row: ActiveRow, source: &Source<impl Copy + Into<f64>>) {
+    let (l, storage) = (filling.layout, filling.storage);
+    let [nx, ny, nz] = l.cells;
+    let (row, j, k) = (row.row as usize, row.j as usize, row.k as usize);
+    for (first_block, end) in bit_runs(storage.active.row(row)) {
+        let mut at = storage.at(row, first_block * BLOCK);
+        for block in first_block..end {
+            let first = 2 * BLOCK * block;
+            let sums = source.sums(first, (j, k));
+            let mut class = EMPTY;
+            for colour in 0..2 {
+                let t = (j + k + colour) & 1;
+                let out = filling.numbers(colour, at, BLOCK);
+                for m in (0..BLOCK).filter(|m| first + 2 * m + t < nx) {
+                    let n = 2 * m + t;
+                    let [xl, yl, yh, zl, zh] = sums.coef.each_ref().map(|c| c[n]);
+                    let xh = sums.coef[0][n + 1];
+                    let diag = ((xl + xh) + (yl + yh)) + (zl + zh) + sums.excess[n];
+                    if sums.unknown[n] == 0.0 || diag == 0.0 {
+                        continue;
+                    }
+                    (out.diag[m], out.excess[m]) = (diag, sums.excess[n]);
+                    (out.coef[0][m], out.coef[1][m], out.coef[2][m]) = (xl, yl, zl);
+                    let i = first + n;
+                    let rim = [i == 0, i + 1 == nx, j == 0, j + 1 == ny, k == 0, k + 1 == nz];
+                    let plain = [xl, xh, yl, yh, zl, zh].iter().zip(rim).all(|(&c, rim)| c == 1.0 || rim);
+                    class = if plain && class != GENERAL { PLAIN } else { GENERAL };
+                }
             }
-            if unknown {
-                let rim = [i == 0, i + 1 == nx, j == 0, j + 1 == l.cells[1], k == 0, k + 1 == l.cells[2]];
-                let plain = [xl, xh, yl, yh, zl, zh].iter().zip(rim).all(|(&c, rim)| c == 1.0 || rim);
-                found = if plain && found != GENERAL { PLAIN } else { GENERAL };
-            }
+            filling.set_class(row, block, class);
+            at += BLOCK;
         }
-        task.class[n * l.blocks + block] = found;
     }
 }
 
@@ -126,113 +98,136 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
         if self.halved[axis] { 2 * c..(2 * c + 2).min(self.fine.layout.cells[axis]) } else { c..c + 1 }
     }
 
-    /// Does any fine block under the coarse block hold an unknown?
-    fn active(&self, block: usize, (j, k): (usize, usize)) -> bool {
+    /// Marks the blocks of a coarse row that hold children of active blocks.
+    fn mark_active(&self, words: &mut [u64], (j, k): (usize, usize)) {
         let l = &self.fine.layout;
-        let blocks = if self.halved[0] { 2 * block..(2 * block + 2).min(l.blocks) } else { block..block + 1 };
-        self.children(2, k).any(|k| {
-            self.children(1, j).any(|j| {
-                l.class_row(&self.fine.class, l.row(j, k))[blocks.clone()].iter().any(|&c| c != EMPTY)
-            })
-        })
+        for k in self.children(2, k) {
+            for j in self.children(1, j) {
+                for (first, end) in bit_runs(self.fine.storage.active.row(l.row(j, k))) {
+                    (first / 2..end.div_ceil(2)).for_each(|block| set_bit(words, block));
+                }
+            }
+        }
+    }
+
+    /// What the fine row (j, k) holds of the children of `WIDTH` coarse cells from `first`: number of the first of these
+    /// cells, how many, and where they lie. What is beyond a gap belongs to the next block.
+    fn stored(&self, first: usize, (j, k): (usize, usize)) -> Option<Stored> {
+        let mut runs = self.fine.storage.runs(self.fine.layout.row(j, k));
+        let Run { m0, len, start } = runs.find(|run| first < run.m0 + run.len)?;
+        let (from, to) = (m0.max(first), (m0 + len).min(first + WIDTH));
+        (from < to).then(|| Stored { from: from - first, len: to - from, at: start + from - m0 })
     }
 
     fn sums(&self, first: usize, (j, k): (usize, usize)) -> Sums {
-        let l = &self.fine.layout;
+        let fine = self.fine;
         let mut sums = Sums::default();
-        let len = WIDTH.min(l.half - first);
         // Fine rows of the cell itself, then those just above it in y and z, whose low faces are its high ones.
         let (js, ks) = (self.children(1, j), self.children(2, k));
+        let add = |out: &mut [f32; WIDTH], s: &Stored, v: &Split| {
+            let (a, b) = (window(&v[0], s.at, s.len), window(&v[1], s.at, s.len));
+            let out = &mut out[s.from..s.from + s.len];
+            (0..s.len).for_each(|n| out[n] += self.factor * (a[n] + b[n]));
+        };
         for k in ks.clone() {
             for j in js.clone() {
-                let (row, s) = (l.row(j, k), (j + k) & 1);
-                let base = row * l.stride + first;
-                let both = |v: &Split, out: &mut [f32]| {
-                    let (a, b) = (window(&v[0], base, len), window(&v[1], base, len));
-                    (0..len).for_each(|n| out[n] += self.factor * (a[n] + b[n]));
-                };
-                self.add_excess(&mut sums.excess, (j, k), first, len);
-                both(&self.fine.diag, &mut sums.unknown);
-                let cx = window(&self.fine.coef[0][s], base, len);
-                (0..len).for_each(|n| sums.coef[0][n] += self.factor * cx[n]);
+                let Some(s) = self.stored(first, (j, k)) else { continue };
+                self.add_excess(&mut sums.excess, (j, k), first, &s);
+                add(&mut sums.unknown, &s, &fine.diag);
+                let cx = window(&fine.coef[0][(j + k) & 1], s.at, s.len);
+                (0..s.len).for_each(|n| sums.coef[0][s.from + n] += self.factor * cx[n]);
                 if j == js.start && self.halved[1] {
-                    both(&self.fine.coef[1], &mut sums.coef[1]);
+                    add(&mut sums.coef[1], &s, &fine.coef[1]);
                 }
                 if k == ks.start && self.halved[2] {
-                    both(&self.fine.coef[2], &mut sums.coef[3]);
+                    add(&mut sums.coef[3], &s, &fine.coef[2]);
                 }
             }
         }
         for (axis, index, out) in [(1, js.end, 2), (2, ks.end, 4)] {
-            if !self.halved[axis] || index >= l.cells[axis] {
+            if !self.halved[axis] || index >= fine.layout.cells[axis] {
                 continue;
             }
             for other in if axis == 1 { ks.clone() } else { js.clone() } {
-                let row = if axis == 1 { l.row(index, other) } else { l.row(other, index) };
-                let base = row * l.stride + first;
-                let c = &self.fine.coef[axis];
-                let (a, b) = (window(&c[0], base, len), window(&c[1], base, len));
-                (0..len).for_each(|n| sums.coef[out][n] += self.factor * (a[n] + b[n]));
+                let at = if axis == 1 { (index, other) } else { (other, index) };
+                if let Some(s) = self.stored(first, at) {
+                    add(&mut sums.coef[out], &s, &fine.coef[axis]);
+                }
             }
         }
         sums
     }
-}
 
-impl<E: Copy + Into<f64>> Source<'_, E> {
     /// Adds the Dirichlet part of the fine row (j, k). Seen from the centre of the coarse cell a surface at `theta` fine
     /// cells lies at `theta / 2 + 1/4` coarse cells beyond an outer child, at `theta / 2 - 1/4` beyond a
     /// child whose sibling is no unknown.
-    fn add_excess(&self, out: &mut [f32], (j, k): (usize, usize), first: usize, len: usize) {
+    fn add_excess(&self, out: &mut [f32; WIDTH], (j, k): (usize, usize), first: usize, s: &Stored) {
         let l = &self.fine.layout;
-        let base = l.row(j, k) * l.stride + first;
-        let excess = self.excess.each_ref().map(|e| window(e, base, len));
-        if excess.iter().all(|e| e.iter().all(|&e| e.into() == 0.0)) {
+        // The last of `WIDTH` cells belongs to the next block.
+        let len = s.len.min(WIDTH - 1 - s.from.min(WIDTH - 1));
+        let excess = self.excess.each_ref().map(|e| window(e, s.at, len));
+        let some = |e: &[E]| e.iter().fold(false, |some, &e| some | (e.into() != 0.0));
+        if !excess.iter().any(|e| some(e)) {
             return;
         }
-        let sibling_row = |axis: usize, j: usize, k: usize| {
+        // Whoever has excess is an unknown, and the rows beside it have memory there, in one piece for both blocks.
+        let unknown = (0..len).find(|&n| excess.iter().any(|e| e[n].into() != 0.0)).expect("some excess");
+        let sibling = |axis: usize, j: usize, k: usize| {
             let inside = j < l.cells[1] && k < l.cells[2] && self.halved[axis];
-            inside.then(|| l.row(j, k) * l.stride + first)
+            inside.then(|| self.fine.storage.at(l.row(j, k), first + s.from + unknown))
         };
-        let (side_y, side_z) = (sibling_row(1, j ^ 1, k), sibling_row(2, j, k ^ 1));
+        let siblings = [sibling(1, j ^ 1, k), sibling(2, j, k ^ 1)];
         for colour in 0..2 {
-            for n in (0..len).filter(|&n| excess[colour][n].into() != 0.0) {
-                let other = &self.fine.diag[1 - colour];
-                let i = 2 * (first + n) + ((j + k + colour) & 1);
-                let missing = (self.halved[0] && (i ^ 1) < l.cells[0] && other[base + n] == 0.0)
-                    || side_y.is_some_and(|row| other[row + n] == 0.0)
-                    || side_z.is_some_and(|row| other[row + n] == 0.0);
+            let other = &self.fine.diag[1 - colour];
+            for n in (unknown..len).filter(|&n| excess[colour][n].into() != 0.0) {
+                let i = 2 * (first + s.from + n) + ((j + k + colour) & 1);
+                let missing = (self.halved[0] && (i ^ 1) < l.cells[0] && other[s.at + n] == 0.0)
+                    || siblings.iter().flatten().any(|at| other[at + n - unknown] == 0.0);
                 let theta = 0.5 / excess[colour][n].into() as f32 + if missing { -0.25 } else { 0.25 };
-                out[n] += self.factor / theta.max(THETA_COARSE);
+                out[s.from + n] += self.factor / theta.max(THETA_COARSE);
             }
         }
     }
+}
+
+/// Part of a fine row.
+struct Stored {
+    from: usize,
+    len: usize,
+    at: usize,
 }
 
 /// Smallest theta on coarse levels. Iterations hardly depend on it below 0.05.
 const THETA_COARSE: f32 = 0.02;
 
 /// Weights of the first transfer, from the areas of the finest grid.
-pub(crate) fn face_weights(transfer: &mut Transfer, problem: &PoissonProblem) {
+pub(crate) fn face_weights(transfer: &mut Transfer, problem: &PoissonProblem, coarse: &Storage) {
     for axis in 0..3 {
         let mut size = problem.cells;
         size[axis] += 1;
         let area = problem.open_area[axis];
-        fill_weights(transfer, axis, size, 0.25, |row| window(area, row * size[0], size[0]));
+        fill_weights(transfer, axis, size, 0.25, coarse, |row| window(area, row * size[0], size[0]));
     }
+    find_uniform_rows(transfer, coarse);
 }
 
 /// Weights from those of the next finer transfer.
-pub(crate) fn face_weights_from(transfer: &mut Transfer, finer: &Transfer) {
+pub(crate) fn face_weights_from(transfer: &mut Transfer, finer: &Transfer, coarse: &Storage) {
     let l = finer.coarse;
     for axis in 0..3 {
         let mut size = l.cells;
         size[axis] += 1;
-        let weight = &finer.weight[axis];
-        fill_weights(transfer, axis, size, 1.0, |row| {
-            window(weight, l.row(row % size[1], row / size[1]) * finer.stride(), size[0])
+        fill_weights(transfer, axis, size, 1.0, coarse, |row| {
+            window(finer.weights_before(axis, l.row(row % size[1], row / size[1]), 1), 0, size[0])
         });
     }
+    find_uniform_rows(transfer, coarse);
+}
+
+/// Has the row, or that before it along an axis, memory? Only there a weight meets a value other than zero.
+fn is_needed(l: &Layout, coarse: &Storage, row: usize, axis: usize) -> bool {
+    let before = [0, 1, l.slab_rows][axis];
+    coarse.has_memory(row) || coarse.has_memory(row - before)
 }
 
 /// Sets the weight of each coarse face to `factor` times the mean over its fine faces. `fine_row` gives the
@@ -242,8 +237,10 @@ fn fill_weights<'a>(
     axis: usize,
     size: [usize; 3],
     factor: f32,
+    coarse: &Storage,
     fine_row: impl Fn(usize) -> &'a [f32] + Sync + Send,
 ) {
+    const TASK_ROWS: usize = 32;
     let (l, stride, halved) = (transfer.coarse, transfer.stride(), transfer.halved);
     let tangential = (0..3).filter(|&a| a != axis && halved[a]).count();
     let share = factor / (1 << tangential) as f32;
@@ -254,20 +251,56 @@ fn fill_weights<'a>(
         (true, true) => (2 * c).min(size[a] - 1)..(2 * c).min(size[a] - 1) + 1,
         (true, false) => 2 * c..(2 * c + 2).min(size[a]),
     };
-    parallel::for_each_chunk_mut(&mut transfer.weight[axis], l.task_rows * stride, |task, out| {
+    parallel::for_each_chunk_mut(&mut transfer.weight[axis], TASK_ROWS * stride, |task, out| {
         for (n, out) in out.chunks_exact_mut(stride).enumerate() {
-            let row = (task * l.task_rows + n).wrapping_sub(1); // the very first row is rim: its slab is huge
+            let row = (task * TASK_ROWS + n).wrapping_sub(1); // the very first row is rim: its slab is huge
             let (slab, j) = (row / l.slab_rows, row % l.slab_rows);
             if slab == 0 || j >= limit(1) || slab > limit(2) {
                 continue;
             }
-            out[..limit(0)].fill(0.0);
+            let out = &mut out[1..limit(0) + 1];
+            out.fill(0.0);
+            if !is_needed(&l, coarse, row + 1, axis) {
+                continue;
+            }
             for k in span(2, slab - 1) {
                 for j in span(1, j) {
                     let fine = fine_row(j + size[1] * k);
-                    (0..limit(0)).for_each(|i| out[i] += share * fine[span(0, i)].iter().sum::<f32>());
+                    match (halved[0], axis == 0) {
+                        (false, _) => out.iter_mut().zip(fine).for_each(|(out, v)| *out += share * v),
+                        (true, true) => {
+                            let fine = fine.iter().step_by(2).chain(fine.last());
+                            out.iter_mut().zip(fine).for_each(|(out, v)| *out += share * v);
+                        }
+                        (true, false) => {
+                            let pairs = fine.chunks(2).map(|pair| pair.iter().sum::<f32>());
+                            out.iter_mut().zip(pairs).for_each(|(out, v)| *out += share * v);
+                        }
+                    }
                 }
             }
         }
     });
+}
+
+/// Finds the rows whose weights along y and z are all 1/4.
+fn find_uniform_rows(transfer: &mut Transfer, coarse: &Storage) {
+    let (l, halved) = (transfer.coarse, transfer.halved[1] && transfer.halved[2]);
+    let mut uniform = std::mem::take(&mut transfer.uniform);
+    let quarter = |axis: usize, row: usize| {
+        let weights = window(transfer.weights_before(axis, row, 1), 0, l.cells[0]);
+        weights.iter().fold(true, |all, &w| all & (w == 0.25))
+    };
+    const TASK_ROWS: usize = 64;
+    parallel::for_each_chunk_mut(&mut uniform, TASK_ROWS, |task, uniform| {
+        for (n, uniform) in uniform.iter_mut().enumerate() {
+            let row = task * TASK_ROWS + n;
+            let faces = [(1, row), (1, row + 1), (2, row), (2, row + l.slab_rows)];
+            *uniform = halved
+                && coarse.has_memory(row)
+                && l.coordinates(row).is_some()
+                && faces.iter().all(|&(axis, row)| quarter(axis, row));
+        }
+    });
+    transfer.uniform = uniform;
 }

@@ -25,14 +25,17 @@ impl Coarsest {
 
     /// Factors the operator; `excess` is the Dirichlet part of its diagonal.
     pub fn factor(&mut self, op: &Operator, excess: &Split<impl Copy + Into<f64>>) {
-        let l = &op.layout;
+        let storage = &op.storage;
         self.places.clear();
-        let mut number = [vec![usize::MAX; l.len()], vec![usize::MAX; l.len()]];
-        for colour in 0..2 {
-            for place in 0..l.len() {
-                if op.diag[colour][place] != 0.0 {
-                    number[colour][place] = self.places.len();
-                    self.places.push((colour, place));
+        let mut number = [vec![usize::MAX; storage.len()], vec![usize::MAX; storage.len()]];
+        // The span and the place in it of each unknown, with its row.
+        let mut found = Vec::new();
+        for row in (0..storage.rows.len()).map(|n| op.row(n)) {
+            for (span, colour) in row.spans.iter().flat_map(|s| [(s, 0), (s, 1)]) {
+                for m in (0..span.len()).filter(|m| op.diag[colour][span.at() + m] != 0.0) {
+                    number[colour][span.at() + m] = self.places.len();
+                    self.places.push((colour, span.at() + m));
+                    found.push((row, span, m));
                 }
             }
         }
@@ -43,13 +46,13 @@ impl Coarsest {
         self.factor.resize(n * n, 0.0);
         for row in 0..n {
             let (colour, place) = self.places[row];
-            let (grid_row, m) = (place / l.stride, place % l.stride);
-            let starts = op.neighbour_starts(op.row(grid_row, colour), m);
+            let (at, span, m) = &found[row];
+            let low = [place + at.t(colour) - 1, span.beside[0] as usize + m, span.beside[2] as usize + m];
             self.factor[row * n + row] += excess[colour][place].into();
             for axis in 0..3 {
                 let c = op.coef[axis][colour][place] as f64;
                 if c != 0.0 {
-                    let column = number[1 - colour][starts[2 * axis]];
+                    let column = number[1 - colour][low[axis]];
                     self.factor[row * n + row] += c;
                     self.factor[column * n + column] += c;
                     self.factor[row.max(column) * n + row.min(column)] -= c;

@@ -94,10 +94,12 @@ impl Components {
             let (start, end) = (ra.start.max(rb.start), ra.end.min(rb.end));
             if start < end && self.root(a as u32) != self.root(b as u32) {
                 let l = &op.layout;
-                let base = l.row(ra.j as usize, ra.k as usize) * l.stride;
+                // What is connected along x lies in one piece.
+                let first = start as usize / 2;
+                let at = op.storage.at(l.row(ra.j as usize, ra.k as usize), first);
                 let s = (ra.j + ra.k) & 1;
-                let touches =
-                    (start..end).any(|i| op.coef[axis][((i ^ s) & 1) as usize][base + i as usize / 2] != 0.0);
+                let touches = (start..end)
+                    .any(|i| op.coef[axis][((i ^ s) & 1) as usize][at + i as usize / 2 - first] != 0.0);
                 if touches {
                     let (x, y) = (self.root(a as u32), self.root(b as u32));
                     self.parent[x.max(y) as usize] = x.min(y);
@@ -152,16 +154,20 @@ impl Components {
         }
         let l = &op.layout;
         self.means = self.means_of(|run| {
+            let row = l.row(run.j as usize, run.k as usize);
             let parts = run_parts(run).map(|part| {
-                let base = l.row(run.j as usize, run.k as usize) * l.stride + part.place;
-                window(&v[part.colour], base, part.len).iter().map(|&v| v.into()).sum::<f64>()
+                let at = if part.len == 0 { 0 } else { op.storage.at(row, part.place) };
+                window(&v[part.colour], at, part.len).iter().map(|&v| v.into()).sum::<f64>()
             });
             parts[0] + parts[1]
         });
         for colour in 0..2 {
-            l.for_rows(&op.class, l.stride, &mut v[colour], |row, _, v| {
-                self.for_sealed(&self.means, l, row, colour, |m0, len, mean| {
-                    window_mut(v, m0, len).iter_mut().for_each(|v| *v = round((*v).into() - mean));
+            op.for_rows(&mut v[colour], |row, v| {
+                self.for_sealed(&self.means, row.in_grid(l), colour, |m0, len, mean| {
+                    if len > 0 {
+                        let at = op.storage.at(l.row(row.j, row.k), m0) - row.start;
+                        window_mut(v, at, len).iter_mut().for_each(|v| *v = round((*v).into() - mean));
+                    }
                 });
             });
         }
@@ -178,9 +184,9 @@ impl Components {
     /// `body(first place, places, mean of the right side)` for the sealed cells of one colour in a row: what
     /// makes the right side compatible.
     #[inline]
-    pub fn rhs_shift(&self, l: &Layout, row: usize, colour: usize, body: impl FnMut(usize, usize, f64)) {
+    pub fn rhs_shift(&self, grid_row: usize, colour: usize, body: impl FnMut(usize, usize, f64)) {
         if self.sealed_count > 0 {
-            self.for_sealed(&self.rhs_means, l, row, colour, body);
+            self.for_sealed(&self.rhs_means, grid_row, colour, body);
         }
     }
 
@@ -188,13 +194,10 @@ impl Components {
     fn for_sealed(
         &self,
         means: &[f64],
-        l: &Layout,
-        row: usize,
+        grid_row: usize,
         colour: usize,
         mut body: impl FnMut(usize, usize, f64),
     ) {
-        let (j, k) = l.coordinates(row).expect("rim rows are empty");
-        let grid_row = j + l.cells[1] * k;
         let range = self.sealed_start[grid_row] as usize..self.sealed_start[grid_row + 1] as usize;
         for (component, run) in &self.sealed[range] {
             let parts = run_parts(run);

@@ -1,10 +1,11 @@
 //! The finest level: ghost fluid at the free surface, open area fractions at solids.
 
 use crate::components::Run;
-use crate::layout::{BLOCK, EMPTY, GENERAL, LEFT, Layout, PLAIN, Split, window, window_mut};
+use crate::fill::Filling;
+use crate::layout::{BLOCK, EMPTY, GENERAL, PLAIN, Split, window};
 use crate::operator::Operator;
+use crate::storage::{ActiveRow, bit_runs, set_bit};
 use crate::{PoissonProblem, ghost_coefficient};
-use fluvial_foundation::parallel;
 use std::ops::Range;
 
 /// What a task finds while it goes through its rows.
@@ -28,15 +29,6 @@ pub(crate) struct Problem<'a> {
     pub theta_min: f32,
 }
 
-/// Mutable parts of the level that belong to one task.
-struct Task<'a> {
-    diag: [&'a mut [f32]; 2],
-    coef: [[&'a mut [f32]; 2]; 3],
-    excess: [&'a mut [f64]; 2],
-    class: &'a mut [u8],
-    result: &'a mut TaskResult,
-}
-
 /// Fills the operator from the problem; `excess` receives what the diagonal holds beyond the coefficients
 /// to other unknowns (the Dirichlet part), `results` what each task found.
 pub(crate) fn discretise(
@@ -46,31 +38,19 @@ pub(crate) fn discretise(
     results: &mut Vec<TaskResult>,
 ) {
     let layout = op.layout;
-    let chunk = layout.task_rows * layout.stride;
-    results.resize_with(layout.tasks(), TaskResult::default);
-    let [d0, d1] = op.diag.each_mut().map(|v| v.chunks_mut(chunk));
-    let mut coefs = op.coef.each_mut().map(|c| c.each_mut().map(|v| v.chunks_mut(chunk)));
-    let [e0, e1] = excess.each_mut().map(|v| v.chunks_mut(chunk));
-    let class = op.class.chunks_mut(layout.task_rows * layout.blocks);
-    let parts = d0.zip(d1).zip(e0.zip(e1)).zip(class).zip(results.iter_mut());
-    let mut tasks: Vec<Task> = parts
-        .map(|((((d0, d1), (e0, e1)), class), result)| Task {
-            diag: [d0, d1],
-            coef: coefs.each_mut().map(|c| c.each_mut().map(|v| v.next().expect("equal chunks"))),
-            excess: [e0, e1],
-            class,
-            result,
-        })
-        .collect();
-    parallel::for_each_chunk_mut(&mut tasks, 1, |index, task| {
-        let task = &mut task[0];
-        *task.result = TaskResult { runs: std::mem::take(&mut task.result.runs), ..Default::default() };
-        task.result.runs.clear();
-        for n in 0..task.class.len() / layout.blocks {
-            if let Some((j, k)) = layout.coordinates(index * layout.task_rows + n) {
-                fill_row(task, n, (j, k), problem, &layout);
-            }
+    op.storage.active.clear(&layout);
+    op.storage.active.fill_rows(|row, words| {
+        if let Some((j, k)) = layout.coordinates(row) {
+            let row = RowData::new(&problem.geometry, j, k);
+            (0..layout.blocks).filter(|&block| row.may_flow(block)).for_each(|block| set_bit(words, block));
         }
+    });
+    for result in results.iter_mut() {
+        *result = TaskResult { runs: std::mem::take(&mut result.runs), ..Default::default() };
+        result.runs.clear();
+    }
+    op.fill(excess, results, TaskResult::default, |filling, row, result| {
+        fill_row(filling, row, result, problem);
     });
 }
 
@@ -102,6 +82,15 @@ impl<'a> RowData<'a> {
         }
     }
 
+    /// Is there liquid in the block, and a face that is not closed? Inside solids there may be one without the other.
+    fn may_flow(&self, block: usize) -> bool {
+        let cells = WIDTH * block..(WIDTH * (block + 1)).min(self.phi.len());
+        let open = |area: &[f32]| area.iter().fold(false, |open, &a| open | (a > 0.0 || a.is_nan()));
+        self.phi[cells.clone()].iter().fold(false, |any, &p| any | (p < 0.0))
+            && (open(&self.area_x[cells.start..cells.end + 1])
+                || self.area_side.iter().any(|area| open(&area[cells.clone()])))
+    }
+
     /// Is there liquid in all the cells and in all their neighbours inside the box?
     fn is_wet(&self, cells: &Range<usize>) -> bool {
         let wet = |phi: &[f32]| phi.iter().fold(true, |wet, &p| wet & (p < 0.0));
@@ -110,56 +99,55 @@ impl<'a> RowData<'a> {
             && self.phi_side.iter().all(side)
     }
 
-    /// Area and phi beyond the six faces of cell `i`, low x, high x, low y, ...
-    #[inline(always)]
-    fn faces(&self, i: usize) -> [(f32, Option<f32>); 6] {
-        let nx = self.phi.len();
-        let side = |n: usize| (self.area_side[n][i], self.phi_side[n].map(|p| p[i]));
-        [
-            (self.area_x[i], (i > 0).then(|| self.phi[i - 1])),
-            (self.area_x[i + 1], (i + 1 < nx).then(|| self.phi[i + 1])),
-            side(0),
-            side(1),
-            side(2),
-            side(3),
-        ]
+    /// Area and phi beyond each of the six faces (low x, high x, low y, ...) of a block. Outside the box phi is 0,
+    /// for which theta is 1; cells that complete a block have closed faces.
+    fn faces(&self, cells: &Range<usize>) -> [(Line, Line); 6] {
+        let line = |values: &[f32], from: isize| -> Line {
+            std::array::from_fn(|n| {
+                let place = (cells.start + n).checked_add_signed(from);
+                place.filter(|_| n < cells.len()).and_then(|at| values.get(at)).map_or(0.0, |v| *v)
+            })
+        };
+        let side = |n: usize| {
+            (line(self.area_side[n], 0), self.phi_side[n].map_or([0.0; WIDTH], |phi| line(phi, 0)))
+        };
+        let x = |from: isize| (line(self.area_x, (from + 1) / 2), line(self.phi, from));
+        [x(-1), x(1), side(0), side(1), side(2), side(3)]
     }
 }
 
-fn fill_row(task: &mut Task, n: usize, (j, k): (usize, usize), problem: &Problem, l: &Layout) {
-    let row = RowData::new(&problem.geometry, j, k);
+/// A value for each cell of a block.
+type Line<T = f32> = [T; WIDTH];
+
+fn fill_row(filling: &mut Filling<f64>, row: ActiveRow, result: &mut TaskResult, problem: &Problem) {
+    let (l, storage) = (filling.layout, filling.storage);
+    let (row, j, k) = (row.row as usize, row.j as usize, row.k as usize);
+    let data = RowData::new(&problem.geometry, j, k);
     let mut run: Option<Run> = None;
-    for block in 0..l.blocks {
-        let first = WIDTH * block;
-        let cells = first..(first + WIDTH).min(l.cells[0]);
-        let was = std::mem::replace(&mut task.class[n * l.blocks + block], EMPTY);
-        let any = row.phi[cells.clone()].iter().fold(false, |any, &p| any | (p < 0.0));
-        if !any && was == EMPTY {
-            close(&mut run, &mut task.result.runs);
-            continue;
+    for (first_block, end) in bit_runs(storage.active.row(row)) {
+        let mut at = storage.at(row, first_block * BLOCK);
+        for block in first_block..end {
+            let first = WIDTH * block;
+            let cells = first..(first + WIDTH).min(l.cells[0]);
+            let found = if data.is_wet(&cells) {
+                Block::wet(&data, cells.clone())
+            } else {
+                Block::new(&data, cells.clone(), problem.theta_min, &mut result.theta_floors)
+            };
+            let unknowns = found.diag.iter().filter(|&&d| d != 0.0).count();
+            result.unknowns += unknowns;
+            let class = match (unknowns, found.general) {
+                (0, _) => EMPTY,
+                (_, true) => GENERAL,
+                (_, false) => PLAIN,
+            };
+            filling.set_class(row, block, class);
+            found.store(filling, at, (j + k) & 1);
+            found.extend_runs(&mut run, &mut result.runs, (j, k), cells, unknowns);
+            at += BLOCK;
         }
-        let found = if row.is_wet(&cells) {
-            Block::wet(&row, cells.clone())
-        } else {
-            Block::new(&row, cells.clone(), problem.theta_min, &mut task.result.theta_floors)
-        };
-        let unknowns = found.diag.iter().filter(|&&d| d != 0.0).count();
-        task.result.unknowns += unknowns;
-        task.class[n * l.blocks + block] = match (unknowns, found.general) {
-            (0, _) => {
-                if was == EMPTY {
-                    EMPTY
-                } else {
-                    LEFT
-                }
-            }
-            (_, true) => GENERAL,
-            (_, false) => PLAIN,
-        };
-        found.store(task, n * l.stride + first / 2, cells.len(), (j + k) & 1);
-        found.extend_runs(&mut run, &mut task.result.runs, (j, k), cells, unknowns);
+        close(&mut run, &mut result.runs);
     }
-    close(&mut run, &mut task.result.runs);
 }
 
 fn close(run: &mut Option<Run>, runs: &mut Vec<Run>) {
@@ -230,54 +218,44 @@ impl Block {
         block
     }
 
-    /// Any block, cell by cell.
+    /// Any block.
+    #[inline(never)]
     fn new(row: &RowData, cells: Range<usize>, theta_min: f32, theta_floors: &mut usize) -> Block {
         let mut block = Block::ZERO;
-        for (n, i) in cells.enumerate() {
-            let phi = row.phi[i];
-            if phi >= 0.0 || phi.is_nan() {
+        let mut phi = [0.0; WIDTH];
+        phi[..cells.len()].copy_from_slice(&row.phi[cells.clone()]);
+        let mut sum = [0.0f32; WIDTH];
+        for (face, (area, beyond)) in row.faces(&cells).iter().enumerate() {
+            let wet = |n: usize| phi[n] < 0.0;
+            let into_liquid = |n: usize| wet(n) & (beyond[n] < 0.0);
+            // Not a comparison with `>`: NaN stays, for the solve to report.
+            let coefficient: Line = std::array::from_fn(|n| if into_liquid(n) { open(area[n]) } else { 0.0 });
+            (0..WIDTH).for_each(|n| sum[n] += coefficient[n]);
+            block.general |= (0..WIDTH).fold(false, |g, n| g | (into_liquid(n) & (area[n] != 1.0)));
+            if face & 1 == 0 {
+                block.low[face / 2] = coefficient;
+            }
+            if !(0..WIDTH).fold(false, |any, n| any | (wet(n) & !into_liquid(n))) {
                 continue;
             }
-            let mut sum = 0.0;
-            for (face, (area, beyond)) in row.faces(i).into_iter().enumerate() {
-                if area <= 0.0 {
-                    block.general |= beyond.is_some_and(|p| p < 0.0);
-                    continue;
-                }
-                match beyond {
-                    Some(p) if p < 0.0 => {
-                        sum += area;
-                        block.general |= area != 1.0;
-                        if face & 1 == 0 {
-                            block.low[face / 2][n] = area;
-                        }
-                    }
-                    Some(p) => {
-                        let (coefficient, floored) = ghost_coefficient(phi, p, theta_min);
-                        *theta_floors += floored as usize;
-                        block.excess[n] += area as f64 * coefficient;
-                    }
-                    None => block.excess[n] += area as f64,
-                }
+            for n in 0..WIDTH {
+                let (ghost, floored) = ghost_coefficient(phi[n], beyond[n], theta_min);
+                let to_air = wet(n) & !into_liquid(n) & (open(area[n]) != 0.0);
+                *theta_floors += (to_air & floored) as usize;
+                block.excess[n] += if to_air { area[n] as f64 * ghost } else { 0.0 };
             }
-            block.diag[n] = (sum as f64 + block.excess[n]) as f32;
         }
+        (0..WIDTH).for_each(|n| block.diag[n] = (sum[n] as f64 + block.excess[n]) as f32);
         block
     }
 
-    /// Writes the block from `place` of each colour.
-    fn store(&self, task: &mut Task, place: usize, len: usize, parity: usize) {
-        let some_excess = self.excess.iter().fold(false, |any, &e| any | (e != 0.0));
+    /// Writes the block to address `at` of each colour; `parity` is the colour of its first cell.
+    fn store(&self, filling: &mut Filling<f64>, at: usize, parity: usize) {
         for t in 0..2 {
-            let colour = t ^ parity;
-            let count = (len + 1 - t) / 2;
-            let put = |out: &mut [f32], values| put(window_mut(out, place, count), values, t);
-            put(task.diag[colour], &self.diag);
-            // Most excess is zero: memory that is never written is never used.
-            if some_excess || window(task.excess[colour], place, count).iter().any(|&e| e != 0.0) {
-                self::put(window_mut(task.excess[colour], place, count), &self.excess, t);
-            }
-            (0..3).for_each(|axis| put(task.coef[axis][colour], &self.low[axis]));
+            let out = filling.numbers(t ^ parity, at, BLOCK);
+            put(out.diag, &self.diag, t);
+            put(out.excess, &self.excess, t);
+            out.coef.into_iter().zip(&self.low).for_each(|(out, low)| put(out, low, t));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Multigrid alone: full cycles until the residual is small enough [tall cells §3.7.1, Algorithms 2 to 4].
 
-use crate::layout::{Split, window};
+use crate::layout::Split;
 use crate::solution::Solution;
 use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
 use fluvial_foundation::parallel;
@@ -28,9 +28,7 @@ pub struct FullCycles {
 impl FullCycles {
     /// Memory for a grid of so many cells.
     pub fn new(cells: [usize; 3]) -> Self {
-        let solution = Solution::new(cells);
-        let residuals = solution.multigrid.residuals();
-        FullCycles { solution, residuals, cycles: 0 }
+        FullCycles { solution: Solution::new(cells), residuals: Vec::new(), cycles: 0 }
     }
 
     fn iterate(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
@@ -76,13 +74,8 @@ impl FullCycles {
     /// `x += levels[0].x`.
     fn add_correction(&mut self) {
         let finest = &self.solution.multigrid.levels[0];
-        let l = finest.op.layout;
         for colour in 0..2 {
-            let correction = &finest.x[colour];
-            l.for_rows(&finest.op.class, l.stride, &mut self.solution.x[colour], |row, _, x| {
-                let correction = window(correction, row * l.stride, l.stride);
-                (0..l.stride).for_each(|n| x[n] += correction[n] as f64);
-            });
+            finest.op.add_to(&mut self.solution.x[colour], &finest.x[colour]);
         }
     }
 }
@@ -93,7 +86,9 @@ impl PressureSolver for FullCycles {
     }
 
     fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
-        self.solution.prepare(problem)
+        let info = self.solution.prepare(problem);
+        self.solution.multigrid.size_residuals(&mut self.residuals);
+        info
     }
 
     fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {

@@ -9,12 +9,12 @@ use crate::layout::{Split, window};
 
 /// Where the neighbours of a run of cells and the coefficients of its faces lie.
 pub(crate) struct Around<'a> {
-    /// Starts of the neighbours in the other colour's array: low and high x, y, z.
+    /// Addresses of the neighbours in the other colour's array: low and high x, y, z.
     pub starts: [usize; 6],
     /// Values missing at the beginning of the other colour's array.
     pub offset: usize,
-    /// Start of the run itself.
-    pub base: usize,
+    /// Address of the run itself.
+    pub at: usize,
     pub coef: &'a [Split; 3],
     pub colour: usize,
 }
@@ -33,7 +33,7 @@ impl Around<'_> {
         if !GENERAL {
             return Six([&[]; 6]);
         }
-        let own = |axis: usize| window(&self.coef[axis][self.colour], self.base, len);
+        let own = |axis: usize| window(&self.coef[axis][self.colour], self.at, len);
         let next = |axis: usize| window(&self.coef[axis][1 - self.colour], self.starts[2 * axis + 1], len);
         Six([own(0), next(0), own(1), next(1), own(2), next(2)])
     }
@@ -88,7 +88,7 @@ pub(crate) fn relax<const GENERAL: bool>(
     around: &Around,
 ) {
     let len = out.len();
-    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    let (b, diag) = (window(b, around.at, len), window(diag, around.at, len));
     for_sums::<GENERAL>(len, other, around, |n, s| out[n] = masked(diag[n], (b[n] + s) / diag[n]));
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn residual<const GENERAL: bool>(
 ) {
     let len = out.len();
     let own = &own[..len];
-    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    let (b, diag) = (window(b, around.at, len), window(diag, around.at, len));
     for_sums::<GENERAL>(len, other, around, |n, s| {
         out[n] = masked(diag[n], (b[n] + s) - diag[n] * own[n]);
     });
@@ -128,7 +128,7 @@ pub(crate) fn energy<const GENERAL: bool>(
     around: &Around,
 ) -> [f64; 2] {
     let len = own.len();
-    let (b, diag) = (window(b, around.base, len), window(diag, around.base, len));
+    let (b, diag) = (window(b, around.at, len), window(diag, around.at, len));
     let mut ax = [0.0f32; PIECE];
     let ax = &mut ax[..len];
     for_sums::<GENERAL>(len, other, around, |n, s| ax[n] = diag[n] * own[n] - s);
@@ -156,7 +156,7 @@ pub(crate) fn update<const GENERAL: bool>(
 ) -> f64 {
     let len = p.len();
     let (q, d, r) = (&mut q[..len], &mut d[..len], &mut r[..len]);
-    let (own, diag) = (window(&z[around.colour], around.base, len), window(diag, around.base, len));
+    let (own, diag) = (window(&z[around.colour], around.at, len), window(diag, around.at, len));
     for_sums::<GENERAL>(len, &z[1 - around.colour], around, |n, s| {
         p[n] = own[n] + beta * p[n];
         q[n] = masked(diag[n], diag[n] * own[n] - s) + beta * q[n];
@@ -178,8 +178,8 @@ pub(crate) fn true_residual<const GENERAL: bool>(
     around: &Around,
 ) {
     let len = r.len();
-    let (shift, own) = (&shift[..len], window(&x[around.colour], around.base, len));
-    let (diag, excess) = (window(diag, around.base, len), window(excess, around.base, len));
+    let (shift, own) = (&shift[..len], window(&x[around.colour], around.at, len));
+    let (diag, excess) = (window(diag, around.at, len), window(excess, around.at, len));
     let Six(v) = around.values(&x[1 - around.colour], len);
     let Six(c) = around.coefficients::<GENERAL>(len);
     for n in 0..len {
@@ -201,8 +201,10 @@ pub(crate) fn true_residual<const GENERAL: bool>(
 #[inline(never)]
 pub(crate) fn deinterleave(out: &mut [f32], row: &[f32], t: usize) {
     let pairs = row.chunks_exact(2);
-    if let (&[last], 0) = (pairs.remainder(), t) {
-        out[row.len() / 2] = last;
+    if let (&[last], 0) = (pairs.remainder(), t)
+        && let Some(out) = out.get_mut(row.len() / 2)
+    {
+        *out = last;
     }
     if t == 0 {
         out.iter_mut().zip(pairs).for_each(|(out, pair)| *out = pair[0]);

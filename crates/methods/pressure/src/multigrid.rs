@@ -5,8 +5,9 @@ use crate::coarsen::{coarsen, face_weights, face_weights_from};
 use crate::coarsest::Coarsest;
 use crate::components::Components;
 use crate::discretise::{Problem, TaskResult, discretise};
-use crate::layout::{EMPTY, LEFT, Split, clear_left};
+use crate::layout::Split;
 use crate::operator::Operator;
+use crate::storage::set_zeros;
 use crate::sweep::{Stage, Sweep, Target};
 use crate::transfer::Transfer;
 
@@ -43,65 +44,67 @@ impl Multigrid {
         let mut size = cells;
         loop {
             let op = Operator::new(size);
-            let (x, b) = (op.layout.zeros(), op.layout.zeros());
-            let restricted = vec![0.0; op.layout.len()];
-            let energy = vec![[0.0; 2]; size[2]];
             let last = size.iter().product::<usize>() <= COARSEST_CELLS;
             let next = size.map(|n| n.div_ceil(2));
             let down = (!last).then(|| Transfer::new(size, crate::layout::Layout::new(next)));
-            levels.push(Level { op, x, b, restricted, energy, down });
+            levels.push(Level {
+                op,
+                x: Split::default(),
+                b: Split::default(),
+                restricted: Vec::new(),
+                energy: vec![[0.0; 2]; size[2]],
+                down,
+            });
             if last {
                 break;
             }
             size = next;
         }
         Multigrid {
-            excess: [vec![0.0; levels[0].op.layout.len()], vec![0.0; levels[0].op.layout.len()]],
             levels,
+            excess: Split::default(),
             coarsest: Coarsest::default(),
             components: Components::default(),
             task_results: Vec::new(),
         }
     }
 
-    /// Builds all levels. `also` is cleared where the liquid has left.
-    pub fn prepare(&mut self, problem: &Problem, also: &mut Split<f64>) -> PrepareInfo {
+    /// Builds all levels.
+    pub fn prepare(&mut self, problem: &Problem) -> PrepareInfo {
         let finest = &mut self.levels[0];
         discretise(&mut finest.op, &mut self.excess, problem, &mut self.task_results);
-        let l = finest.op.layout;
-        also.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride));
-        finest.x.iter_mut().for_each(|v| clear_left(v, &finest.op.class, &l, l.stride));
         self.components.find(&finest.op, self.task_results.iter().map(|t| &t.runs[..]));
         for n in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(n);
-            let (fine, coarse) = (&mut finer[n - 1], &mut coarser[0]);
-            clear_level(&mut fine.op, &mut fine.restricted);
+            let (before, fine) = finer.split_at_mut(n - 1);
+            let (fine, coarse) = (&mut fine[0], &mut coarser[0]);
             let transfer = fine.down.as_mut().expect("a coarser level");
-            if n == 1 {
-                coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &self.excess);
-            } else {
-                coarsen(&mut coarse.op, &mut coarse.x, transfer.halved, &fine.op, &fine.x);
+            let halved = transfer.halved;
+            match before.last() {
+                None => {
+                    coarsen(&mut coarse.op, &mut coarse.x, halved, &fine.op, &self.excess);
+                    face_weights(transfer, &problem.geometry, &coarse.op.storage);
+                }
+                Some(before) => {
+                    coarsen(&mut coarse.op, &mut coarse.x, halved, &fine.op, &fine.x);
+                    let finer = before.down.as_ref().expect("a coarser level");
+                    face_weights_from(transfer, finer, &coarse.op.storage);
+                }
             }
-            let stride = transfer.stride();
-            clear_left(&mut transfer.values, &coarse.op.class, &transfer.coarse, stride);
-            if n == 1 {
-                face_weights(transfer, &problem.geometry);
-                transfer.find_uniform_rows();
-            } else {
-                let (finer, this) = finer.split_at_mut(n - 1);
-                let from = finer[n - 2].down.as_ref().expect("a coarser level");
-                let transfer = this[0].down.as_mut().expect("a coarser level");
-                face_weights_from(transfer, from);
-                transfer.find_uniform_rows();
-            }
+            transfer.connect(&fine.op, &coarse.op);
+            set_zeros(&mut fine.restricted, fine.op.storage.len());
         }
         let single = self.levels.len() == 1;
         let last = self.levels.last_mut().expect("one level");
-        clear_level(&mut last.op, &mut last.restricted);
+        set_zeros(&mut last.restricted, last.op.storage.len());
         if single {
             self.coarsest.factor(&last.op, &self.excess);
         } else {
             self.coarsest.factor(&last.op, &last.x);
+        }
+        for level in &mut self.levels {
+            level.op.storage.zeros(&mut level.x);
+            level.op.storage.zeros(&mut level.b);
         }
         PrepareInfo {
             unknowns: self.task_results.iter().map(|t| t.unknowns).sum(),
@@ -149,7 +152,7 @@ impl Multigrid {
             let (fine, coarse) = (&mut finer[n], &mut coarser[0]);
             fine.sweep(if n == top { down } else { &DOWN });
             let transfer = fine.down.as_ref().expect("a coarser level");
-            transfer.restrict(&mut coarse.b, &fine.restricted, &fine.op.layout, &coarse.op);
+            transfer.restrict(&mut coarse.b, &fine.restricted, &fine.op, &coarse.op);
         }
         let bottom = &mut self.levels[last];
         self.coarsest.solve(&mut bottom.x, &bottom.b);
@@ -166,8 +169,9 @@ impl Multigrid {
     }
 
     /// Room for [`Self::full_cycle`]: a residual for every level but the finest.
-    pub fn residuals(&self) -> Vec<Split> {
-        self.levels[1..].iter().map(|level| level.op.layout.zeros()).collect()
+    pub fn size_residuals(&self, residuals: &mut Vec<Split>) {
+        residuals.resize_with(self.levels.len() - 1, Split::default);
+        residuals.iter_mut().zip(&self.levels[1..]).for_each(|(r, level)| level.op.storage.zeros(r));
     }
 
     /// `levels[0].x` from `levels[0].b` by a full cycle: the right side is restricted to the coarsest level, solved
@@ -177,14 +181,13 @@ impl Multigrid {
             let (finer, coarser) = residuals.split_at_mut(n);
             let (fine, coarse) = (&mut self.levels[n], &mut coarser[0]);
             let transfer = fine.down.as_ref().expect("a coarser level");
-            let (r, l) = (finer.last().unwrap_or(&fine.b), fine.op.layout);
-            l.for_rows(&fine.op.class, l.stride, &mut fine.restricted, |row, _, out| {
-                let at = l.coordinates(row).expect("rim rows are empty");
-                transfer.restrict_both_along_x(out, r, &fine.op, at);
+            let r = finer.last().unwrap_or(&fine.b);
+            fine.op.for_rows(&mut fine.restricted, |row, out| {
+                transfer.restrict_both_along_x(out, r, &fine.op, row);
             });
             let (finer, coarser) = self.levels.split_at_mut(n + 1);
             let transfer = finer[n].down.as_ref().expect("a coarser level");
-            transfer.restrict(coarse, &finer[n].restricted, &l, &coarser[0].op);
+            transfer.restrict(coarse, &finer[n].restricted, &finer[n].op, &coarser[0].op);
         }
         let bottom = self.levels.last_mut().expect("one level");
         self.coarsest.solve(&mut bottom.x, residuals.last().unwrap_or(&bottom.b));
@@ -229,14 +232,6 @@ const UP: [Stage; 5] = [Stage::Prolong, Stage::Relax(1), Stage::Relax(0), Stage:
 const UP_AND_ENERGY: [Stage; 6] = [UP[0], UP[1], UP[2], UP[3], UP[4], Stage::Energy];
 const ENERGY: [Stage; 1] = [Stage::Energy];
 
-/// Clears what stencils could still read where the liquid has left, and forgets that it was there.
-fn clear_level(op: &mut Operator, restricted: &mut [f32]) {
-    let l = op.layout;
-    clear_left(restricted, &op.class, &l, l.stride);
-    op.class.iter_mut().filter(|c| **c == LEFT).for_each(|c| *c = EMPTY);
-    op.find_spans();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,15 +240,15 @@ mod tests {
 
     fn prepared(case: &Case) -> Multigrid {
         let mut multigrid = Multigrid::new(case.cells);
-        let mut also = [Vec::new(), Vec::new()];
-        multigrid.prepare(&Problem { geometry: case.problem(), theta_min: crate::THETA_MIN }, &mut also);
+        multigrid.prepare(&Problem { geometry: case.problem(), theta_min: crate::THETA_MIN });
         multigrid
     }
 
     /// Random values at the unknowns, without mean where a component is sealed.
     fn random(multigrid: &mut Multigrid, seed: u64) -> Split {
         let op = &multigrid.levels[0].op;
-        let mut v = op.layout.zeros();
+        let mut v = Split::default();
+        op.storage.zeros(&mut v);
         for colour in 0..2 {
             for n in (0..v[colour].len()).filter(|&n| op.diag[colour][n] != 0.0) {
                 v[colour][n] = 2.0 * unit_f32(seed + colour as u64, n as u64) - 1.0;
@@ -300,17 +295,16 @@ mod tests {
         level.b.clone_from(&b);
         level.sweep(&DOWN);
         let op = &level.op;
-        let l = op.layout;
-        let mut x = l.zeros();
+        let mut x = Split::default();
+        op.storage.zeros(&mut x);
         let sweep_all = |x: &mut Split, colour: usize, from_zero: bool| {
             let [x0, x1] = x;
             let (out, other) = if colour == 0 { (x0, &*x1) } else { (x1, &*x0) };
-            for row in (0..l.rows).filter(|&row| l.coordinates(row).is_some()) {
-                let out = &mut out[row * l.stride..(row + 1) * l.stride];
+            for row in (0..op.storage.rows.len()).map(|n| op.row(n)) {
                 if from_zero {
-                    op.relax_row_from_zero(out, &b, op.row(row, colour));
+                    op.relax_row_from_zero((out, 0), &b, row, colour);
                 } else {
-                    op.relax_row(out, (other, 0), &b, op.row(row, colour));
+                    op.relax_row((out, 0), (other, 0), &b, row, colour);
                 }
             }
         };

@@ -6,7 +6,7 @@
 //! is shifted, pocket by pocket, until no pocket's residual has a sum (the Galerkin condition for functions that are
 //! constant on pockets). Verified by `tests/pockets.rs`.
 
-use crate::layout::{GENERAL, Split};
+use crate::layout::{Split, window};
 use crate::operator::Operator;
 use fluvial_foundation::parallel;
 use std::collections::HashMap;
@@ -18,13 +18,15 @@ const MOST_CELLS: usize = 64;
 /// Pockets whose residuals' sums are a smaller part of the residual are left alone.
 const WORTH: f64 = 1e-4;
 
-/// Colour and place.
-type Cell = (usize, usize);
+/// Coordinates of a cell.
+type Cell = [usize; 3];
 
 /// The pockets of the finest level.
 #[derive(Default)]
 pub(crate) struct Pockets {
     cells: Vec<Cell>,
+    /// Their colours and addresses.
+    places: Vec<(usize, usize)>,
     /// First cell of each pocket, and one more.
     start: Vec<usize>,
     /// Sum of the coefficients that lead out of each pocket.
@@ -55,8 +57,9 @@ impl Pockets {
         for pocket in 0..self.count() {
             let mut out = 0.0;
             for &cell in &self.cells[self.start[pocket]..self.start[pocket + 1]] {
-                out += excess[cell.0][cell.1];
-                for (c, beyond) in neighbours(op, cell).into_iter().filter(|(c, _)| *c > 0.0 && *c < SLIVER) {
+                let (colour, at) = place(op, cell);
+                out += excess[colour][at];
+                for (c, beyond) in neighbours(op, cell).filter(|(c, _)| *c > 0.0 && *c < SLIVER) {
                     match labels.get(&beyond) {
                         Some(Label::Pocket(other)) if *other == pocket => continue,
                         Some(Label::Pocket(other)) => self.links.push((pocket, *other, c as f64)),
@@ -67,6 +70,7 @@ impl Pockets {
             }
             self.diag.push(out);
         }
+        self.places.extend(self.cells.iter().map(|&cell| place(op, cell)));
     }
 
     fn count(&self) -> usize {
@@ -81,6 +85,7 @@ impl Pockets {
     /// Bytes of all lists.
     pub fn bytes(&self) -> usize {
         size_of::<Cell>() * self.cells.capacity()
+            + size_of::<(usize, usize)>() * self.places.capacity()
             + size_of::<(usize, usize, f64)>() * self.links.capacity()
             + 8 * (self.start.capacity() + self.diag.capacity() + self.sum.capacity() + self.shift.capacity())
     }
@@ -93,7 +98,7 @@ impl Pockets {
         labels.insert(cell, here);
         let (mut next, mut large) = (first, false);
         while next < self.cells.len() && !large {
-            for (_, beyond) in neighbours(op, self.cells[next]).into_iter().filter(|(c, _)| *c >= SLIVER) {
+            for (_, beyond) in neighbours(op, self.cells[next]).filter(|(c, _)| *c >= SLIVER) {
                 match labels.get(&beyond) {
                     Some(label) => large |= *label != here,
                     None => {
@@ -106,7 +111,7 @@ impl Pockets {
             next += 1;
         }
         let cells = &self.cells[first..];
-        let outlet: f64 = cells.iter().map(|c| excess[c.0][c.1]).sum();
+        let outlet: f64 = cells.iter().map(|&cell| place(op, cell)).map(|(c, at)| excess[c][at]).sum();
         if large || cells.len() < 2 || outlet >= SLIVER as f64 {
             cells.iter().for_each(|c| *labels.get_mut(c).expect("labelled") = Label::Other);
             self.cells.truncate(first);
@@ -118,7 +123,8 @@ impl Pockets {
     /// Shifts the pockets in `x` so that the residual `r`, whose sum of squares is given, loses its sum in each;
     /// false where they have none worth it and nothing was done.
     pub fn shift(&mut self, x: &mut Split<f64>, r: &Split, square: f64) -> bool {
-        let sum_of = |w: &[usize]| self.cells[w[0]..w[1]].iter().map(|c| r[c.0][c.1] as f64).sum::<f64>();
+        let sum_of =
+            |w: &[usize]| self.places[w[0]..w[1]].iter().map(|&(c, at)| r[c][at] as f64).sum::<f64>();
         self.sum.clear();
         self.sum.extend(self.start.windows(2).map(sum_of));
         let sums: f64 = self.sum.iter().map(|s| s * s).sum();
@@ -127,7 +133,7 @@ impl Pockets {
         }
         self.solve();
         for (w, shift) in self.start.windows(2).zip(&self.shift) {
-            self.cells[w[0]..w[1]].iter().for_each(|c| x[c.0][c.1] += shift);
+            self.places[w[0]..w[1]].iter().for_each(|&(c, at)| x[c][at] += shift);
         }
         true
     }
@@ -161,36 +167,44 @@ impl Pockets {
 /// Sweeps of [`Pockets::solve`]: what they leave is taken up when the residual is computed anew.
 const MOST_SWEEPS: usize = 100;
 
-/// Coefficient and cell beyond each of the six faces.
-fn neighbours(op: &Operator, (colour, place): Cell) -> [(f32, Cell); 6] {
-    let stride = op.layout.stride;
-    let starts = op.neighbour_starts(op.row(place / stride, colour), place % stride);
-    std::array::from_fn(|face| {
-        let (axis, beyond) = (face / 2, starts[face]);
-        let c = if face & 1 == 0 { op.coef[axis][colour][place] } else { op.coef[axis][1 - colour][beyond] };
-        (c, (1 - colour, beyond))
+/// Colour and address of an unknown.
+fn place(op: &Operator, [i, j, k]: Cell) -> (usize, usize) {
+    ((i + j + k) & 1, op.storage.at(op.layout.row(j, k), i / 2))
+}
+
+/// Coefficient and cell beyond each face that does not lead out of the box.
+fn neighbours(op: &Operator, cell: Cell) -> impl Iterator<Item = (f32, Cell)> + '_ {
+    (0..6).filter_map(move |face| {
+        let (axis, mut beyond) = (face / 2, cell);
+        beyond[axis] = if face & 1 == 1 { cell[axis] + 1 } else { cell[axis].checked_sub(1)? };
+        if beyond[axis] == op.layout.cells[axis] {
+            return None;
+        }
+        // A coefficient is stored with the cell on the high side.
+        let [i, j, k] = if face & 1 == 1 { beyond } else { cell };
+        let at = op.storage.find(op.layout.row(j, k), i / 2)?;
+        Some((op.coef[axis][(i + j + k) & 1][at], beyond))
     })
 }
 
 /// The cells on both sides of every sliver, in order.
 fn beside_slivers(op: &Operator) -> Vec<Cell> {
-    let l = &op.layout;
-    let found = parallel::map_indices(l.tasks(), |task| {
+    let tasks = &op.storage.tasks;
+    let found = parallel::map_indices(tasks.len(), |task| {
         let mut found = Vec::new();
-        for row in task * l.task_rows..((task + 1) * l.task_rows).min(l.rows) {
-            if !l.class_row(&op.class, row).contains(&GENERAL) {
-                continue;
-            }
-            let places = row * l.stride..row * l.stride + l.half;
-            let sliver = |c: f32| c > 0.0 && c < SLIVER;
-            for colour in 0..2 {
-                let any = |c: &Split| c[colour][places.clone()].iter().fold(false, |any, &c| any | sliver(c));
-                if !op.coef.iter().any(any) {
+        let sliver = |c: f32| c > 0.0 && c < SLIVER;
+        for row in tasks[task].active.clone().map(|n| op.row(n)) {
+            for (span, colour) in row.spans.iter().flat_map(|s| [(s, 0), (s, 1)]).filter(|(s, _)| s.general) {
+                let coef = op.coef.each_ref().map(|c| window(&c[colour], span.at(), span.len()));
+                if !coef.iter().any(|c| c.iter().fold(false, |any, &c| any | sliver(c))) {
                     continue;
                 }
-                for place in places.clone() {
-                    for axis in (0..3).filter(|&a| sliver(op.coef[a][colour][place])) {
-                        found.extend([(colour, place), neighbours(op, (colour, place))[2 * axis].1]);
+                for m in 0..span.len() {
+                    let cell = [2 * (span.m0() + m) + row.t(colour), row.j, row.k];
+                    for axis in (0..3).filter(|&axis| sliver(coef[axis][m])) {
+                        let mut below = cell;
+                        below[axis] -= 1;
+                        found.extend([cell, below]);
                     }
                 }
             }

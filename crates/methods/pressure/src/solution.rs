@@ -7,6 +7,7 @@ use crate::discretise::Problem;
 use crate::kernels::{deinterleave, largest, square_sum};
 use crate::layout::{Split, window, window_mut};
 use crate::multigrid::Multigrid;
+use crate::operator::Row;
 use crate::pockets::Pockets;
 use crate::spans::Span;
 use crate::{Norm, PoissonProblem, PrepareInfo, THETA_MIN};
@@ -27,10 +28,9 @@ impl Solution {
     pub fn new(cells: [usize; 3]) -> Self {
         assert!(cells.iter().all(|&n| n > 0), "a grid without cells");
         let multigrid = Multigrid::new(cells);
-        let len = multigrid.levels[0].op.layout.len();
         Solution {
             multigrid,
-            x: [vec![0.0; len], vec![0.0; len]],
+            x: Split::default(),
             theta_min: THETA_MIN,
             pockets: Pockets::default(),
             shifted: false,
@@ -57,41 +57,52 @@ impl Solution {
         }
         let problem = Problem { geometry: *problem, theta_min: self.theta_min };
         parallel::on_worker(|| {
-            let info = self.multigrid.prepare(&problem, &mut self.x);
-            self.pockets.find(&self.multigrid.levels[0].op, &self.multigrid.excess);
+            let info = self.multigrid.prepare(&problem);
+            let finest = &self.multigrid.levels[0].op;
+            finest.storage.zeros(&mut self.x);
+            self.pockets.find(finest, &self.multigrid.excess);
             info
         })
     }
 
     /// Takes the start; returns the norm of the right side.
-    pub fn load(&mut self, start: &[f32], rhs: &[f32], norm: Norm) -> f64 {
+    pub fn load<'a>(&mut self, start: &'a [f32], rhs: &'a [f32], norm: Norm) -> f64 {
         let Multigrid { levels, components, .. } = &mut self.multigrid;
         let finest = &mut levels[0];
-        let l = finest.op.layout;
-        let nx = l.cells[0];
-        let row_of = |row: usize| {
-            let (j, k) = l.coordinates(row).expect("rim rows are empty");
-            nx * (j + l.cells[1] * k)
-        };
+        let (op, l) = (&finest.op, finest.op.layout);
+        let grid_row =
+            |values: &'a [f32], row: &Row| window(values, l.cells[0] * row.in_grid(&l), l.cells[0]);
         components.take_rhs_means(rhs, &l);
         let components = &*components;
         let mut square = 0.0;
         for colour in 0..2 {
-            let diag = &finest.op.diag[colour];
-            l.for_rows(&finest.op.class, l.stride, &mut self.x[colour], |row, _, out| {
-                let (from, t) = (window(start, row_of(row), nx), l.parity(row) ^ colour);
-                for m in 0..(nx + 1 - t) / 2 {
-                    out[m] = if diag[row * l.stride + m] != 0.0 { from[2 * m + t] as f64 } else { 0.0 };
+            let diag = &op.diag[colour];
+            op.for_rows(&mut self.x[colour], |row, out| {
+                let (from, t) = (grid_row(start, &row), row.t(colour));
+                for s in row.spans {
+                    let (out, diag) =
+                        (window_mut(out, s.at() - row.start, s.len()), window(diag, s.at(), s.len()));
+                    let from = &from[(2 * s.m0() + t).min(from.len())..];
+                    for (n, out) in out.iter_mut().enumerate() {
+                        *out = if diag[n] != 0.0 { from[2 * n] as f64 } else { 0.0 };
+                    }
                 }
             });
-            square += l.sum_rows(&finest.op.class, l.stride, [&mut finest.b[colour]], |row, _, [out]| {
-                deinterleave(out, window(rhs, row_of(row), nx), l.parity(row) ^ colour);
-                let diag = window(diag, row * l.stride, l.stride);
-                (0..l.stride).for_each(|m| out[m] = if diag[m] != 0.0 { out[m] } else { 0.0 });
-                components.rhs_shift(&l, row, colour, |m0, len, mean| {
-                    window_mut(out, m0, len).iter_mut().for_each(|v| *v = (*v as f64 - mean) as f32);
-                });
-                square_sum(out)
+            square += op.sum_rows([&mut finest.b[colour][..]], |row, [out]| {
+                let (from, t) = (grid_row(rhs, &row), row.t(colour));
+                let mut square = 0.0;
+                for s in row.spans {
+                    let (out, diag) =
+                        (window_mut(out, s.at() - row.start, s.len()), window(diag, s.at(), s.len()));
+                    deinterleave(out, &from[(2 * s.m0()).min(from.len())..], t);
+                    (0..out.len()).for_each(|n| out[n] = if diag[n] != 0.0 { out[n] } else { 0.0 });
+                    components.rhs_shift(row.in_grid(&l), colour, |m0, places, mean| {
+                        let (from, to) = (m0.max(s.m0()), (m0 + places).min(s.m0() + s.len()));
+                        (from..to).for_each(|m| out[m - s.m0()] = (out[m - s.m0()] as f64 - mean) as f32);
+                    });
+                    square += square_sum(out);
+                }
+                square
             });
         }
         self.norm(square, norm)
@@ -116,16 +127,14 @@ impl Solution {
             Norm::Euclidean => square.sqrt(),
             Norm::Maximum => {
                 let finest = &mut self.multigrid.levels[0];
-                let (l, op) = (finest.op.layout, &finest.op);
                 let [r0, r1] = finest.b.each_mut().map(|r| &mut r[..]);
                 // Beside the spans of a row anything may lie.
-                let of_row = |row: usize, _: &[u8], r: [&mut [f32]; 2]| {
-                    let spans = op.spans.of_row(row).iter();
+                let of_row = |row: Row, r: [&mut [f32]; 2]| {
                     let of_span =
-                        |s: &Span| [0, 1].map(|c| largest(window(r[c], s.m0 as usize, s.len as usize)));
-                    spans.flat_map(of_span).fold(0.0, larger)
+                        |s: &Span| [0, 1].map(|c| largest(window(r[c], s.at() - row.start, s.len())));
+                    row.spans.iter().flat_map(of_span).fold(0.0, larger)
                 };
-                l.reduce_rows(&op.class, l.stride, [r0, r1], of_row, larger)
+                finest.op.reduce_rows(1, [r0, r1], of_row, larger)
             }
         }
     }
@@ -145,19 +154,18 @@ impl Solution {
 
     /// Writes the solution in grid order.
     pub fn store<T: Send + Default>(&self, out: &mut [T], round: impl Fn(f64) -> T + Sync + Send) {
-        let l = self.multigrid.levels[0].op.layout;
-        let nx = l.cells[0];
-        let class = &self.multigrid.levels[0].op.class;
-        parallel::for_each_chunk_mut(out, nx, |n, out| {
-            let row = l.row(n % l.cells[1], n / l.cells[1]);
-            if l.class_row(class, row).iter().all(|&c| c == 0) {
-                return out.iter_mut().for_each(|v| *v = T::default());
-            }
-            let s = l.parity(row);
-            for (m, pair) in out.chunks_mut(2).enumerate() {
-                pair[0] = round(self.x[s][row * l.stride + m]);
-                if pair.len() == 2 {
-                    pair[1] = round(self.x[1 - s][row * l.stride + m]);
+        let op = &self.multigrid.levels[0].op;
+        let [nx, ny, _] = op.layout.cells;
+        parallel::for_each_chunk_mut(out, nx * ny, |k, out| {
+            out.iter_mut().for_each(|v| *v = T::default());
+            for row in op.slab(k) {
+                let (out, t) = (window_mut(out, nx * row.j, nx), row.t(0));
+                for s in row.spans {
+                    let values = [t, 1 - t].map(|colour| window(&self.x[colour], s.at(), s.len()));
+                    let end = (2 * (s.m0() + s.len())).min(nx);
+                    for (n, pair) in out[2 * s.m0()..end].chunks_mut(2).enumerate() {
+                        pair.iter_mut().zip(values).for_each(|(out, values)| *out = round(values[n]));
+                    }
                 }
             }
         });

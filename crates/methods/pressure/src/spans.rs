@@ -1,90 +1,95 @@
-//! The runs of cells that kernels go through, row by row.
-//!
-//! A kernel call costs as much as some dozens of cells. So runs are joined: over short gaps, whose cells are no unknowns and
-//! stay zero, and over short stretches without coefficients of their own, which are read all the same.
+//! The runs of cells that kernels go through, row by row, with the addresses of all that surrounds them.
 
 use crate::kernels::PIECE;
 use crate::layout::{BLOCK, EMPTY, GENERAL, Layout};
+use crate::storage::{Storage, bit_runs};
 
-/// Gaps of up to so many blocks are gone through.
-const GAP: usize = 4;
-/// Stretches of fewer blocks have their coefficients read when those of a neighbour are.
-const SHORT: usize = 4;
-
-/// Places of both colours in a row.
+/// Places of both colours in a row; whole blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub m0: u32,
     pub len: u32,
+    /// Address of the first place, and of the same place in the rows beside: low y, high y, low z, high z.
+    pub at: u32,
+    pub beside: [u32; 4],
     /// Must coefficients be read?
     pub general: bool,
 }
 
 impl Span {
-    /// First place and places of parts that fit into a buffer.
+    pub fn m0(&self) -> usize {
+        self.m0 as usize
+    }
+
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    pub fn at(&self) -> usize {
+        self.at as usize
+    }
+
+    /// Parts that fit into a buffer.
     #[inline(always)]
-    pub fn pieces(self) -> impl Iterator<Item = (usize, usize)> {
-        let (m0, end) = (self.m0 as usize, (self.m0 + self.len) as usize);
-        (m0..end).step_by(PIECE).map(move |start| (start, PIECE.min(end - start)))
+    pub fn pieces(self) -> impl Iterator<Item = Span> {
+        (0..self.len).step_by(PIECE).map(move |from| Span {
+            m0: self.m0 + from,
+            len: (self.len - from).min(PIECE as u32),
+            at: self.at + from,
+            beside: self.beside.map(|at| at + from),
+            general: self.general,
+        })
     }
 }
 
-/// The spans of every row.
+/// The spans of every active row.
 #[derive(Default)]
 pub(crate) struct Spans {
     list: Vec<Span>,
-    /// First span of each row, and one more.
+    /// First span of each active row, and one more.
     start: Vec<u32>,
 }
 
 impl Spans {
     /// Finds the spans from the classes of all blocks.
-    pub fn find(&mut self, class: &[u8], l: &Layout) {
+    pub fn find(&mut self, class: &[u8], l: &Layout, storage: &Storage) {
         self.list.clear();
         self.start.clear();
-        self.start.reserve_exact(l.rows + 1);
-        for row in class.chunks_exact(l.blocks) {
+        for active in &storage.rows {
             self.start.push(self.list.len() as u32);
-            let first = self.list.len();
-            let mut block = 0;
-            while block < row.len() {
-                let start = block;
-                while block < row.len() && row[block] == row[start] {
-                    block += 1;
+            let row = active.row as usize;
+            let class = &class[row * l.blocks..(row + 1) * l.blocks];
+            for (first, end) in bit_runs(storage.active.row(row)) {
+                let mut block = first;
+                while block < end {
+                    let (m0, general) = (block * BLOCK, class[block] == GENERAL);
+                    // Empty blocks go with what is before them.
+                    while block < end && (class[block] == EMPTY || (class[block] == GENERAL) == general) {
+                        block += 1;
+                    }
+                    self.list.push(Span {
+                        m0: m0 as u32,
+                        len: (block * BLOCK - m0) as u32,
+                        at: storage.at(row, m0) as u32,
+                        beside: l.beside(row).map(|near| storage.at(near, m0) as u32),
+                        general,
+                    });
                 }
-                if row[start] != EMPTY {
-                    self.add(first, start, block, row[start] == GENERAL);
-                }
-            }
-            for span in &mut self.list[first..] {
-                let end = ((span.m0 + span.len) as usize * BLOCK).min(l.half);
-                let m0 = span.m0 as usize * BLOCK;
-                *span = Span { m0: m0 as u32, len: (end - m0) as u32, general: span.general };
             }
         }
         self.start.push(self.list.len() as u32);
     }
 
-    /// Adds a run of blocks to a row whose spans begin at `first`, in blocks for now.
-    fn add(&mut self, first: usize, start: usize, end: usize, general: bool) {
-        let next = Span { m0: start as u32, len: (end - start) as u32, general };
-        let short = |span: &Span| !span.general && span.len < SHORT as u32;
-        match self.list[first..].last_mut() {
-            Some(last)
-                if start <= (last.m0 + last.len) as usize + GAP
-                    && (last.general == general || short(last) || short(&next)) =>
-            {
-                last.len = end as u32 - last.m0;
-                last.general |= general;
-            }
-            _ => self.list.push(next),
-        }
+    /// Those of the `n`-th active row.
+    #[inline(always)]
+    pub fn of_row(&self, n: usize) -> &[Span] {
+        &self.list[self.range(n)]
     }
 
-    /// Those of a row.
+    /// Their numbers.
     #[inline(always)]
-    pub fn of_row(&self, row: usize) -> &[Span] {
-        &self.list[self.start[row] as usize..self.start[row + 1] as usize]
+    pub fn range(&self, n: usize) -> std::ops::Range<usize> {
+        self.start[n] as usize..self.start[n + 1] as usize
     }
 
     /// Bytes of the lists.
@@ -93,14 +98,29 @@ impl Spans {
     }
 }
 
+/// First place, places and first address of what is connected in a row.
+pub(crate) fn stretches(spans: &[Span]) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let first = spans.get(next)?;
+        let mut end = first.m0 + first.len;
+        next += 1;
+        while let Some(span) = spans.get(next).filter(|span| span.m0 == end) {
+            end += span.len;
+            next += 1;
+        }
+        Some((first.m0(), (end - first.m0) as usize, first.at()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::PLAIN;
+    use crate::storage::set_bit;
 
     #[test]
-    fn short_neighbours_are_joined_and_long_ones_are_not() {
-        // One row of cells: the second of a grid of one slab, between rim rows.
+    fn spans_are_cut_where_coefficients_begin_to_matter_and_at_long_gaps() {
         let l = Layout::new([40 * 2 * BLOCK - 3, 1, 1]);
         let mut class = vec![EMPTY; l.rows * l.blocks];
         let row = l.row(0, 0);
@@ -111,13 +131,20 @@ mod tests {
         blocks[20..22].fill(GENERAL);
         blocks[22..24].fill(PLAIN);
         blocks[30..40].fill(GENERAL);
+        let mut storage = Storage::default();
+        storage.active.clear(&l);
+        storage.active.fill_rows(|r, words| {
+            let active = |block: &usize| class[r * l.blocks + block] != EMPTY;
+            (0..l.blocks).filter(active).for_each(|block| set_bit(words, block));
+        });
+        storage.build(&l);
         let mut spans = Spans::default();
-        spans.find(&class, &l);
-        let found: Vec<(usize, usize, bool)> =
-            spans.of_row(row).iter().map(|s| (s.m0 as usize, s.len as usize, s.general)).collect();
-        let places = |from: usize, to: usize| (from * BLOCK, (to * BLOCK).min(l.half) - from * BLOCK);
-        let expected = [(0, 5, true), (10, 20, false), (20, 24, true), (30, 40, true)];
-        assert_eq!(found, expected.map(|(a, b, general)| (places(a, b).0, places(a, b).1, general)));
-        assert!((0..l.rows).filter(|&r| r != row).all(|r| spans.of_row(r).is_empty()));
+        spans.find(&class, &l, &storage);
+        let found: Vec<_> = spans.of_row(0).iter().map(|s| (s.m0(), s.m0() + s.len(), s.general)).collect();
+        let expected =
+            [(0, 2, true), (2, 5, false), (10, 20, false), (20, 22, true), (22, 24, false), (30, 40, true)];
+        assert_eq!(found, expected.map(|(a, b, general)| (a * BLOCK, b * BLOCK, general)));
+        let joined: Vec<_> = stretches(spans.of_row(0)).map(|(m0, len, _)| (m0, len)).collect();
+        assert_eq!(joined, [(0, 5), (10, 14), (30, 10)].map(|(a, b)| (a * BLOCK, b * BLOCK)));
     }
 }

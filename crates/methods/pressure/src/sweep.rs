@@ -6,8 +6,9 @@
 //! done in a second phase, by tiles that are centred on the borders. Both phases are parallel, and the result is the
 //! same as stage after stage over the whole level.
 
-use crate::layout::{Split, split, window, window_mut};
-use crate::operator::{Operator, Row};
+use crate::layout::{Split, window_mut};
+use crate::operator::Operator;
+use crate::storage::split;
 use crate::transfer::Transfer;
 use fluvial_foundation::parallel;
 use std::ops::Range;
@@ -54,7 +55,8 @@ pub(crate) struct Target<'a> {
 /// The part of the target that belongs to a range of slabs.
 struct Tile<'a> {
     slabs: Range<usize>,
-    first_row: usize,
+    /// First address.
+    offset: usize,
     x: [&'a mut [f32]; 2],
     restricted: &'a mut [f32],
     energy: &'a mut [[f64; 2]],
@@ -66,7 +68,7 @@ impl Sweep<'_> {
         assert!(stages.len() <= STAGES);
         target.energy.fill([0.0; 2]);
         let slabs = self.op.layout.cells[2];
-        let borders = if self.op.layout.serial { 0 } else { (slabs / TILE).max(1) - 1 };
+        let borders = if self.op.storage.is_serial() { 0 } else { (slabs / TILE).max(1) - 1 };
         // What the borders do not reach.
         self.phase((1..=borders).map(|n| n * TILE), stages, target, |tile, stage| {
             let low = if tile.start == 0 { 0 } else { tile.start + stage };
@@ -93,18 +95,19 @@ impl Sweep<'_> {
         target: &mut Target,
         range: impl Fn(&Range<usize>, usize) -> Range<usize> + Sync + Send,
     ) {
-        let l = &self.op.layout;
-        let ends = cuts.clone().map(|k| (k + 1) * l.slab_rows * l.stride).chain([l.len()]);
+        let (l, storage) = (&self.op.layout, &self.op.storage);
+        let ends = cuts.clone().map(|k| storage.row_start(l.slab_row(k))).chain([storage.len()]);
         let [x0, x1] = target.x.each_mut().map(|v| &mut v[..]);
         let arrays = split([x0, x1, target.restricted], ends);
         let energy = split([target.energy], cuts.clone().chain([l.cells[2]]));
-        let mut start = 0;
+        let (mut start, mut offset) = (0, 0);
         let mut tiles: Vec<Tile> = (arrays.into_iter().zip(energy))
             .zip(cuts.chain([l.cells[2]]))
             .map(|(([x0, x1, restricted], [energy]), end)| {
                 let slabs = std::mem::replace(&mut start, end)..end;
-                let first_row = if slabs.start == 0 { 0 } else { (slabs.start + 1) * l.slab_rows };
-                Tile { slabs, first_row, x: [x0, x1], restricted, energy }
+                let next = offset + x0.len();
+                let offset = std::mem::replace(&mut offset, next);
+                Tile { slabs, offset, x: [x0, x1], restricted, energy }
             })
             .collect();
         let wave = |_: usize, tile: &mut [Tile]| {
@@ -126,66 +129,40 @@ impl Sweep<'_> {
 
     /// One stage on one slab.
     fn slab(&self, stage: Stage, tile: &mut Tile, k: usize) {
-        let l = &self.op.layout;
-        let offset = tile.first_row;
+        let (op, b, offset) = (self.op, self.b, tile.offset);
         let energy = &mut tile.energy[k - tile.slabs.start];
         let [x0, x1] = tile.x.each_mut().map(|v| &mut **v);
         let colours = |colour: usize, x0, x1| if colour == 0 { (x0, x1) } else { (x1, x0) };
-        let first = l.row(0, k);
-        let at = |row: usize, colour: usize| Row {
-            row,
-            colour,
-            t: (row - first + k + colour) & 1,
-            spans: self.op.spans.of_row(row),
-        };
-        let rows = (first..first + l.cells[1]).filter(|&row| !self.op.spans.of_row(row).is_empty());
-        let start = |row: usize| (row - offset) * l.stride;
+        let down = || self.down.expect("a coarser level");
         match stage {
             Stage::Start(colour) => {
                 let (out, _): (&mut [f32], _) = colours(colour, x0, x1);
-                for row in rows {
-                    let out = window_mut(out, start(row), l.stride);
-                    self.op.relax_row_from_zero(out, self.b, at(row, colour));
-                }
+                op.slab(k).for_each(|row| op.relax_row_from_zero((out, offset), b, row, colour));
             }
             Stage::Relax(colour) => {
                 let (out, other): (&mut [f32], &mut [f32]) = colours(colour, x0, x1);
-                for row in rows {
-                    let out = window_mut(out, start(row), l.stride);
-                    self.op.relax_row(out, (other, offset), self.b, at(row, colour));
-                }
+                op.slab(k).for_each(|row| op.relax_row((out, offset), (other, offset), b, row, colour));
             }
             Stage::Residual => {
-                let down = self.down.expect("a coarser level");
-                for row in rows {
-                    let out = window_mut(tile.restricted, start(row), l.stride);
-                    out.fill(0.0);
-                    let own = window(x0, start(row), l.stride);
-                    self.op.residual_row(out, own, (x1, offset), self.b, at(row, 0));
-                    down.restrict_along_x(out, row - first, k);
+                for row in op.slab(k) {
+                    op.residual_row((tile.restricted, offset), x0, (x1, offset), b, row, 0);
+                    down().restrict_along_x(tile.restricted, offset, row);
                 }
             }
             Stage::Prolong => {
-                let down = self.down.expect("a coarser level");
-                for row in rows {
-                    let out = window_mut(x0, start(row), l.stride);
-                    down.prolong_row(out, self.op, at(row, 0), (row - first, k));
-                }
+                op.slab(k).for_each(|row| down().prolong_row(x0, offset, op, row, 0));
             }
             Stage::Guess => {
-                let down = self.down.expect("a coarser level");
-                for row in rows {
-                    let out = window_mut(x1, start(row), l.stride);
-                    out.fill(0.0);
-                    down.prolong_row(out, self.op, at(row, 1), (row - first, k));
+                for row in op.slab(k) {
+                    row.spans.iter().for_each(|s| window_mut(x1, s.at() - offset, s.len()).fill(0.0));
+                    down().prolong_row(x1, offset, op, row, 1);
                 }
             }
             Stage::Energy => {
-                for row in rows {
-                    let [own0, own1] = [&*x0, &*x1].map(|x| window(x, start(row), l.stride));
+                for row in op.slab(k) {
                     // Colour 0 has just been relaxed: there `A x = b`.
-                    let xb0 = self.op.dot_row(own0, self.b, at(row, 0));
-                    let [xax1, xb1] = self.op.energy_row(own1, (x0, offset), self.b, at(row, 1));
+                    let xb0 = op.dot_row(x0, offset, b, row, 0);
+                    let [xax1, xb1] = op.energy_row(x1, (x0, offset), b, row, 1);
                     *energy = [energy[0] + (xb0 + xax1), energy[1] + (xb0 + xb1)];
                 }
             }

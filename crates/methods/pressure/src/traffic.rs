@@ -31,16 +31,12 @@ struct Size {
 
 impl Size {
     fn of(op: &Operator) -> Size {
-        let l = op.layout;
         let mut size = Size::default();
-        for row in (0..l.rows).filter(|&row| l.coordinates(row).is_some()) {
-            for span in op.spans.of_row(row) {
-                let start = row * l.stride + span.m0 as usize;
-                let places = op.diag.iter().flat_map(|d| window(d, start, span.len as usize));
-                let found = places.filter(|d| **d != 0.0).count();
-                size.unknowns += found;
-                size.general += if span.general { found } else { 0 };
-            }
+        for span in (0..op.storage.rows.len()).flat_map(|n| op.row(n).spans) {
+            let places = op.diag.iter().flat_map(|d| window(d, span.at(), span.len()));
+            let found = places.filter(|d| **d != 0.0).count();
+            size.unknowns += found;
+            size.general += if span.general { found } else { 0 };
         }
         size
     }
@@ -126,19 +122,16 @@ impl MultigridCg {
 /// One red-black sweep, colour after colour.
 fn plain_sweep(level: &mut Level) {
     let Level { op, x: [x0, x1], b, .. } = level;
-    let l = op.layout;
-    l.for_rows(&op.class, l.stride, x0, |row, _, out| op.relax_row(out, (x1, 0), b, op.row(row, 0)));
-    l.for_rows(&op.class, l.stride, x1, |row, _, out| op.relax_row(out, (x0, 0), b, op.row(row, 1)));
+    op.for_rows(x0, |row, out| op.relax_row((out, row.start), (x1, 0), b, row, 0));
+    op.for_rows(x1, |row, out| op.relax_row((out, row.start), (x0, 0), b, row, 1));
 }
 
 /// `out = b - A x`.
 fn plain_residual(out: &mut Split, level: &Level) {
     let Level { op, x, b, .. } = level;
-    let l = op.layout;
     for colour in 0..2 {
-        l.for_rows(&op.class, l.stride, &mut out[colour], |row, _, out| {
-            let own = &x[colour][row * l.stride..];
-            op.residual_row(out, own, (&x[1 - colour], 0), b, op.row(row, colour));
+        op.for_rows(&mut out[colour], |row, out| {
+            op.residual_row((out, row.start), &x[colour], (&x[1 - colour], 0), b, row, colour);
         });
     }
 }
