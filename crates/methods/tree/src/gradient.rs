@@ -60,16 +60,12 @@ pub enum FreeSurface {
     /// `max(W, 0) [grad]` [octree eq. 21, 25]: symmetric, for conjugate gradients.
     #[default]
     Symmetric,
-    /// The same, but where `W < 0`, or nearly so, the mean of the liquid cells is extrapolated along the surface's normal
+    /// The same, but where `W < 0` the mean of the liquid cells is extrapolated along the surface's normal
     /// [octree eq. 24]: second order, not symmetric.
     SecondOrder,
     /// Zero pressure in air cells, wherever the surface lies: first order, for comparison.
     Naive,
 }
-
-/// In the second-order form `W` also gives way where the liquid cells' parts of phi's slope cancel to less than this of their
-/// size: `W` is unbounded there, and floored it would no longer keep still water still.
-const CANCELLED: f64 = 0.25;
 
 /// Choices of [`PressureGradient::prepare`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +73,8 @@ pub struct GradientParams {
     /// Treatment of T-junctions at the surface.
     pub form: FreeSurface,
     /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never exceeds its
-    /// inverse.
+    /// inverse. A cell with several floored faces cannot come to rest (they would need several pressures): the less often the
+    /// better. Far smaller ones would let a pressure on the surface drown velocities in f32.
     pub theta_min: f64,
     /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined [octree §4.5].
     pub scale_at_solids: f64,
@@ -85,7 +82,7 @@ pub struct GradientParams {
 
 impl Default for GradientParams {
     fn default() -> Self {
-        GradientParams { form: FreeSurface::Symmetric, theta_min: 1e-3, scale_at_solids: 1e-2 }
+        GradientParams { form: FreeSurface::Symmetric, theta_min: 1e-4, scale_at_solids: 1e-2 }
     }
 }
 
@@ -233,13 +230,12 @@ fn scale(geometry: &Geometry, params: &GradientParams, face: usize, info: &mut G
     }
     let row = gradient_row(tree, face);
     // Slope of phi, the part of it that liquid cells have, their sum, and what lies where.
-    let (mut slope, mut wet_slope, mut wet_size, mut wet_sum, mut wet) = (0.0f64, 0.0f64, 0.0f64, 0.0f64, 0);
+    let (mut slope, mut wet_slope, mut wet_sum, mut wet) = (0.0f64, 0.0f64, 0.0f64, 0);
     for (cell, c) in row.entries() {
         let phi = geometry.phi_cell[cell] as f64;
         slope += c * phi;
         if phi < 0.0 {
-            (wet_slope, wet_size) = (wet_slope + c * phi, wet_size + (c * phi).abs());
-            (wet_sum, wet) = (wet_sum + phi, wet + 1);
+            (wet_slope, wet_sum, wet) = (wet_slope + c * phi, wet_sum + phi, wet + 1);
         }
     }
     if wet == 0 {
@@ -254,17 +250,13 @@ fn scale(geometry: &Geometry, params: &GradientParams, face: usize, info: &mut G
     if junction && params.form == FreeSurface::Naive {
         return Scaling::Scaled(1.0);
     }
-    let degenerate = slope * wet_slope < 0.0;
-    info.degenerate_junctions += degenerate as usize;
-    if params.form == FreeSurface::SecondOrder
-        && junction
-        && (degenerate || wet_slope.abs() < CANCELLED * wet_size)
-    {
-        let floor = params.theta_min * 0.75 * tree.face_dx(face) as f64 * slope.abs();
-        info.theta_floors += (-wet_sum < floor) as usize;
-        return Scaling::Equal((slope / wet_sum.min(-floor)) as f32);
-    }
-    if degenerate {
+    if slope * wet_slope < 0.0 {
+        info.degenerate_junctions += 1;
+        if params.form == FreeSurface::SecondOrder {
+            let floor = params.theta_min * 0.75 * tree.face_dx(face) as f64 * slope.abs();
+            info.theta_floors += (-wet_sum < floor) as usize;
+            return Scaling::Equal((slope / wet_sum.min(-floor)) as f32);
+        }
         let cut = row.entries().any(|(cell, _)| geometry.is_cut(cell));
         return Scaling::Scaled(if cut { params.scale_at_solids as f32 } else { 0.0 });
     }

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use fluvial_foundation::DVec3;
-use fluvial_tree::gradient::FreeSurface;
+use fluvial_foundation::random::unit_vec3;
+use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};
 
 /// [octree, systems "Must show" 1] at finest 64; `examples/order.rs` goes to 256.
 #[test]
@@ -45,4 +46,36 @@ fn still_liquid_stays_still_in_the_second_order_form() {
         }
     }
     assert!(degenerate > 20, "{degenerate}");
+}
+
+/// The same without a solver, for many planes: the exact pressure's gradient takes all that gravity gave, at every face that
+/// the second-order form treats, unless a distance was floored.
+#[test]
+fn the_second_order_gradient_is_exact_for_linear_pressures() {
+    let tree = random_tree(4, [4, 4, 4], 0, 2);
+    let open_area = closed_box(&tree);
+    let bounds = tree.shape().bounds();
+    let mut gradient = PressureGradient::default();
+    let (mut junctions, mut degenerate, mut exact) = (0, 0, 0);
+    for n in 0..400 {
+        let normal = (2.0 * unit_vec3(n, 0) - 1.0).as_dvec3().normalize();
+        let through = (bounds.min + bounds.size() * (0.3 + 0.4 * unit_vec3(n, 1))).as_dvec3();
+        let phi = |x: DVec3| (x - through).dot(normal);
+        let phi_cell = at_cells(&tree, phi);
+        let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &open_area };
+        let params = GradientParams { form: FreeSurface::SecondOrder, ..Default::default() };
+        let info = gradient.prepare(&geometry, &params);
+        let p_cell: Vec<f64> = phi_cell.iter().map(|&phi| -phi as f64).collect();
+        let mut u_face = at_faces(&tree, |_| -normal);
+        gradient.subtract(&mut u_face, &geometry, &p_cell);
+        let left = |face: usize| if gradient.acts_on(face) { u_face[face].abs() } else { 0.0 };
+        let most = (0..tree.face_count()).map(left).fold(0.0, f32::max);
+        if info.theta_floors == 0 {
+            assert!(most < 1e-5, "plane {n}: {most} {info:?}");
+            exact += 1;
+        }
+        junctions += info.surface_junctions;
+        degenerate += info.degenerate_junctions;
+    }
+    assert!(exact > 350 && junctions > 10_000 && degenerate > 500, "{exact} {junctions} {degenerate}");
 }
