@@ -3,6 +3,9 @@
 use fluvial_output::{OutputError, write_bytes_atomic};
 use std::path::Path;
 
+/// The largest picture that a scene may ask for, along a side.
+const LARGEST_SIDE: u32 = 8192;
+
 /// Rows from the top, three bytes a pixel, sRGB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
@@ -46,6 +49,10 @@ impl Image {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info()?;
+        // Believed only as far as pictures of ours go: a damaged header must not ask for all memory.
+        if reader.info().width.max(reader.info().height) > LARGEST_SIDE {
+            return Err(png::DecodingError::LimitsExceeded);
+        }
         let size = reader.output_buffer_size().ok_or(png::DecodingError::LimitsExceeded)?;
         let mut data = vec![0; size];
         let info = reader.next_frame(&mut data)?;

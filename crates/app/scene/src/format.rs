@@ -334,7 +334,7 @@ pub enum MeshFormat {
     Ply,
     /// Wavefront OBJ.
     Obj,
-    /// USD: a text layer per frame, and `liquid.usda`, the stage that plays them.
+    /// USD: a layer per frame, and `liquid.usda`, the stage that plays them.
     Usd,
     /// Alembic: a file per frame; `fluvial export` joins them.
     Abc,

@@ -2,6 +2,7 @@
 
 use crate::Scene;
 use crate::error::SceneError;
+use crate::poses::{PosesError, parse_poses};
 use crate::shapes::{KeySpec, MotionSpec, ShapeSpec};
 use fluvial_foundation::{Quat, Vec3};
 use fluvial_solids::{
@@ -222,47 +223,13 @@ impl Scene {
             let help = "check the name; it is relative to the scene file's folder";
             self.fail(path, format!("cannot read `{file}`: {e}"), help)
         })?;
-        let mut poses = Vec::new();
-        for (n, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or("").replace(',', " ");
-            if line.trim().is_empty() {
-                continue;
-            }
-            let numbers: Option<Vec<f32>> = line.split_whitespace().map(|w| w.parse().ok()).collect();
-            let pose = numbers.as_deref().and_then(pose_from_numbers).ok_or_else(|| {
+        parse_poses(&text).map_err(|error| match error {
+            PosesError::NotAPose { line } => {
                 let help =
                     "a line is `tx ty tz qx qy qz qw` or the 16 numbers of a rigid 4 x 4 matrix by rows";
-                self.fail(path, format!("`{file}` line {}: not a pose", n + 1), help)
-            })?;
-            poses.push(pose);
-        }
-        if poses.is_empty() {
-            return Err(self.fail(path, format!("`{file}` has no poses"), "give one pose a line"));
-        }
-        Ok(poses)
-    }
-}
-
-/// 7 numbers: place and quaternion; 16: a matrix by rows without scale.
-fn pose_from_numbers(v: &[f32]) -> Option<Pose> {
-    if !v.iter().all(|x| x.is_finite()) {
-        return None;
-    }
-    match v {
-        [x, y, z, qx, qy, qz, qw] => {
-            let q = Quat::from_xyzw(*qx, *qy, *qz, *qw);
-            (q.length() > 1e-6).then(|| Pose { rotation: q.normalize(), translate: Vec3::new(*x, *y, *z) })
-        }
-        [a, b, c, x, d, e, f, y, g, h, i, z, 0.0, 0.0, 0.0, 1.0] => {
-            let columns = [Vec3::new(*a, *d, *g), Vec3::new(*b, *e, *h), Vec3::new(*c, *f, *i)];
-            let matrix = fluvial_foundation::Mat3::from_cols(columns[0], columns[1], columns[2]);
-            let off = matrix * matrix.transpose() - fluvial_foundation::Mat3::IDENTITY;
-            let rigid = off.to_cols_array().iter().all(|v| v.abs() < 1e-3) && matrix.determinant() > 0.0;
-            rigid.then(|| Pose {
-                rotation: Quat::from_mat3(&matrix).normalize(),
-                translate: Vec3::new(*x, *y, *z),
-            })
-        }
-        _ => None,
+                self.fail(path, format!("`{file}` line {line}: not a pose"), help)
+            }
+            PosesError::Empty => self.fail(path, format!("`{file}` has no poses"), "give one pose a line"),
+        })
     }
 }

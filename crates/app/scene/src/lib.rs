@@ -10,6 +10,7 @@ mod conform;
 mod error;
 mod format;
 mod geometry;
+mod poses;
 mod predict;
 mod ready;
 mod reference;
@@ -22,6 +23,7 @@ pub use format::{
     CameraSpec, DomainSpec, FillSpec, LiquidSpec, MeshFormat, Method, OutputSpec, ProbeKindSpec, ProbeSpec,
     RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat, WallSpec, Walls,
 };
+pub use poses::{PosesError, parse_poses};
 pub use predict::{Prediction, predict};
 pub use ready::{Probe, ProbeKind, Ready};
 pub use reference::reference_markdown;

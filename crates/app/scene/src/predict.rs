@@ -104,17 +104,15 @@ pub fn predict(ready: &Ready) -> Prediction {
         + vertices * BYTES_PER_VERTEX
         + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
         + with(ready.output.preview, PICTURE_BYTES_FIXED);
-    // Six floats a vertex, two triangles a vertex; text takes about twice the space.
+    // Six floats a vertex, two triangles a vertex; text takes somewhat more.
     let mesh_bytes = vertices
         * match ready.output.mesh {
             MeshFormat::Ply => 50.0,
             MeshFormat::Obj => 65.0,
-            MeshFormat::Usd => 110.0,
-            MeshFormat::Abc | MeshFormat::Vtk => 56.0,
+            MeshFormat::Usd | MeshFormat::Abc | MeshFormat::Vtk => 56.0,
             MeshFormat::None => 0.0,
         };
-    let point_bytes = with(ready.output.particles, particles)
-        * if ready.output.mesh == MeshFormat::Usd { 95.0 } else { 42.0 };
+    let point_bytes = with(ready.output.particles, particles) * 42.0;
     // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band around.
     let band = VERTICES_PER_FACE.recip() * vertices;
     let volume_bytes = match ready.output.volumes {

@@ -3,10 +3,13 @@
 use crate::MeshError;
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
+use std::io::Cursor;
 use std::path::Path;
 
 /// More pixels than this along a side make more triangles than anyone means to have.
 const LARGEST_SIDE: u32 = 2048;
+/// Of a pixel with four channels of 16 bits, and as much for the decoder.
+const DECODED_BYTES: u64 = 16;
 
 /// Grey values from 0 (black) to 1 (white), rows from the image's top.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,20 +25,71 @@ pub struct GreyImage {
 impl GreyImage {
     /// Reads a PNG, JPEG or TIFF file; 16-bit ones keep their precision, colours become their brightness.
     pub fn read(path: &Path) -> Result<GreyImage, MeshError> {
-        let io = |source| MeshError::Io { path: path.display().to_string(), source };
-        let reader = image::ImageReader::open(path).and_then(|r| r.with_guessed_format()).map_err(io)?;
-        let image =
-            reader.decode().map_err(|e| MeshError::Format(format!("the image cannot be read: {e}")))?;
-        let grey = image.into_luma16();
+        let bytes = std::fs::read(path);
+        GreyImage::decode(
+            &bytes.map_err(|source| MeshError::Io { path: path.display().to_string(), source })?,
+        )
+    }
+
+    /// As [`Self::read`], from memory. Room is made for an image only when its size is known to be allowed.
+    pub fn decode(bytes: &[u8]) -> Result<GreyImage, MeshError> {
+        let unreadable = |e: image::ImageError| match e {
+            image::ImageError::Limits(_) => {
+                MeshError::Format(format!("the image has more than {LARGEST_SIDE} pixels a side"))
+            }
+            e => MeshError::Format(format!("the image cannot be read: {e}")),
+        };
+        let reader = || {
+            let reader = image::ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+            reader.map_err(|e| unreadable(e.into()))
+        };
+        check_tiff_tags(bytes)?;
+        // The header says how much room there must be; damaged tables of a file may ask for any amount.
+        let (width, rows) = reader()?.into_dimensions().map_err(unreadable)?;
+        let mut limits = image::Limits::default();
+        limits.max_image_width = Some(LARGEST_SIDE);
+        limits.max_image_height = Some(LARGEST_SIDE);
+        limits.max_alloc = Some(DECODED_BYTES * u64::from(width) * u64::from(rows) + bytes.len() as u64);
+        let mut reader = reader()?;
+        reader.limits(limits);
+        let grey = reader.decode().map_err(unreadable)?.into_luma16();
         let (width, rows) = grey.dimensions();
-        if width.max(rows) > LARGEST_SIDE {
-            let message =
-                format!("the image has {width} x {rows} pixels; at most {LARGEST_SIDE} a side are supported");
-            return Err(MeshError::Format(message));
-        }
         let values = grey.pixels().map(|p| p.0[0] as f32 / u16::MAX as f32).collect();
         Ok(GreyImage { width: width as usize, rows: rows as usize, values })
     }
+}
+
+/// The decoder makes room for a tag's values before it looks whether the file is that long; so we look. A BigTIFF, for
+/// files over 4 GB, is no picture of 2048 pixels a side.
+fn check_tiff_tags(bytes: &[u8]) -> Result<(), MeshError> {
+    let little = match bytes {
+        [b'I', b'I', 42, 0, ..] => true,
+        [b'M', b'M', 0, 42, ..] => false,
+        [b'I', b'I', 43, 0, ..] | [b'M', b'M', 0, 43, ..] => {
+            return Err(MeshError::Format("a BigTIFF file is not supported; save it as TIFF or PNG".into()));
+        }
+        _ => return Ok(()),
+    };
+    let number = |at: usize, size: usize| -> Result<usize, MeshError> {
+        let part = at.checked_add(size).and_then(|end| bytes.get(at..end));
+        let part = part.ok_or_else(|| MeshError::Format("the image is cut short".into()))?;
+        let add = |word: usize, &byte: &u8| word << 8 | byte as usize;
+        Ok(if little { part.iter().rev().fold(0, add) } else { part.iter().fold(0, add) })
+    };
+    let table = number(4, 4)?;
+    for entry in 0..number(table, 2)? {
+        let at = table + 2 + 12 * entry;
+        let value_bytes = match number(at + 2, 2)? {
+            1 | 2 | 6 | 7 => 1,
+            3 | 8 => 2,
+            5 | 10 | 12 | 16 | 17 | 18 => 8,
+            _ => 4,
+        };
+        if number(at + 4, 4)? * value_bytes > bytes.len() {
+            return Err(MeshError::Format("the image has a tag longer than the file".into()));
+        }
+    }
+    Ok(())
 }
 
 /// The closed body between the floor `base` and the image's surface. Pixel columns run from `min_xz[0]` to

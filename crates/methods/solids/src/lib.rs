@@ -11,6 +11,7 @@ mod heightfield;
 mod mesh;
 mod mesh_files;
 mod mesh_gltf;
+mod mesh_ply;
 mod motion;
 mod rasterize;
 mod shape;
@@ -21,8 +22,9 @@ pub use fractions::{
 };
 pub use heightfield::{GreyImage, heightfield_mesh};
 pub use mesh::{MeshDistance, MeshError};
-pub use mesh_files::{parse_obj, parse_ply, parse_stl, read_mesh};
+pub use mesh_files::{parse_obj, parse_stl, read_mesh};
 pub use mesh_gltf::parse_gltf;
+pub use mesh_ply::parse_ply;
 pub use motion::{Key, Motion, Pose, Twist};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{MeshDistance, Shape, parse_gltf};
+use crate::{MeshDistance, Shape, parse_gltf, parse_ply};
 use fluvial_foundation::{Aabb, random::splitmix64};
 
 /// A cube with distinct sides, as every format must give it back.

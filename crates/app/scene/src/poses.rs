@@ -1,0 +1,105 @@
+//! Motion files: one pose a line.
+
+use fluvial_foundation::{Mat3, Quat, Vec3};
+use fluvial_solids::Pose;
+
+/// Why a text is no list of poses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PosesError {
+    /// A line holds something else.
+    NotAPose {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// No line holds any.
+    Empty,
+}
+
+/// The poses of a text: on each line `tx ty tz qx qy qz qw`, or the 16 numbers of a rigid matrix by rows, parted by
+/// blanks or commas; `#` begins a remark. The text is gone through twice, so that room is made for what is there.
+pub fn parse_poses(text: &str) -> Result<Vec<Pose>, PosesError> {
+    let poses = || {
+        let lines = text.lines().enumerate();
+        lines.filter_map(|(n, line)| pose_of_line(line).transpose().map(|p| (n, p)))
+    };
+    let mut count = 0;
+    for (n, pose) in poses() {
+        pose.map_err(|()| PosesError::NotAPose { line: n + 1 })?;
+        count += 1;
+    }
+    if count == 0 {
+        return Err(PosesError::Empty);
+    }
+    let mut found = Vec::with_capacity(count);
+    found.extend(poses().filter_map(|(_, pose)| pose.ok()));
+    Ok(found)
+}
+
+fn pose_of_line(line: &str) -> Result<Option<Pose>, ()> {
+    let line = line.split('#').next().unwrap_or("");
+    let words = line.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty());
+    let (mut numbers, mut count) = ([0.0; 16], 0);
+    for word in words {
+        *numbers.get_mut(count).ok_or(())? = word.parse().map_err(|_| ())?;
+        count += 1;
+    }
+    if count == 0 { Ok(None) } else { pose_from_numbers(&numbers[..count]).map(Some).ok_or(()) }
+}
+
+/// 7 numbers: place and quaternion; 16: a matrix by rows without scale.
+fn pose_from_numbers(v: &[f32]) -> Option<Pose> {
+    if !v.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    match v {
+        [x, y, z, qx, qy, qz, qw] => {
+            let q = Quat::from_xyzw(*qx, *qy, *qz, *qw);
+            (q.length() > 1e-6).then(|| Pose { rotation: q.normalize(), translate: Vec3::new(*x, *y, *z) })
+        }
+        [a, b, c, x, d, e, f, y, g, h, i, z, 0.0, 0.0, 0.0, 1.0] => {
+            let columns = [Vec3::new(*a, *d, *g), Vec3::new(*b, *e, *h), Vec3::new(*c, *f, *i)];
+            let matrix = Mat3::from_cols(columns[0], columns[1], columns[2]);
+            let off = matrix * matrix.transpose() - Mat3::IDENTITY;
+            let rigid = off.to_cols_array().iter().all(|v| v.abs() < 1e-3) && matrix.determinant() > 0.0;
+            rigid.then(|| Pose {
+                rotation: Quat::from_mat3(&matrix).normalize(),
+                translate: Vec3::new(*x, *y, *z),
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_commas_and_matrices_are_read_and_lines_are_named() {
+        let text =
+            "# a door\n0 1 2 0 0 0 1\n\n1, 2, 3, 0, 0, 0, -2 # turned\n1 0 0 4 0 1 0 5 0 0 1 6 0 0 0 1\n";
+        let poses = parse_poses(text).unwrap();
+        let places: Vec<Vec3> = poses.iter().map(|p| p.translate).collect();
+        assert_eq!(places, [Vec3::new(0.0, 1.0, 2.0), Vec3::new(1.0, 2.0, 3.0), Vec3::new(4.0, 5.0, 6.0)]);
+        for (bad, line) in
+            [("0 1 2 0 0 0 0", 1), ("\n0 1 2", 2), ("1 2 3 4 5 6 nan", 1), ("0 0 0 0 0 0 1 x", 1)]
+        {
+            assert_eq!(parse_poses(bad), Err(PosesError::NotAPose { line }), "{bad}");
+        }
+        assert_eq!(parse_poses(" # nothing\n"), Err(PosesError::Empty));
+        assert!(parse_poses(&"1 ".repeat(17)).is_err(), "too many numbers");
+    }
+
+    #[test]
+    fn every_truncation_and_every_changed_byte_is_survived() {
+        let text = "1 2 3 0 0 0.5 1\n1 0 0 4 0 1 0 5 0 0 1 6 0 0 0 1\n-1e3, 2, 3, 0, 1, 0, 0\n";
+        for at in 0..text.len() {
+            let _ = parse_poses(&text[..at]);
+            for byte in 0..128u8 {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[at] = byte;
+                let _ = parse_poses(std::str::from_utf8(&bytes).unwrap());
+            }
+        }
+    }
+}
