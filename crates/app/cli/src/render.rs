@@ -2,6 +2,7 @@
 
 use crate::args::RenderArgs;
 use crate::failure::Failure;
+use crate::resume::read_record;
 use crate::{log, stop};
 use anyhow::{Context, anyhow};
 use fluvial_output::{create_dir, read_ply};
@@ -59,13 +60,6 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
 
 /// The scene that a run was made of.
 pub fn read_run(dir: &Path) -> Result<Ready, Failure> {
-    let path = dir.join("run.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| {
-        let message = format!("{} is no folder of a run: {}: {e}", dir.display(), path.display());
-        Failure::bad_input(message, "give the folder that `fluvial run` wrote, e.g. out/dam-break")
-    })?;
-    let json: serde_json::Value =
-        serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    let name = json["name"].as_str().unwrap_or("scene");
-    Ok(Scene::from_resolved(name, json["scene"].clone())?.build()?)
+    let record = read_record(dir)?;
+    Ok(Scene::from_resolved(&record.name, record.scene)?.build()?)
 }

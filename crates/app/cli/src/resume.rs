@@ -11,6 +11,7 @@ use fluvial_simulation::cache::Cache;
 use fluvial_simulation::changes::differences;
 use fluvial_simulation::checkpoint::{Checkpoint, list_checkpoints, read_checkpoint};
 use fluvial_simulation::draw::{Drawer, RunPictures};
+use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::picture::{Picture, PictureBudget};
 use fluvial_simulation::record::{RecordError, RunRecord, RunStatus, scene_crc32};
 use fluvial_simulation::{FramePlan, methods};
@@ -48,6 +49,8 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     changes.iter().for_each(|change| tracing::warn!("changed since the run began: {change}"));
 
     let checkpoint = if args.from_start { None } else { choose(&args, &record, frames)? };
+    // Where the scene has changed, other numbers are no news.
+    let changed = changed || check_numerics(&args, checkpoint.as_ref(), &ready)?;
     let done = checkpoint.as_ref().map_or(0, |c| c.header.position.frame);
     disk_check(dir, &ready, &prediction, frames.saturating_sub(done), args.limits.ignore_disk_space)?;
     let plan = FramePlan { frames, fps: ready.fps };
@@ -77,6 +80,37 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     record.fluvial = env!("CARGO_PKG_VERSION").to_owned();
     let cache = Cache::resume(settings, record, &checkpoint, changed)?;
     work(Work { solver: solver.as_mut(), at: Some(position), plan, cache, dir, stop: &stop })
+}
+
+/// Does the method compute something else than when the checkpoint was written? That is refused unless allowed.
+fn check_numerics(
+    args: &ResumeArgs,
+    checkpoint: Option<&Checkpoint>,
+    ready: &Ready,
+) -> Result<bool, Failure> {
+    let Some(header) = checkpoint.map(|c| &c.header) else { return Ok(false) };
+    let now = fingerprint(&ready.method);
+    if header.fingerprint == now {
+        return Ok(false);
+    }
+    let message = format!(
+        "this fluvial computes other numbers than the one that made the run in {}: the method `{}` gives {:08x} on a \
+         test splash, it gave {:08x} (program {})",
+        args.dir.display(),
+        header.method,
+        now,
+        header.fingerprint,
+        header.fluvial
+    );
+    if args.allow_changed {
+        tracing::warn!("{message}");
+        return Ok(true);
+    }
+    let help = format!(
+        "go on with the program that began the run, or accept a change in the middle: fluvial resume {} --allow-changed",
+        args.dir.display()
+    );
+    Err(Failure::bad_input(message, help))
 }
 
 /// The record of the run in a folder.

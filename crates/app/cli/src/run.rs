@@ -10,6 +10,7 @@ use fluvial_output::{FileMark, create_dir, free_bytes};
 use fluvial_scene::{Prediction, Ready, Scene, predict};
 use fluvial_simulation::cache::{Cache, CacheSettings, Totals};
 use fluvial_simulation::draw::{Drawer, RunPictures};
+use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::picture::Picture;
 use fluvial_simulation::record::{InputFile, RunRecord, SceneSource};
 use fluvial_simulation::report::write_report;
@@ -124,6 +125,7 @@ pub fn settings(
         source: SceneSource::default(),
         inputs: inputs_of(&resolved),
         scene: resolved,
+        fingerprint: fingerprint(&ready.method),
         threads,
         plan,
         probes: ready.probes.clone(),
@@ -279,7 +281,7 @@ fn is_run_file(path: &Path) -> bool {
     ];
     let is_frame = |n: &str| {
         let kinds = ["surface.", "particles.", "volume.", "liquid."];
-        let endings = [".ply", ".obj", ".usda", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
+        let endings = [".ply", ".obj", ".usda", ".usdc", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
         kinds.iter().any(|kind| n.starts_with(kind)) && endings.iter().any(|end| n.ends_with(end))
     };
     fixed.contains(&&*name) || is_frame(&name)

@@ -31,7 +31,7 @@ impl FileMark {
 
     /// The mark of everything that is left in a reader.
     pub fn of_reader(from: &mut dyn Read) -> io::Result<FileMark> {
-        let (mut hasher, mut bytes, mut buffer) = (crc32fast::Hasher::new(), 0, vec![0; 1 << 18]);
+        let (mut hasher, mut bytes, mut buffer) = (crc32fast::Hasher::new(), 0, vec![0; 1 << 15]);
         loop {
             match from.read(&mut buffer) {
                 Ok(0) => return Ok(FileMark { bytes, crc32: hasher.finalize() }),
@@ -61,23 +61,26 @@ pub struct ManifestEntries {
 pub fn read_manifest(dir: &Path) -> Result<ManifestEntries, OutputError> {
     let path = dir.join(MANIFEST);
     match std::fs::read(&path) {
-        Ok(bytes) => Ok(parse(&bytes)),
+        Ok(bytes) => Ok(ManifestEntries::parse(&bytes)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(ManifestEntries::default()),
         Err(e) => Err(OutputError::new("read", &path, e)),
     }
 }
 
-fn parse(bytes: &[u8]) -> ManifestEntries {
-    let mut entries = ManifestEntries::default();
-    for line in bytes.split_inclusive(|&b| b == b'\n') {
-        let Some((b'\n', line)) = line.split_last() else { break };
-        entries.whole_bytes += line.len() as u64 + 1;
-        match parse_line(line) {
-            Some((name, mark)) => drop(entries.files.insert(name, mark)),
-            None => entries.damaged_lines += 1,
+impl ManifestEntries {
+    /// What the bytes of a manifest say.
+    pub fn parse(bytes: &[u8]) -> ManifestEntries {
+        let mut entries = ManifestEntries::default();
+        for line in bytes.split_inclusive(|&b| b == b'\n') {
+            let Some((b'\n', line)) = line.split_last() else { break };
+            entries.whole_bytes += line.len() as u64 + 1;
+            match parse_line(line) {
+                Some((name, mark)) => drop(entries.files.insert(name, mark)),
+                None => entries.damaged_lines += 1,
+            }
         }
+        entries
     }
-    entries
 }
 
 fn parse_line(line: &[u8]) -> Option<(String, FileMark)> {
@@ -204,11 +207,11 @@ mod tests {
         }
         Manifest::create(dir.path()).unwrap().record(&["a".into(), "b".into(), "c".into()]).unwrap();
         let whole = std::fs::read(dir.path().join(MANIFEST)).unwrap();
-        let good = parse(&whole).files;
+        let good = ManifestEntries::parse(&whole).files;
         for bit in 0..whole.len() * 8 {
             let mut bad = whole.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            let entries = parse(&bad);
+            let entries = ManifestEntries::parse(&bad);
             assert!(entries.files.len() < 3, "bit {bit}");
             assert!(entries.files.iter().all(|(name, mark)| good.get(name) == Some(mark)), "bit {bit}");
         }

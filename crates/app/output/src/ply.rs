@@ -99,7 +99,8 @@ pub(crate) fn header_value<'a>(text: &'a str, prefix: &str) -> Result<&'a str, S
     text.lines().find_map(|l| l.strip_prefix(prefix)).ok_or(format!("no `{prefix}`"))
 }
 
-fn decode_ply(bytes: &[u8]) -> Result<TriangleMesh, String> {
+/// As [`read_ply`], from memory.
+pub fn decode_ply(bytes: &[u8]) -> Result<TriangleMesh, String> {
     let end = find_header_end(bytes)?;
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "the header is not text")?;
     let count = |prefix: &str| {

@@ -50,10 +50,11 @@ fn header(count: usize, radius: f32, crc: u32) -> String {
 /// Reads particles that [`write_ply_points`] wrote, verified by their checksum.
 pub fn read_ply_points(path: &Path) -> Result<PointCloud, PlyError> {
     let bytes = std::fs::read(path).map_err(|e| OutputError::new("read", path, e))?;
-    decode(&bytes).map_err(|what| PlyError::Format { path: path.display().to_string(), what })
+    decode_ply_points(&bytes).map_err(|what| PlyError::Format { path: path.display().to_string(), what })
 }
 
-fn decode(bytes: &[u8]) -> Result<PointCloud, String> {
+/// As [`read_ply_points`], from memory.
+pub fn decode_ply_points(bytes: &[u8]) -> Result<PointCloud, String> {
     let end = find_header_end(bytes)?;
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "the header is not text")?;
     let count = header_value(text, "element vertex ")?.parse::<u32>().map_err(|e| e.to_string())? as usize;
@@ -69,7 +70,13 @@ fn decode(bytes: &[u8]) -> Result<PointCloud, String> {
     if crc32fast::hash(body) != crc {
         return Err("the checksum does not match: the file is damaged".into());
     }
-    let mut cloud = PointCloud { radius, ..PointCloud::default() };
+    let mut cloud = PointCloud {
+        x: Vec::with_capacity(count),
+        v: Vec::with_capacity(count),
+        id: Vec::with_capacity(count),
+        age_s: Vec::with_capacity(count),
+        radius,
+    };
     for point in body.chunks_exact(POINT_BYTES) {
         let f = |n: usize| f32::from_le_bytes(point[4 * n..4 * n + 4].try_into().expect("four bytes"));
         cloud.x.push(Vec3::new(f(0), f(1), f(2)));
@@ -108,14 +115,14 @@ mod tests {
     fn every_truncation_and_every_bit_flip_is_an_error_and_never_a_panic() {
         let good = encode_ply_points(&cloud().as_points());
         for length in 0..good.len() {
-            assert!(decode(&good[..length]).is_err(), "cut at {length}");
+            assert!(decode_ply_points(&good[..length]).is_err(), "cut at {length}");
         }
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             // The radius stands twice, in the header and in every particle; flipped in the header, its text changes.
-            assert!(decode(&bad).map_or(true, |c| c.radius != cloud().radius), "bit {bit}");
+            assert!(decode_ply_points(&bad).map_or(true, |c| c.radius != cloud().radius), "bit {bit}");
         }
-        assert!(decode(&[good, vec![0]].concat()).is_err(), "trailing byte");
+        assert!(decode_ply_points(&[good, vec![0]].concat()).is_err(), "trailing byte");
     }
 }

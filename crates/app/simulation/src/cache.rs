@@ -13,21 +13,18 @@
 //! log.txt
 //! ```
 
-use crate::checkpoint::{Checkpoint, CheckpointHeader, remove_checkpoints, write_checkpoint};
-use crate::draw::{FILM, picture_name};
+mod recorder;
+
+use crate::checkpoint::{Checkpoint, remove_checkpoints};
+use crate::draw::FILM;
 use crate::frame_files::FileFormats;
 use crate::picture::Picture;
 use crate::probes::ProbeTable;
 use crate::record::{InputFile, RunRecord, RunStatus, SceneSource};
-use crate::run::{FramePlan, Pause, Position, Recorder, RunEnd, StepRecord};
-use crate::stats::StatsLine;
-use fluvial_output::{
-    FrameTime, LineStream, Machine, Manifest, OutputError, create_dir, free_bytes, peak_rss_bytes,
-    remove_leftovers, write_ply,
-};
-use fluvial_scene::{MeshFormat, Probe};
-use fluvial_solver_interface::{Solver, SurfaceParams};
-use std::io;
+use crate::run::{FramePlan, Position, RunEnd};
+use fluvial_output::{LineStream, Machine, Manifest, OutputError, create_dir, remove_leftovers};
+use fluvial_scene::Probe;
+use fluvial_solver_interface::SurfaceParams;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -52,6 +49,8 @@ pub struct CacheSettings {
     pub inputs: Vec<InputFile>,
     /// The scene with every default and override in place.
     pub scene: serde_json::Value,
+    /// What the method computes, see [`crate::fingerprint`].
+    pub fingerprint: u32,
     /// Threads in use.
     pub threads: usize,
     /// Frames.
@@ -82,6 +81,7 @@ pub struct Cache {
     manifest: Manifest,
     picture: Option<Box<dyn Picture>>,
     run: RunRecord,
+    fingerprint: u32,
     start: Instant,
     /// Wall time before `start`, of a run that was resumed.
     before: Duration,
@@ -168,6 +168,7 @@ impl Cache {
             manifest,
             picture: settings.picture,
             run,
+            fingerprint: settings.fingerprint,
             start: Instant::now(),
             before: Duration::ZERO,
             checkpoint_every: settings.checkpoint_every,
@@ -217,61 +218,6 @@ impl Cache {
     fn elapsed(&self) -> Duration {
         self.before + self.start.elapsed()
     }
-
-    /// Everything that the run needs to go on from here.
-    fn checkpoint(&mut self, position: Position, solver: &dyn Solver) -> Result<(), OutputError> {
-        let start = Instant::now();
-        self.stats.sync()?;
-        self.probes.sync()?;
-        self.run.totals.wall_s = self.elapsed().as_secs_f64();
-        let header = CheckpointHeader {
-            fluvial: self.run.fluvial.clone(),
-            method: self.run.method.clone(),
-            scene_crc32: self.run.scene_crc32(),
-            position,
-            time_s: solver.time_s(),
-            stats: self.stats.mark(),
-            probes: self.probes.mark(),
-            totals: self.run.totals.clone(),
-            pictures: self.picture.as_ref().map(|p| p.budget().clone()),
-        };
-        let path = write_checkpoint(&self.dir, &header, solver)?;
-        // The old ones go when the new one is safe.
-        remove_checkpoints(&self.dir, |n, _| n >= self.checkpoints_kept)?;
-        self.checkpointed = Some(position);
-        self.last_checkpoint = Instant::now();
-        self.checkpoint_bytes = path.metadata().map_or(0, |m| m.len());
-        let seconds = start.elapsed().as_secs_f64();
-        self.run.totals.outputs_s.add("checkpoint", seconds);
-        tracing::info!(
-            "checkpoint at frame {}, step {}: {:.1} MB in {seconds:.3} s",
-            position.frame,
-            position.step,
-            self.checkpoint_bytes as f64 / 1e6
-        );
-        Ok(())
-    }
-
-    /// An error where the next frame and checkpoint may not fit.
-    fn look_at_disk(&self) -> Result<(), OutputError> {
-        let needed = self.frame_bytes * 3 / 2 + self.checkpoint_bytes + (1 << 18);
-        match free_bytes(&self.dir).filter(|free| self.watch_disk && *free < needed) {
-            None => Ok(()),
-            Some(free) => {
-                let mb = |bytes: u64| bytes as f64 / 1e6;
-                let message = format!(
-                    "the disk is almost full: {:.1} MB are free, the next frame and checkpoint need about {:.1} MB",
-                    mb(free),
-                    mb(needed)
-                );
-                Err(OutputError::new(
-                    "go on in",
-                    &self.dir,
-                    io::Error::new(io::ErrorKind::StorageFull, message),
-                ))
-            }
-        }
-    }
 }
 
 /// Removes what a killed run left half written.
@@ -310,236 +256,5 @@ pub fn frame_of(name: &str) -> Option<u32> {
     number.split('.').next()?.parse().ok()
 }
 
-impl Recorder for Cache {
-    fn step(&mut self, step: &StepRecord, solver: &dyn Solver) -> Result<(), OutputError> {
-        let wall_s = self.elapsed().as_secs_f64();
-        let totals = &mut self.run.totals;
-        totals.wall_s = wall_s;
-        totals.steps = step.step;
-        totals.retries += u64::from(step.retries);
-        totals.peak_rss_bytes = totals.peak_rss_bytes.max(peak_rss_bytes());
-        totals.largest_volume_error = totals.largest_volume_error.max(step.report.volume_error.abs());
-        step.report.stages_s.iter().for_each(|(name, seconds)| totals.stages_s.add(name, seconds));
-        let line = StatsLine::new(step, totals.peak_rss_bytes);
-        let start = Instant::now();
-        self.stats.write_json(&line)?;
-        self.probes.record(step.time_s, solver)?;
-        self.run.totals.outputs_s.add("statistics", start.elapsed().as_secs_f64());
-        Ok(())
-    }
-
-    fn frame(&mut self, frame: u32, solver: &dyn Solver) -> Result<(), OutputError> {
-        let elapsed = self.elapsed();
-        let outputs_s = &mut self.run.totals.outputs_s;
-        let wants_mesh = self.formats.mesh != MeshFormat::None || self.picture.is_some();
-        let mesh = wants_mesh.then(|| outputs_s.stage("surface", || solver.surface(&self.surface)));
-        let time = FrameTime { frame, fps: self.run.fps };
-        let files = self.formats.write(&self.dir, time, solver, mesh.as_ref(), outputs_s)?;
-        let in_dir = |path: &PathBuf| Some(path.strip_prefix(&self.dir).ok()?.to_string_lossy().into_owned());
-        let mut written: Vec<String> = files.iter().filter_map(in_dir).collect();
-        if let (Some(picture), Some(mesh)) = (&mut self.picture, &mesh)
-            && outputs_s.stage("preview", || picture.frame(frame, solver.time_s(), mesh, elapsed))?
-        {
-            written.push(picture_name(frame));
-        }
-        outputs_s.stage("checksums", || self.manifest.record(&written))?;
-        let bytes = written.iter().map(|name| self.manifest.entries().files[name].bytes).sum();
-        self.frame_bytes = self.frame_bytes.max(bytes);
-        self.run.last_frame = Some(frame);
-        self.run.totals.wall_s = self.elapsed().as_secs_f64();
-        self.run.write(&self.dir)?;
-        tracing::info!("frame {frame} of {}: t = {:.4} s", self.run.frames, solver.time_s());
-        Ok(())
-    }
-
-    fn pause(&mut self, at: Position, why: Pause, solver: &dyn Solver) -> Result<(), OutputError> {
-        let room = self.look_at_disk();
-        let due =
-            room.is_err() || why != Pause::Going || self.last_checkpoint.elapsed() >= self.checkpoint_every;
-        if due && self.checkpointed != Some(at) {
-            self.checkpoint(at, solver)?;
-        }
-        room
-    }
-
-    fn failed(&mut self, solver: &dyn Solver) -> Option<PathBuf> {
-        let path = self.dir.join("surface.failed.ply");
-        match write_ply(&path, &solver.surface(&self.surface)) {
-            Ok(()) => Some(path),
-            Err(error) => {
-                tracing::error!("no snapshot of the failed state: {error}");
-                None
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::progress::Silent;
-    use crate::run::run;
-    use crate::toy::FallingBlock;
-    use fluvial_output::read_ply;
-    use fluvial_scene::{ProbeKind, VolumeFormat};
-    use std::sync::atomic::AtomicBool;
-
-    const PLAN: FramePlan = FramePlan { frames: 3, fps: 10.0 };
-
-    fn settings(dir: &Path) -> CacheSettings {
-        CacheSettings {
-            dir: dir.to_owned(),
-            name: "block".into(),
-            command: "fluvial run block".into(),
-            source: SceneSource::default(),
-            inputs: vec![],
-            scene: serde_json::json!({"fluvial": 1}),
-            threads: 1,
-            plan: PLAN,
-            probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
-            formats: FileFormats { mesh: MeshFormat::Ply, volumes: VolumeFormat::None, particles: false },
-            surface: SurfaceParams::default(),
-            picture: None,
-            checkpoint_every: Duration::from_nanos(1),
-            checkpoints_kept: 100,
-            watch_disk: true,
-        }
-    }
-
-    fn run_block(dir: &Path, block: &mut FallingBlock) -> Option<RunEnd> {
-        let mut cache = Cache::create(settings(dir), block.method()).unwrap();
-        let end = run(block, PLAN, &mut cache, &mut Silent, &AtomicBool::new(false)).ok();
-        cache.finish(end).unwrap();
-        end
-    }
-
-    fn json(text: &str) -> serde_json::Value {
-        serde_json::from_str(text).unwrap()
-    }
-
-    #[test]
-    fn a_run_leaves_a_complete_cache() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(run_block(dir.path(), &mut FallingBlock::new(0.05)), Some(RunEnd::Done));
-        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-
-        let lines: Vec<_> = read("stats.jsonl").lines().map(json).collect();
-        assert_eq!(lines.len(), 7, "the initial state and six steps");
-        assert_eq!(lines[0]["dt_limiter"], serde_json::Value::Null);
-        assert_eq!(lines[1]["dt_limiter"], "cfl");
-        assert_eq!(lines[2]["dt_limiter"], "frame");
-        assert_eq!(lines[6]["clamps"]["theta_floor"], 2);
-        for key in [
-            "frame",
-            "step",
-            "time_s",
-            "dt_s",
-            "dt_limiter",
-            "cells",
-            "faces",
-            "particles",
-            "liquid_volume_m3",
-            "volume_error",
-            "kinetic_energy_j",
-            "potential_energy_j",
-            "max_speed_m_s",
-            "max_divergence_1_s",
-            "pressure",
-            "stages_s",
-            "peak_rss_bytes",
-            "inflow_m3",
-            "outflow_m3",
-            "raw_volume_error",
-        ] {
-            assert!(lines[3].get(key).is_some(), "no {key}");
-        }
-        assert!(lines[3]["pressure"].get("relative_residual").is_some());
-
-        // y after n steps of 0.05 s is 10 - 9.81 * 0.05^2 * n (n + 1) / 2; the gauge reads the top.
-        let probes = read("probes.csv");
-        let rows: Vec<Vec<&str>> = probes.lines().map(|l| l.split(',').collect()).collect();
-        assert_eq!(rows[0], ["time_s", "H"]);
-        assert_eq!(rows.len(), 8);
-        let height: f64 = rows[7][1].parse().unwrap();
-        assert!((height - (11.0 - 9.81 * 0.0025 * 21.0)).abs() < 1e-12, "{height}");
-
-        for frame in 0..=3 {
-            let mesh = read_ply(&dir.path().join(format!("surface.{frame:04}.ply"))).unwrap();
-            assert!(mesh.defects().is_clean() && (mesh.volume() - 1.0).abs() < 1e-5);
-        }
-        let run = json(&read("run.json"));
-        assert_eq!((run["status"].as_str(), run["last_frame"].as_u64()), (Some("done"), Some(3)));
-        assert_eq!(run["totals"]["steps"], 6);
-        assert_eq!(run["scene"]["fluvial"], 1);
-    }
-
-    #[test]
-    fn a_failed_run_keeps_its_frames_and_a_snapshot() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut block = FallingBlock::new(0.1);
-        block.longest_good_dt_s = 0.0;
-        assert_eq!(run_block(dir.path(), &mut block), None);
-        let run = json(&std::fs::read_to_string(dir.path().join("run.json")).unwrap());
-        assert_eq!((run["status"].as_str(), run["last_frame"].as_u64()), (Some("failed"), Some(0)));
-        assert!(read_ply(&dir.path().join("surface.failed.ply")).unwrap().defects().is_clean());
-        assert!(read_ply(&dir.path().join("surface.0000.ply")).is_ok());
-    }
-
-    /// Everything in a folder, without what may differ: times, memory, and the files that speak of them.
-    fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
-        let mut found = vec![];
-        for entry in std::fs::read_dir(dir).unwrap().map(|e| e.unwrap()) {
-            let name = entry.file_name().into_string().unwrap();
-            if name == "stats.jsonl" {
-                let text = std::fs::read_to_string(entry.path()).unwrap();
-                let lines = text.lines().map(|line| {
-                    let mut line = json(line);
-                    line["stages_s"].take();
-                    line["peak_rss_bytes"].take();
-                    line.to_string()
-                });
-                found.push((name, lines.collect::<String>().into_bytes()));
-            } else if !["run.json", "manifest.txt", "checkpoint"].contains(&name.as_str()) {
-                found.push((name, std::fs::read(entry.path()).unwrap()));
-            }
-        }
-        found.sort();
-        found
-    }
-
-    #[test]
-    fn a_run_resumed_from_any_of_its_checkpoints_ends_the_same() {
-        let dir = tempfile::tempdir().unwrap();
-        run_block(dir.path(), &mut FallingBlock::new(0.04));
-        let expected = contents(dir.path());
-        let checkpoints = crate::checkpoint::list_checkpoints(dir.path());
-        assert_eq!(checkpoints.len(), 10, "before each of nine steps, and at the end");
-        // From the newest to the oldest: resuming removes the checkpoints that lie ahead.
-        for (position, path) in checkpoints {
-            let checkpoint = crate::checkpoint::read_checkpoint(&path).unwrap();
-            let mut record = RunRecord::read(dir.path()).unwrap();
-            record.frames = PLAN.frames;
-            // A line that a kill cut in two.
-            let stats = dir.path().join("stats.jsonl");
-            std::fs::write(&stats, std::fs::read_to_string(&stats).unwrap() + "{\"fra").unwrap();
-            let mut block = FallingBlock::new(0.04);
-            checkpoint.restore(&mut block).unwrap();
-            let mut settings = settings(dir.path());
-            settings.checkpoint_every = Duration::from_secs(1000);
-            let mut cache = Cache::resume(settings, record, &checkpoint, false).unwrap();
-            let stop = AtomicBool::new(false);
-            let end = crate::run::run_from(position, &mut block, PLAN, &mut cache, &mut Silent, &stop);
-            assert_eq!(end.unwrap(), RunEnd::Done);
-            cache.finish(Some(RunEnd::Done)).unwrap();
-            assert_eq!(contents(dir.path()), expected, "{position:?}");
-            std::fs::remove_file(&crate::checkpoint::list_checkpoints(dir.path())[0].1).unwrap();
-        }
-    }
-
-    #[test]
-    fn frames_are_told_from_names() {
-        let frames =
-            ["surface.0012.ply", "preview/0003.png", "volume.10000.vdb", "run.json", "surface.failed.ply"];
-        assert_eq!(frames.map(frame_of), [Some(12), Some(3), Some(10000), None, None]);
-    }
-}
+mod tests;

@@ -32,6 +32,9 @@ pub struct CheckpointHeader {
     pub fluvial: String,
     /// Method.
     pub method: String,
+    /// What the method computes, see [`crate::fingerprint`]; 0 in files that do not say.
+    #[serde(default)]
+    pub fingerprint: u32,
     /// Of the scene, see [`crate::record::RunRecord::scene_crc32`].
     pub scene_crc32: u32,
     /// Where the loop stands.
@@ -141,7 +144,8 @@ pub fn read_checkpoint(path: &Path) -> Result<Checkpoint, CheckpointError> {
     Ok(Checkpoint { path: path.to_owned(), bytes, header, state_at })
 }
 
-fn read_verified(
+/// Reads a checkpoint's header and verifies the whole file, `bytes` long; returns where the solver's state begins.
+pub fn read_verified(
     from: &mut dyn Read,
     bytes: u64,
     path: &Path,
@@ -228,6 +232,7 @@ mod tests {
         CheckpointHeader {
             fluvial: "0.1.0".into(),
             method: "falling-block".into(),
+            fingerprint: 6,
             scene_crc32: 5,
             position: Position { frame: 12, step: 345 },
             time_s: 0.1,

@@ -2,8 +2,8 @@
 //! them where a format has one.
 //!
 //! ```text
-//! surface.0001.ply | .obj | .usda | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
-//! particles.0001.ply | .usda | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
+//! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
+//! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
 //! volume.0001.vdb | .vti
 //! ```
 //!
@@ -103,7 +103,7 @@ pub fn surface_ending(format: MeshFormat) -> Option<&'static str> {
     match format {
         MeshFormat::Ply => Some("ply"),
         MeshFormat::Obj => Some("obj"),
-        MeshFormat::Usd => Some("usda"),
+        MeshFormat::Usd => Some("usdc"),
         MeshFormat::Abc => Some("abc"),
         MeshFormat::Vtk => Some("vtp"),
         MeshFormat::None => None,
@@ -181,7 +181,7 @@ pub fn write_series(
     };
     let mut written = Vec::new();
     if mesh == MeshFormat::Usd {
-        let (surfaces, particles) = (list("surface", "usda")?, list("particles", "usda")?);
+        let (surfaces, particles) = (list("surface", "usdc")?, list("particles", "usdc")?);
         if !surfaces.is_empty() || !particles.is_empty() {
             let path = dir.join("liquid.usda");
             write_usd_stage(&path, &surfaces, &particles)?;
@@ -219,17 +219,17 @@ mod tests {
             write_surface(dir.path(), MeshFormat::Usd, at(frame), &mesh).unwrap();
             write_surface(dir.path(), MeshFormat::Vtk, at(frame), &mesh).unwrap();
         }
-        std::fs::write(dir.path().join("surface.0002.usda.partial"), "half").unwrap();
+        std::fs::write(dir.path().join("surface.0002.usdc.partial"), "half").unwrap();
         for format in [MeshFormat::Usd, MeshFormat::Vtk] {
             write_series(dir.path(), format, VolumeFormat::None, at(2)).unwrap();
         }
         let stage = std::fs::read_to_string(dir.path().join("liquid.usda")).unwrap();
-        assert!(stage.contains("surface.0002.usda@]") && !stage.contains("0003"), "{stage}");
+        assert!(stage.contains("surface.0002.usdc@]") && !stage.contains("0003"), "{stage}");
         assert!(stage.contains("endTimeCode = 2") && stage.contains("timeCodesPerSecond = 25"), "{stage}");
         let series = std::fs::read_to_string(dir.path().join("surface.pvd")).unwrap();
         assert_eq!(series.matches("DataSet").count(), 3, "{series}");
         assert!(series.contains("timestep=\"0.08\""), "{series}");
-        let frames = find_frames(dir.path(), "surface", "usda").unwrap();
+        let frames = find_frames(dir.path(), "surface", "usdc").unwrap();
         assert_eq!(frames.iter().map(|f| f.0).collect::<Vec<_>>(), [0, 1, 2, 3, 10000]);
     }
 }

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod changes;
 pub mod checkpoint;
 pub mod draw;
+pub mod fingerprint;
 pub mod frame_files;
 pub mod info;
 pub mod methods;

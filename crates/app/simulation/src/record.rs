@@ -3,12 +3,19 @@
 use crate::stats;
 use fluvial_foundation::StageTimers;
 use fluvial_output::{FileMark, Machine, OutputError, write_bytes_atomic};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The record's name in the run's folder.
 pub const RUN_JSON: &str = "run.json";
+
+/// More stages than any version has, and longer names.
+const MOST_STAGES: usize = 200;
+const LONGEST_STAGE: usize = 60;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,10 +112,25 @@ fn read_stages<'de, D: Deserializer<'de>>(from: D) -> Result<StageTimers, D::Err
     let map = serde_json::Map::<String, Value>::deserialize(from)?;
     let mut timers = StageTimers::default();
     for (name, seconds) in map {
-        // Timers hold names of the program; a dozen names a resume are no leak worth a lifetime.
-        timers.add(name.leak(), seconds.as_f64().unwrap_or(0.0));
+        let name = kept_name(name).ok_or_else(|| D::Error::custom("there are too many stages"))?;
+        timers.add(name, seconds.as_f64().unwrap_or(0.0));
     }
     Ok(timers)
+}
+
+/// Timers hold names of the program; one that was read is kept for good, once, and not too many of them.
+fn kept_name(name: String) -> Option<&'static str> {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(known) = names.get(name.as_str()) {
+        return Some(known);
+    }
+    if names.len() >= MOST_STAGES || name.len() > LONGEST_STAGE {
+        return None;
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    Some(name)
 }
 
 /// Why a record could not be read.
@@ -149,7 +171,8 @@ impl RunRecord {
         Ok(body.to_owned() + &closing(body))
     }
 
-    fn decode(bytes: &[u8]) -> Result<RunRecord, String> {
+    /// As [`Self::read`], from memory.
+    pub fn decode(bytes: &[u8]) -> Result<RunRecord, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not text")?;
         let at = text.rfind(",\n  \"crc32\": ").ok_or("its last line is missing")?;
         let (body, end) = text.split_at(at);

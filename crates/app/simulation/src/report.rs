@@ -1,13 +1,13 @@
 //! `report.html`: one page that tells how a run goes or went. It needs no network and no other file.
 
-mod series;
+pub mod series;
 
 use crate::draw::{FILM, picture_name};
 use crate::record::{RunRecord, RunStatus};
 use fluvial_foundation::StageTimers;
 use fluvial_output::{Axis, OutputError, Plot, Style, write_bytes_atomic};
 use fluvial_preview::{FilmWriter, Image};
-use series::{Steps, read_probes};
+use series::{StepLine, Steps, read_probes};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -115,11 +115,11 @@ fn figures(record: &RunRecord, steps: &Steps) -> String {
         ("Speed", per_frame),
         ("Steps", format!("{} <small>{} redone</small>", totals.steps, totals.retries)),
         ("Volume within", format!("{} %", rounded(100.0 * totals.largest_volume_error))),
-        ("Liquid now", format!("{} <small>m³</small>", number(steps.last("/liquid_volume_m3")))),
-        ("Liquid cells", steps.last("/cells").map_or("–".into(), |n| grouped(n as u64))),
+        ("Liquid now", format!("{} <small>m³</small>", number(steps.last(|l| l.liquid_volume_m3)))),
+        ("Liquid cells", steps.last(|l| l.cells).map_or("–".into(), |n| grouped(n as u64))),
         (
             "Pressure",
-            format!("{} <small>iterations a step</small>", number(steps.mean("/pressure/iterations"))),
+            format!("{} <small>iterations a step</small>", number(steps.mean(|l| l.pressure.iterations))),
         ),
         (
             "Peak memory",
@@ -162,21 +162,17 @@ fn over_time_log(label: &str) -> Plot {
 
 fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
     let mut page = String::new();
-    let percent =
-        |pointer: &'static str| steps.curve_of(true, move |l| Some(100.0 * l.pointer(pointer)?.as_f64()?));
-    let energy = |line: &serde_json::Value| {
-        Some(line["kinetic_energy_j"].as_f64()? + line["potential_energy_j"].as_f64()?)
-    };
+    let energy = |line: &StepLine| Some(line.kinetic_energy_j? + line.potential_energy_j?);
     let expected = {
-        let start = steps.curve("/liquid_volume_m3", true).first().map_or(0.0, |p| p[1]);
-        steps.curve_of(true, move |l| Some(start + l["inflow_m3"].as_f64()? - l["outflow_m3"].as_f64()?))
+        let start = steps.curve(true, |l| l.liquid_volume_m3).first().map_or(0.0, |p| p[1]);
+        steps.curve(true, move |l| Some(start + l.inflow_m3? - l.outflow_m3?))
     };
     page += "<section><h2>Volume and energy</h2><div class=\"plots\">\n";
     card(
         &mut page,
         "Liquid volume",
         "Dashed: start + inflow − outflow.",
-        over_time("m³").with("volume", Style::Line, steps.curve("/liquid_volume_m3", true)).with(
+        over_time("m³").with("volume", Style::Line, steps.curve(true, |l| l.liquid_volume_m3)).with(
             "expected",
             Style::Dashed,
             expected,
@@ -186,10 +182,10 @@ fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
         &mut page,
         "Volume error",
         "Of the largest expected volume. Raw: had no correction acted.",
-        over_time("%").with("error", Style::Line, percent("/volume_error")).with(
+        over_time("%").with("error", Style::Line, steps.curve(true, |l| Some(100.0 * l.volume_error?))).with(
             "raw",
             Style::Dashed,
-            percent("/raw_volume_error"),
+            steps.curve(true, |l| Some(100.0 * l.raw_volume_error?)),
         ),
     );
     card(
@@ -197,15 +193,15 @@ fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
         "Energy",
         "Must not grow without a source or a moving solid.",
         over_time("J")
-            .with("total", Style::Line, steps.curve_of(true, energy))
-            .with("potential", Style::Dashed, steps.curve("/potential_energy_j", true))
-            .with("kinetic", Style::Line, steps.curve("/kinetic_energy_j", true)),
+            .with("total", Style::Line, steps.curve(true, energy))
+            .with("potential", Style::Dashed, steps.curve(true, |l| l.potential_energy_j))
+            .with("kinetic", Style::Line, steps.curve(true, |l| l.kinetic_energy_j)),
     );
     card(
         &mut page,
         "Fastest liquid",
         "",
-        over_time("m/s").with("", Style::Line, steps.curve("/max_speed_m_s", true)),
+        over_time("m/s").with("", Style::Line, steps.curve(true, |l| l.max_speed_m_s)),
     );
     page += "</div></section>\n<section><h2>Steps and solver</h2><div class=\"plots\">\n";
     page += &limiter_card(steps);
@@ -213,22 +209,22 @@ fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
         &mut page,
         "Pressure iterations",
         "Should stay level.",
-        over_time("iterations").with("", Style::Line, steps.curve("/pressure/iterations", false)),
+        over_time("iterations").with("", Style::Line, steps.curve(false, |l| l.pressure.iterations)),
     );
     card(
         &mut page,
         "Residual of the pressure",
         "Norm of the true residual over that of the right side.",
-        over_time_log("relative").with("", Style::Line, steps.curve("/pressure/relative_residual", false)),
+        over_time_log("relative").with("", Style::Line, steps.curve(false, |l| l.pressure.relative_residual)),
     );
     card(
         &mut page,
         "Divergence left",
         "Largest in a liquid cell.",
-        over_time_log("1/s").with("", Style::Line, steps.curve("/max_divergence_1_s", false)),
+        over_time_log("1/s").with("", Style::Line, steps.curve(false, |l| l.max_divergence_1_s)),
     );
-    let particles = steps.curve("/particles", true);
-    let mut cells = over_time("count").with("liquid cells", Style::Line, steps.curve("/cells", true));
+    let particles = steps.curve(true, |l| l.particles);
+    let mut cells = over_time("count").with("liquid cells", Style::Line, steps.curve(true, |l| l.cells));
     if particles.iter().any(|p| p[1] > 0.0) {
         cells = cells.with("particles", Style::Dashed, particles);
     }
@@ -237,11 +233,7 @@ fn plots(dir: &Path, record: &RunRecord, steps: &Steps) -> String {
         &mut page,
         "Memory",
         "Most held so far.",
-        over_time("MB").with(
-            "",
-            Style::Line,
-            steps.curve_of(true, |l| Some(l["peak_rss_bytes"].as_f64()? / 1e6)),
-        ),
+        over_time("MB").with("", Style::Line, steps.curve(true, |l| Some(l.peak_rss_bytes? / 1e6))),
     );
     page += "</div></section>\n";
     page + &probe_plots(dir, record)
@@ -254,7 +246,7 @@ fn limiter_card(steps: &Steps) -> String {
         &mut body,
         "Step length",
         "And what kept it from being longer:",
-        over_time_log("s").with("", Style::Line, steps.curve("/dt_s", false)),
+        over_time_log("s").with("", Style::Line, steps.curve(false, |l| l.dt_s)),
     );
     let limiters = steps.limiters();
     let all: usize = limiters.iter().map(|(_, n)| n).sum();
@@ -371,7 +363,7 @@ fn setup(record: &RunRecord, steps: &Steps) -> String {
     }
     rows.push(("Cells a step at most (CFL)".into(), text(&scene["time"]["cfl"])));
     for (name, count) in steps.clamps() {
-        rows.push((format!("Held back: {}", name.replace('_', " ")), grouped(count)));
+        rows.push((format!("Held back: {}", name.replace('_', " ")), grouped(*count)));
     }
     let machine = &record.machine;
     rows.push(("Machine".into(), format!("{}, {} cores, {}", machine.cpu, machine.cores, machine.platform)));

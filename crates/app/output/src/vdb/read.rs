@@ -29,6 +29,9 @@ pub enum VdbError {
     },
 }
 
+/// Scenes may not have more.
+const MOST_CELLS: u64 = 4_000_000_000;
+
 /// A volume file, checked, its values still packed.
 pub struct VdbVolume<'a> {
     bytes: Cow<'a, [u8]>,
@@ -59,10 +62,9 @@ struct InsideTiles {
 
 struct Leaf {
     origin: [i32; 3],
-    mask_at: usize,
     inactive: u8,
-    /// Mask of inactive voxels outside, for `MASK_SELECTS`.
-    outside_at: usize,
+    mask_at: usize,
+    /// For `MASK_SELECTS`, the mask of inactive voxels outside lies before it, and the length between.
     data_at: usize,
     /// Length of the zip stream; where negative, minus the length of plain bytes.
     length: i64,
@@ -80,8 +82,13 @@ impl<'a> VdbVolume<'a> {
         VdbVolume::parse_with(bytes.into(), true)
     }
 
-    /// `verify` off leaves the checksum out, so that tests reach the parser with damaged trees.
-    pub(super) fn parse_with(bytes: Cow<'a, [u8]>, verify: bool) -> Result<VdbVolume<'a>, String> {
+    /// As [`Self::parse`], without comparing the checksum: tests and fuzzers reach the parser with damaged trees.
+    #[doc(hidden)]
+    pub fn parse_unverified(bytes: impl Into<Cow<'a, [u8]>>) -> Result<VdbVolume<'a>, String> {
+        VdbVolume::parse_with(bytes.into(), false)
+    }
+
+    fn parse_with(bytes: Cow<'a, [u8]>, verify: bool) -> Result<VdbVolume<'a>, String> {
         let (grid, time, crc, body_at) = read_header(&bytes)?;
         if verify && checksum(&grid, time, &bytes[body_at..]) != crc {
             return Err("the checksum does not match: the file is damaged".into());
@@ -203,7 +210,7 @@ impl<'a> VdbVolume<'a> {
                 let inside = match leaf.inactive {
                     ALL_BACKGROUND => false,
                     ALL_MINUS => true,
-                    _ => !self.bit(leaf.outside_at, n),
+                    _ => !self.bit(leaf.data_at - size_of::<i64>() - LEAF_VOXELS / 8, n),
                 };
                 body(at, if inside { Voxel::Inside } else { Voxel::Outside });
             }
@@ -217,8 +224,6 @@ enum Voxel<const N: usize> {
     Inside,
     Outside,
 }
-
-type NameAndValue<'a> = (&'a [u8], &'a [u8]);
 
 /// A place in the file; every step is checked against its end.
 struct Cursor<'a> {
@@ -256,15 +261,14 @@ impl<'a> Cursor<'a> {
         if self.take(wanted.len())? == wanted { Ok(()) } else { Err(format!("unexpected {what}")) }
     }
 
-    /// Metadata.
-    fn meta(&mut self) -> Result<Vec<NameAndValue<'a>>, String> {
-        let mut entries = Vec::new();
+    /// The entries of metadata, by name and value.
+    fn meta(&mut self, mut entry: impl FnMut(&'a [u8], &'a [u8])) -> Result<(), String> {
         for _ in 0..self.u32()? {
             let name = self.text()?;
             self.text()?; // type
-            entries.push((name, self.text()?));
+            entry(name, self.text()?);
         }
-        Ok(entries)
+        Ok(())
     }
 }
 
@@ -272,10 +276,16 @@ impl<'a> Cursor<'a> {
 fn read_header(bytes: &[u8]) -> Result<(UniformGrid, FrameTime, u32, usize), String> {
     let mut at = Cursor { bytes, at: 0 };
     at.take(8 + 4 + 8 + 1 + 36)?;
-    let meta = at.meta().map_err(|_| "the header cannot be read")?;
+    let meta_at = at.at;
+    at.meta(|_, _| ()).map_err(|_| "the header cannot be read")?;
     let find = |name: &str| {
-        let value = meta.iter().find(|(n, _)| *n == name.as_bytes()).map(|(_, v)| *v);
-        value.ok_or(format!("no `{name}` in the header"))
+        let mut found = None;
+        Cursor { bytes, at: meta_at }.meta(|n, value| {
+            if n == name.as_bytes() {
+                found = found.or(Some(value));
+            }
+        })?;
+        found.ok_or(format!("no `{name}` in the header"))
     };
     let number = |name: &str| {
         <[u8; 8]>::try_from(find(name)?).map(f64::from_le_bytes).map_err(|_| "bad number".to_string())
@@ -292,6 +302,9 @@ fn read_header(bytes: &[u8]) -> Result<(UniformGrid, FrameTime, u32, usize), Str
     let cells = three("fluvial_cells")?.map(i32::from_le_bytes);
     if cells.iter().any(|&n| !(1..=1 << 20).contains(&n)) {
         return Err("a grid that cannot be".into());
+    }
+    if cells.iter().map(|&n| n as u64).product::<u64>() > MOST_CELLS {
+        return Err("a grid of more cells than any simulation has".into());
     }
     let grid = UniformGrid {
         min: Vec3::from_array(three("fluvial_min")?.map(f32::from_le_bytes)),
@@ -317,12 +330,11 @@ fn read_grid(at: &mut Cursor, name: &str, value_bytes: usize, grid: &UniformGrid
     if start != at.at as i64 || at.u32()? != COMPRESSION {
         return Err(format!("the grid `{name}` is not where its descriptor says"));
     }
-    at.meta()?;
+    at.meta(|_, _| ())?;
     let mut transform = Vec::new();
     put_transform(&mut transform, grid);
     at.expect(&transform, "transform")?;
     let mut tree = Tree::default();
-    let mut leaf_masks = Vec::new();
     at.expect(&1u32.to_le_bytes(), "number of buffers")?;
     at.take(value_bytes)?; // background
     at.expect(&0u32.to_le_bytes(), "root tiles")?;
@@ -331,32 +343,39 @@ fn read_grid(at: &mut Cursor, name: &str, value_bytes: usize, grid: &UniformGrid
         if origin.iter().any(|&o| o % UPPER != 0 || !(-(1 << 24)..=1 << 24).contains(&o)) {
             return Err("a node out of place".into());
         }
-        read_upper(at, origin, &mut tree, &mut leaf_masks)?;
+        read_upper(at, origin, &mut tree)?;
     }
     if buffers != at.at as i64 {
         return Err(format!("the values of `{name}` are not where its descriptor says"));
     }
-    for (origin, mask_at) in leaf_masks {
-        tree.leaves.push(read_leaf(at, origin, mask_at)?);
-    }
+    tree.leaves.iter_mut().try_for_each(|leaf| read_leaf(at, leaf))?;
     if end != at.at as i64 {
         return Err(format!("the grid `{name}` does not end where its descriptor says"));
     }
     Ok(tree)
 }
 
-fn read_upper(
-    at: &mut Cursor,
-    origin: [i32; 3],
-    tree: &mut Tree,
-    leaves: &mut Vec<([i32; 3], usize)>,
-) -> Result<(), String> {
+/// The nodes below a child of the root. Of the leaves, their places and masks; their values follow later.
+fn read_upper(at: &mut Cursor, origin: [i32; 3], tree: &mut Tree) -> Result<(), String> {
     let children = read_node(at, origin, true, tree)?;
     for n in set_bits(children) {
         let lower_origin = child_origin(origin, n, LOWER, 5);
         let children = read_node(at, lower_origin, false, tree)?;
+        // No room is made for leaves that the file cannot hold.
+        let count = children.iter().map(|b| b.count_ones() as usize).sum::<usize>();
+        if count > (at.bytes.len() - at.at) / (LEAF_VOXELS / 8) {
+            return Err("the file is cut short".into());
+        }
+        tree.leaves.reserve_exact(count);
         for n in set_bits(children) {
-            leaves.push((child_origin(lower_origin, n, LEAF, 4), at.at));
+            let origin = child_origin(lower_origin, n, LEAF, 4);
+            tree.leaves.push(Leaf {
+                origin,
+                inactive: ALL_BACKGROUND,
+                mask_at: at.at,
+                data_at: 0,
+                length: 0,
+            });
             at.take(LEAF_VOXELS / 8)?;
         }
     }
@@ -396,15 +415,14 @@ fn read_inactive(at: &mut Cursor, mask_bytes: usize) -> Result<(u8, usize), Stri
     Ok((inactive, outside_at))
 }
 
-fn read_leaf(at: &mut Cursor, origin: [i32; 3], mask_at: usize) -> Result<Leaf, String> {
-    let mask = at.bytes[mask_at..mask_at + LEAF_VOXELS / 8].to_vec();
-    at.expect(&mask, "leaf mask")?;
-    let (inactive, outside_at) = read_inactive(at, LEAF_VOXELS / 8)?;
-    let length = at.i64()?;
-    let data_at = at.at;
-    let count = usize::try_from(length.unsigned_abs()).map_err(|_| "the file is cut short")?;
-    at.take(count)?;
-    Ok(Leaf { origin, mask_at, inactive, outside_at, data_at, length })
+fn read_leaf(at: &mut Cursor, leaf: &mut Leaf) -> Result<(), String> {
+    let bytes = at.bytes;
+    at.expect(&bytes[leaf.mask_at..leaf.mask_at + LEAF_VOXELS / 8], "leaf mask")?;
+    (leaf.inactive, _) = read_inactive(at, LEAF_VOXELS / 8)?;
+    leaf.length = at.i64()?;
+    leaf.data_at = at.at;
+    let count = usize::try_from(leaf.length.unsigned_abs()).map_err(|_| "the file is cut short")?;
+    at.take(count).map(drop)
 }
 
 fn set_bits(mask: &[u8]) -> impl Iterator<Item = usize> + '_ {

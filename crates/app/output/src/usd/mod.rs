@@ -1,0 +1,273 @@
+//! USD: a binary layer per frame and one stage that plays them.
+//!
+//! The arrays of a frame stand in a layer of their own (`surface.0001.usdc`), written once. The stage (`liquid.usda`)
+//! names the layers as value clips of `/liquid/surface` and `/liquid/particles`; it is short and written anew with
+//! every frame, so that a run that is killed leaves a stage with all its frames. Topology changes from frame to frame;
+//! `velocities` carry motion blur. Metres, seconds, Y up; time code n is frame n.
+
+mod crate_file;
+
+use crate::{FrameTime, OutputError, Points, write_atomic, write_bytes_atomic};
+use crate_file::{Children, CrateFile, Value};
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::TriangleMesh;
+use std::path::Path;
+
+/// Attributes of a surface, as the manifest of the clips lists them.
+const SURFACE_ATTRIBUTES: &str = "float3[] extent
+int[] faceVertexCounts
+int[] faceVertexIndices
+point3f[] points
+vector3f[] velocities
+";
+/// Attributes of particles.
+const POINT_ATTRIBUTES: &str = "float3[] extent
+int64[] ids
+point3f[] points
+float[] primvars:age
+vector3f[] velocities
+float[] widths
+";
+
+const MESH_NAMES: [&str; 7] = [
+    "extent",
+    "faceVertexCounts",
+    "faceVertexIndices",
+    "points",
+    "velocities",
+    "orientation",
+    "subdivisionScheme",
+];
+const POINT_NAMES: [&str; 6] = ["extent", "ids", "points", "primvars:age", "velocities", "widths"];
+const CREATOR: &str = concat!("fluvial ", env!("CARGO_PKG_VERSION"));
+
+/// Writes the layer of a surface.
+pub fn write_usd(path: &Path, mesh: &TriangleMesh, time: FrameTime) -> Result<(), OutputError> {
+    let bytes = 24 * mesh.positions.len() + 16 * mesh.triangles.len();
+    let mut layer = Layer::new(bytes, "Mesh", "surface", &MESH_NAMES, time);
+    let file = &mut layer.file;
+    let values = [
+        file.array(extent(mesh.bounds()).into_iter()),
+        file.array(mesh.triangles.iter().map(|_| 3i32)),
+        file.array(mesh.triangles.as_flattened().iter().map(|&v| v as i32)),
+        file.array(mesh.positions.iter().copied()),
+        file.array(mesh.velocities.iter().copied()),
+    ];
+    layer.add(SURFACE_ATTRIBUTES, &values, &[]);
+    for (name, value) in [("orientation", "rightHanded"), ("subdivisionScheme", "none")] {
+        let (value, uniform) = (layer.file.token(value), layer.file.uniform());
+        layer.file.attribute(name, "token", &[("variability", uniform), ("default", value)]);
+    }
+    write_bytes_atomic(path, &layer.file.finish())
+}
+
+/// Writes the layer of particles: `ids`, `widths` (twice the radius) and `primvars:age` beside position and velocity.
+pub fn write_usd_points(path: &Path, points: &Points, time: FrameTime) -> Result<(), OutputError> {
+    let bounds = points.x.iter().fold(Aabb::EMPTY, |b, &x| b.include(x));
+    let bounds = Aabb { min: bounds.min - points.radius, max: bounds.max + points.radius };
+    let mut layer = Layer::new(36 * points.x.len(), "Points", "particles", &POINT_NAMES, time);
+    let file = &mut layer.file;
+    let values = [
+        file.array(extent(bounds).into_iter()),
+        file.array(points.id.iter().map(|&id| id as i64)),
+        file.array(points.x.iter().copied()),
+        file.array(points.age_s.iter().copied()),
+        file.array(points.v.iter().copied()),
+        file.array([2.0 * points.radius].into_iter()),
+    ];
+    layer.add(POINT_ATTRIBUTES, &values, &[("primvars:age", "vertex"), ("widths", "constant")]);
+    write_bytes_atomic(path, &layer.file.finish())
+}
+
+/// The layer of one prim at one frame.
+struct Layer {
+    file: CrateFile,
+    time: f64,
+}
+
+impl Layer {
+    fn new(bytes: usize, kind: &str, prim: &str, attributes: &[&str], time: FrameTime) -> Layer {
+        let mut file = CrateFile::with_capacity(bytes);
+        let (frame, fps) = (f64::from(time.frame), time.fps);
+        let fields = [
+            ("comment", file.string(CREATOR)),
+            ("defaultPrim", file.token("liquid")),
+            ("endTimeCode", file.double(frame)),
+            ("framesPerSecond", file.double(fps)),
+            ("metersPerUnit", file.double(1.0)),
+            ("startTimeCode", file.double(frame)),
+            ("timeCodesPerSecond", file.double(fps)),
+            ("upAxis", file.token("Y")),
+        ];
+        file.root("liquid", &fields);
+        file.prim("liquid", "Xform", Children::Prim(prim));
+        file.prim(prim, kind, Children::Attributes(attributes));
+        Layer { file, time: frame }
+    }
+
+    /// The attributes that change, as the manifest lists them, with their values at the frame. `interpolations` names
+    /// those that say how they spread over the points.
+    fn add(&mut self, attributes: &str, values: &[Value], interpolations: &[(&str, &str)]) {
+        for (attribute, value) in attributes.lines().zip(values) {
+            let (kind, name) = attribute.split_once(' ').expect("a type and a name");
+            let mut fields = vec![];
+            if let Some((_, word)) = interpolations.iter().find(|(n, _)| *n == name) {
+                fields.push(("interpolation", self.file.token(word)));
+            }
+            fields.push(("timeSamples", self.file.time_sample(self.time, *value)));
+            self.file.attribute(name, kind, &fields);
+        }
+    }
+}
+
+/// Writes the stage over the layers of all frames, which lie beside it, and the manifest of their attributes.
+/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out.
+pub fn write_usd_stage(
+    path: &Path,
+    surfaces: &[(FrameTime, String)],
+    particles: &[(FrameTime, String)],
+) -> Result<(), OutputError> {
+    let manifest = path.with_extension("manifest.usda");
+    let manifest_name = manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let write_manifest = |w: &mut dyn std::io::Write| {
+        writeln!(w, "#usda 1.0\n\nover \"liquid\"\n{{")?;
+        for (prim, attributes) in [("surface", SURFACE_ATTRIBUTES), ("particles", POINT_ATTRIBUTES)] {
+            writeln!(w, "    over \"{prim}\"\n    {{")?;
+            attributes.lines().try_for_each(|line| writeln!(w, "        {line}"))?;
+            writeln!(w, "    }}")?;
+        }
+        writeln!(w, "}}")
+    };
+    // It never changes.
+    if !manifest.exists() {
+        write_atomic(&manifest, write_manifest)?;
+    }
+    let all = || surfaces.iter().chain(particles).map(|(time, _)| time);
+    let Some(fps) = all().next().map(|t| t.fps) else {
+        return Err(OutputError::new("write", path, std::io::Error::other("a stage without frames")));
+    };
+    let range = [all().map(|t| t.frame).min().unwrap_or(0), all().map(|t| t.frame).max().unwrap_or(0)];
+    write_atomic(path, |w| {
+        writeln!(w, "#usda 1.0\n{}", stage_metadata(fps, range))?;
+        writeln!(w, "def Xform \"liquid\"\n{{")?;
+        if !surfaces.is_empty() {
+            put_clips(w, "Mesh", "surface", mesh_constants(), surfaces, &manifest_name)?;
+        }
+        if !particles.is_empty() {
+            put_clips(w, "Points", "particles", point_constants(), particles, &manifest_name)?;
+        }
+        writeln!(w, "}}")
+    })
+}
+
+/// What does not change with time. Widths are one for all; ages one each.
+fn point_constants() -> &'static str {
+    "        float[] primvars:age (
+            interpolation = \"vertex\"
+        )
+        float[] widths (
+            interpolation = \"constant\"
+        )
+"
+}
+
+fn mesh_constants() -> &'static str {
+    "        uniform token orientation = \"rightHanded\"
+        uniform token subdivisionScheme = \"none\"
+"
+}
+
+fn stage_metadata(fps: f64, [first, last]: [u32; 2]) -> String {
+    format!(
+        "(
+    customLayerData = {{
+        string creator = \"{CREATOR}\"
+    }}
+    defaultPrim = \"liquid\"
+    endTimeCode = {last}
+    framesPerSecond = {fps}
+    metersPerUnit = 1
+    startTimeCode = {first}
+    timeCodesPerSecond = {fps}
+    upAxis = \"Y\"
+)
+"
+    )
+}
+
+fn put_clips(
+    w: &mut dyn std::io::Write,
+    kind: &str,
+    prim: &str,
+    constants: &str,
+    layers: &[(FrameTime, String)],
+    manifest: &str,
+) -> std::io::Result<()> {
+    let files = layers.iter().map(|(_, f)| format!("@./{f}@")).collect::<Vec<_>>().join(", ");
+    let active: Vec<String> =
+        layers.iter().enumerate().map(|(n, (t, _))| format!("({}, {n})", t.frame)).collect();
+    let times: Vec<String> = layers.iter().map(|(t, _)| format!("({0}, {0})", t.frame)).collect();
+    write!(
+        w,
+        "    def {kind} \"{prim}\" (
+        clips = {{
+            dictionary default = {{
+                double2[] active = [{}]
+                asset[] assetPaths = [{files}]
+                asset manifestAssetPath = @./{manifest}@
+                string primPath = \"/liquid/{prim}\"
+                double2[] times = [{}]
+            }}
+        }}
+    )
+    {{
+{constants}    }}
+",
+        active.join(", "),
+        times.join(", ")
+    )
+}
+
+fn extent(bounds: Aabb) -> Vec<Vec3> {
+    if bounds.min.x <= bounds.max.x { vec![bounds.min, bounds.max] } else { vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_attributes_agree() {
+        let names = |list: &str| -> Vec<String> {
+            list.lines().map(|l| l.split_once(' ').unwrap().1.to_owned()).collect()
+        };
+        assert_eq!(names(POINT_ATTRIBUTES), POINT_NAMES);
+        assert_eq!(names(SURFACE_ATTRIBUTES), MESH_NAMES[..5]);
+    }
+
+    /// A layer is told apart and every array found again by its place, as a reader would: `usd-core` itself reads layers
+    /// in the tests of the command (tests/interop.rs).
+    #[test]
+    fn a_layer_has_its_sections_and_its_arrays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.usdc");
+        let (x, v) = ([Vec3::X, Vec3::new(0.1, 0.2, 0.3)], [Vec3::Y, Vec3::Z]);
+        let points = Points { x: &x, v: &v, id: &[7, 1 << 40], age_s: &[0.5, 0.25], radius: 0.125 };
+        write_usd_points(&path, &points, FrameTime { frame: 3, fps: 24.0 }).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        assert_eq!(&bytes[..10], b"PXR-USDC\0\x08");
+        let contents = u64_at(16);
+        assert_eq!((u64_at(contents), contents + 8 + 6 * 32), (6, bytes.len()));
+        let mut end = 0;
+        for (n, name) in ["TOKENS", "STRINGS", "FIELDS", "FIELDSETS", "PATHS", "SPECS"].iter().enumerate() {
+            let entry = contents + 8 + 32 * n;
+            assert!(bytes[entry..].starts_with(name.as_bytes()));
+            let (start, length) = (u64_at(entry + 16), u64_at(entry + 24));
+            assert!(start >= end && start + length <= contents, "{name}");
+            end = start + length;
+        }
+        let ids: Vec<u8> = [2u64, 7, 1 << 40].iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert!(bytes.windows(ids.len()).any(|w| w == ids));
+    }
+}
