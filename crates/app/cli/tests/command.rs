@@ -1,8 +1,10 @@
 //! The program as a user meets it: exit codes, messages, files.
 
-use assert_cmd::Command;
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+mod place;
+
+use place::Place;
+use std::path::Path;
+use std::process::Stdio;
 
 /// A scene that simulates in well under a second.
 const TINY: &str = r#"# A tiny dam break.
@@ -28,34 +30,8 @@ at = [0.1, 0.1, 0.25]
 preview_size = [64, 48]
 "#;
 
-struct Place {
-    dir: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Place {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
-        Place { dir }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn fluvial(&self, args: &[&str]) -> Output {
-        Command::cargo_bin("fluvial").unwrap().current_dir(self.dir.path()).args(args).output().unwrap()
-    }
-
-    /// Runs and checks the exit code; returns what was said on both streams.
-    fn expect(&self, code: i32, args: &[&str]) -> String {
-        let output = self.fluvial(args);
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
-        assert!(!said.contains("panicked"), "{args:?}: {said}");
-        said
-    }
+fn new_place() -> Place {
+    Place::new(&[("tiny.toml", TINY)])
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -72,7 +48,7 @@ fn run_json(dir: &Path) -> serde_json::Value {
 
 #[test]
 fn a_run_leaves_every_file_of_the_cache_and_can_be_drawn_again() {
-    let place = Place::new();
+    let place = new_place();
     let said = place.expect(0, &["run", "tiny.toml"]);
     assert!(said.contains("4 frames in"), "{said}");
     let out = place.path("out/tiny");
@@ -119,7 +95,7 @@ fn a_run_leaves_every_file_of_the_cache_and_can_be_drawn_again() {
 
 #[test]
 fn bad_input_exits_with_2_and_says_what_to_do() {
-    let place = Place::new();
+    let place = new_place();
     let bad = |text: &str| std::fs::write(place.path("bad.toml"), text).unwrap();
     bad(&TINY.replace("frames = 4", "framse = 4"));
     let said = place.expect(2, &["run", "bad.toml"]);
@@ -153,7 +129,7 @@ fn bad_input_exits_with_2_and_says_what_to_do() {
 #[test]
 #[cfg(unix)]
 fn a_folder_that_cannot_be_made_is_an_error_not_a_panic() {
-    let place = Place::new();
+    let place = new_place();
     std::fs::write(place.path("file"), "").unwrap();
     let said = place.expect(2, &["run", "tiny.toml", "-o", "file"]);
     assert!(said.contains("file"), "{said}");
@@ -163,13 +139,13 @@ fn a_folder_that_cannot_be_made_is_an_error_not_a_panic() {
 
 #[test]
 fn check_scenes_and_schema_answer_without_simulating() {
-    let place = Place::new();
+    let place = new_place();
     assert!(place.expect(0, &["check", "tiny.toml"]).contains("16 x 16 x 8"));
     let json: serde_json::Value =
-        serde_json::from_slice(&place.fluvial(&["check", "tiny.toml", "--json"]).stdout).unwrap();
+        serde_json::from_slice(&place.output(&["check", "tiny.toml", "--json"]).stdout).unwrap();
     assert_eq!(json["cells"], serde_json::json!([16, 16, 8]));
     assert!(place.expect(0, &["scenes"]).contains("dam-break"));
-    let schema: serde_json::Value = serde_json::from_slice(&place.fluvial(&["schema"]).stdout).unwrap();
+    let schema: serde_json::Value = serde_json::from_slice(&place.output(&["schema"]).stdout).unwrap();
     assert!(schema["properties"]["domain"].is_object());
     assert!(place.expect(0, &["validate", "--list"]).contains("Martin & Moyce"));
     assert!(place.expect(0, &["bench", "--list"]).contains("dam-break-64-flip"));
@@ -178,7 +154,7 @@ fn check_scenes_and_schema_answer_without_simulating() {
 
 #[test]
 fn the_pressure_benchmark_prints_writes_and_plots_what_it_measured() {
-    let place = Place::new();
+    let place = new_place();
     assert!(place.expect(0, &["bench", "pressure", "--list"]).contains("sphere-jet-low"));
     let line = "bench pressure --case cut-walls,tank --n 16 --solver mg-cg,ic --tolerance 1e-3,1e-6 --threads 1,2 \
                 --repeats 1 --json rows.json -o plots";
@@ -217,7 +193,7 @@ fn the_pressure_benchmark_prints_writes_and_plots_what_it_measured() {
 #[test]
 fn one_and_two_threads_give_the_same_bytes() {
     for tracker in ["levelset", "flip", "apic"] {
-        let place = Place::new();
+        let place = new_place();
         let set = format!("method.tracker={tracker}");
         for threads in ["1", "2"] {
             place.expect(
@@ -235,7 +211,7 @@ fn one_and_two_threads_give_the_same_bytes() {
 #[test]
 #[cfg(unix)]
 fn an_interrupted_run_exits_with_3_and_leaves_complete_files() {
-    let place = Place::new();
+    let place = new_place();
     let out = place.path("out/tiny");
     let bin = assert_cmd::cargo::cargo_bin("fluvial");
     let mut child = std::process::Command::new(bin)
@@ -275,7 +251,7 @@ fn an_interrupted_run_exits_with_3_and_leaves_complete_files() {
 /// The page is the programs' own help. To bring it up to date: FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial
 #[test]
 fn the_command_reference_is_the_help_that_the_program_prints() {
-    let place = Place::new();
+    let place = new_place();
     let mut page = String::from(
         "# Command reference\n\n<!-- Written by the tests from the program's own help; see crates/app/cli/tests/command.rs. -->\n",
     );
@@ -296,7 +272,7 @@ fn the_command_reference_is_the_help_that_the_program_prints() {
         "bench pressure",
     ] {
         let args: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        let help = String::from_utf8(place.fluvial(&args).stdout).unwrap();
+        let help = String::from_utf8(place.output(&args).stdout).unwrap();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         let title = format!("fluvial {command}");
         page += &format!("\n## {}\n\n```text\n{}\n```\n", title.trim_end(), lines.join("\n").trim_end());

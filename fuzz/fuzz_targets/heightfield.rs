@@ -1,0 +1,2 @@
+#![no_main]
+fluvial_fuzz::target!("heightfield");
