@@ -1,13 +1,16 @@
-//! Nanoseconds per point of interpolation, and per cell of the pressure system, on a tree around a wavy water surface. One
+//! Nanoseconds per point of interpolation, and per leaf of everything else, on a tree around a wavy water surface. One
 //! thread, minimum of several runs.
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape, Side};
 use fluvial_tree::assemble::System;
+use fluvial_tree::contour::contour;
 use fluvial_tree::divergence::inflow;
+use fluvial_tree::extrapolate::{ExtrapolateScratch, extrapolate};
 use fluvial_tree::gradient::{Geometry, GradientParams, PressureGradient};
 use fluvial_tree::interpolate::{Interpolation, Sampler};
+use fluvial_tree::redistance::{RedistanceInfo, RedistanceScratch, redistance};
 use std::time::Instant;
 
 /// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall time.
@@ -82,6 +85,24 @@ fn main() {
             inflow(&mut rhs, &geometry, &u_face, None);
             0.0
         });
+        let mut phi = phi_cell.clone();
+        let mut scratch = RedistanceScratch::default();
+        let mut info = RedistanceInfo::default();
+        let distance = best(leaves, || {
+            info = redistance(&mut phi, &tree, &mut scratch);
+            0.0
+        });
+        println!("redistance {distance:.1} ns a leaf; {info:?}");
+        let mut u = u_face.clone();
+        let mut scratch = ExtrapolateScratch::default();
+        let mut rings = 0;
+        let outwards = best(leaves, || {
+            rings = extrapolate(&mut u, &tree, |face| gradient.acts_on(face), &mut scratch);
+            0.0
+        });
+        println!("extrapolate {outwards:.1} ns a leaf; {rings} rings");
+        let mesh = best(leaves, || contour(&tree, &phi_cell).positions.len() as f32);
+        println!("contour {mesh:.1} ns a leaf");
         println!(
             "pressure: prepare {prepare:.1} ns, assemble {assemble:.1} ns, right side {divergence:.1} ns a leaf; {} rows, {:.1} entries a row",
             system.cells.len(),

@@ -4,7 +4,7 @@
 //! [`gradient`]: the staggered gradient with T-junctions and the three treatments of the free surface.
 //! [`divergence`]: its transpose. [`assemble`]: the pressure system in compressed rows, ready for any sparse
 //! solver. [`interpolate`]: values at any point, by moving least squares where sizes change. [`extrapolate`]: velocity
-//! beyond the liquid. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
+//! beyond the liquid. [`redistance`]: phi as a distance everywhere. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
 //! manifold meshes of the surface.
 //!
 //! The README maps the paper's sections and equations to functions.
@@ -15,4 +15,6 @@ pub mod divergence;
 pub mod extrapolate;
 pub mod gradient;
 pub mod interpolate;
+mod quadric;
+pub mod redistance;
 pub mod sizing;

@@ -1,0 +1,99 @@
+//! Redistancing over whole trees.
+
+mod common;
+
+use common::*;
+use fluvial_foundation::{DVec3, parallel};
+use fluvial_tree::contour::contour;
+use fluvial_tree::redistance::{RedistanceScratch, redistance};
+
+#[test]
+fn a_tilted_plane_gets_its_distance_everywhere() {
+    let tree = random_tree(4, [4, 4, 4], 1, 4);
+    let normal = DVec3::new(0.3, 1.0, -0.4).normalize();
+    let middle = tree.shape().bounds().center().as_dvec3();
+    let distance = |x: DVec3| (x - middle).dot(normal);
+    let mut phi = at_cells(&tree, |x| 3.0 * distance(x));
+    let info = redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+    assert!(info.seeds > 100 && info.flat == 0, "{info:?}");
+    let mut worst = [0.0f64; 2];
+    for cell in 0..tree.cell_count() {
+        let wanted = distance(tree.cell_center(cell).as_dvec3());
+        // Near walls the foot of a cell may lie outside the domain: its patch ends there.
+        let foot = tree.cell_center(cell) - (wanted * normal).as_vec3();
+        if tree.shape().bounds().contains(foot) {
+            let error = (phi[cell] as f64 - wanted).abs();
+            let far = wanted.abs() > 3.0 * tree.cell_dx(cell) as f64;
+            worst[far as usize] = worst[far as usize].max(error / tree.cell_dx(cell) as f64);
+        }
+        assert_eq!(phi[cell] < 0.0, wanted < 0.0);
+    }
+    // Errors in cells; far away a patch may end beside the foot.
+    assert!(worst[0] < 1e-5 && worst[1] < 0.01, "{worst:?}");
+}
+
+/// Largest errors by level in cells, near the surface and far from it, on a ball across four levels whose level set is no
+/// distance.
+fn ball(finest: usize) -> [[f64; 4]; 2] {
+    let (centre, radius) = (DVec3::splat(0.5), 0.35);
+    let distance = |x: DVec3| (x - centre).length() - radius;
+    let tree = quartered(finest, 0, |x, dx| distance(x.as_dvec3()).abs() < 3.0 * dx as f64);
+    let mut phi = at_cells(&tree, |x| 1.5 * distance(x) * (1.0 + distance(x)));
+    let info = redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+    assert_eq!(info.flat, 0);
+    let mut errors = [[0.0f64; 4]; 2];
+    for cell in 0..tree.cell_count() {
+        let x = tree.cell_center(cell).as_dvec3();
+        // The centre is equally far from everything.
+        if (x - centre).length() < 0.1 {
+            continue;
+        }
+        let dx = tree.cell_dx(cell) as f64;
+        let far = distance(x).abs() > 3.0 * dx;
+        let error = &mut errors[far as usize][tree.cells()[cell].level as usize];
+        *error = error.max((phi[cell] as f64 - distance(x)).abs() / dx);
+    }
+    errors
+}
+
+/// Errors counted in cells fall near the surface as the cell size does: those in metres with its square.
+#[test]
+fn distances_to_a_ball_are_of_second_order_on_every_level() {
+    let (coarse, fine) = (ball(64), ball(128));
+    for level in 0..4 {
+        assert!(fine[0][level] < 0.5 * coarse[0][level], "{coarse:?} {fine:?}");
+        assert!(fine[0][level] < 0.04 && fine[1][level] < 0.06, "{fine:?}");
+    }
+}
+
+/// The surface itself must not wander: volume after five calls, on a ball of ten coarsest cells' diameter.
+#[test]
+fn five_calls_keep_the_volume() {
+    let (centre, radius) = (DVec3::splat(0.5), 0.3);
+    let distance = |x: DVec3| (x - centre).length() - radius;
+    let tree = quartered(128, 1, |x, dx| distance(x.as_dvec3()).abs() < 3.0 * dx as f64);
+    let mut phi = at_cells(&tree, distance);
+    let (before, mut scratch) = (contour(&tree, &phi).volume(), RedistanceScratch::default());
+    for _ in 0..5 {
+        redistance(&mut phi, &tree, &mut scratch);
+    }
+    let after = contour(&tree, &phi).volume() / before - 1.0;
+    assert!(after.abs() < 5e-4, "{after}");
+}
+
+#[test]
+fn without_a_surface_nothing_changes_and_threads_do_not_matter() {
+    let tree = random_tree(4, [4, 3, 3], 1, 2);
+    let mut all_air = vec![1.0; tree.cell_count()];
+    assert_eq!(redistance(&mut all_air, &tree, &mut RedistanceScratch::default()).seeds, 0);
+    assert!(all_air.iter().all(|&v| v == 1.0));
+    let middle = tree.shape().bounds().center().as_dvec3();
+    let run = |threads| {
+        parallel::with_threads(threads, || {
+            let mut phi = at_cells(&tree, |x| (x - middle).length_squared() - 0.3);
+            redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+            phi
+        })
+    };
+    assert_eq!(run(1), run(3));
+}
