@@ -5,19 +5,23 @@ use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
 
 /// Memory of the uniform solver by cell of the grid. This and the numbers below were fitted to the peak memory of
-/// whole runs of the built-in scenes, 32 to 128 cells a side (tests/scenes.rs has some).
-pub(crate) const BYTES_PER_CELL: f64 = 237.0;
+/// runs of the built-in scenes, 32 to 128 cells a side (tests/scenes.rs has some).
+pub(crate) const BYTES_PER_CELL: f64 = 160.0;
+/// More by cell that holds liquid: the multigrid stores only those.
+const BYTES_PER_LIQUID_CELL: f64 = 70.0;
 /// More by cell where there are solids, surface tension.
 const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_TENSION: f64 = 4.0;
+/// More by cell where there are particles: their weights on the faces.
+const BYTES_PER_CELL_PARTICLES: f64 = 24.0;
 /// Memory by particle, more for the rows of APIC; particles by cell of the narrow band.
-const BYTES_PER_PARTICLE: f64 = 158.0;
+const BYTES_PER_PARTICLE: f64 = 155.0;
 const BYTES_PER_PARTICLE_APIC: f64 = 90.0;
 const PARTICLES_PER_CELL: f64 = 9.0;
 /// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
-const BYTES_PER_VERTEX: f64 = 270.0;
+const BYTES_PER_VERTEX: f64 = 520.0;
 /// Memory of the program itself.
-const BYTES_FIXED: f64 = 13.0e6;
+const BYTES_FIXED: f64 = 14.5e6;
 /// Pictures: the one being drawn and a batch of the film's; every frame of the film, compressed.
 const PICTURE_BYTES_PER_PIXEL: f64 = 80.0;
 const FILM_BYTES_PER_PIXEL: f64 = 0.4;
@@ -93,13 +97,15 @@ pub fn predict(ready: &Ready) -> Prediction {
     let particles = with(params.has_particles(), band_cells.min(most_cells) * PARTICLES_PER_CELL);
     let per_cell = BYTES_PER_CELL
         + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
-        + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION);
+        + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
+        + with(params.has_particles(), BYTES_PER_CELL_PARTICLES);
     let is_apic = params.tracker == fluvial_uniform::Tracker::Apic;
     let per_particle = BYTES_PER_PARTICLE + with(is_apic, BYTES_PER_PARTICLE_APIC);
     let [width, height] = ready.output.preview_size.map(f64::from);
     let pixels = with(ready.output.preview, width * height);
     let memory = BYTES_FIXED
         + grid.cell_count() as f64 * per_cell
+        + most_cells * BYTES_PER_LIQUID_CELL
         + particles * per_particle
         + vertices * BYTES_PER_VERTEX
         + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))

@@ -103,20 +103,20 @@ fn finer_scenes_are_predicted_to_cost_more() {
     assert!(cost("64", "flip").memory_bytes > coarse.memory_bytes);
 }
 
-/// Peak memory as measured after the first steps (without pictures): the prediction is of the whole run, pictures
-/// and splash included, so it lies above, and not by much.
+/// Peak memory as measured (without pictures) over 6 to 24 frames: the prediction is of the whole run.
 #[test]
 fn memory_is_predicted_near_what_was_measured() {
     for (name, resolution, tracker, measured_mb) in [
-        ("dam-break", "32", "levelset", 20.4),
+        ("dam-break", "32", "levelset", 22.9),
         ("dam-break", "32", "flip", 30.1),
         ("dam-break", "32", "apic", 35.7),
-        ("dam-break", "64", "levelset", 81.1),
-        ("dam-break", "96", "levelset", 233.7),
-        ("dam-break-obstacle", "128", "levelset", 108.7),
+        ("dam-break", "64", "levelset", 78.0),
+        ("dam-break", "96", "levelset", 212.0),
+        ("dam-break", "128", "levelset", 417.0),
+        ("dam-break-obstacle", "128", "levelset", 94.0),
         ("dam-break-obstacle", "64", "levelset", 24.9),
         ("dam-break-obstacle", "64", "flip", 31.8),
-        ("water-drop", "64", "levelset", 71.6),
+        ("water-drop", "64", "levelset", 73.0),
         ("filling-tank", "64", "levelset", 80.0),
     ] {
         let overrides = [
