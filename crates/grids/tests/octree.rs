@@ -129,6 +129,32 @@ fn check_nodes(tree: &Octree, lattice: &Lattice, leaf: &[u32]) {
     }
 }
 
+/// Lookups of eight places at once agree with one by one, at walls and below zero too.
+fn check_around(tree: &Octree) {
+    for level in 0..tree.shape().levels {
+        let [nx, ny, nz] = tree.shape().cells(level).map(|n| n as i64);
+        for n in 0..(nx + 2) * (ny + 2) * (nz + 2) {
+            let at = [n % (nx + 2) - 1, n / (nx + 2) % (ny + 2) - 1, n / (nx + 2) / (ny + 2) - 1]
+                .map(|v| v as u32);
+            let leaves = tree.leaves_around(level, at);
+            for o in 0..8usize {
+                let place: [u32; 3] = std::array::from_fn(|a| at[a].wrapping_add((o as u32 >> a) & 1));
+                assert_eq!(leaves[o], tree.leaf_at(level, place).unwrap_or(OUTSIDE));
+                for axis in AXES {
+                    let face = tree.faces_around(level, axis, at)[o];
+                    assert_eq!(face, tree.face_at(level, axis, place).unwrap_or(OUTSIDE));
+                }
+            }
+        }
+    }
+    for cell in 0..tree.cell_count() {
+        for (o, &node) in tree.cell_nodes(cell).iter().enumerate() {
+            // The leaf is what lies opposite of its corner.
+            assert_eq!(tree.node_cells()[node as usize][7 - o], cell as u32);
+        }
+    }
+}
+
 fn check_uniform(tree: &Octree) {
     let count = |level: usize| tree.shape().cells(level).map(|n| n as i64);
     let uniform = |level: usize, at: [i64; 3]| {
@@ -181,6 +207,7 @@ proptest! {
         check_faces(&tree, &lattice, &leaf);
         check_nodes(&tree, &lattice, &leaf);
         check_uniform(&tree);
+        check_around(&tree);
     }
 }
 

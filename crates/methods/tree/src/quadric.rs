@@ -94,11 +94,9 @@ impl Quadric {
 }
 
 /// The leaves around a leaf's corners, itself among them, some of them several times.
+#[inline]
 pub fn for_touching(tree: &Octree, cell: usize, mut body: impl FnMut(usize)) {
-    let place = tree.cells()[cell];
-    for corner in 0..8u32 {
-        let at = [0, 1, 2].map(|a| place.at[a] as u32 + ((corner >> a) & 1));
-        let node = tree.node_at(place.level as usize, at).expect("a corner of a leaf");
+    for node in tree.cell_nodes(cell) {
         for &other in &tree.node_cells()[node as usize] {
             if other != OUTSIDE {
                 body(other as usize);

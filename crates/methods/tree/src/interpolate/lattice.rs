@@ -27,7 +27,8 @@ impl Family {
     /// Samples along each axis if all cells were of a level.
     #[inline]
     pub fn count(self, tree: &Octree, level: usize) -> [i32; 3] {
-        let mut count = tree.shape().cells(level).map(|n| n as i32);
+        let [x, y, z] = tree.shape().cells(level);
+        let mut count = [x as i32, y as i32, z as i32];
         if let Family::Faces(axis) = self {
             count[axis] += 1;
         }
@@ -41,6 +42,16 @@ impl Family {
         match self {
             Family::Cells => tree.leaf_at(level, at),
             Family::Faces(axis) => tree.face_at(level, axis, at),
+        }
+    }
+
+    /// The samples at a place and at its neighbours on the high sides, x fastest, `OUTSIDE` without one.
+    #[inline]
+    pub fn samples_around(self, tree: &Octree, level: usize, at: [i32; 3]) -> [u32; 8] {
+        let at = [at[0] as u32, at[1] as u32, at[2] as u32];
+        match self {
+            Family::Cells => tree.leaves_around(level, at),
+            Family::Faces(axis) => tree.faces_around(level, axis, at),
         }
     }
 
@@ -130,9 +141,8 @@ impl Lattices<'_> {
             f[a] = x_in_lattice[a] - low[a] as f32;
         }
         let mut c = [0.0; 8];
-        for (o, c) in c.iter_mut().enumerate() {
-            let at = [low[0] + (o as i32 & 1), low[1] + ((o as i32 >> 1) & 1), low[2] + (o as i32 >> 2)];
-            *c = self.values[self.family.sample(self.tree, level, at)? as usize];
+        for (c, sample) in c.iter_mut().zip(self.family.samples_around(self.tree, level, low)) {
+            *c = *self.values.get(sample as usize)?;
         }
         Some(between(c, f))
     }

@@ -157,11 +157,13 @@ fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize
     for a in 0..3 {
         at_point[a] = (x[a] as f64 - tree.shape().min[a] as f64) / dx - offset[a] as f64;
     }
+    let low = [at_point[0].floor(), at_point[1].floor(), at_point[2].floor()];
+    let at_low = [low[0] as i32, low[1] as i32, low[2] as i32];
+    let around = family.samples_around(tree, level, at_low);
     for o in 0..8 {
-        let (mut at, mut inside, mut d, mut weight) = ([0; 3], [0; 3], [0.0; 3], 1.0);
+        let (mut at, mut inside, mut d, mut weight) = (at_low, at_low, [0.0; 3], 1.0);
         for a in 0..3 {
-            let low = at_point[a].floor();
-            at[a] = low as i32 + ((o >> a) & 1);
+            at[a] += (o >> a) & 1;
             d[a] = at[a] as f64 - at_point[a];
             weight *= factor(d[a], 1.0);
             inside[a] = at[a].clamp(0, count[a] - 1);
@@ -169,13 +171,14 @@ fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize
         if weight <= EPSILON {
             continue;
         }
-        if let Some(sample) = family.sample(tree, level, inside) {
-            let (number, value) = if at == inside {
-                (sample, values[sample as usize] as f64)
-            } else {
-                (MIRRORED, lattices.value(level, at))
-            };
-            samples.push(number, [d[0] * scale, d[1] * scale, d[2] * scale], weight, value);
+        let offset = [d[0] * scale, d[1] * scale, d[2] * scale];
+        if at == inside {
+            let sample = around[o as usize];
+            if let Some(&value) = values.get(sample as usize) {
+                samples.push(sample, offset, weight, value as f64);
+            }
+        } else if family.sample(tree, level, inside).is_some() {
+            samples.push(MIRRORED, offset, weight, lattices.value(level, at));
         }
     }
     samples.len - before
