@@ -1,19 +1,20 @@
 //! `fluvial resume`: a run goes on where it stopped, bit for bit.
 
-use crate::args::ResumeArgs;
+use crate::args::{LogLevel, ResumeArgs};
 use crate::failure::Failure;
 use crate::run::{Work, command_line, disk_check, draws_pictures, inputs_of, memory_check, settings, work};
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::FileMark;
 use fluvial_scene::{Ready, Scene, predict};
-use fluvial_simulation::cache::Cache;
+use fluvial_simulation::cache::{Cache, sweep};
 use fluvial_simulation::changes::differences;
 use fluvial_simulation::checkpoint::{Checkpoint, list_checkpoints, read_checkpoint};
 use fluvial_simulation::draw::{Drawer, RunPictures};
 use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::picture::{Picture, PictureBudget};
 use fluvial_simulation::record::{RecordError, RunRecord, RunStatus, scene_crc32};
+use fluvial_simulation::report::write_report;
 use fluvial_simulation::{FramePlan, methods};
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -39,7 +40,7 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     let rewinds = args.from_frame.is_some() || args.from_start;
     if record.status == RunStatus::Done && record.last_frame >= Some(frames) && !changed && !rewinds {
         eprintln!("all {frames} frames are there; --frames N goes on, --from-frame N computes again");
-        return Ok(());
+        return complete(dir, &record, args.log);
     }
     let prediction = predict(&ready);
     memory_check(&prediction, args.limits.max_memory, &scene)?;
@@ -80,6 +81,17 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     record.fluvial = env!("CARGO_PKG_VERSION").to_owned();
     let cache = Cache::resume(settings, record, &checkpoint, changed)?;
     work(Work { solver: solver.as_mut(), at: Some(position), plan, cache, dir, stop: &stop })
+}
+
+/// A run that was killed between its last frame and its report: sweeps up and makes the report.
+fn complete(dir: &Path, record: &RunRecord, level: LogLevel) -> Result<(), Failure> {
+    log::resume(dir, level)?;
+    sweep(dir)?;
+    let report = dir.join("report.html");
+    if !report.exists() {
+        write_report(dir, record, &report)?;
+    }
+    Ok(())
 }
 
 /// Does the method compute something else than when the checkpoint was written? That is refused unless allowed.

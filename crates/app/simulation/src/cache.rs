@@ -220,8 +220,8 @@ impl Cache {
     }
 }
 
-/// Removes what a killed run left half written.
-fn sweep(dir: &Path) -> Result<(), OutputError> {
+/// Removes what a killed run left half written in its folder.
+pub fn sweep(dir: &Path) -> Result<(), OutputError> {
     for folder in [dir.to_owned(), dir.join("preview"), dir.join(crate::checkpoint::CHECKPOINT_DIR)] {
         if folder.is_dir() {
             remove_leftovers(&folder)?;

@@ -242,6 +242,16 @@ fn a_step_that_is_given_up_is_taken_again_by_the_resumed_run() {
     assert_same(&contents(&place.path("calm")), &place.path("out"), &format!("{stops} stops"));
 }
 
+#[test]
+fn a_run_that_was_killed_over_its_report_gets_it() {
+    let place = new_place();
+    place.expect(0, &["run", "scene.toml", "-o", "out", "--frames", "1", "--no-preview"]);
+    std::fs::remove_file(place.path("out/report.html")).unwrap();
+    std::fs::write(place.path("out/report.html.partial"), "<html>").unwrap();
+    place.expect(0, &["resume", "out"]);
+    assert!(place.path("out/report.html").exists() && !place.path("out/report.html.partial").exists());
+}
+
 /// As if the run had been made by a program with other arithmetic.
 #[test]
 fn a_program_that_computes_other_numbers_is_refused_unless_allowed() {
