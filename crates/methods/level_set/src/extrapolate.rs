@@ -26,11 +26,18 @@ pub fn extrapolate_velocity(
         if scratch.layer.len() < nz {
             scratch.layer.resize(nz, Vec::new());
         }
+        crate::fit(&mut scratch.known_in_row, ny * nz);
+        let counts = &mut scratch.known_in_row;
+        parallel::for_each_chunk_mut(counts, ny, |k, counts| {
+            for (row, count) in valid[k * slab..(k + 1) * slab].chunks(nx).zip(counts) {
+                *count = row.iter().fold(0, |sum, &v| sum + (v != 0) as u32);
+            }
+        });
         for layer in 1..=layers {
-            let (u_known, known): (&[f32], &[u8]) = (u, valid);
+            let (u_known, known, counts): (&[f32], &[u8], &[u32]) = (u, valid, &scratch.known_in_row);
             parallel::for_each_chunk_mut(&mut scratch.layer[..nz], 1, |k, found| {
                 found[0].clear();
-                find_layer(&mut found[0], u_known, known, [nx, ny, nz], k);
+                find_layer(&mut found[0], u_known, known, counts, [nx, ny, nz], k);
             });
             let found = &scratch.layer;
             let mark = (layer + 1).min(255) as u8;
@@ -40,14 +47,38 @@ pub fn extrapolate_velocity(
                     (u[at], valid[at]) = (value, mark);
                 }
             });
+            parallel::for_each_chunk_mut(&mut scratch.known_in_row, ny, |k, counts| {
+                for &(index, _) in &found[k] {
+                    counts[(index as usize - k * slab) / nx] += 1;
+                }
+            });
         }
     }
 }
 
-/// Faces of slab k that are unknown and have known neighbours, with the mean of these.
-fn find_layer(found: &mut Vec<(u32, f32)>, u: &[f32], known: &[u8], [nx, ny, nz]: [usize; 3], k: usize) {
+/// Faces of slab k that are unknown and have known neighbours, with the mean of these; `counts` says how many faces of
+/// each row are known.
+fn find_layer(
+    found: &mut Vec<(u32, f32)>,
+    u: &[f32],
+    known: &[u8],
+    counts: &[u32],
+    [nx, ny, nz]: [usize; 3],
+    k: usize,
+) {
     let mut touched = vec![0u8; nx];
     for j in 0..ny {
+        let count = |j: usize, k: usize| counts[j + ny * k];
+        let around = [
+            count(j.saturating_sub(1), k),
+            count((j + 1).min(ny - 1), k),
+            count(j, k.saturating_sub(1)),
+            count(j, (k + 1).min(nz - 1)),
+        ];
+        let full = nx as u32;
+        if count(j, k) == full || count(j, k) == 0 && around == [0; 4] {
+            continue;
+        }
         let start = nx * (j + ny * k);
         let row = |j: usize, k: usize| &known[nx * (j + ny * k)..nx * (j + ny * k) + nx];
         let center = row(j, k);

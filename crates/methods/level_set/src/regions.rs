@@ -1,6 +1,10 @@
 //! Connected regions of liquid.
 
+use fluvial_foundation::parallel;
 use fluvial_grids::UniformGrid;
+
+/// No region.
+const NONE: u32 = u32::MAX;
 
 /// Labels the connected regions of liquid (phi < 0, joined through faces with open area): `label_cell` gets
 /// the region's number, `u32::MAX` outside the liquid. Returns the number of regions; they are numbered in
@@ -11,46 +15,99 @@ pub fn label_regions(
     open_area: [&[f32]; 3],
     grid: &UniformGrid,
 ) -> usize {
-    let [nx, ny, nz] = grid.cells;
     assert_eq!(phi.len(), grid.cell_count());
-    label_cell.clear();
-    label_cell.resize(phi.len(), u32::MAX);
-    // First each liquid cell points to a cell of its region with a lower index (union-find in place).
-    for k in 0..nz {
-        for j in 0..ny {
-            let start = nx * (j + ny * k);
-            let face_x = (nx + 1) * (j + ny * k);
-            let face_y = nx * (j + (ny + 1) * k);
-            for i in 0..nx {
-                let cell = start + i;
-                if phi[cell] >= 0.0 || phi[cell].is_nan() {
-                    continue;
-                }
-                label_cell[cell] = cell as u32;
-                if i > 0 && phi[cell - 1] < 0.0 && open_area[0][face_x + i] > 0.0 {
-                    unite(label_cell, cell, cell - 1);
-                }
-                if j > 0 && phi[cell - nx] < 0.0 && open_area[1][face_y + i] > 0.0 {
-                    unite(label_cell, cell, cell - nx);
-                }
-                if k > 0 && phi[cell - nx * ny] < 0.0 && open_area[2][cell] > 0.0 {
-                    unite(label_cell, cell, cell - nx * ny);
-                }
+    let slab = grid.cell_centers().slab();
+    crate::fit(label_cell, phi.len());
+    // Each slab on its own first: a cell gets the flat index of the first cell of its region in the slab.
+    parallel::for_each_chunk_mut(label_cell, slab, |k, labels| label_slab(labels, phi, open_area, grid, k));
+    let labels: &[u32] = label_cell;
+    let roots = parallel::map_indices(grid.cells[2], |k| {
+        let cells = (k * slab) as u32..;
+        let roots = cells.zip(&labels[k * slab..(k + 1) * slab]).filter(|(cell, label)| cell == *label);
+        roots.map(|(cell, _)| cell).collect::<Vec<u32>>()
+    });
+    // Then the regions of neighbouring slabs that touch, each pair once or a few times.
+    let pairs = parallel::map_indices(grid.cells[2] - 1, |k| {
+        let (low, high) = labels[k * slab..(k + 2) * slab].split_at(slab);
+        let open = &open_area[2][(k + 1) * slab..(k + 2) * slab];
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for n in 0..slab {
+            let pair = (low[n], high[n]);
+            let touch = pair.0 != NONE && pair.1 != NONE && open[n] > 0.0;
+            if touch && pairs.last() != Some(&pair) {
+                pairs.push(pair);
+            }
+        }
+        pairs
+    });
+    // Regions of all slabs in order of their first cells; the first of those that belong together speaks for all.
+    let first_of_slab: Vec<usize> = (roots.iter())
+        .scan(0, |sum, roots| {
+            *sum += roots.len();
+            Some(*sum - roots.len())
+        })
+        .collect();
+    let place = |cell: u32| {
+        let k = cell as usize / slab;
+        first_of_slab[k] + roots[k].binary_search(&cell).expect("a region of its slab")
+    };
+    let mut parents: Vec<u32> = (0..roots.iter().map(Vec::len).sum::<usize>() as u32).collect();
+    for &(a, b) in pairs.iter().flatten() {
+        unite(&mut parents, place(a), place(b));
+    }
+    let mut regions = 0;
+    for n in 0..parents.len() {
+        let parent = parents[n] as usize;
+        if parent == n {
+            parents[n] = regions;
+            regions += 1;
+        } else {
+            parents[n] = parents[parent]; // a lower one: numbered already
+        }
+    }
+    parallel::for_each_chunk_mut(label_cell, slab, |_, labels| {
+        let mut last = (NONE, NONE);
+        for label in labels.iter_mut().filter(|label| **label != NONE) {
+            if last.0 != *label {
+                last = (*label, parents[place(*label)]);
+            }
+            *label = last.1;
+        }
+    });
+    regions as usize
+}
+
+/// Labels the regions of slab k by the flat index of their first cell.
+fn label_slab(labels: &mut [u32], phi: &[f32], open_area: [&[f32]; 3], grid: &UniformGrid, k: usize) {
+    let [nx, ny, _] = grid.cells;
+    let start = nx * ny * k;
+    let phi = &phi[start..start + nx * ny];
+    // Each liquid cell points to one of its region with a lower index (union-find in place).
+    for j in 0..ny {
+        let face_x = (nx + 1) * (j + ny * k);
+        let face_y = nx * (j + (ny + 1) * k);
+        for i in 0..nx {
+            let cell = nx * j + i;
+            if phi[cell] >= 0.0 || phi[cell].is_nan() {
+                labels[cell] = NONE;
+                continue;
+            }
+            labels[cell] = cell as u32;
+            if i > 0 && phi[cell - 1] < 0.0 && open_area[0][face_x + i] > 0.0 {
+                labels[cell] = root(labels, cell - 1) as u32;
+            }
+            if j > 0 && phi[cell - nx] < 0.0 && open_area[1][face_y + i] > 0.0 {
+                unite(labels, cell, cell - nx);
             }
         }
     }
-    // The root of a region is its first cell, so numbers go up in order of roots.
-    let mut regions = 0;
-    for cell in 0..phi.len() {
-        let parent = label_cell[cell];
-        if parent == cell as u32 {
-            label_cell[cell] = regions;
-            regions += 1;
-        } else if parent != u32::MAX {
-            label_cell[cell] = label_cell[parent as usize]; // lower index: numbered already
+    for cell in 0..labels.len() {
+        if labels[cell] != NONE {
+            // Lower cells hold flat indices already.
+            let parent = labels[cell] as usize;
+            labels[cell] = if parent == cell { (start + cell) as u32 } else { labels[parent] };
         }
     }
-    regions as usize
 }
 
 fn root(parent: &mut [u32], mut cell: usize) -> usize {

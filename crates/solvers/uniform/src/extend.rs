@@ -54,12 +54,13 @@ impl UniformSolver {
     fn constrain_to_solids(&mut self) {
         let grid = self.grid;
         let nodes = grid.nodes();
-        let has_solids = !self.setup.solids.is_empty();
-        let open = &self.solids.open_area;
-        if has_solids {
-            let Work { u_free, u_face, .. } = &mut self.work;
-            u_free.copy_from(u_face);
+        if self.setup.solids.is_empty() {
+            self.close_walls();
+            return;
         }
+        let open = &self.solids.open_area;
+        let Work { u_free, u_face, .. } = &mut self.work;
+        u_free.copy_from(u_face);
         for axis in AXES {
             let lattice = grid.faces(axis);
             let (u_solid, phi_node, open_walls) =
@@ -74,8 +75,7 @@ impl UniformSolver {
                 };
                 if wall {
                     *u = 0.0;
-                } else if has_solids
-                    && reached[face] != 0
+                } else if reached[face] != 0
                     && open[axis][face] == 0.0
                     && ![cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0)
                 {
@@ -86,6 +86,23 @@ impl UniformSolver {
                     *u -= normal[axis] * normal.dot(relative);
                 }
             });
+        }
+    }
+
+    /// Nothing flows through the solid walls of the domain.
+    fn close_walls(&mut self) {
+        let grid = self.grid;
+        for (wall, _) in self.open_walls.iter().enumerate().filter(|(_, open)| !**open) {
+            let (axis, high) = (wall / 2, wall % 2 == 1);
+            let faces = grid.faces(axis);
+            let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
+            let first = if high { faces.stride(axis) * grid.cells[axis] } else { 0 };
+            let u = &mut self.work.u_face[axis];
+            for n in 0..grid.cells[b] {
+                for m in 0..grid.cells[a] {
+                    u[first + m * faces.stride(a) + n * faces.stride(b)] = 0.0;
+                }
+            }
         }
     }
 
