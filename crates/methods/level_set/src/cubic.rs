@@ -117,11 +117,21 @@ impl AxisWeights {
 }
 
 /// Value, gradient and second derivatives (xx, yy, zz, xy, xz, yz), per grid unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Jet {
     pub value: f32,
     pub gradient: [f32; 3],
     pub hessian: [f32; 6],
+}
+
+impl Jet {
+    /// The jet of `factor` times the field.
+    #[inline]
+    pub fn scaled(mut self, factor: f32) -> Self {
+        self.value *= factor;
+        self.gradient.iter_mut().chain(&mut self.hessian).for_each(|v| *v *= factor);
+        self
+    }
 }
 
 /// A cell-centred field to interpolate.
@@ -181,6 +191,15 @@ impl<'a> CubicField<'a> {
             beyond = beyond.max(low - offset[a]).max(offset[a] - high);
         }
         beyond
+    }
+
+    /// The point nearest to the given one that lies at most `overhang` beyond the outermost samples.
+    #[inline]
+    pub fn moved_inside(&self, cell: [usize; 3], offset: [f32; 3], overhang: f32) -> [f32; 3] {
+        std::array::from_fn(|a| {
+            let (low, high) = (-(cell[a] as f32), (self.size[a] - 1 - cell[a]) as f32);
+            offset[a].max(low - overhang).min(high + overhang)
+        })
     }
 
     /// Interpolated value with first and second derivatives.

@@ -2,7 +2,7 @@
 
 use crate::Scratch;
 use crate::cell_set::CellSet;
-use crate::closest_point::{closest_point, dot, scaled};
+use crate::closest_point::{Foot, Search, closest_point, dot, scaled};
 use crate::cubic::CubicField;
 use fluvial_foundation::parallel;
 use fluvial_grids::Lattice;
@@ -13,10 +13,18 @@ const PIECE: usize = 512;
 /// others: as far as stencils there do not reach where phi saturates.
 const SEED_OVERHANG: f32 = 1.5;
 const OVERHANG: f32 = 0.25;
+/// How far a Taylor polynomial of phi is trusted, in cells: up to three cells from the interface, where curvature is
+/// measured and the next step's surface may pass, and farther out.
+const TRUST: f32 = 0.07;
+const FAR_TRUST: f32 = 0.15;
+/// Where far begins, in cells.
+const FAR: f32 = 3.2;
 /// Error of cubic interpolation per fourth difference: 3/128 in the middle of an edge, two axes at once.
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
 /// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
 const SHARP: f32 = 0.5;
+/// Distances of two neighbours differ by no more than this, in cells: 1, and what they may err.
+const LARGEST_SLOPE: f32 = 1.1;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -25,8 +33,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Band {
     /// Flat cell index per entry.
     cells: Vec<u32>,
-    /// Closest point minus cell centre per entry, in cells.
-    points: Vec<[f32; 3]>,
+    /// Closest points per entry.
+    feet: Vec<Foot>,
     /// Entry of each cell.
     entry_of_cell: Vec<u32>,
     /// Cells next to the interface, slab by slab.
@@ -35,8 +43,10 @@ pub(crate) struct Band {
     reached: CellSet,
     front: CellSet,
     added: Vec<Vec<u32>>,
-    /// Second buffer of `points`.
-    relaxed: Vec<[f32; 3]>,
+    /// First entry of every layer, and the end of the last.
+    layers: Vec<usize>,
+    /// Entries that relaxing looks at again.
+    suspects: Vec<u32>,
 }
 
 impl Band {
@@ -50,8 +60,7 @@ impl Band {
 #[derive(Clone, Copy, Debug)]
 struct Seed {
     cell: u32,
-    /// Closest point minus cell centre, in cells.
-    point: [f32; 3],
+    foot: Foot,
     /// Was the closest point found on the tricubic interface?
     resolved: bool,
 }
@@ -97,16 +106,17 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
 
     let unresolved_cells = find_seeds(band, &field, phi, lattice);
     let interface_cells = band.cells.len();
+    let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
     let mut layer = 0..interface_cells;
+    band.layers.clear();
     while !layer.is_empty() {
         let next = layer.end;
+        band.layers.push(next);
         grow(band, layer, lattice, reach);
-        reach_layer(band, next, &field, lattice, per_cell);
+        reach_layer(band, next, &field, lattice, search);
         layer = next..band.cells.len();
     }
-    for _ in 0..2 {
-        relax(band, interface_cells, &field, lattice, per_cell);
-    }
+    relax(band, &field, lattice, search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
     write_back(phi, band, lattice, band_m);
@@ -152,14 +162,14 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
         }
     });
     band.cells.clear();
-    band.points.clear();
+    band.feet.clear();
     band.reached.clear(lattice);
     let mut unresolved = 0;
     for seed in band.seeds.iter().flatten() {
         band.reached.insert(seed.cell);
         band.entry_of_cell[seed.cell as usize] = band.cells.len() as u32;
         band.cells.push(seed.cell);
-        band.points.push(seed.point);
+        band.feet.push(seed.foot);
         unresolved += !seed.resolved as usize;
     }
     unresolved
@@ -168,9 +178,9 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
 /// Closest point of a cell next to the interface.
 fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [usize; 3]) -> Seed {
     let index = lattice.index(c[0], c[1], c[2]);
-    let seed = |point, resolved| Seed { cell: index as u32, point, resolved };
+    let seed = |foot, resolved| Seed { cell: index as u32, foot, resolved };
     if phi[index] == 0.0 {
-        return seed([0.0; 3], true);
+        return seed(Foot::bare([0.0; 3]), true);
     }
     let old = phi[index].abs() * per_cell;
     let Crossings { inverse, nearest, bound } = crossings(phi, lattice, c);
@@ -186,16 +196,34 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
         _ => distance,
     };
     let closest = 0.5 / bound.sqrt(); // half: the interface may bulge between the crossings
-    if let Some(point) = closest_point(field, per_cell, c, plane, plane, SEED_OVERHANG) {
-        let distance = dot(point, point).sqrt();
+    let search = Search { per_cell, overhang: SEED_OVERHANG, trust: TRUST };
+    if let Some(mut foot) = closest_point(field, search, c, Foot::bare(plane)) {
+        let distance = dot(foot.point, foot.point).sqrt();
         if distance > closest && distance < nearest + 0.1 {
             let uncertain = INTERPOLATION_ERROR * fourth_difference(phi, lattice, c) * per_cell;
-            let wanted = limited(if (distance - old).abs() < uncertain { old } else { distance });
-            return seed(if wanted == distance { point } else { scaled(point, wanted / distance) }, true);
+            let wanted = limited(old_or_new(old, distance, uncertain));
+            if wanted != distance {
+                foot.point = scaled(foot.point, wanted / distance);
+            }
+            return seed(foot, true);
         }
     }
     // Not resolved: keep the distance as far as the crossings allow, so that repeating changes nothing.
-    seed(scaled(plane, limited(old.max(closest).min(nearest)) * inverse2.sqrt()), false)
+    let distance = limited(old.max(closest).min(nearest));
+    seed(Foot::bare(scaled(plane, distance * inverse2.sqrt())), false)
+}
+
+/// The old distance where the new one differs by no more than it is uncertain, the new one elsewhere; gradually over
+/// the last tenth, where a jump would leave it to rounding.
+fn old_or_new(old: f32, new: f32, uncertain: f32) -> f32 {
+    let off = (new - old).abs();
+    if off <= 0.9 * uncertain {
+        old
+    } else if off < uncertain {
+        new + 10.0 * (1.0 - off / uncertain) * (old - new)
+    } else {
+        new
+    }
 }
 
 /// Largest second difference of phi along the axes: 1/R on a surface of radius R, more at kinks.
@@ -261,10 +289,10 @@ fn fourth_difference(phi: &[f32], lattice: &Lattice, c: [usize; 3]) -> f32 {
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
 fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach: f32) {
-    let Band { cells, points, entry_of_cell, reached, front, added, .. } = band;
+    let Band { cells, feet, entry_of_cell, reached, front, added, .. } = band;
     front.clear(lattice);
-    for (&cell, &point) in cells[layer.clone()].iter().zip(&points[layer]) {
-        if dot(point, point) < reach * reach {
+    for (&cell, foot) in cells[layer.clone()].iter().zip(&feet[layer]) {
+        if dot(foot.point, foot.point) < reach * reach {
             front.insert(cell);
         }
     }
@@ -284,90 +312,141 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach
     });
 }
 
+/// What is known where closest points are looked for.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    feet: &'a [Foot],
+    entry_of_cell: &'a [u32],
+    lattice: &'a Lattice,
+}
+
 /// A neighbour's closest point.
 struct Guess {
     distance2: f32,
-    /// Relative to the cell.
-    point: [f32; 3],
-    /// Relative to the neighbour: along the normal of the interface.
-    normal: [f32; 3],
+    /// Of which entry, across which axis, to which side.
+    entry: usize,
+    axis: usize,
+    side: f32,
 }
 
-/// The closest point of the 6-neighbours known in `points` that is nearest to the cell, relative to it.
-#[inline]
-fn best_of_neighbours(
-    points: &[[f32; 3]],
-    entry_of_cell: &[u32],
-    lattice: &Lattice,
-    cell: usize,
-    c: [usize; 3],
-) -> Guess {
-    let mut best = Guess { distance2: f32::INFINITY, point: [0.0; 3], normal: [0.0; 3] };
-    for axis in 0..3 {
-        let stride = lattice.stride(axis);
-        let mut consider = |neighbour: usize, side: f32| {
-            if let Some(&known) = points.get(entry_of_cell[neighbour] as usize) {
-                let mut q = known;
+impl Known<'_> {
+    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that are known.
+    #[inline(always)]
+    fn for_each_neighbour(&self, cell: usize, c: [usize; 3], mut body: impl FnMut(usize, usize, f32)) {
+        for axis in 0..3 {
+            let stride = self.lattice.stride(axis);
+            if c[axis] > 0 {
+                body(self.entry_of_cell[cell - stride] as usize, axis, -1.0);
+            }
+            if c[axis] + 1 < self.lattice.size[axis] {
+                body(self.entry_of_cell[cell + stride] as usize, axis, 1.0);
+            }
+        }
+    }
+
+    /// The closest point of the neighbours with entries from `first` on that is nearest to the cell; infinitely far if
+    /// there is none.
+    #[inline(always)]
+    fn best_of_neighbours(&self, cell: usize, c: [usize; 3], first: usize) -> Guess {
+        let mut best = Guess { distance2: f32::INFINITY, entry: 0, axis: 0, side: 0.0 };
+        self.for_each_neighbour(cell, c, |entry, axis, side| {
+            if entry >= first
+                && let Some(foot) = self.feet.get(entry)
+            {
+                let mut q = foot.point;
                 q[axis] += side;
                 let distance2 = dot(q, q);
                 if distance2 < best.distance2 {
-                    best = Guess { distance2, point: q, normal: known };
+                    best = Guess { distance2, entry, axis, side };
                 }
             }
-        };
-        if c[axis] > 0 {
-            consider(cell - stride, -1.0);
-        }
-        if c[axis] + 1 < lattice.size[axis] {
-            consider(cell + stride, 1.0);
-        }
+        });
+        best
     }
-    best
-}
 
-/// Newton from a neighbour's closest point; kept only when it is nearer.
-#[inline]
-fn refine(field: &CubicField, per_cell: f32, c: [usize; 3], guess: Guess) -> [f32; 3] {
-    match closest_point(field, per_cell, c, guess.point, guess.normal, OVERHANG) {
-        Some(q) if dot(q, q) <= guess.distance2 * (1.0 + 1e-5) => q,
-        _ => guess.point,
+    /// Newton from a neighbour's closest point; kept only when it is nearer.
+    #[inline]
+    fn refine(&self, field: &CubicField, search: Search, c: [usize; 3], guess: Guess) -> Foot {
+        let neighbour = self.feet[guess.entry];
+        let seen = neighbour.seen_from(guess.axis, guess.side);
+        let is_far = guess.distance2 > FAR * FAR;
+        let search = Search { trust: if is_far { FAR_TRUST } else { TRUST }, ..search };
+        // Distances of neighbours differ by a cell at most: nearer points belong to no interface.
+        let least = (dot(neighbour.point, neighbour.point).sqrt() - LARGEST_SLOPE).max(0.0);
+        match closest_point(field, search, c, seen) {
+            Some(foot) => {
+                let distance2 = dot(foot.point, foot.point);
+                // What lies beyond the hull is no point of the interface that could be nearer.
+                let is_nearer = distance2 <= guess.distance2 * (1.0 + 1e-5)
+                    || field.beyond_hull(c, seen.point) > search.overhang;
+                if is_nearer && distance2 >= least * least { foot } else { seen }
+            }
+            None => seen,
+        }
     }
 }
 
 /// Closest points of the new entries from `start` on, from those before.
-fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, per_cell: f32) {
-    band.points.resize(band.cells.len(), [0.0; 3]);
-    let (known, new) = band.points.split_at_mut(start);
-    let (cells, entry_of_cell) = (&band.cells[start..], &band.entry_of_cell);
-    parallel::for_each_chunk_mut(new, PIECE, |piece, points| {
-        for (cell, point) in cells[piece * PIECE..].iter().zip(points) {
+fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, search: Search) {
+    band.feet.resize(band.cells.len(), Foot::default());
+    let (feet, new) = band.feet.split_at_mut(start);
+    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice };
+    let cells = &band.cells[start..];
+    parallel::for_each_chunk_mut(new, PIECE, |piece, new| {
+        for (cell, foot) in cells[piece * PIECE..].iter().zip(new) {
             let cell = *cell as usize;
             let c = lattice.coordinates(cell);
-            *point = refine(field, per_cell, c, best_of_neighbours(known, entry_of_cell, lattice, cell, c));
+            *foot = known.refine(field, search, c, known.best_of_neighbours(cell, c, 0));
         }
     });
 }
 
-/// Cell steps are not distance: a neighbour that was reached later may know a nearer point of the interface.
-fn relax(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, per_cell: f32) {
-    crate::fit(&mut band.relaxed, band.points.len());
-    let Band { cells, points, entry_of_cell, relaxed, .. } = band;
-    parallel::for_each_chunk_mut(relaxed, PIECE, |piece, out| {
-        for (offset, out) in out.iter_mut().enumerate() {
-            let entry = piece * PIECE + offset;
-            *out = points[entry];
-            if entry < start {
-                continue;
+/// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer point of the
+/// interface. Twice: all cells are asked once, then the neighbours of those that changed.
+fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search) {
+    let Band { cells, feet, entry_of_cell, layers, suspects, .. } = band;
+    let improved = |known: Known, entry: usize, first: usize| -> Option<(u32, Foot)> {
+        let cell = cells[entry] as usize;
+        let c = lattice.coordinates(cell);
+        let best = known.best_of_neighbours(cell, c, first);
+        let own = feet_distance2(known.feet, entry);
+        (best.distance2 < own * (1.0 - 1e-4)).then(|| (entry as u32, known.refine(field, search, c, best)))
+    };
+    let known = Known { feet, entry_of_cell, lattice };
+    let mut changes = Vec::new();
+    for (&first, &end) in layers.iter().zip(layers.iter().skip(1).chain([&cells.len()])) {
+        changes.extend(parallel::map_indices(parallel::chunk_count(end - first, PIECE), |piece| {
+            let range = parallel::chunk_range(piece, PIECE, end - first);
+            range.filter_map(|n| improved(known, first + n, first)).collect::<Vec<_>>()
+        }));
+    }
+    let interface_cells = layers.first().copied().unwrap_or(0);
+    suspects.clear();
+    for &(entry, foot) in changes.iter().flatten() {
+        feet[entry as usize] = foot;
+        let known = Known { feet, entry_of_cell, lattice };
+        let cell = cells[entry as usize] as usize;
+        known.for_each_neighbour(cell, lattice.coordinates(cell), |neighbour, _, _| {
+            if neighbour >= interface_cells && neighbour < cells.len() {
+                suspects.push(neighbour as u32);
             }
-            let cell = cells[entry] as usize;
-            let c = lattice.coordinates(cell);
-            let best = best_of_neighbours(points, entry_of_cell, lattice, cell, c);
-            if best.distance2 < dot(*out, *out) * (1.0 - 1e-4) {
-                *out = refine(field, per_cell, c, best);
-            }
-        }
+        });
+    }
+    suspects.sort_unstable();
+    suspects.dedup();
+    let known = Known { feet, entry_of_cell, lattice };
+    let changes = parallel::map_indices(parallel::chunk_count(suspects.len(), PIECE), |piece| {
+        let entries = &suspects[parallel::chunk_range(piece, PIECE, suspects.len())];
+        entries.iter().filter_map(|&entry| improved(known, entry as usize, 0)).collect::<Vec<_>>()
     });
-    std::mem::swap(points, relaxed);
+    for &(entry, foot) in changes.iter().flatten() {
+        feet[entry as usize] = foot;
+    }
+}
+
+#[inline]
+fn feet_distance2(feet: &[Foot], entry: usize) -> f32 {
+    dot(feet[entry].point, feet[entry].point)
 }
 
 /// phi = sign(phi) min(distance, band); bits stay where the distance is the same to rounding.
@@ -378,8 +457,8 @@ fn write_back(phi: &mut [f32], band: &Band, lattice: &Lattice, band_m: f32) {
     parallel::for_each_chunk_mut(phi, slab, |k, phi| {
         let entries = &band.entry_of_cell[k * slab..(k + 1) * slab];
         for (value, &entry) in phi.iter_mut().zip(entries) {
-            let distance = match band.points.get(entry as usize) {
-                Some(&q) => dx * dot(q, q).sqrt(),
+            let distance = match band.feet.get(entry as usize) {
+                Some(foot) => dx * dot(foot.point, foot.point).sqrt(),
                 None => band_m,
             };
             let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };
