@@ -14,7 +14,6 @@
 
 use crate::UniformSolver;
 use crate::pressure::ghost_theta;
-use crate::state::{FaceCells, for_each_face};
 use crate::step::Clamps;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
@@ -37,45 +36,150 @@ impl UniformSolver {
     pub(crate) fn apply_forces(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let (grid, liquid, dt) = (self.grid, self.setup.liquid, dt_s as f32);
         let work = &mut self.work;
-        let s = &mut work.surface_pressure_cell;
-        // Not in use before the projection.
-        let (once, kappa) = (&mut work.rhs_cell[..], &mut work.impulse_cell[..]);
         let short_wave_speed = short_wave_speed_m_s(&grid, &liquid);
         if short_wave_speed > 0.0 {
+            work.surface.find(&work.phi_cell, &grid);
+            let (surface, s) = (&work.surface, &mut work.surface_pressure_cell);
+            // Not in use before the projection.
+            let (once, kappa) = (&mut work.rhs_cell[..], &mut work.impulse_cell[..]);
             let largest = LARGEST_DRAG_PER_STEP * grid.dx / (std::f32::consts::PI * ROUGHEST * dt);
             let drag = (DRAG * short_wave_speed).min(largest);
             clamps.add("wave_drag_bounded", (drag < DRAG * short_wave_speed) as usize);
-            drag_short_waves(s, once, &work.phi_cell, &work.u_face, &grid, drag);
+            drag_short_waves(s, once, surface, &work.u_face, &grid, drag);
             if liquid.surface_tension > 0.0 {
                 let sigma = liquid.surface_tension / liquid.density;
-                let limited = add_tension(s, [kappa, once], &work.phi_cell, &grid, sigma);
+                let limited = add_tension(s, [kappa, once], surface, &work.phi_cell, &grid, sigma);
                 clamps.add("curvature_limited", limited);
             }
         }
-        let push_per_pressure = dt / grid.dx;
-        let (phi, s, closed) = (&work.phi_cell, &work.surface_pressure_cell, &work.closed_cell);
         for axis in AXES {
-            let push = liquid.gravity[axis] * dt;
-            for_each_face(&mut work.u_face[axis], &grid, axis, |_, cells, u| {
-                let wet = |cell: Option<usize>| cell.is_some_and(|c| phi[c] < 0.0);
-                let (wet_low, wet_high) = (wet(cells.low), wet(cells.high));
-                if !wet_low && !wet_high {
+            push_wet_faces(&mut work.u_face[axis], &work.phi_cell, &grid, axis, liquid.gravity[axis] * dt);
+        }
+        if short_wave_speed > 0.0 {
+            self.press_on_surface(dt);
+        }
+    }
+
+    /// What presses on the surface acts on the faces that it crosses.
+    fn press_on_surface(&mut self, dt_s: f32) {
+        let (grid, work) = (self.grid, &mut self.work);
+        let (phi, s, closed) = (&work.phi_cell, &work.surface_pressure_cell, &work.closed_cell);
+        let cells = grid.cell_centers();
+        for axis in AXES {
+            let (faces, stride) = (grid.faces(axis), cells.stride(axis));
+            work.surface.for_each(&mut work.u_face[axis], &faces, |at_surface, face, u| {
+                let (high, at) = (at_surface.cell as usize, at_surface.at);
+                if at[axis] as usize == 0 || (phi[high] < 0.0) == (phi[high - stride] < 0.0) {
                     return;
                 }
-                *u += push;
-                if let FaceCells { low: Some(low), high: Some(high) } = cells
-                    && wet_low != wet_high
-                    && short_wave_speed > 0.0
-                    && !closed[low]
-                    && !closed[high]
-                {
-                    let (inside, outside, n) = if wet_low { (low, high, 1.0) } else { (high, low, -1.0) };
-                    let (theta, _) = ghost_theta(phi[inside], phi[outside]);
-                    let s = level_set::value_at_crossing(s, phi, inside, outside);
-                    *u -= n * push_per_pressure * s / theta;
+                let low = high - stride;
+                if closed[low] || closed[high] {
+                    return;
                 }
+                let (inside, outside, n) = if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
+                let (theta, _) = ghost_theta(phi[inside], phi[outside]);
+                let s = level_set::value_at_crossing(s, phi, inside, outside);
+                u[face] -= n * (dt_s / grid.dx) * s / theta;
             });
         }
+    }
+}
+
+/// `u += push` on the faces of one axis that touch a liquid cell.
+fn push_wet_faces(u_face: &mut [f32], phi: &[f32], grid: &UniformGrid, axis: usize, push: f32) {
+    if push == 0.0 {
+        return;
+    }
+    let faces = grid.faces(axis);
+    let [nx, ny, nz] = grid.cells;
+    for_each_chunk_mut(u_face, faces.slab(), |k, slab| {
+        for (j, u) in slab.chunks_mut(faces.size[0]).enumerate() {
+            let row = |j: usize, k: usize| {
+                let start = nx * (j.min(ny - 1) + ny * k.min(nz - 1));
+                &phi[start..start + nx]
+            };
+            let high = row(j, k);
+            let push_if = |wet: bool| if wet { push } else { 0.0 };
+            match axis {
+                0 => {
+                    u[0] += push_if(high[0] < 0.0);
+                    for (u, pair) in u[1..].iter_mut().zip(high.windows(2)) {
+                        *u += push_if(pair[0].min(pair[1]) < 0.0);
+                    }
+                    u[nx] += push_if(high[nx - 1] < 0.0);
+                }
+                _ => {
+                    let low = if axis == 1 { row(j.saturating_sub(1), k) } else { row(j, k.saturating_sub(1)) };
+                    for ((u, low), high) in u.iter_mut().zip(low).zip(high) {
+                        *u += push_if(low.min(*high) < 0.0);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// A cell at the surface.
+#[derive(Clone, Copy)]
+struct SurfaceCell {
+    cell: u32,
+    at: [u16; 3],
+    /// Bit a: both neighbours along axis a are at the surface too.
+    between: u8,
+    /// Direction of growing phi.
+    normal: Vec3,
+}
+
+/// The cells that crossed faces touch, slab by slab.
+#[derive(Default)]
+pub(crate) struct SurfaceCells {
+    slabs: Vec<Vec<SurfaceCell>>,
+}
+
+impl SurfaceCells {
+    fn find(&mut self, phi: &[f32], grid: &UniformGrid) {
+        let cells = grid.cell_centers();
+        let (nx, reach_m) = (cells.size[0], REACH * grid.dx);
+        let near = |cell: usize| phi[cell].abs() < reach_m;
+        self.slabs.resize_with(cells.size[2], Vec::new);
+        for_each_chunk_mut(&mut self.slabs, 1, |k, found| {
+            let found = &mut found[0];
+            found.clear();
+            for j in 0..cells.size[1] {
+                let start = k * cells.slab() + j * nx;
+                let phi_row = &phi[start..start + nx];
+                // A look at the whole row first: this loop vectorises, and most rows are far from the surface.
+                if phi_row.iter().fold(f32::INFINITY, |least, phi| least.min(phi.abs())) >= reach_m {
+                    continue;
+                }
+                for i in (0..nx).filter(|&i| phi_row[i].abs() < reach_m) {
+                    let (cell, at) = (start + i, [i, j, k]);
+                    let mut between = 0;
+                    for axis in AXES {
+                        let stride = cells.stride(axis);
+                        let inner = at[axis] > 0 && at[axis] + 1 < cells.size[axis];
+                        between |= ((inner && near(cell - stride) && near(cell + stride)) as u8) << axis;
+                    }
+                    let normal = normal(phi, &cells, cell, at);
+                    found.push(SurfaceCell { cell: cell as u32, at: at.map(|v| v as u16), between, normal });
+                }
+            }
+        });
+    }
+
+    /// Runs `body(cell, index, slab)` over the cells; `index` is that of the cell's coordinates in a z-slab of `values`,
+    /// which lie on a lattice of their own.
+    fn for_each(
+        &self,
+        values: &mut [f32],
+        values_on: &Lattice,
+        body: impl Fn(&SurfaceCell, usize, &mut [f32]) + Sync + Send,
+    ) {
+        for_each_chunk_mut(values, values_on.slab(), |k, slab| {
+            for cell in self.slabs.get(k).into_iter().flatten() {
+                body(cell, cell.at[0] as usize + values_on.size[0] * cell.at[1] as usize, slab);
+            }
+        });
     }
 }
 
@@ -88,7 +192,7 @@ fn short_wave_speed_m_s(grid: &UniformGrid, liquid: &Liquid) -> f32 {
 fn drag_short_waves(
     s_cell: &mut [f32],
     once: &mut [f32],
-    phi: &[f32],
+    surface: &SurfaceCells,
     u_face: &FaceField,
     grid: &UniformGrid,
     drag: f32,
@@ -97,14 +201,11 @@ fn drag_short_waves(
     for axis in AXES {
         let (u, faces) = (&u_face[axis], grid.faces(axis));
         let u_centre = |face: usize| 0.5 * (u[face] + u[face + faces.stride(axis)]);
-        for_each_surface_cell(once, phi, grid, |_, at, out| {
-            *out = roughness(phi, grid, at, &faces, u_centre);
-        });
+        surface.for_each(once, &cells, |cell, n, once| once[n] = roughness(cell, &faces, u_centre));
         let once = &*once;
-        for_each_surface_cell(s_cell, phi, grid, |cell, at, s| {
-            let so_far = if axis == 0 { 0.0 } else { *s };
-            let n = normal(phi, &cells, cell, at);
-            *s = so_far + drag * n[axis] * roughness(phi, grid, at, &cells, |other| once[other]);
+        surface.for_each(s_cell, &cells, |cell, n, s| {
+            let so_far = if axis == 0 { 0.0 } else { s[n] };
+            s[n] = so_far + drag * cell.normal[axis] * roughness(cell, &cells, |other| once[other]);
         });
     }
 }
@@ -115,6 +216,7 @@ fn drag_short_waves(
 fn add_tension(
     s_cell: &mut [f32],
     [kappa, once]: [&mut [f32]; 2],
+    surface: &SurfaceCells,
     phi: &[f32],
     grid: &UniformGrid,
     sigma_over_density: f32,
@@ -122,12 +224,11 @@ fn add_tension(
     let cells = grid.cell_centers();
     let limited = level_set::curvature(kappa, phi, &cells, REACH * grid.dx);
     let kappa = &*kappa;
-    for_each_surface_cell(once, phi, grid, |_, at, out| {
-        *out = roughness(phi, grid, at, &cells, |other| kappa[other]);
-    });
+    surface.for_each(once, &cells, |cell, n, once| once[n] = roughness(cell, &cells, |other| kappa[other]));
     let once = &*once;
-    for_each_surface_cell(s_cell, phi, grid, |cell, at, s| {
-        *s += sigma_over_density * (kappa[cell] - roughness(phi, grid, at, &cells, |other| once[other]));
+    surface.for_each(s_cell, &cells, |cell, n, s| {
+        let rough = roughness(cell, &cells, |other| once[other]);
+        s[n] += sigma_over_density * (kappa[cell.cell as usize] - rough);
     });
     limited
 }
@@ -135,22 +236,14 @@ fn add_tension(
 /// L = -(1/12) sum of the second differences along the axes at a cell, of those whose three cells are all at the
 /// surface: what varies linearly has none. The values lie on a lattice of their own with the cells' coordinates.
 #[inline]
-fn roughness(
-    phi: &[f32],
-    grid: &UniformGrid,
-    at: [usize; 3],
-    values_on: &Lattice,
-    value: impl Fn(usize) -> f32,
-) -> f32 {
-    let cells = grid.cell_centers();
-    let (cell, index) = (cells.index(at[0], at[1], at[2]), values_on.index(at[0], at[1], at[2]));
-    let at_surface = |cell: usize| phi[cell].abs() < REACH * grid.dx;
+fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) -> f32) -> f32 {
+    let [i, j, k] = cell.at.map(|v| v as usize);
+    let index = values_on.index(i, j, k);
     let here = value(index);
     let mut sum = 0.0;
     for axis in AXES {
-        let (step, stride) = (cells.stride(axis), values_on.stride(axis));
-        let inner = at[axis] > 0 && at[axis] + 1 < cells.size[axis];
-        if inner && at_surface(cell - step) && at_surface(cell + step) {
+        if cell.between >> axis & 1 == 1 {
+            let stride = values_on.stride(axis);
             sum += 2.0 * here - (value(index - stride) + value(index + stride));
         }
     }
@@ -167,30 +260,4 @@ fn normal(phi: &[f32], cells: &Lattice, cell: usize, at: [usize; 3]) -> Vec3 {
         (phi[high] - phi[low]) / ((high - low) / stride).max(1) as f32
     });
     Vec3::from_array(gradient).normalize_or_zero()
-}
-
-/// Runs `body(cell, coordinates, value)` in the cells at the surface.
-fn for_each_surface_cell(
-    out: &mut [f32],
-    phi: &[f32],
-    grid: &UniformGrid,
-    body: impl Fn(usize, [usize; 3], &mut f32) + Sync + Send,
-) {
-    let cells = grid.cell_centers();
-    let (nx, reach_m) = (cells.size[0], REACH * grid.dx);
-    for_each_chunk_mut(out, cells.slab(), |k, slab| {
-        for (j, row) in slab.chunks_mut(nx).enumerate() {
-            let start = k * cells.slab() + j * nx;
-            let phi_row = &phi[start..start + nx];
-            // A look at the whole row first: this loop vectorises, and most rows are far from the surface.
-            if phi_row.iter().fold(f32::INFINITY, |least, phi| least.min(phi.abs())) >= reach_m {
-                continue;
-            }
-            for (i, out) in row.iter_mut().enumerate() {
-                if phi_row[i].abs() < reach_m {
-                    body(start + i, [i, j, k], out);
-                }
-            }
-        }
-    });
 }

@@ -1,5 +1,6 @@
 //! What the solver remembers from step to step, and the arrays a step works in.
 
+use crate::forces::SurfaceCells;
 use crate::volume::VolumeControl;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
@@ -66,6 +67,8 @@ pub(crate) struct Work {
     pub volume: VolumeControl,
     /// Velocity before the solids had their say.
     pub u_free: FaceField,
+    /// The cells that crossed faces touch.
+    pub surface: SurfaceCells,
     /// Pressure of tension and wave drag on the surface over density, m2/s2; set in the cells at the surface.
     pub surface_pressure_cell: Vec<f32>,
     /// Liquid share of each cell's volume.
@@ -117,6 +120,7 @@ impl Work {
             kinetic_energy_j: 0.0,
             volume: VolumeControl::default(),
             u_free: when(with_solids),
+            surface: SurfaceCells::default(),
             surface_pressure_cell: vec![0.0; cells],
             fraction_cell: vec![0.0; cells],
             level_set: level_set::Scratch::default(),
