@@ -110,7 +110,7 @@ pub struct TimeSpec {
     /// Frames per simulated second, 1/s.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub fps: f64,
-    /// Cells that the fastest liquid may cross in a step.
+    /// Cells that liquid may cross in a step; drops and films thinner than two cells up to twice as many.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 20))]
     pub cfl: f32,
 }

@@ -45,7 +45,8 @@ pub struct UniformSolver {
     solver: MultigridCg,
     state: State,
     work: Work,
-    max_speed_m_s: f64,
+    /// The speed that the length of the next step is measured by.
+    limiting_speed_m_s: f64,
     asked_to_stop: Option<StopQuestion>,
 }
 
@@ -71,7 +72,7 @@ impl UniformSolver {
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, setup.sources.len()),
             work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
-            max_speed_m_s: 0.0,
+            limiting_speed_m_s: 0.0,
             asked_to_stop: None,
             grid,
             setup,
@@ -119,7 +120,7 @@ impl UniformSolver {
         }
         let State { u_transport, u_face, .. } = &mut self.state;
         u_transport.copy_from(u_face);
-        self.max_speed_m_s = fills.iter().fold(0.0, |m, f| f.velocity.length().max(m)) as f64;
+        self.limiting_speed_m_s = fills.iter().fold(0.0, |m, f| f.velocity.length().max(m)) as f64;
         self.setup.fills = fills;
         self.open_volume_account();
         if self.params.has_particles() {
@@ -184,7 +185,7 @@ impl Solver for UniformSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        self.report((&self.state.phi_cell, &self.state.u_face), PressureReport::default(), &self.state.volume)
+        self.report((&self.state.phi_cell, &self.state.u_face), PressureReport::default(), &self.state.volume).0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {

@@ -10,6 +10,9 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use std::f64::consts::PI;
 
+/// Liquid farther than this from every surface is resolved, cells.
+const RESOLVED_CELLS: f32 = 1.0;
+
 impl UniformSolver {
     /// Volume inside phi < 0 and outside solids, m3.
     pub(crate) fn liquid_volume(&self, phi: &[f32]) -> f64 {
@@ -29,14 +32,15 @@ impl UniformSolver {
 
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
-        let mut report = self.report((&self.work.phi_cell, &self.work.u_face), pressure, &self.work.volume);
+        let (mut report, limiting_speed_m_s) =
+            self.report((&self.work.phi_cell, &self.work.u_face), pressure, &self.work.volume);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
         if !report.liquid_volume_m3.is_finite() {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
-        self.max_speed_m_s = report.max_speed_m_s;
+        self.limiting_speed_m_s = limiting_speed_m_s;
         // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that this
         // scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where v^n v^n / 2 is not.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
@@ -44,22 +48,23 @@ impl UniformSolver {
         Ok(report)
     }
 
-    /// Sums over the liquid whose fractions and unknowns the work arrays hold.
+    /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the next step.
     pub(crate) fn report(
         &self,
         (phi, u): (&[f32], &fluvial_grids::FaceField),
         pressure: PressureReport,
         volume: &crate::volume::VolumeControl,
-    ) -> StepReport {
+    ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let cells = grid.cell_centers();
         let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
         let gravity = liquid.gravity.as_dvec3();
-        // Per z-slab: cells, twice the kinetic energy over density, -g.x, largest speed squared, divergence.
+        // Per z-slab: cells, twice the kinetic energy over density, -g.x, largest speeds squared of all liquid and of
+        // resolved liquid, divergence.
         let slabs = map_indices(cells.size[2], |k| {
             let (mut count, mut kinetic, mut potential) = (0usize, 0.0f64, 0.0f64);
-            let (mut speed2, mut divergence) = (0.0f32, 0.0f32);
+            let (mut speed2, mut resolved_speed2, mut divergence) = (0.0f32, 0.0f32, 0.0f32);
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
@@ -84,16 +89,21 @@ impl UniformSolver {
                     if work.unknown_cell[cell] {
                         count += 1;
                         speed2 = max_or_nan(speed2, square);
+                        if phi[cell] < -RESOLVED_CELLS * grid.dx {
+                            resolved_speed2 = max_or_nan(resolved_speed2, square);
+                        }
                         let wanted = volume.divergence_1_s(cell) * grid.dx * self.solids.open_volume[cell];
                         divergence = max_or_nan(divergence, (self.outflow(u, i, j, k) - wanted).abs());
                     }
                 }
             }
-            (count, kinetic, potential, speed2, divergence)
+            (count, kinetic, potential, [speed2, resolved_speed2], divergence)
         });
         let mass = liquid.density as f64 * (grid.dx as f64).powi(3);
         let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
-        StepReport {
+        let [max_speed_m_s, resolved_m_s] =
+            [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
+        let report = StepReport {
             cells: slabs.iter().map(|s| s.0).sum(),
             faces,
             particles: self.state.particles.x.len(),
@@ -104,16 +114,28 @@ impl UniformSolver {
             raw_volume_error: volume.raw_error(),
             kinetic_energy_j: 0.5 * mass * ordered_sum(slabs.len(), |k| slabs[k].1),
             potential_energy_j: mass * ordered_sum(slabs.len(), |k| slabs[k].2),
-            max_speed_m_s: ordered_max(slabs.len(), |k| slabs[k].3 as f64).sqrt(),
+            max_speed_m_s,
             max_divergence_1_s: ordered_max(slabs.len(), |k| slabs[k].4 as f64) / grid.dx as f64,
             pressure,
             ..Default::default()
-        }
+        };
+        // Without any resolved liquid the thin one is all there is to see.
+        let thin_m_s = max_speed_m_s * if resolved_m_s > 0.0 { self.thin_liquid_allowance() } else { 1.0 };
+        (report, resolved_m_s.max(thin_m_s))
+    }
+
+    /// The part of its speed that counts for liquid which the grid does not resolve. It may cross twice as many cells in
+    /// a step as other liquid, but never so many that its new surface leaves the band in which phi and velocity are known.
+    fn thin_liquid_allowance(&self) -> f64 {
+        let cfl = self.setup.cfl as f64;
+        cfl / (2.0 * cfl).min(self.cfl_band_cells as f64 - 1.5)
     }
 
     /// The largest step that transport, gravity waves and capillary waves allow.
     ///
-    /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, u the fastest liquid or solid;
+    /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, u the fastest solid or resolved liquid. Films and drops thinner than
+    ///   two cells go up to twice as far: trajectories bend where pressure acts, and nothing of their inside is resolved
+    ///   that a shorter step could show; what they must not leave is the band around the surface;
     /// - gravity waves of two cells' length, omega^2 = g pi / dx, are explicit: half of their limit omega dt < 2;
     /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992], the air
     ///   weightless.
@@ -121,7 +143,7 @@ impl UniformSolver {
         let dx = self.grid.dx as f64;
         let liquid = self.setup.liquid;
         let gravity = liquid.gravity.length() as f64;
-        let speed = self.max_speed_m_s.max(self.max_solid_speed());
+        let speed = self.limiting_speed_m_s.max(self.max_solid_speed());
         let reach = self.setup.cfl as f64 * dx;
         let mut best = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
         let mut limit = |dt_s: f64, limiter| {

@@ -32,14 +32,14 @@ impl UniformSolver {
             solver: _,
             work: _,
             state,
-            max_speed_m_s,
+            limiting_speed_m_s,
         } = self;
-        out.value("max_speed_m_s", *max_speed_m_s)?;
+        out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         save_state(state, out)
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
-        self.max_speed_m_s = from.value("max_speed_m_s")?;
+        self.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
         restore_state(&mut self.state, from)?;
         // The solids stand where the last step left them: at the present time.
         self.work.source_cell.fill(0);
