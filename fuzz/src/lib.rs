@@ -19,7 +19,8 @@ pub fn check(format: &formats::Format, bytes: &[u8]) {
     let sealed = format.seal.map(|seal| seal(bytes.to_vec()));
     let bytes = sealed.as_deref().unwrap_or(bytes);
     let (result, taken) = allocator::measured(|| (format.read)(bytes));
-    let limit = bytes.len() as isize + taken.kept.max(0) + format.slack as isize + formats::unpacked(format, bytes);
+    let limit =
+        bytes.len() as isize + taken.kept.max(0) + format.slack as isize + formats::unpacked(format, bytes);
     assert!(taken.peak <= limit, "{} bytes of {} took {}", bytes.len(), format.name, taken.peak);
     drop(result);
 }

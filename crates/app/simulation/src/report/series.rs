@@ -14,7 +14,7 @@ const MOST_POINTS: usize = 1000;
 /// A longer line is none of ours.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// The numbers of a line of `stats.jsonl` that are shown.
+/// The numbers of a line of `stats.jsonl` that are shown, by the names they have there.
 #[derive(Deserialize)]
 #[allow(missing_docs)]
 pub struct StepLine {

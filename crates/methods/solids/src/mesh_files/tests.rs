@@ -198,6 +198,9 @@ fn hostile_counts_are_refused_quickly() {
     assert!(parse_ply(huge).is_err());
     let empty_rows = b"ply\nformat ascii 1.0\nelement nothing 18446744073709551615\nend_header\n";
     assert!(parse_ply(empty_rows).is_ok());
+    // As an unsigned number -1 would be vertex 0, or the last of all.
+    let negative = String::from_utf8(ply("ascii")).unwrap().replace("\n3 0 ", "\n3 -1 ");
+    assert!(negative.contains("3 -1 ") && parse_ply(negative.as_bytes()).is_err());
     let mut stl = vec![0u8; 84];
     stl[80..84].copy_from_slice(&u32::MAX.to_le_bytes());
     assert!(parse_stl(&stl).is_err());
