@@ -131,13 +131,14 @@ impl Octree {
             let bit = bits::bit_of(at);
             if (block.leaves >> bit) & 1 != 0 {
                 let has = |set: u64| (set >> bit) & 1 != 0;
+                let uniform = has(block.uniform);
                 return Located {
                     cell: block.first_leaf + bits::rank(block.leaves, bit),
                     level,
                     at,
-                    near_finer: has(block.near_finer),
-                    near_coarser: has(block.near_coarser),
-                    uniform: has(block.uniform),
+                    near_finer: !uniform && has(block.near_finer),
+                    near_coarser: !uniform && has(block.near_coarser),
+                    uniform,
                     uniform_along: each(|a| has(block.uniform_along[a])),
                 };
             }

@@ -5,30 +5,32 @@ use super::nodes::{LevelNodes, domain};
 use super::{Shape, bits, each};
 use fluvial_foundation::{AXES, Axis, parallel};
 
-/// 4 x 4 x 4 places of one level. Cell, low face of each axis and low corner of a place share its bit.
+/// 4 x 4 x 4 places of one level. Cell, low face of each axis and low corner of a place share its bit. What finding a point and
+/// its dual cell needs comes first, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct Block {
-    /// Cells that exist, leaves and subdivided ones.
-    pub nodes: u64,
     /// Cells that are not subdivided.
     pub leaves: u64,
-    /// Faces of this level: between two leaves, between a leaf and four smaller ones, or between a leaf and a wall.
-    pub faces: [u64; 3],
-    /// Those of them that have four smaller cells on one side.
-    pub junctions: [u64; 3],
     /// Corners of leaves of this level and of none finer.
     pub corners: u64,
-    /// Leaves that touch a finer one, and leaves that touch a coarser one.
-    pub near_finer: u64,
-    pub near_coarser: u64,
     /// Leaves whose 26 neighbours are leaves of this level (places beyond a wall count as such).
     pub uniform: u64,
     /// Leaves that are [`Self::uniform`] and whose two neighbours along an axis are too.
     pub uniform_along: [u64; 3],
     pub first_leaf: u32,
+    pub first_corner: u32,
+    /// Cells that exist, leaves and subdivided ones.
+    pub nodes: u64,
+    /// Leaves that touch a finer one, and leaves that touch a coarser one.
+    pub near_finer: u64,
+    pub near_coarser: u64,
+    /// Faces of this level: between two leaves, between a leaf and four smaller ones, or between a leaf and a wall.
+    pub faces: [u64; 3],
+    /// Those of them that have four smaller cells on one side.
+    pub junctions: [u64; 3],
     pub first_face: [u32; 3],
     pub first_junction: [u32; 3],
-    pub first_corner: u32,
     pub at: BlockAt,
 }
 
