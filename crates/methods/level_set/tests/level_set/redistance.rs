@@ -263,3 +263,17 @@ fn thin_slabs_work() {
         assert!(error < 2e-3, "depth {depth}: {error} dx");
     }
 }
+
+/// A tongue on the floor of a thin slab, its top tilted across the slab: the closest points of cells above it lie beyond
+/// the side walls. The plane that is seen there must not go on along the walls far ahead of the tongue, where no liquid is.
+#[test]
+fn tilted_tops_do_not_go_on_along_the_walls() {
+    let l = Lattice { size: [60, 16, 4], origin: Vec3::splat(0.5), spacing: 1.0 };
+    for tilt in [0.1, 0.2, -0.3] {
+        let mut phi = fill_band(&l, 5.0, |x| (x[1] - 5.0 - tilt * (x[2] - 2.0)).max(x[0] - 20.3));
+        redistance(&mut phi, &l, 5.0, &mut Scratch::default());
+        for n in (0..l.len()).filter(|&n| l.coordinates(n)[0] >= 31) {
+            assert_eq!(phi[n], 5.0, "tilt {tilt}, cell {:?}", l.coordinates(n));
+        }
+    }
+}
