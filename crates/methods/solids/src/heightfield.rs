@@ -11,6 +11,10 @@ const LARGEST_SIDE: u32 = 2048;
 /// Of a pixel with four channels of 16 bits, and as much for the decoder.
 const DECODED_BYTES: u64 = 16;
 
+/// The tag of a TIFF file, and what a picture may have: red, green, blue and opacity.
+const SAMPLES_PER_PIXEL: usize = 277;
+const MOST_CHANNELS: usize = 4;
+
 /// Grey values from 0 (black) to 1 (white), rows from the image's top.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GreyImage {
@@ -87,6 +91,14 @@ fn check_tiff_tags(bytes: &[u8]) -> Result<(), MeshError> {
         };
         if number(at + 4, 4)? * value_bytes > bytes.len() {
             return Err(MeshError::Format("the image has a tag longer than the file".into()));
+        }
+        // And for as many channels as it is told of.
+        let channels = || number(at + 8, value_bytes.min(4));
+        if number(at, 2)? == SAMPLES_PER_PIXEL && channels()? > MOST_CHANNELS {
+            return Err(MeshError::Format(format!(
+                "the image has {} channels, at most {MOST_CHANNELS} are read",
+                channels()?
+            )));
         }
     }
     Ok(())

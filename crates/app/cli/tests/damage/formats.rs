@@ -122,15 +122,27 @@ pub fn format(name: &str) -> &'static Format {
     ALL.iter().find(|f| f.name == name).expect("a format of the table")
 }
 
-/// Room for the pixels of a packed picture, by its header: 32 bytes each, since decoders hold some of them twice.
+/// Room for what a packed file unpacks to, by its header, whether or not it is handed back in the end: the pixels of a
+/// picture, 32 bytes each, since decoders hold some of them twice; the values of a volume's cells and faces.
 pub fn unpacked(format: &Format, bytes: &[u8]) -> isize {
-    if !["heightfield", "picture"].contains(&format.name) {
-        return 0;
+    match format.name {
+        "heightfield" | "picture" => {
+            let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
+            let size = reader.ok().and_then(|r| r.into_dimensions().ok());
+            let [width, height] = size.map_or([0, 0], |(w, h)| [w, h]);
+            if width.max(height) > 8192 { 0 } else { 32 * width as isize * height as isize }
+        }
+        "vdb" => VdbVolume::parse_unverified(bytes).map_or(0, |volume| {
+            let cells: usize = volume.grid.cells.iter().product();
+            let faces: usize = volume.grid.cells.iter().map(|n| cells / n * (n + 1)).sum();
+            if cells > MOST_CELLS { 0 } else { 4 * (cells + faces) as isize }
+        }),
+        _ => 0,
     }
-    let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
-    let [width, height] = reader.ok().and_then(|r| r.into_dimensions().ok()).map_or([0, 0], |(w, h)| [w, h]);
-    if width.max(height) > 8192 { 0 } else { 32 * width as isize * height as isize }
 }
+
+/// The values of a large empty grid are no matter of the file's.
+const MOST_CELLS: usize = 1 << 16;
 
 fn hold<T: 'static, E: ToString>(result: Result<T, E>) -> Read {
     // The message is made too: it may quote the file.
@@ -164,8 +176,7 @@ fn names_files(scene: &serde_json::Value) -> bool {
 
 fn read_vdb(bytes: &[u8]) -> Read {
     let volume = VdbVolume::parse_unverified(bytes).ok()?;
-    // The values of a large empty grid are no matter of the file's.
-    if volume.grid.cells.iter().product::<usize>() > 1 << 16 {
+    if volume.grid.cells.iter().product::<usize>() > MOST_CELLS {
         return Some(Box::new(()));
     }
     let values = (volume.phi_cell(), volume.u_face());
