@@ -109,7 +109,8 @@ fn push_wet_faces(u_face: &mut [f32], phi: &[f32], grid: &UniformGrid, axis: usi
                     u[nx] += push_if(high[nx - 1] < 0.0);
                 }
                 _ => {
-                    let low = if axis == 1 { row(j.saturating_sub(1), k) } else { row(j, k.saturating_sub(1)) };
+                    let low =
+                        if axis == 1 { row(j.saturating_sub(1), k) } else { row(j, k.saturating_sub(1)) };
                     for ((u, low), high) in u.iter_mut().zip(low).zip(high) {
                         *u += push_if(low.min(*high) < 0.0);
                     }

@@ -185,7 +185,8 @@ impl Solver for UniformSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        self.report((&self.state.phi_cell, &self.state.u_face), PressureReport::default(), &self.state.volume).0
+        self.report((&self.state.phi_cell, &self.state.u_face), PressureReport::default(), &self.state.volume)
+            .0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
