@@ -54,7 +54,9 @@ impl Operator {
         self.build_storage();
         let Operator { layout, storage, diag, coef, class, .. } = self;
         let (layout, storage) = (&*layout, &*storage);
-        excess.iter_mut().for_each(|e| resize(e, storage.len()));
+        for e in excess.iter_mut() {
+            resize(e, storage.len());
+        }
         results.resize_with(storage.tasks.len(), new_result);
         let ends = || storage.tasks.iter().map(|task| task.end);
         let [[x0, x1], [y0, y1], [z0, z1]] = coef.each_mut().map(|c| c.each_mut().map(|v| &mut v[..]));

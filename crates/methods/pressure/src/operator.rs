@@ -79,7 +79,9 @@ impl Operator {
     pub fn build_storage(&mut self) {
         self.storage.build(&self.layout);
         for values in self.coef.iter_mut().chain([&mut self.diag]) {
-            values.iter_mut().for_each(|v| resize(v, self.storage.len()));
+            for v in values {
+                resize(v, self.storage.len());
+            }
         }
         self.class.clear();
         self.class.resize(self.layout.rows * self.layout.blocks, EMPTY);

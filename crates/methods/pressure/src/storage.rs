@@ -289,18 +289,22 @@ impl Storage {
 
 /// So many zeros, in memory that is kept if it suffices.
 pub(crate) fn set_zeros<T: Copy + Default + Send + Sync>(values: &mut Vec<T>, len: usize) {
-    resize(values, len);
-    parallel::for_each_chunk_mut(values, 1 << 15, |_, v| v.fill(T::default()));
+    if !resize(values, len) {
+        parallel::for_each_chunk_mut(values, 1 << 15, |_, v| v.fill(T::default()));
+    }
 }
 
-/// So many values, whatever they are, in memory that is kept if it suffices.
-pub(crate) fn resize<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
-    if values.capacity() < len {
-        // Nothing is worth copying; a little more, because liquid that spreads will ask again.
+/// So many values, whatever they are, in memory that is kept if it suffices; true if it is new and holds zeros.
+pub(crate) fn resize<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> bool {
+    let is_new = values.capacity() < len;
+    if is_new {
+        // Nothing is worth copying, and what the system gives is zero without being touched; a little more, because
+        // liquid that spreads will ask again.
         *values = Vec::new();
-        values.reserve_exact(len + len / 32);
+        *values = vec![T::default(); len + len / 32];
     }
     values.resize(len, T::default());
+    is_new
 }
 
 /// Cuts the arrays into parts that end at `ends` (indices into each, ascending).

@@ -124,6 +124,27 @@ fn random_matrix(
     (flux(n, &entries, excess), component, sealed)
 }
 
+/// A solve may stagnate, and say so, only where f64 knows the residual no better: its terms are rounded, and weak outlets
+/// make them far larger than the right side.
+fn check_end(
+    a: &FluxMatrix<f32>,
+    x: &[f64],
+    b: &[f64],
+    info: Result<Info, SolveError>,
+) -> Result<(), TestCaseError> {
+    let terms = (0..b.len()).map(|row| {
+        let (column, value) = a.off_diagonal().row(row);
+        let flux = |(&c, &v): (&u32, &f32)| (v as f64).abs() * (x[c as usize].abs() + x[row].abs());
+        column.iter().zip(value).map(flux).sum::<f64>() + a.excess()[row] * x[row].abs()
+    });
+    let size = terms.map(|t| t * t).sum::<f64>().sqrt() / b.iter().map(|b| b * b).sum::<f64>().sqrt();
+    match info {
+        Ok(_) => Ok(()),
+        Err(SolveError::Stagnation { history }) if history.last() <= Some(&(f64::EPSILON * size)) => Ok(()),
+        Err(e) => Err(TestCaseError::fail(format!("{e}, rounding {:.2e}: {e:?}", f64::EPSILON * size))),
+    }
+}
+
 /// The error in the operator's own measure: small coefficients let single values be known less well.
 fn check_against_dense(x: &[f64], exact: &[f64], what: &str) -> Result<(), TestCaseError> {
     let scale = exact.iter().fold(1e-30f64, |m, v| m.max(v.abs()));
@@ -156,9 +177,7 @@ proptest! {
         let mut amg = Amg::new(&a, AmgParams { smoother, coarsest_rows: 4, ..AmgParams::default() });
         let exact = dense_solve(&a, &component, &sealed, &b);
         let (x, info) = solve(&a, &mut amg, &b, 1e-11);
-        if let Err(e) = info {
-            return Err(TestCaseError::fail(format!("{e} {e:?}")));
-        }
+        check_end(&a, &x, &b, info)?;
         check_against_dense(&x, &exact, "cg")?;
     }
 
