@@ -113,6 +113,6 @@ pub struct Setup {
     pub sinks: Vec<Sink>,
     /// Forced cell sizes.
     pub refine: Vec<Refine>,
-    /// Cells that the fastest liquid may cross in a step.
+    /// Cells that the fastest liquid may cross in a step; a method may let films and drops that it does not resolve go further.
     pub cfl: f32,
 }
