@@ -228,7 +228,6 @@ impl Block {
         for (face, (area, beyond)) in row.faces(&cells).iter().enumerate() {
             let wet = |n: usize| phi[n] < 0.0;
             let into_liquid = |n: usize| wet(n) & (beyond[n] < 0.0);
-            // Not a comparison with `>`: NaN stays, for the solve to report.
             let coefficient: Line = std::array::from_fn(|n| if into_liquid(n) { open(area[n]) } else { 0.0 });
             (0..WIDTH).for_each(|n| sum[n] += coefficient[n]);
             block.general |= (0..WIDTH).fold(false, |g, n| g | (into_liquid(n) & (area[n] != 1.0)));

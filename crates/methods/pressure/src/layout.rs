@@ -24,8 +24,6 @@ pub(crate) type Split<T = f32> = [Vec<T>; 2];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub cells: [usize; 3],
-    /// Places of one colour in a row.
-    pub half: usize,
     /// Rows of a slab, the shared rim row included.
     pub slab_rows: usize,
     /// Rows in all, rims included.
@@ -37,8 +35,7 @@ pub(crate) struct Layout {
 impl Layout {
     pub fn new(cells: [usize; 3]) -> Self {
         let [nx, ny, nz] = cells;
-        let half = nx.div_ceil(2);
-        Layout { cells, half, slab_rows: ny + 1, rows: (ny + 1) * (nz + 2) + 1, blocks: half.div_ceil(BLOCK) }
+        Layout { cells, slab_rows: ny + 1, rows: (ny + 1) * (nz + 2) + 1, blocks: nx.div_ceil(2 * BLOCK) }
     }
 
     pub fn row(&self, j: usize, k: usize) -> usize {

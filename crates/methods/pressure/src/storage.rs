@@ -43,7 +43,7 @@ impl Mask {
         &mut self.bits[row * self.words..(row + 1) * self.words]
     }
 
-    /// `body(first row, rows as words)` in parallel, some rows at a time.
+    /// `body(row, its words)` for every row, in parallel.
     pub fn fill_rows(&mut self, body: impl Fn(usize, &mut [u64]) + Sync + Send) {
         let words = self.words;
         const ROWS: usize = 64;
@@ -261,8 +261,7 @@ impl Storage {
     /// Address of a place that has memory.
     #[inline(always)]
     pub fn at(&self, row: usize, m: usize) -> usize {
-        let run = self.runs(row).find(|run| m < run.m0 + run.len).expect("a place with memory");
-        run.start + m - run.m0
+        self.find(row, m).expect("a place with memory")
     }
 
     /// Address of a place, None where there is no memory.

@@ -93,15 +93,16 @@ impl Transfer {
         &self.weight[axis][row * self.stride() + cell..]
     }
 
-    /// Weights along y of the parent, along z of the parent and of its y neighbour, for the fine row (j, k).
+    /// Weights along all axes of the parent, and along z of its y neighbour, for the fine row (j, k).
     #[inline(always)]
-    fn side_weights(&self, j: usize, k: usize) -> SideWeights<'_> {
+    fn weights(&self, j: usize, k: usize) -> Weights<'_> {
         let [parent, y_row, ..] = self.rows(j, k);
         let weight = |axis: usize, row: usize| {
             if self.halved[axis] { self.weights_before(axis, row, 0) } else { &self.zeros[..] }
         };
         let up_z = (k & 1) * self.coarse.slab_rows;
-        SideWeights {
+        Weights {
+            x: weight(0, parent),
             y: weight(1, parent + (j & 1)),
             z: weight(2, parent + up_z),
             z_across: weight(2, y_row + up_z),
@@ -126,29 +127,26 @@ impl Transfer {
 
     /// `out += P values` for one colour of a fine row; `out` begins at address `offset`.
     pub fn prolong_row(&self, out: &mut [f32], offset: usize, fine: &Operator, row: Row, colour: usize) {
-        let weights = self.side_weights(row.j, row.k);
-        let wx = self.weights_before(0, self.rows(row.j, row.k)[0], 0);
+        let weights = self.weights(row.j, row.k);
         for (n, span) in row.spans.iter().enumerate() {
             let parents = self.parents[row.first_span + n];
             for s in span.pieces() {
                 let diag = window(&fine.diag[colour], s.at(), s.len());
                 let starts = parents.map(|at| (at + s.m0 - span.m0) as usize);
                 let out = window_mut(out, s.at() - offset, s.len());
-                self.prolong_piece(out, diag, starts, &weights, wx, s.m0(), row.t(colour));
+                self.prolong_piece(out, diag, starts, &weights, s.m0(), row.t(colour));
             }
         }
     }
 
     /// `out += P values` for a run of at most [`PIECE`] places. Not inlined, as the kernels.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)] // as the kernels
     fn prolong_piece(
         &self,
         out: &mut [f32],
         diag: &[f32],
         starts: [usize; 4],
-        weights: &SideWeights,
-        wx: &[f32],
+        weights: &Weights,
         m0: usize,
         t: usize,
     ) {
@@ -166,7 +164,7 @@ impl Transfer {
         if !self.halved[0] {
             return (0..len).for_each(|n| out[n] += if diag[n] != 0.0 { line[n + 1] } else { 0.0 });
         }
-        let wx = window(wx, m0 + 1 + t, len);
+        let wx = window(weights.x, m0 + 1 + t, len);
         let (own, side) = (window(line, 1, len), window(line, 2 * t, len));
         for n in 0..len {
             let value = own[n] + wx[n] * (side[n] - own[n]);
@@ -259,7 +257,7 @@ impl Transfer {
                         add_scaled(out, w, r);
                         continue;
                     }
-                    let w = self.side_weights(j, k);
+                    let w = self.weights(j, k);
                     let [wy, wz, wz_across] = [w.y, w.z, w.z_across].map(|w| &w[cells.start + 1..]);
                     match self.rows(j, k).iter().position(|&source| source == row) {
                         Some(0) => add(out, r, wy, wz, |wy, wz| (1.0 - wy) * (1.0 - wz)),
@@ -349,7 +347,8 @@ fn add(out: &mut [f32], r: &[f32], wy: &[f32], wz: &[f32], weight: impl Fn(f32, 
 }
 
 /// Weights of the rows that one fine row interpolates from, beginning one coarse cell before the box.
-struct SideWeights<'a> {
+struct Weights<'a> {
+    x: &'a [f32],
     y: &'a [f32],
     z: &'a [f32],
     z_across: &'a [f32],
