@@ -53,7 +53,7 @@ impl UniformSolver {
         &self,
         (phi, u): (&[f32], &fluvial_grids::FaceField),
         pressure: PressureReport,
-        volume: &crate::volume::VolumeControl,
+        volume: &fluvial_volume::Account,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let cells = grid.cell_centers();

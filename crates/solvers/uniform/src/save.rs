@@ -3,11 +3,11 @@
 
 use crate::UniformSolver;
 use crate::state::State;
-use crate::volume::{Region, VolumeControl};
 use fluvial_foundation::AXES;
 use fluvial_grids::FaceField;
 use fluvial_particles::Particles;
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
+use fluvial_volume::Account;
 use std::io;
 
 /// Names of the components of a face field.
@@ -104,60 +104,21 @@ fn restore_state(state: &mut State, from: &mut StateReader) -> Result<(), Restor
     Ok(())
 }
 
-fn save_volume(volume: &VolumeControl, out: &mut StateWriter) -> io::Result<()> {
-    let VolumeControl {
-        start_m3,
-        inflow_m3,
-        outflow_m3,
-        corrected_m3,
-        volume_m3,
-        largest_expected_m3,
-        regions,
-        label_cell,
-    } = volume;
-    let totals = [*start_m3, *inflow_m3, *outflow_m3, *corrected_m3, *volume_m3, *largest_expected_m3];
+fn save_volume(volume: &Account, out: &mut StateWriter) -> io::Result<()> {
+    let (totals, bodies) = volume.to_numbers();
     out.list("volume.totals", &totals)?;
-    let rows: Vec<f64> = regions
-        .iter()
-        .flat_map(|r| {
-            let Region { volume_m3, error_m3, depth_m, integral_s, divergence_1_s } = *r;
-            [volume_m3, error_m3, f64::from(depth_m), integral_s, divergence_1_s]
-        })
-        .collect();
-    out.list("volume.regions", &rows)?;
-    out.value("volume.has_labels", !label_cell.is_empty() as u8)?;
-    out.field("volume.label_cell", label_cell)
+    out.list("volume.bodies", &bodies)?;
+    out.value("volume.has_labels", !volume.label_cell.is_empty() as u8)?;
+    out.field("volume.label_cell", &volume.label_cell)
 }
 
-fn restore_volume(from: &mut StateReader, cells: usize) -> Result<VolumeControl, RestoreError> {
-    let wrong = |what: &str| RestoreError::Mismatch(format!("`{what}` has another shape"));
-    let totals: Vec<f64> = from.list("volume.totals")?;
-    let [start_m3, inflow_m3, outflow_m3, corrected_m3, volume_m3, largest_expected_m3] = totals[..] else {
-        return Err(wrong("volume.totals"));
-    };
-    let rows: Vec<f64> = from.list("volume.regions")?;
-    let (rows, []) = rows.as_chunks() else { return Err(wrong("volume.regions")) };
-    let region = |&[volume_m3, error_m3, depth_m, integral_s, divergence_1_s]: &[f64; 5]| Region {
-        volume_m3,
-        error_m3,
-        depth_m: depth_m as f32,
-        integral_s,
-        divergence_1_s,
-    };
-    let regions: Vec<Region> = rows.iter().map(region).collect();
+fn restore_volume(from: &mut StateReader, cells: usize) -> Result<Account, RestoreError> {
+    let (totals, bodies): (Vec<f64>, Vec<f64>) = (from.list("volume.totals")?, from.list("volume.bodies")?);
     let has_labels: u8 = from.value("volume.has_labels")?;
     let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
     from.field("volume.label_cell", &mut label_cell)?;
-    Ok(VolumeControl {
-        start_m3,
-        inflow_m3,
-        outflow_m3,
-        corrected_m3,
-        volume_m3,
-        largest_expected_m3,
-        regions,
-        label_cell,
-    })
+    Account::from_numbers(&totals, &bodies, label_cell)
+        .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))
 }
 
 fn save_particles(particles: &Particles, out: &mut StateWriter) -> io::Result<()> {

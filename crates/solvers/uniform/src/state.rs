@@ -1,10 +1,10 @@
 //! What the solver remembers from step to step, and the arrays a step works in.
 
 use crate::forces::SurfaceCells;
-use crate::volume::VolumeControl;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_particles::{self as particles, CellRanges, Particles};
+use fluvial_volume::Account;
 
 /// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
 pub(crate) struct State {
@@ -22,7 +22,7 @@ pub(crate) struct State {
     /// Empty for the level-set tracker.
     pub particles: Particles,
     /// Volume bookkeeping and its controllers.
-    pub volume: VolumeControl,
+    pub volume: Account,
     /// Kinetic energy of `u_face`, J.
     pub kinetic_energy_j: f64,
     /// Which sources flowed during the last step.
@@ -64,7 +64,7 @@ pub(crate) struct Work {
     pub impulse_cell: Vec<f32>,
     pub kinetic_energy_j: f64,
     /// The account after this step's transport.
-    pub volume: VolumeControl,
+    pub volume: Account,
     /// Velocity before the solids had their say.
     pub u_free: FaceField,
     /// The cells that crossed faces touch.
@@ -86,7 +86,7 @@ impl State {
             impulse_cell: vec![0.0; grid.cell_count()],
             last_dt_s: 0.0,
             particles: Particles::default(),
-            volume: VolumeControl::default(),
+            volume: Account::default(),
             kinetic_energy_j: 0.0,
             time_s: 0.0,
             steps: 0,
@@ -118,7 +118,7 @@ impl Work {
             rhs_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
             kinetic_energy_j: 0.0,
-            volume: VolumeControl::default(),
+            volume: Account::default(),
             u_free: when(with_solids),
             surface: SurfaceCells::default(),
             surface_pressure_cell: vec![0.0; cells],
