@@ -1,6 +1,6 @@
 //! Solids on a uniform grid: nodal distance, open areas and volumes, face velocities.
 
-use crate::{Motion, Pose, Shape, Twist, open_cell_volume, open_face_area};
+use crate::{Motion, Placed, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -137,28 +137,6 @@ pub fn rasterize(
     }
     update_volumes(out, grid, dirty);
     true
-}
-
-/// A solid at one moment.
-struct Placed<'a> {
-    shape: &'a Shape,
-    pose: Pose,
-    twist: Twist,
-}
-
-impl<'a> Placed<'a> {
-    fn new(shape: &'a Shape, motion: &Motion, time_s: f64) -> Self {
-        Placed { shape, pose: motion.pose(time_s), twist: motion.twist(time_s) }
-    }
-
-    /// Distance at a world position, `step` metres from one where it is `known`.
-    fn distance_beside(&self, x_in_world: Vec3, step: f32, known: f32) -> f32 {
-        self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
-    }
-
-    fn bounds(&self) -> Aabb {
-        self.pose.world_bounds(self.shape.bounds())
-    }
 }
 
 fn fingerprint(solids: &[(&Shape, &Motion)]) -> u64 {

@@ -1,0 +1,98 @@
+//! Solids at one moment, asked point by point: for grids without rows.
+
+use crate::{Motion, Pose, Shape, Twist};
+use fluvial_foundation::{Aabb, Vec3};
+
+/// A solid at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) pose: Pose,
+    pub(crate) twist: Twist,
+}
+
+impl<'a> Placed<'a> {
+    /// Where its motion puts a shape.
+    pub fn new(shape: &'a Shape, motion: &Motion, time_s: f64) -> Self {
+        Placed { shape, pose: motion.pose(time_s), twist: motion.twist(time_s) }
+    }
+
+    /// Distance at a world position, `step` metres from one where it is `known`.
+    pub(crate) fn distance_beside(&self, x_in_world: Vec3, step: f32, known: f32) -> f32 {
+        self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
+    }
+
+    /// World bounds.
+    pub fn bounds(&self) -> Aabb {
+        self.pose.world_bounds(self.shape.bounds())
+    }
+}
+
+/// All solids of a scene at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct PlacedSolids<'a> {
+    solids: Vec<(Placed<'a>, Aabb)>,
+}
+
+impl<'a> PlacedSolids<'a> {
+    /// Where their motions put the shapes.
+    pub fn new(solids: impl Iterator<Item = (&'a Shape, &'a Motion)>, time_s: f64) -> Self {
+        let place = |(shape, motion): (&'a Shape, &Motion)| {
+            let placed = Placed::new(shape, motion, time_s);
+            (placed, placed.bounds())
+        };
+        PlacedSolids { solids: solids.map(place).collect() }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.solids.is_empty()
+    }
+
+    /// Distance to the union of the solids within `band` metres, `band` beyond; negative inside.
+    pub fn distance(&self, x_in_world: Vec3, band: f32) -> f32 {
+        self.nearest(x_in_world, band).0
+    }
+
+    /// Velocity at a point of the solid that is nearest to it, m/s; zero where none is nearer than `band` metres.
+    pub fn velocity(&self, x_in_world: Vec3, band: f32) -> Vec3 {
+        self.nearest(x_in_world, band).1.map_or(Vec3::ZERO, |n| self.solids[n].0.twist.at(x_in_world))
+    }
+
+    fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {
+        let mut best = (band, None);
+        for (n, (placed, bounds)) in self.solids.iter().enumerate() {
+            // A shape is no nearer than its box.
+            let outside = (x - x.clamp(bounds.min, bounds.max)).length();
+            if outside < best.0 {
+                let distance = placed.shape.distance(placed.pose.body_from_world(x));
+                if distance < best.0 {
+                    best = (distance, Some(n));
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_solid_speaks() {
+        let ball = |x: f32| Shape::Sphere { center: Vec3::new(x, 0.0, 0.0), radius: 0.5 };
+        let (near, far) = (ball(0.0), ball(3.0));
+        let moves =
+            Motion::Constant { linear: Vec3::new(0.0, 2.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO };
+        let rests = Motion::Constant { linear: Vec3::ZERO, angular: Vec3::ZERO, about: Vec3::ZERO };
+        let solids = PlacedSolids::new([(&near, &rests), (&far, &moves)].into_iter(), 0.25);
+        // After a quarter of a second the moving one is half a metre up.
+        assert!((solids.distance(Vec3::new(3.0, 0.0, 0.0), 9.0) - 0.0).abs() < 1e-6);
+        assert!((solids.distance(Vec3::new(3.0, 0.5, 0.0), 9.0) + 0.5).abs() < 1e-6);
+        assert!((solids.distance(Vec3::new(1.0, 0.0, 0.0), 9.0) - 0.5).abs() < 1e-6);
+        assert_eq!(solids.distance(Vec3::new(9.0, 0.0, 0.0), 1.0), 1.0, "nothing within the band");
+        assert_eq!(solids.velocity(Vec3::new(3.0, 0.4, 0.0), 1.0), Vec3::new(0.0, 2.0, 0.0));
+        assert_eq!(solids.velocity(Vec3::new(0.9, 0.0, 0.0), 1.0), Vec3::ZERO);
+    }
+}
