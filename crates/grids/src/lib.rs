@@ -1,5 +1,6 @@
 //! Geometry and connectivity only: where samples lie and what is next to what. No physics.
 
+pub mod cut;
 pub mod lattice;
 pub mod octree;
 pub mod triangles;

@@ -5,7 +5,8 @@
 //! [`divergence`]: its transpose. [`assemble`]: the pressure system in compressed rows, ready for any sparse
 //! solver. [`interpolate`]: values at any point, by moving least squares where sizes change. [`extrapolate`]: velocity
 //! beyond the liquid. [`redistance`]: phi as a distance everywhere. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
-//! manifold meshes of the surface.
+//! manifold meshes of the surface. [`fractions`]: what solids leave open of faces and cells. [`volume`]: what is liquid of
+//! them. [`regions`]: bodies of liquid.
 //!
 //! The README maps the paper's sections and equations to functions.
 
@@ -13,8 +14,11 @@ pub mod assemble;
 pub mod contour;
 pub mod divergence;
 pub mod extrapolate;
+pub mod fractions;
 pub mod gradient;
 pub mod interpolate;
 mod quadric;
 pub mod redistance;
+pub mod regions;
 pub mod sizing;
+pub mod volume;

@@ -1,0 +1,216 @@
+//! Parts of squares, cubes and simplices where a field is negative.
+//!
+//! Fields are linear on simplices, where such parts have closed forms. A square is cut into four triangles around its centre, a cube
+//! into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra behind it
+//! [Ng, Min, Gibou 2009, §3.2]: exact for planes, and what two cubes say of their common face is the same.
+
+/// Part of a triangle where the linear field with these values at its corners is negative.
+pub fn triangle_below(corners: [f64; 3]) -> f64 {
+    let lone = |a: f64, b: f64, c: f64| (a / (a - b)) * (a / (a - c));
+    let [a, b, c] = corners;
+    match [a < 0.0, b < 0.0, c < 0.0] {
+        [true, true, true] => 1.0,
+        [false, false, false] => 0.0,
+        [true, false, false] => lone(a, b, c),
+        [false, true, false] => lone(b, c, a),
+        [false, false, true] => lone(c, a, b),
+        [false, true, true] => 1.0 - lone(a, b, c),
+        [true, false, true] => 1.0 - lone(b, c, a),
+        [true, true, false] => 1.0 - lone(c, a, b),
+    }
+}
+
+/// Part of a tetrahedron where the linear field with these values at its corners is negative.
+pub fn tetrahedron_below(corners: [f64; 4]) -> f64 {
+    let mut v = corners;
+    v.sort_unstable_by(f64::total_cmp);
+    let [a, b, c, d] = v;
+    if a >= 0.0 {
+        0.0
+    } else if d < 0.0 {
+        1.0
+    } else if b >= 0.0 {
+        a * a * a / ((a - b) * (a - c) * (a - d))
+    } else if c < 0.0 {
+        1.0 - d * d * d / ((d - a) * (d - b) * (d - c))
+    } else {
+        // Two below: a wedge, as the sum of the tetrahedra of its triangulation.
+        let (ac, ad, bc, bd) = (a / (a - c), a / (a - d), b / (b - c), b / (b - d));
+        ac * ad * (1.0 - bc) + bc * ad + bc * bd * (1.0 - ad)
+    }
+}
+
+/// Part of a tetrahedron where two linear fields, given as pairs at its corners, are both negative.
+pub fn tetrahedron_below_both(corners: [[f64; 2]; 4]) -> f64 {
+    let mut p = corners;
+    p.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
+    let below = p.iter().filter(|v| v[0] < 0.0).count();
+    // Where the first field vanishes between two corners: the second one's value, and the part of the way.
+    let cut = |a: [f64; 2], b: [f64; 2]| {
+        let t = a[0] / (a[0] - b[0]);
+        (a[1] + t * (b[1] - a[1]), t)
+    };
+    let [q0, q1, q2, q3] = p.map(|v| v[1]);
+    match below {
+        0 => 0.0,
+        4 => tetrahedron_below([q0, q1, q2, q3]),
+        1 => {
+            let ((b, tb), (c, tc), (d, td)) = (cut(p[0], p[1]), cut(p[0], p[2]), cut(p[0], p[3]));
+            tb * tc * td * tetrahedron_below([q0, b, c, d])
+        }
+        3 => {
+            // The corner above is cut off: a prism of three tetrahedra.
+            let ((a, ta), (b, tb), (c, tc)) = (cut(p[0], p[3]), cut(p[1], p[3]), cut(p[2], p[3]));
+            let (ra, rb, rc) = (1.0 - ta, 1.0 - tb, 1.0 - tc);
+            (1.0 - rc) * tetrahedron_below([q0, q1, q2, c])
+                + rc * (1.0 - rb) * tetrahedron_below([q0, q1, b, c])
+                + rb * rc * (1.0 - ra) * tetrahedron_below([q0, a, b, c])
+        }
+        _ => {
+            let ((ac, tac), (ad, tad)) = (cut(p[0], p[2]), cut(p[0], p[3]));
+            let ((bc, tbc), (bd, tbd)) = (cut(p[1], p[2]), cut(p[1], p[3]));
+            tac * tad * (1.0 - tbc) * tetrahedron_below([q0, ac, ad, bc])
+                + tbc * tad * tetrahedron_below([q0, q1, ad, bc])
+                + tbc * tbd * (1.0 - tad) * tetrahedron_below([q1, ad, bc, bd])
+        }
+    }
+}
+
+/// Part of a square where a field is negative; corners around it.
+pub fn square_below(corners: [f64; 4]) -> f64 {
+    let [a, b, c, d] = corners;
+    let middle = 0.25 * ((a + c) + (b + d));
+    let t = |p, q| triangle_below([p, q, middle]);
+    0.25 * ((t(a, b) + t(c, d)) + (t(b, c) + t(d, a)))
+}
+
+/// Corners (x fastest) around a cube's faces: x low, x high, y low, y high, z low, z high.
+pub const CUBE_FACES: [[usize; 4]; 6] =
+    [[0, 2, 6, 4], [1, 3, 7, 5], [0, 1, 5, 4], [2, 3, 7, 6], [0, 1, 3, 2], [4, 5, 7, 6]];
+
+/// Part of a cube where a field is negative; corners x fastest.
+pub fn cube_below(corners: [f64; 8]) -> f64 {
+    let centre = corners.iter().sum::<f64>() / 8.0;
+    let mut sum = 0.0;
+    for face in CUBE_FACES {
+        let [a, b, c, d] = face.map(|n| corners[n]);
+        let middle = 0.25 * ((a + c) + (b + d));
+        let t = |p, q| tetrahedron_below([p, q, middle, centre]);
+        sum += (t(a, b) + t(c, d)) + (t(b, c) + t(d, a));
+    }
+    sum / 24.0
+}
+
+/// Part of a cube below the plane where `value + slope . x` vanishes, with x from the centre in edges.
+///
+/// Exact [Scardovelli & Zaleski 2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner deepest below, `V =
+/// (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j, 0)^3) / (6 m_1 m_2 m_3)` for alpha up to half of
+/// `m_1 + m_2 + m_3`, the complement above.
+pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
+    let mut m = slope.map(f64::abs);
+    m.sort_unstable_by(f64::total_cmp);
+    let [m1, m2, m3] = m;
+    let half = 0.5 * (m1 + m2 + m3);
+    if value.is_nan() {
+        return value; // not hidden
+    }
+    if value.abs() >= half {
+        return if value < 0.0 { 1.0 } else { 0.0 };
+    }
+    let alpha = half - value.abs(); // the smaller part; the rest by symmetry
+    let cut = |a: f64| a.max(0.0).powi(3);
+    let part = if m1 > 1e-4 * m3 {
+        // alpha <= half, hence alpha - m_2 - m_3 <= 0 and alpha - m_1 - m_3 <= 0.
+        (cut(alpha) - cut(alpha - m1) - cut(alpha - m2) - cut(alpha - m3) + cut(alpha - m1 - m2))
+            / (6.0 * m1 * m2 * m3)
+    } else {
+        // Nearly parallel to an axis: the mean of the two-dimensional part over that axis, by Simpson, free of the cancellation above.
+        let flat = |a: f64| {
+            let a = a.clamp(0.0, m2 + m3);
+            if m2 <= 1e-12 * m3 {
+                return a / m3;
+            }
+            let square = |v: f64| v.max(0.0).powi(2);
+            (square(a) - square(a - m2) - square(a - m3) + square(a - m2 - m3)) / (2.0 * m2 * m3)
+        };
+        (flat(alpha) + 4.0 * flat(alpha - 0.5 * m1) + flat(alpha - m1)) / 6.0
+    };
+    if value < 0.0 { 1.0 - part } else { part }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::random::unit_f32;
+
+    fn unit(trial: u64, k: u64) -> f64 {
+        unit_f32(trial, k) as f64
+    }
+
+    /// Corner `n` of the unit cube, from its centre.
+    fn corner(n: usize) -> [f64; 3] {
+        [0, 1, 2].map(|a| (n >> a & 1) as f64 - 0.5)
+    }
+
+    fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+        a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    }
+
+    /// Three ways to the same part of a cube below random planes: tetrahedra, the closed form, inclusion and exclusion.
+    #[test]
+    fn planes_cut_what_they_should() {
+        for trial in 0..500 {
+            let slope = [0, 1, 2].map(|k| 0.05 + unit(trial, k));
+            let value = (unit(trial, 3) - 0.5) * slope.iter().sum::<f64>();
+            let exact = (0..8)
+                .map(|n| {
+                    let deep = (-value - dot(slope, corner(n))).max(0.0);
+                    let sign = if (n as u32).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+                    sign * deep.powi(3)
+                })
+                .sum::<f64>()
+                / (6.0 * slope.iter().product::<f64>());
+            let field: [f64; 8] = std::array::from_fn(|n| value + dot(slope, corner(n)));
+            assert!((cube_below(field) - exact).abs() < 1e-9, "{} {exact}", cube_below(field));
+            assert!((cube_below_plane(value, slope) - exact).abs() < 1e-9);
+            assert!((cube_below_plane(value, [-slope[1], slope[2], -slope[0]]) - exact).abs() < 1e-9);
+            assert!((cube_below(field.map(|v| -v)) + exact - 1.0).abs() < 1e-9, "the complement");
+            // The face z low: a square below a line.
+            let line = value - 0.5 * slope[2];
+            let deep = |x: f64, y: f64| (-line - slope[0] * x - slope[1] * y).max(0.0).powi(2);
+            let area = (deep(-0.5, -0.5) - deep(0.5, -0.5) - deep(-0.5, 0.5) + deep(0.5, 0.5))
+                / (2.0 * slope[0] * slope[1]);
+            let corners = CUBE_FACES[4].map(|n| field[n]);
+            assert!((square_below(corners) - area).abs() < 1e-9);
+        }
+        for slope in [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1e-6, 0.3, 1.0]] {
+            let field: [f64; 8] = std::array::from_fn(|n| 0.1 + dot(slope, corner(n)));
+            assert!((cube_below_plane(0.1, slope) - cube_below(field)).abs() < 1e-6);
+        }
+    }
+
+    /// Both fields at once against points drawn at random, and as a partition.
+    #[test]
+    fn two_fields_divide_a_tetrahedron_in_four() {
+        for trial in 0..300 {
+            let p: [[f64; 2]; 4] = std::array::from_fn(|n| [0, 4].map(|k| unit(trial, n as u64 + k) - 0.5));
+            let part = |s: f64, t: f64| tetrahedron_below_both(p.map(|v| [s * v[0], t * v[1]]));
+            let all = part(1.0, 1.0) + part(-1.0, 1.0) + part(1.0, -1.0) + part(-1.0, -1.0);
+            assert!((all - 1.0).abs() < 1e-9, "{all}");
+            let first = part(1.0, 1.0) + part(1.0, -1.0);
+            assert!((first - tetrahedron_below(p.map(|v| v[0]))).abs() < 1e-9);
+            if trial < 5 {
+                let (count, mut hits) = (20_000, 0);
+                for n in 0..count {
+                    // Sorted spacings of three uniform numbers are uniform barycentric coordinates.
+                    let mut u = [0, 1, 2].map(|k| unit(n, 10 + k + 3 * trial));
+                    u.sort_unstable_by(f64::total_cmp);
+                    let w = [u[0], u[1] - u[0], u[2] - u[1], 1.0 - u[2]];
+                    let at = |k: usize| (0..4).map(|n| w[n] * p[n][k]).sum::<f64>();
+                    hits += (at(0) < 0.0 && at(1) < 0.0) as u32;
+                }
+                assert!((hits as f64 / count as f64 - part(1.0, 1.0)).abs() < 0.015);
+            }
+        }
+    }
+}

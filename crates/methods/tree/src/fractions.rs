@@ -1,0 +1,174 @@
+//! How much of faces and cells solids leave open, from the solids' signed distance at the tree's nodes.
+//!
+//! A face between equal cells is cut at its four corners' values; a T-junction is as open as the four small faces that it consists of,
+//! so that large and small cells see the same opening; a cell beside finer ones is cut in eight, with the nodes in the middle of its
+//! edges and faces where there are any. Exact for planes. Verified by `fractions.rs`.
+
+use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::cut::{cube_below, square_below};
+use fluvial_grids::octree::{OUTSIDE, Side};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// A cell has a node outside of solids, or one inside.
+const OPEN: u8 = 1;
+const SOLID: u8 = 2;
+
+/// Memory of [`open_fractions`], to be kept from call to call.
+#[derive(Debug, Default)]
+pub struct FractionsScratch {
+    /// What a cell's nodes are.
+    nodes_of_cell: Vec<AtomicU8>,
+}
+
+/// Open parts, 0 to 1, of every face and every cell, where solids are negative in `phi_solid_node`. Walls of the domain
+/// count as open: see [`close_walls`].
+pub fn open_fractions(
+    area_face: &mut Vec<f32>,
+    volume_cell: &mut Vec<f32>,
+    tree: &Octree,
+    phi_solid_node: &[f32],
+    scratch: &mut FractionsScratch,
+) {
+    assert_eq!(phi_solid_node.len(), tree.node_count(), "one phi per node");
+    let marks = &mut scratch.nodes_of_cell;
+    marks.clear();
+    marks.resize_with(tree.cell_count(), AtomicU8::default);
+    let marks = &marks[..];
+    // Marks only ever gain bits: the order in which threads set them does not matter.
+    parallel::for_each_index(parallel::chunk_count(tree.node_count(), parallel::CHUNK), |n| {
+        for node in parallel::chunk_range(n, parallel::CHUNK, tree.node_count()) {
+            let mark = if phi_solid_node[node] > 0.0 { OPEN } else { SOLID };
+            for &cell in tree.node_cells()[node].iter().filter(|&&cell| cell != OUTSIDE) {
+                let known = &marks[cell as usize];
+                if known.load(Relaxed) & mark == 0 {
+                    known.fetch_or(mark, Relaxed);
+                }
+            }
+        }
+    });
+    let phi = |node: u32| -phi_solid_node[node as usize] as f64;
+    volume_cell.resize(tree.cell_count(), 0.0);
+    parallel::for_each_chunk_mut(volume_cell, parallel::CHUNK, |n, out| {
+        for (i, out) in out.iter_mut().enumerate() {
+            let cell = n * parallel::CHUNK + i;
+            *out = whole(marks[cell].load(Relaxed)).unwrap_or_else(|| cell_open(tree, cell, &phi));
+        }
+    });
+    area_face.resize(tree.face_count(), 0.0);
+    parallel::for_each_chunk_mut(area_face, parallel::CHUNK, |n, out| {
+        for (i, out) in out.iter_mut().enumerate() {
+            let face = n * parallel::CHUNK + i;
+            // A cell that is whole has whole sides.
+            let of_side = |side: &Side| match side {
+                Side::Cell(cell) => whole(marks[*cell as usize].load(Relaxed)),
+                _ => None,
+            };
+            *out = tree.sides(face).iter().find_map(of_side).unwrap_or_else(|| face_open(tree, face, &phi));
+        }
+    });
+}
+
+/// All open or all solid?
+fn whole(mark: u8) -> Option<f32> {
+    match mark {
+        OPEN => Some(1.0),
+        SOLID => Some(0.0),
+        _ => None,
+    }
+}
+
+/// Open part of a face; `phi` is negative in the open.
+fn face_open(tree: &Octree, face: usize, phi: &impl Fn(u32) -> f64) -> f32 {
+    let (axis, place) = (tree.face_axis(face), tree.face_places()[face]);
+    let (level, at) = (place.level as usize, place.at.map(u32::from));
+    if !tree.is_junction(face) {
+        return square_below(tree.face_nodes(level, axis, at).map(phi)) as f32;
+    }
+    let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+    let mut sum = 0.0;
+    for [s, t] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
+        let mut small = at.map(|v| 2 * v);
+        small[b] += s;
+        small[c] += t;
+        sum += square_below(tree.face_nodes(level - 1, axis, small).map(phi));
+    }
+    (0.25 * sum) as f32
+}
+
+/// Open part of a cell; `phi` is negative in the open.
+fn cell_open(tree: &Octree, cell: usize, phi: &impl Fn(u32) -> f64) -> f32 {
+    match halves(tree, cell, phi) {
+        Err(corners) => cube_below(corners) as f32,
+        Ok(points) => {
+            ((0..8).map(|octant| cube_below(octant_corners(&points, octant))).sum::<f64>() / 8.0) as f32
+        }
+    }
+}
+
+/// Values at a cell's nodes: at its corners if it has no others, else on a lattice of half its size (3 x 3 x 3, x fastest), nodes
+/// that do not exist being the means of the ends of the edge or face, or of the cell, that they are in the middle of.
+fn halves(tree: &Octree, cell: usize, value: &impl Fn(u32) -> f64) -> Result<[f64; 27], [f64; 8]> {
+    let corners = tree.cell_nodes(cell).map(value);
+    let place = tree.cells()[cell];
+    if place.level == 0 {
+        return Err(corners);
+    }
+    let mut hanging = false;
+    let points = std::array::from_fn(|n| {
+        let step = [n % 3, n / 3 % 3, n / 9];
+        // Corners whose mean the place is: both along axes where it lies in the middle.
+        let ends = (0..8).filter(|&c| AXES.iter().all(|&a| step[a] == 1 || step[a] / 2 == (c >> a) & 1));
+        let count = ends.clone().count();
+        let mean = ends.map(|c| corners[c]).sum::<f64>() / count as f64;
+        if count == 1 || count == 8 {
+            return mean;
+        }
+        let fine = [0, 1, 2].map(|a| 2 * place.at[a] as u32 + step[a] as u32);
+        let node = tree.node_at(place.level as usize - 1, fine);
+        hanging |= node.is_some();
+        node.map_or(mean, value)
+    });
+    if hanging { Ok(points) } else { Err(corners) }
+}
+
+/// Corners of an octant of a lattice of 3 x 3 x 3.
+pub(crate) fn octant_corners(points: &[f64; 27], octant: usize) -> [f64; 8] {
+    let step = |n: usize, a: usize| ((octant >> a) & 1) + ((n >> a) & 1);
+    std::array::from_fn(|n| points[step(n, 0) + 3 * step(n, 1) + 9 * step(n, 2)])
+}
+
+/// Closes walls of the domain: x low, x high, y low, y high, z low, z high.
+pub fn close_walls(area_face: &mut [f32], tree: &Octree, closed: [bool; 6]) {
+    assert_eq!(area_face.len(), tree.face_count(), "one area per face");
+    for axis in AXES {
+        for level in 0..tree.shape().levels {
+            let last = tree.shape().cells(level)[axis];
+            for face in tree.faces_of(axis, level) {
+                let at = tree.face_places()[face].at[axis] as usize;
+                if (at == 0 && closed[2 * axis]) || (at == last && closed[2 * axis + 1]) {
+                    area_face[face] = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// Velocity of solids across every face that they close, be it in part: `velocity` at its centre along its normal, m/s; zero on
+/// open faces. What [`crate::divergence::inflow`] takes.
+pub fn solid_velocity(
+    u_face: &mut Vec<f32>,
+    tree: &Octree,
+    area_face: &[f32],
+    velocity: impl Fn(Vec3) -> Vec3 + Sync,
+) {
+    assert_eq!(area_face.len(), tree.face_count(), "one area per face");
+    u_face.resize(tree.face_count(), 0.0);
+    parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
+        for (i, u) in u.iter_mut().enumerate() {
+            let face = n * parallel::CHUNK + i;
+            let axis = tree.face_axis(face);
+            *u = if area_face[face] < 1.0 { velocity(tree.face_center(face, axis))[axis] } else { 0.0 };
+        }
+    });
+}
