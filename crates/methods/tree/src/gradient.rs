@@ -26,6 +26,12 @@ impl Row {
         cells.zip(self.coefficients[..self.len].iter().copied())
     }
 
+    /// Does no pressure act?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The gradient of values at cell centres.
     #[inline]
     pub fn apply(&self, q_cell: &[f64]) -> f64 {
@@ -110,6 +116,11 @@ impl GradientInfo {
     }
 }
 
+/// `[F grad]_k` of one face, without preparing all others: for a probe. What was clamped is not counted.
+pub fn face_row(geometry: &Geometry, params: &GradientParams, face: usize) -> Row {
+    scale(geometry, params, face, &mut GradientInfo::default()).row(geometry, face)
+}
+
 /// What a face's row is multiplied with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Scaling {
@@ -122,6 +133,18 @@ enum Scaling {
     Scaled(f32),
     /// All entries of liquid cells replaced by one number.
     Equal(f32),
+}
+
+impl Scaling {
+    #[inline]
+    fn row(self, geometry: &Geometry, face: usize) -> Row {
+        match self {
+            Scaling::Dry => Row::default(),
+            Scaling::Full => gradient_row(geometry.tree, face),
+            Scaling::Scaled(w) => liquid_row(geometry, face, |c| c * w as f64),
+            Scaling::Equal(c) => liquid_row(geometry, face, |_| c as f64),
+        }
+    }
 }
 
 /// The gradient `[F grad]` of every face for one shape of the liquid.
@@ -171,12 +194,7 @@ impl PressureGradient {
     /// `[F grad]_k`: the face's coefficients over liquid cells alone.
     #[inline]
     pub fn row(&self, geometry: &Geometry, face: usize) -> Row {
-        match self.scaling[face] {
-            Scaling::Dry => Row::default(),
-            Scaling::Full => gradient_row(geometry.tree, face),
-            Scaling::Scaled(w) => liquid_row(geometry, face, |c| c * w as f64),
-            Scaling::Equal(c) => liquid_row(geometry, face, |_| c as f64),
-        }
+        self.scaling[face].row(geometry, face)
     }
 
     /// Sum of [`Self::row`]'s coefficients, exactly zero between liquid cells. Minus this times a pressure on the surface is

@@ -13,6 +13,7 @@
 pub mod assemble;
 pub mod contour;
 pub mod divergence;
+pub mod extend;
 pub mod extrapolate;
 pub mod fractions;
 pub mod gradient;

@@ -28,6 +28,8 @@ pub struct SizingParams {
     pub sweeps: usize,
     /// `alpha`: 1 is fully adaptive, 0 uniformly fine near the surface.
     pub strength: f32,
+    /// No cell is divided into smaller ones than this, metres; 0 for no such bound.
+    pub smallest_dx: f32,
 }
 
 impl Default for SizingParams {
@@ -39,6 +41,7 @@ impl Default for SizingParams {
             decay_time_s: 0.01,
             sweeps: 5,
             strength: 1.0,
+            smallest_dx: 0.0,
         }
     }
 }
@@ -61,8 +64,9 @@ impl SizingParams {
 
     /// Must a cell be divided, given phi and S at its centre [octree §6.3, 4]?
     pub fn divides(&self, dx: f32, finest_dx: f32, phi: f32, size_1_m: f32) -> bool {
+        let allowed = 0.5001 * dx >= self.smallest_dx;
         let dx = self.pseudo_dx(dx, finest_dx);
-        phi.abs() < dx && size_1_m * dx > 1.0
+        allowed && phi.abs() < dx && size_1_m * dx > 1.0
     }
 }
 

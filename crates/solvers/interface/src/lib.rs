@@ -51,6 +51,9 @@ pub enum SetupError {
         /// The scene's feature, by name.
         feature: String,
     },
+    /// A parameter that does not fit the rest of the scene.
+    #[error("{0}")]
+    Invalid(String),
 }
 
 /// Liquid as a level set with face velocities on a uniform grid.

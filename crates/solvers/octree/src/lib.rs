@@ -1,0 +1,223 @@
+//! The surface-adaptive octree liquid after Ando and Batty, "A Practical Octree Liquid Simulator with Adaptive Surface
+//! Resolution", ACM TOG 39(4), 2020: resolution that varies along the water surface itself. The numerics are `fluvial_tree`;
+//! here they become a time step. README.md maps the paper.
+
+mod adapt;
+mod advect;
+mod measure;
+mod params;
+mod pressure;
+mod save;
+mod state;
+mod step;
+mod volume;
+
+pub use params::{Advection, Interpolation, Params, SurfaceForm, VolumeCorrection};
+
+use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::octree::Shape as TreeShape;
+use fluvial_grids::{Octree, TriangleMesh};
+use fluvial_solids::Shape;
+use fluvial_solver_interface::{
+    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
+    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+};
+use fluvial_surface::set_velocities;
+use fluvial_tree::contour::contour;
+use fluvial_tree::redistance::redistance;
+use fluvial_tree::volume::liquid_fractions;
+use measure::{Limits, Liquid};
+use state::{State, Work};
+use std::sync::Arc;
+
+/// How far drawn liquid reaches into solids, in cells, so that no gap shows.
+const OVERLAP_CELLS: f32 = 0.25;
+
+/// A liquid on an octree.
+pub struct OctreeSolver {
+    setup: Setup,
+    params: Params,
+    shape: TreeShape,
+    open_walls: [bool; 6],
+    state: State,
+    work: Work,
+    limits: Limits,
+    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them.
+    junctions: [usize; 2],
+    asked_to_stop: Option<StopQuestion>,
+}
+
+impl OctreeSolver {
+    /// Places the liquid of a set-up on its first tree.
+    pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
+        if setup.sources.len() > u8::MAX as usize - 1 {
+            let feature = "more than 254 sources".into();
+            return Err(SetupError::Unsupported { method: "octree", feature });
+        }
+        let mut solver = OctreeSolver {
+            shape: adapt::tree_shape(&setup, params.max_dx)?,
+            open_walls: setup.domain.walls.map(|w| w == Wall::Open),
+            state: State { sources_flowing: vec![false; setup.sources.len()], ..State::default() },
+            work: Work::default(),
+            limits: Limits::default(),
+            junctions: [0; 2],
+            asked_to_stop: None,
+            setup,
+            params,
+        };
+        solver.place_liquid();
+        let (report, limits) = solver.report_of_state();
+        solver.state.kinetic_energy_j = report.kinetic_energy_j;
+        solver.limits = limits;
+        if solver.state.volume.start_m3 == 0.0 && solver.setup.sources.is_empty() {
+            return Err(SetupError::NoLiquid);
+        }
+        Ok(solver)
+    }
+
+    /// The present tree.
+    pub fn tree(&self) -> &Octree {
+        &self.state.fields.tree
+    }
+
+    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them [octree §8].
+    pub fn surface_junctions(&self) -> [usize; 2] {
+        self.junctions
+    }
+
+    /// phi and velocity of the fills, made a distance.
+    fn place_liquid(&mut self) {
+        let tree = Arc::new(self.first_tree());
+        let fills = &self.setup.fills;
+        let phi = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
+        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
+        redistance(&mut phi_cell, &tree, &mut self.work.redistance);
+        let mut u_face = vec![0.0; tree.face_count()];
+        for axis in AXES {
+            for face in tree.faces(axis) {
+                let x = tree.face_center(face, axis);
+                // The nearest fill's velocity, also in the air around it, for the first back-trace.
+                let mut best = f32::INFINITY;
+                for fill in fills {
+                    let d = fill.shape.distance(x).max(0.0);
+                    if d <= best {
+                        (best, u_face[face]) = (d, fill.velocity[axis]);
+                    }
+                }
+            }
+        }
+        let boundaries = self.boundaries_on(&tree, 0.0, &mut Default::default());
+        let fields = &mut self.state.fields;
+        fields.size_cell = vec![0.0; tree.cell_count()];
+        fields.impulse_cell = vec![0.0; tree.cell_count()];
+        (fields.tree, fields.phi_cell, fields.u_face) = (tree, phi_cell, u_face);
+        self.state.boundaries = Arc::new(boundaries);
+        self.open_volume_account();
+    }
+
+    /// The step has succeeded: what it made becomes the state.
+    fn commit(&mut self, dt_s: f64) {
+        let (state, work) = (&mut self.state, &mut self.work);
+        std::mem::swap(&mut state.fields, &mut work.fields);
+        std::mem::swap(&mut state.boundaries, &mut work.boundaries);
+        std::mem::swap(&mut state.volume, &mut work.volume);
+        std::mem::swap(&mut state.sources_flowing, &mut work.start.sources_flowing);
+        state.kinetic_energy_j = work.kinetic_energy_j;
+        state.cells_moved = work.cells_moved;
+        self.limits = work.limits;
+        state.time_s += dt_s;
+        state.last_dt_s = dt_s;
+        state.steps += 1;
+    }
+
+    fn report_of_state(&self) -> (StepReport, Limits) {
+        let (state, mut fractions) = (&self.state, vec![]);
+        let (fields, boundaries) = (&state.fields, &state.boundaries);
+        liquid_fractions(&mut fractions, &fields.tree, &fields.phi_cell, self.open(boundaries));
+        let liquid = Liquid {
+            tree: &fields.tree,
+            phi_cell: &fields.phi_cell,
+            u_face: &fields.u_face,
+            area_face: &boundaries.open_area,
+            u_boundary: &boundaries.u_solid,
+            open_volume: &boundaries.open_volume,
+            fraction_cell: &fractions,
+            volume: &state.volume,
+        };
+        self.report(&liquid, PressureReport::default())
+    }
+}
+
+impl Solver for OctreeSolver {
+    fn method(&self) -> &'static str {
+        "octree"
+    }
+
+    fn time_s(&self) -> f64 {
+        self.state.time_s
+    }
+
+    fn suggest_dt(&self) -> SuggestedDt {
+        self.largest_dt()
+    }
+
+    fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
+        step::step(self, dt_s)
+    }
+
+    fn stop_when(&mut self, asked: StopQuestion) {
+        self.asked_to_stop = Some(asked);
+    }
+
+    fn initial_report(&self) -> StepReport {
+        self.report_of_state().0
+    }
+
+    fn surface(&self, _params: &SurfaceParams) -> TriangleMesh {
+        let fields = &self.state.fields;
+        let tree = &*fields.tree;
+        let mut mesh = if self.setup.solids.is_empty() {
+            contour(tree, &fields.phi_cell)
+        } else {
+            let solid = &self.state.boundaries.phi_solid_cell;
+            let outside = |cell: usize| -solid[cell] - OVERLAP_CELLS * tree.cell_dx(cell);
+            let phi: Vec<f32> = (0..tree.cell_count()).map(|c| fields.phi_cell[c].max(outside(c))).collect();
+            contour(tree, &phi)
+        };
+        let sampler = self.sampler(tree);
+        set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
+        mesh
+    }
+
+    fn level_set(&self) -> Option<LevelSetView<'_>> {
+        None
+    }
+
+    fn particles(&self) -> Option<ParticleView<'_>> {
+        None
+    }
+
+    fn height_at(&self, x: f32, z: f32) -> f64 {
+        self.column_height(x, z)
+    }
+
+    fn pressure_at(&self, x_in_world: Vec3) -> f64 {
+        self.pressure_at_point(x_in_world)
+    }
+
+    fn volume_in(&self, shape: &Shape) -> f64 {
+        self.volume_inside(shape)
+    }
+
+    fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
+        self.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
+        self.save_state(out)
+    }
+
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        self.restore_state(from)
+    }
+}

@@ -1,0 +1,163 @@
+//! The method's own parameters in the scene's `[method]` table.
+
+use fluvial_tree::gradient::FreeSurface;
+use fluvial_tree::interpolate;
+use fluvial_tree::sizing::SizingParams;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How pressure meets the surface where cells of two sizes meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SurfaceForm {
+    /// Symmetric: conjugate gradients; exact but for degenerate T-junctions.
+    #[default]
+    Symmetric,
+    /// Strictly second order: BiCGSTAB.
+    SecondOrder,
+    /// First order, for comparison only: still liquid does not stay still.
+    Naive,
+}
+
+/// How fields are interpolated where cells of different size meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interpolation {
+    /// Moving least squares: jumps a little from region to region.
+    #[default]
+    Mls,
+    /// Continuous, dearer.
+    Continuous,
+}
+
+/// How surface and velocity are carried from the old tree to the new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Advection {
+    /// Back-trace and interpolation: robust, damped.
+    SemiLagrangian,
+    /// Back-and-forth error correction with a limiter: second order.
+    #[default]
+    MacCormack,
+}
+
+/// What is done about volume that transport lost or gained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VolumeCorrection {
+    /// Nothing: drift shows as it is.
+    Off,
+    /// One controller for all liquid.
+    Global,
+    /// A controller for every connected body of liquid.
+    #[default]
+    Regional,
+}
+
+/// Parameters of `octree`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Smallest cell that the liquid itself may ask for, m; `[[refine]]` goes down to the domain's `dx`, which is the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub min_dx: Option<f32>,
+    /// Largest cell, m: the domain's `dx` times a power of two, of which every side is a multiple. By default the largest
+    /// that divides all sides, up to 32 times `dx` and an eighth of the shortest side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub max_dx: Option<f32>,
+    /// Strength of adaptivity, alpha: 1 is fully adaptive, 0 has the finest cells all along the surface.
+    #[schemars(range(min = 0, max = 1))]
+    pub strength: f32,
+    /// Weight of the surface's curvature in the sizing function, gamma_phi.
+    #[schemars(range(min = 0))]
+    pub curvature_weight: f32,
+    /// Weight of stretching in the sizing function, gamma_u, s/m; 3 suits speeds of the order of 1 m/s.
+    #[schemars(range(min = 0))]
+    pub velocity_weight: f32,
+    /// What is left of a cell's wish to be small after a hundredth of a second.
+    #[schemars(range(min = 0, max = 1))]
+    pub decay: f32,
+    /// How pressure meets the surface where cells of two sizes meet.
+    pub free_surface: SurfaceForm,
+    /// How fields are interpolated where cells of different size meet.
+    pub interpolation: Interpolation,
+    /// How the level set is carried along.
+    pub phi_advection: Advection,
+    /// How velocity is carried along.
+    pub velocity_advection: Advection,
+    /// What is done about volume that transport lost or gained.
+    pub volume_correction: VolumeCorrection,
+    /// The pressure solve ends when its residual has fallen by this factor.
+    pub pressure_tolerance: f64,
+    /// The pressure solve has failed after this many iterations.
+    pub pressure_max_iterations: usize,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let sizing = SizingParams::default();
+        Params {
+            min_dx: None,
+            max_dx: None,
+            strength: sizing.strength,
+            curvature_weight: sizing.curvature_weight,
+            velocity_weight: sizing.velocity_weight_s_m,
+            decay: sizing.decay,
+            free_surface: SurfaceForm::default(),
+            interpolation: Interpolation::default(),
+            phi_advection: Advection::default(),
+            velocity_advection: Advection::default(),
+            volume_correction: VolumeCorrection::default(),
+            pressure_tolerance: 1e-5,
+            pressure_max_iterations: 200,
+        }
+    }
+}
+
+impl Params {
+    /// The first parameter that is out of range: its name and what it should be.
+    pub fn first_error(&self) -> Option<(&'static str, &'static str)> {
+        let ok = |bad: bool, name, want| bad.then_some((name, want));
+        let positive = |dx: Option<f32>| dx.is_none_or(|dx| dx > 0.0 && dx.is_finite());
+        ok(!positive(self.min_dx), "min_dx", "a positive length")
+            .or(ok(!positive(self.max_dx), "max_dx", "a positive length"))
+            .or(ok(!(0.0..=1.0).contains(&self.strength), "strength", "a number from 0 to 1"))
+            .or(ok(!(0.0..=1e6).contains(&self.curvature_weight), "curvature_weight", "0 or more"))
+            .or(ok(!(0.0..=1e6).contains(&self.velocity_weight), "velocity_weight", "0 or more"))
+            .or(ok(!(0.0..=1.0).contains(&self.decay), "decay", "a number from 0 to 1"))
+            .or(ok(
+                !(1e-9..=1e-1).contains(&self.pressure_tolerance),
+                "pressure_tolerance",
+                "between 1e-9 and 0.1",
+            ))
+            .or(ok(self.pressure_max_iterations == 0, "pressure_max_iterations", "at least 1"))
+    }
+
+    pub(crate) fn sizing(&self, finest_dx: f32) -> SizingParams {
+        SizingParams {
+            curvature_weight: self.curvature_weight,
+            velocity_weight_s_m: self.velocity_weight,
+            decay: self.decay,
+            strength: self.strength,
+            smallest_dx: self.min_dx.unwrap_or(finest_dx),
+            ..SizingParams::default()
+        }
+    }
+
+    pub(crate) fn form(&self) -> FreeSurface {
+        match self.free_surface {
+            SurfaceForm::Symmetric => FreeSurface::Symmetric,
+            SurfaceForm::SecondOrder => FreeSurface::SecondOrder,
+            SurfaceForm::Naive => FreeSurface::Naive,
+        }
+    }
+
+    pub(crate) fn interpolation(&self) -> interpolate::Interpolation {
+        match self.interpolation {
+            Interpolation::Mls => interpolate::Interpolation::Mls,
+            Interpolation::Continuous => interpolate::Interpolation::Continuous,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The state as bytes. Every struct is taken apart by name here, so that a new field does not compile until
+//! somebody has decided whether the next step reads it.
+
+use crate::OctreeSolver;
+use crate::measure::Limits;
+use crate::state::{Fields, State};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::{Cell, Shape};
+use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
+use fluvial_volume::Account;
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+impl OctreeSolver {
+    pub(crate) fn save_state(&self, out: &mut StateWriter) -> io::Result<()> {
+        let OctreeSolver {
+            // The set-up and what follows from it.
+            setup: _,
+            params: _,
+            shape: _,
+            open_walls: _,
+            // The frame loop's, and statistics.
+            asked_to_stop: _,
+            junctions: _,
+            // Memory that every step fills before it reads it.
+            work: _,
+            state,
+            limits: Limits { speed_m_s, cells_1_s, surface_dx },
+        } = self;
+        let State {
+            fields: Fields { tree, phi_cell, u_face, size_cell, impulse_cell },
+            // A function of the tree and the time: made anew.
+            boundaries: _,
+            last_dt_s,
+            volume,
+            kinetic_energy_j,
+            sources_flowing,
+            cells_moved,
+            time_s,
+            steps,
+        } = state;
+        out.list("limits", &[*speed_m_s, *cells_1_s, *surface_dx])?;
+        out.value("time_s", *time_s)?;
+        out.value("steps", *steps)?;
+        out.value("last_dt_s", *last_dt_s)?;
+        out.value("cells_moved", *cells_moved)?;
+        out.value("kinetic_energy_j", *kinetic_energy_j)?;
+        out.list("tree.divided", &divided_cells(tree))?;
+        out.field("phi_cell", phi_cell)?;
+        out.field("u_face", u_face)?;
+        out.field("size_cell", size_cell)?;
+        out.field("impulse_cell", impulse_cell)?;
+        let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
+        out.field("sources_flowing", &flowing)?;
+        let (totals, bodies) = volume.to_numbers();
+        out.list("volume.totals", &totals)?;
+        out.list("volume.bodies", &bodies)?;
+        out.value("volume.has_labels", !volume.label_cell.is_empty() as u8)?;
+        out.field("volume.label_cell", &volume.label_cell)
+    }
+
+    pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        let [speed_m_s, cells_1_s, surface_dx] = from.list("limits")?[..] else {
+            return Err(RestoreError::Mismatch("there are three limits".into()));
+        };
+        self.limits = Limits { speed_m_s, cells_1_s, surface_dx };
+        let state = &mut self.state;
+        state.time_s = from.value("time_s")?;
+        state.steps = from.value("steps")?;
+        state.last_dt_s = from.value("last_dt_s")?;
+        state.cells_moved = from.value("cells_moved")?;
+        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
+        let tree = tree_of(self.shape, from.list("tree.divided")?)?;
+        let (cells, faces) = (tree.cell_count(), tree.face_count());
+        state.fields = Fields {
+            tree: Arc::new(tree),
+            phi_cell: vec![0.0; cells],
+            u_face: vec![0.0; faces],
+            size_cell: vec![0.0; cells],
+            impulse_cell: vec![0.0; cells],
+        };
+        from.field("phi_cell", &mut state.fields.phi_cell)?;
+        from.field("u_face", &mut state.fields.u_face)?;
+        from.field("size_cell", &mut state.fields.size_cell)?;
+        from.field("impulse_cell", &mut state.fields.impulse_cell)?;
+        let mut flowing = vec![0u8; state.sources_flowing.len()];
+        from.field("sources_flowing", &mut flowing)?;
+        state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
+        let (totals, bodies): (Vec<f64>, Vec<f64>) =
+            (from.list("volume.totals")?, from.list("volume.bodies")?);
+        let has_labels: u8 = from.value("volume.has_labels")?;
+        let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
+        from.field("volume.label_cell", &mut label_cell)?;
+        state.volume = Account::from_numbers(&totals, &bodies, label_cell)
+            .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
+        let mut scratch = std::mem::take(&mut self.work.fractions);
+        let boundaries = self.boundaries_on(&self.state.fields.tree, self.state.time_s, &mut scratch);
+        (self.state.boundaries, self.work.fractions) = (Arc::new(boundaries), scratch);
+        Ok(())
+    }
+}
+
+/// A cell in a number.
+fn packed(level: usize, at: [u16; 3]) -> u64 {
+    (level as u64) << 48 | (at[2] as u64) << 32 | (at[1] as u64) << 16 | at[0] as u64
+}
+
+/// The parent of a packed cell.
+fn parent(code: u64) -> u64 {
+    packed((code >> 48) as usize + 1, [code, code >> 16, code >> 32].map(|v| v as u16 / 2))
+}
+
+/// The cells that were divided, level by level, in order: with the box they are the tree.
+fn divided_cells(tree: &Octree) -> Vec<u64> {
+    let (mut divided, mut of_level) = (vec![], vec![]);
+    for level in 0..tree.shape().levels - 1 {
+        let leaves = tree.cells_of(level).map(|cell| packed(level, tree.cells()[cell].at));
+        let mut above: Vec<u64> = leaves.chain(of_level).map(parent).collect();
+        above.sort_unstable();
+        above.dedup();
+        divided.extend(&above);
+        of_level = above;
+    }
+    divided
+}
+
+fn tree_of(shape: Shape, divided: Vec<u64>) -> Result<Octree, RestoreError> {
+    let wanted: HashSet<u64> = divided.iter().copied().collect();
+    let code = |cell: Cell| packed(cell.level as usize, cell.at);
+    let tree = Octree::build(shape, 0, |cell| wanted.contains(&code(cell)));
+    if divided_cells(&tree) != divided {
+        return Err(RestoreError::Mismatch("the saved cells are no graded octree of this domain".into()));
+    }
+    Ok(tree)
+}
