@@ -85,6 +85,10 @@ fn check_faces(tree: &Octree, lattice: &Lattice, leaf: &[u32]) {
                 };
                 let sides = tree.sides(face);
                 assert!(holds(sides[1 - high], own) && holds(sides[high], other), "{sides:?} {own} {other}");
+                assert_eq!(tree.across(own as usize)[2 * axis + high], sides[high]);
+                let mut met = false;
+                tree.for_neighbours(own as usize, |cell| met |= cell == other as usize);
+                assert!(met || other == OUTSIDE);
                 let level = tree.cells()[own as usize].level;
                 let larger =
                     if other == OUTSIDE { level } else { level.max(tree.cells()[other as usize].level) };

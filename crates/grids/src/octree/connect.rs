@@ -61,6 +61,9 @@ pub fn build(shape: Shape, levels: Vec<Level>) -> Octree {
     let mut cell_faces = vec![[0; 6]; leaf_count];
     tree.by_blocks(&mut cell_faces, |b| b.leaves, |around, place| tree.connect_cell(around, place));
     tree.cell_faces = cell_faces;
+    let mut across = vec![[0; 6]; leaf_count];
+    tree.by_blocks(&mut across, |b| b.leaves, |around, place| tree.connect_neighbours(around, place));
+    tree.across = across;
 
     let (mut nodes, mut node_cells) = (vec![Cell::default(); node_count], vec![[0; 8]; node_count]);
     tree.by_blocks(&mut nodes, |b| b.corners, |_, place| place);
@@ -183,6 +186,32 @@ impl Octree {
             });
         }
         faces
+    }
+
+    /// Codes of what lies across a leaf's sides, as faces have them.
+    #[inline(always)]
+    fn connect_neighbours(&self, around: &Around, place: Cell) -> [u32; 6] {
+        let level = place.level as usize;
+        let cells = self.levels[level].cells;
+        let mut codes = [OUTSIDE; 6];
+        for (side, out) in codes.iter_mut().enumerate() {
+            let (axis, high) = (side / 2, side as u32 % 2);
+            let (mut next, mut face) = (wide(place.at), wide(place.at));
+            next[axis] = next[axis].wrapping_add(2 * high).wrapping_sub(1);
+            face[axis] += high;
+            if next[axis] as usize >= cells[axis] {
+                continue;
+            }
+            *out = around.leaf(next).unwrap_or_else(|| {
+                let (bit, block) = (bits::bit_of(face), around.of(face));
+                if (block.junctions[axis] >> bit) & 1 != 0 {
+                    return QUAD | (block.first_junction[axis] + bits::rank(block.junctions[axis], bit));
+                }
+                let parent = each(|a| next[a] >> 1);
+                self.leaf_at(level + 1, parent).expect("a larger neighbour")
+            });
+        }
+        codes
     }
 
     #[inline(always)]

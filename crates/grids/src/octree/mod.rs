@@ -111,6 +111,7 @@ pub struct Octree {
     leaf_start: Vec<usize>,
     leaves: Vec<Cell>,
     cell_faces: Vec<[u32; 6]>,
+    across: Vec<[u32; 6]>,
     face_start: [Vec<usize>; 3],
     face_places: Vec<Cell>,
     faces: Vec<Face>,
@@ -179,6 +180,26 @@ impl Octree {
         &self.cell_faces
     }
 
+    /// What lies across a leaf's sides, in the order of [`Self::cell_faces`]: the far one of [`Self::sides`], without a look at the
+    /// face.
+    #[inline(always)]
+    pub fn across(&self, cell: usize) -> [Side; 6] {
+        let codes = &self.across[cell];
+        [0, 1, 2, 3, 4, 5].map(|side| self.side(codes[side]))
+    }
+
+    /// The leaves across a leaf's sides, all four where they are smaller.
+    #[inline(always)]
+    pub fn for_neighbours(&self, cell: usize, mut body: impl FnMut(usize)) {
+        for &code in &self.across[cell] {
+            if code & QUAD == 0 {
+                body(code as usize);
+            } else if code != OUTSIDE {
+                self.quads[(code & !QUAD) as usize].iter().for_each(|&other| body(other as usize));
+            }
+        }
+    }
+
     /// Number of faces of all axes.
     pub fn face_count(&self) -> usize {
         self.faces.len()
@@ -224,12 +245,17 @@ impl Octree {
     /// What lies on a face's low and on its high side.
     #[inline]
     pub fn sides(&self, face: usize) -> [Side; 2] {
-        let side = |code: u32| match code {
+        let Face { low, high } = self.faces[face];
+        [self.side(low), self.side(high)]
+    }
+
+    #[inline(always)]
+    fn side(&self, code: u32) -> Side {
+        match code {
             OUTSIDE => Side::Outside,
             code if code & QUAD != 0 => Side::Quad(self.quads[(code & !QUAD) as usize]),
             code => Side::Cell(code),
-        };
-        [side(self.faces[face].low), side(self.faces[face].high)]
+        }
     }
 
     /// Does the face have four smaller cells on a side?
@@ -271,7 +297,8 @@ impl Octree {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let cells = size_of::<Cell>() * self.leaves.capacity() + 24 * self.cell_faces.capacity();
+        let cells = size_of::<Cell>() * self.leaves.capacity()
+            + 24 * (self.cell_faces.capacity() + self.across.capacity());
         let faces = size_of::<Cell>() * self.face_places.capacity()
             + size_of::<Face>() * self.faces.capacity()
             + 16 * self.quads.capacity();

@@ -1,5 +1,5 @@
 //! Nanoseconds per point of interpolation, and per leaf of everything else, on a tree around a wavy water surface. One
-//! thread, minimum of several runs.
+//! thread, minimum of several runs. Arguments: finest cells along x, and a word to time only what has it in its name.
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape, Side};
@@ -36,6 +36,8 @@ fn best(count: usize, mut body: impl FnMut() -> f32) -> f64 {
 
 fn main() {
     let n: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
+    let only = std::env::args().nth(2);
+    let wanted = |what: &str| only.as_deref().is_none_or(|only| what.contains(only));
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / n as f32, levels: 5, roots: [n / 16, n / 32, n / 16] };
     let height = |x: Vec3| x.y - 0.25 - 0.05 * (9.0 * x.x).sin() * (7.0 * x.z).cos();
     let tree = Octree::build(shape, SMOOTHING_PASSES, |cell| {
@@ -62,6 +64,9 @@ fn main() {
         let uniform = best(all.len(), || all.iter().map(|&x| centers.sample(&q_grid, x)).sum());
         println!("for comparison, a uniform grid's cells: {uniform:.1} ns a point");
         for kind in [Interpolation::Mls, Interpolation::Continuous] {
+            if !wanted(&format!("{kind:?}")) {
+                continue;
+            }
             let sampler = Sampler::new(&tree, kind);
             let (fast, slow): (Vec<Vec3>, Vec<Vec3>) = all.iter().partition(|&&x| sampler.is_fast(x));
             for (name, points) in [("all", &all), ("uniform", &fast), ("others", &slow)] {
@@ -92,19 +97,23 @@ fn main() {
         let mut phi = phi_cell.clone();
         let mut scratch = RedistanceScratch::default();
         let mut info = RedistanceInfo::default();
-        let distance = best(leaves, || {
-            info = redistance(&mut phi, &tree, &mut scratch);
-            0.0
-        });
-        println!("redistance {distance:.1} ns a leaf; {info:?}");
+        if wanted("redistance") {
+            let distance = best(leaves, || {
+                info = redistance(&mut phi, &tree, &mut scratch);
+                0.0
+            });
+            println!("redistance {distance:.1} ns a leaf; {info:?}");
+        }
         let mut u = u_face.clone();
         let mut scratch = ExtrapolateScratch::default();
         let mut rings = 0;
-        let outwards = best(leaves, || {
-            rings = extrapolate(&mut u, &tree, |face| gradient.acts_on(face), &mut scratch);
-            0.0
-        });
-        println!("extrapolate {outwards:.1} ns a leaf; {rings} rings");
+        if wanted("extrapolate") {
+            let outwards = best(leaves, || {
+                rings = extrapolate(&mut u, &tree, |face| gradient.acts_on(face), &mut scratch);
+                0.0
+            });
+            println!("extrapolate {outwards:.1} ns a leaf; {rings} rings");
+        }
         let mesh = best(leaves, || contour(&tree, &phi_cell).positions.len() as f32);
         println!("contour {mesh:.1} ns a leaf");
         println!(

@@ -2,9 +2,12 @@
 
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
+use std::sync::LazyLock;
 
 /// Coefficients: 1, x y z, xx yy zz halved, yz zx xy.
 const TERMS: usize = 10;
+/// The same as a multiple of a register.
+const PADDED: usize = 12;
 /// Most cells that touch a leaf, itself among them: eight at each of eight corners.
 const MOST: usize = 64;
 /// Pull of second derivatives to zero, relative to all weights: only where samples do not tell, in the cells at a wall.
@@ -21,29 +24,131 @@ fn basis([x, y, z]: [f64; 3]) -> [f64; TERMS] {
     [1.0, x, y, z, 0.5 * x * x, 0.5 * y * y, 0.5 * z * z, y * z, z * x, x * y]
 }
 
+/// The cells that touch a leaf, itself among them, each once.
+pub struct Touching {
+    cells: [u32; MOST],
+    len: usize,
+    /// Are these 27 equal cells, in order, x fastest?
+    even: bool,
+}
+
+impl Touching {
+    /// Of a leaf.
+    pub fn new(tree: &Octree, cell: usize) -> Touching {
+        let nodes = tree.cell_nodes(cell).map(|node| &tree.node_cells()[node as usize]);
+        let mut touching = Touching { cells: [0; MOST], len: 27, even: true };
+        let equal = tree.cells_of(tree.cells()[cell].level as usize);
+        for (out, (corner, octant)) in touching.cells.iter_mut().zip(EVEN) {
+            *out = nodes[corner][octant];
+            touching.even &= equal.contains(&(*out as usize));
+        }
+        if touching.even {
+            return touching;
+        }
+        touching.len = 0;
+        for &other in nodes.into_iter().flatten() {
+            if other != OUTSIDE && !touching.cells().contains(&other) {
+                touching.cells[touching.len] = other;
+                touching.len += 1;
+            }
+        }
+        touching
+    }
+
+    /// Their numbers.
+    pub fn cells(&self) -> &[u32] {
+        &self.cells[..self.len]
+    }
+}
+
+/// Corner of a cell and octant around it where the 27 cells around are found, x fastest.
+const EVEN: [(usize, usize); 27] = {
+    let mut places = [(0, 0); 27];
+    let mut n = 0;
+    while n < 27 {
+        let (mut corner, mut octant, mut a, mut rest) = (0, 0, 0, n);
+        while a < 3 {
+            // Low cells from the low corner, high ones from the high corner, own ones from the low one.
+            corner |= ((rest % 3 == 2) as usize) << a;
+            octant |= ((rest % 3 != 0) as usize) << a;
+            rest /= 3;
+            a += 1;
+        }
+        places[n] = (corner, octant);
+        n += 1;
+    }
+    places
+};
+
+/// What each of 27 equal cells brings to each coefficient.
+static EVEN_FIT: LazyLock<[[f64; PADDED]; 27]> = LazyLock::new(|| {
+    let offset = |n: usize| [n % 3, n / 3 % 3, n / 9].map(|v| v as f64 - 1.0);
+    std::array::from_fn(|one| {
+        let mut normal = Normal::default();
+        (0..27).for_each(|n| normal.add(offset(n), if n == one { 1.0 } else { 0.0 }));
+        let c = normal.solve();
+        std::array::from_fn(|i| if i < TERMS { c[i] } else { 0.0 })
+    })
+});
+
+/// The normal equations of a weighted fit; near samples count most.
+#[derive(Default)]
+struct Normal {
+    a: [[f64; TERMS]; TERMS],
+    b: [f64; TERMS],
+    total: f64,
+}
+
+impl Normal {
+    fn add(&mut self, d: [f64; 3], value: f64) {
+        let square: f64 = d.iter().map(|v| v * v).sum();
+        let weight = 1.0 / ((0.5 + square) * (0.5 + square));
+        let p = basis(d);
+        for i in 0..TERMS {
+            let w = weight * p[i];
+            self.b[i] += w * value;
+            // The whole row, though half of it would do: it vectorises.
+            for j in 0..TERMS {
+                self.a[i][j] += w * p[j];
+            }
+        }
+        self.total += weight;
+    }
+
+    fn solve(mut self) -> [f64; TERMS] {
+        for i in 4..TERMS {
+            self.a[i][i] += PULL * self.total;
+        }
+        solve(self.a, self.b)
+    }
+}
+
 impl Quadric {
-    /// Least squares over the cells that touch a leaf, near ones first.
+    /// Least squares over the cells that touch a leaf.
     pub fn fit(tree: &Octree, values: &[f32], cell: usize) -> Quadric {
+        Quadric::fit_to(tree, values, cell, &Touching::new(tree, cell))
+    }
+
+    /// The same for cells found before.
+    pub fn fit_to(tree: &Octree, values: &[f32], cell: usize, touching: &Touching) -> Quadric {
         let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-        let (mut a, mut b, mut total) = ([[0.0; TERMS]; TERMS], [0.0; TERMS], 0.0);
-        touching(tree, cell, |other| {
-            let d = ((tree.cell_center(other) - x) / dx).as_dvec3().to_array();
-            let square: f64 = d.iter().map(|v| v * v).sum();
-            let weight = 1.0 / ((0.5 + square) * (0.5 + square));
-            let value = values[other] as f64 / dx as f64;
-            let p = basis(d);
-            for i in 0..TERMS {
-                b[i] += weight * p[i] * value;
-                for j in 0..=i {
-                    a[i][j] += weight * p[i] * p[j];
+        let value = |other: u32| values[other as usize] as f64 / dx as f64;
+        if touching.even {
+            let mut c = [0.0; PADDED];
+            for (&other, part) in touching.cells().iter().zip(EVEN_FIT.iter()) {
+                let value = value(other);
+                for i in 0..PADDED {
+                    c[i] += part[i] * value;
                 }
             }
-            total += weight;
-        });
-        for i in 4..TERMS {
-            a[i][i] += PULL * total;
+            return Quadric { c: std::array::from_fn(|i| c[i]) };
         }
-        Quadric { c: solve(a, b) }
+        let mut normal = Normal::default();
+        for &other in touching.cells() {
+            let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
+            normal.add(d, value(other));
+        }
+        Quadric { c: normal.solve() }
     }
 
     /// Value.
@@ -85,36 +190,12 @@ impl Quadric {
             }
             step = (0..3).map(|a| (next[a] - y[a]).abs()).fold(0.0, f64::max);
             (y, slope) = (next, self.slope(next));
-            if step < 1e-9 {
+            if step < 1e-7 {
                 break;
             }
         }
         (step < 1e-3).then_some((y, slope))
     }
-}
-
-/// The leaves around a leaf's corners, itself among them, some of them several times.
-#[inline]
-pub fn for_touching(tree: &Octree, cell: usize, mut body: impl FnMut(usize)) {
-    for node in tree.cell_nodes(cell) {
-        for &other in &tree.node_cells()[node as usize] {
-            if other != OUTSIDE {
-                body(other as usize);
-            }
-        }
-    }
-}
-
-/// As [`for_touching`], each once.
-fn touching(tree: &Octree, cell: usize, mut body: impl FnMut(usize)) {
-    let (mut seen, mut len) = ([0; MOST], 0);
-    for_touching(tree, cell, |other| {
-        if !seen[..len].contains(&other) {
-            seen[len] = other;
-            len += 1;
-            body(other);
-        }
-    });
 }
 
 /// Solves a symmetric positive definite system (its lower half) by Cholesky's method.
@@ -150,8 +231,7 @@ mod tests {
         let bounds = shape.bounds().expand(-0.5);
         let mut inner = 0;
         for cell in (0..tree.cell_count()).filter(|&c| bounds.contains(tree.cell_center(c))) {
-            let mut sizes = 0;
-            touching(&tree, cell, |_| sizes += 1);
+            let sizes = Touching::new(&tree, cell).cells().len();
             let dx = tree.cell_dx(cell);
             let q = Quadric::fit(&tree, &values, cell);
             if sizes < 20 {

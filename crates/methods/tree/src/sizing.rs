@@ -100,7 +100,7 @@ pub fn evaluate(out_cell: &mut [f32], scene: &Scene, params: &SizingParams) {
 fn is_at_surface(scene: &Scene, cell: usize) -> bool {
     let wet = scene.phi_cell[cell] < 0.0;
     let mut differs = false;
-    neighbours(scene.tree, cell, |other| differs |= (scene.phi_cell[other] < 0.0) != wet);
+    scene.tree.for_neighbours(cell, |other| differs |= (scene.phi_cell[other] < 0.0) != wet);
     differs
 }
 
@@ -145,7 +145,7 @@ pub fn spread(size_cell: &mut Vec<f32>, scratch: &mut Vec<f32>, tree: &Octree, s
             for (i, out) in out.iter_mut().enumerate() {
                 let cell = n * parallel::CHUNK + i;
                 let (mut sum, mut volume) = (0.0, 0.0);
-                neighbours(tree, cell, |other| {
+                tree.for_neighbours(cell, |other| {
                     let dx = tree.cell_dx(other);
                     sum += dx * dx * dx * size[cell].max(size[other]);
                     volume += dx * dx * dx;
@@ -155,17 +155,6 @@ pub fn spread(size_cell: &mut Vec<f32>, scratch: &mut Vec<f32>, tree: &Octree, s
             }
         });
         std::mem::swap(size_cell, scratch);
-    }
-}
-
-/// The cells across a leaf's six sides.
-fn neighbours(tree: &Octree, cell: usize, mut body: impl FnMut(usize)) {
-    for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
-        match tree.sides(face as usize)[side % 2] {
-            Side::Outside => {}
-            Side::Cell(other) => body(other as usize),
-            Side::Quad(others) => others.iter().for_each(|&other| body(other as usize)),
-        }
     }
 }
 

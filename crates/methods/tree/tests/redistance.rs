@@ -28,8 +28,8 @@ fn a_tilted_plane_gets_its_distance_everywhere() {
         }
         assert_eq!(phi[cell] < 0.0, wanted < 0.0);
     }
-    // Errors in cells; far away a patch may end beside the foot.
-    assert!(worst[0] < 1e-5 && worst[1] < 0.01, "{worst:?}");
+    println!("plane, errors in cells near and far: {:.1e}, {:.1e}", worst[0], worst[1]);
+    assert!(worst[0] < 1e-5 && worst[1] < 1e-4, "{worst:?}");
 }
 
 /// Largest errors by level in cells, near the surface and far from it, on a ball across four levels whose level set is no
@@ -60,9 +60,10 @@ fn ball(finest: usize) -> [[f64; 4]; 2] {
 #[test]
 fn distances_to_a_ball_are_of_second_order_on_every_level() {
     let (coarse, fine) = (ball(64), ball(128));
+    println!("errors in cells by level, near and far: at 64 {coarse:.3?}, at 128 {fine:.3?}");
     for level in 0..4 {
         assert!(fine[0][level] < 0.5 * coarse[0][level], "{coarse:?} {fine:?}");
-        assert!(fine[0][level] < 0.04 && fine[1][level] < 0.06, "{fine:?}");
+        assert!(fine[0][level] < 0.02 && fine[1][level] < 0.02, "{fine:?}");
     }
 }
 
@@ -78,6 +79,7 @@ fn five_calls_keep_the_volume() {
         redistance(&mut phi, &tree, &mut scratch);
     }
     let after = contour(&tree, &phi).volume() / before - 1.0;
+    println!("volume after five calls: {after:+.2e}");
     assert!(after.abs() < 5e-4, "{after}");
 }
 

@@ -1,0 +1,163 @@
+//! Signed distance over the whole tree [octree §7.1].
+//!
+//! The paper marches serially from the surface outwards. Here cells beside the surface, the seeds, fit a quadratic to phi in
+//! the cells that touch them, whatever their sizes, and find the closest point of its zero set. All others look for the seed
+//! whose point is nearest: in rings from the surface outwards a cell begins with the best seed of the neighbours that have one and
+//! walks from seed to seed as long as points come nearer; then neighbours compare what they found until nothing changes. Only
+//! the winner's patch of surface, a disc curved as the seed's quadratic is, is measured. A distance thus is one to a
+//! piece of surface, never a sum of steps, and does not lose accuracy on its way through large cells. Linear interpolation
+//! would not do for the seeds: its zero lies inside of every convex surface, and twenty calls would shrink a ball of five
+//! cells' diameter by a twentieth. Every round reads the last one's seeds, so that results do not depend on threads. Verified by
+//! `redistance.rs`.
+
+mod seeds;
+
+use fluvial_foundation::parallel;
+use fluvial_grids::Octree;
+use seeds::{NONE, Seeds};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Cells that one task of a round begins with.
+const TASK: usize = 1024;
+
+/// Memory of [`redistance`], to be kept from call to call.
+#[derive(Debug, Default)]
+pub struct RedistanceScratch {
+    seeds: Seeds,
+    /// Nearest seed of every cell.
+    seed_of: Vec<AtomicU32>,
+    /// Best offer to every cell in the present round; see [`offer`].
+    offers: Vec<AtomicU64>,
+    /// Cells that took a seed in the last round.
+    changed: Vec<u32>,
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RedistanceInfo {
+    /// Cells beside the surface.
+    pub seeds: usize,
+    /// Those where phi hardly changes: their distances are held below two cells.
+    pub flat: usize,
+    /// Rounds until every cell had its seed.
+    pub rounds: usize,
+}
+
+/// Makes `phi_cell` a signed distance, keeping the sign of every cell. Without a surface nothing changes.
+pub fn redistance(phi_cell: &mut [f32], tree: &Octree, scratch: &mut RedistanceScratch) -> RedistanceInfo {
+    let cells = tree.cell_count();
+    assert_eq!(phi_cell.len(), cells, "one phi per cell");
+    let RedistanceScratch { seeds, seed_of, offers, changed } = scratch;
+    seeds.find(seed_of, tree, phi_cell);
+    if seeds.cells.is_empty() {
+        return RedistanceInfo::default();
+    }
+    offers.clear();
+    offers.resize_with(cells, || AtomicU64::new(u64::MAX));
+    let search = Search { tree, seeds, seed_of, offers };
+    changed.clear();
+    changed.extend(&seeds.cells);
+    let mut rounds = 0;
+    // Rings outwards: cells that have no seed yet take one.
+    while !changed.is_empty() {
+        rounds += 1;
+        search.round(changed, |cell| seed_of[cell].load(Relaxed) == NONE);
+    }
+    // Then all compare with their neighbours, and again those beside a change. Cells beside the surface keep their own.
+    let is_free = |cell: usize| seeds.cells[seed_of[cell].load(Relaxed) as usize] as usize != cell;
+    search.compare_all(changed, is_free);
+    while !changed.is_empty() {
+        rounds += 1;
+        search.round(changed, is_free);
+    }
+    parallel::for_each_chunk_mut(phi_cell, parallel::CHUNK, |n, phi| {
+        for (i, phi) in phi.iter_mut().enumerate() {
+            let cell = n * parallel::CHUNK + i;
+            let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
+            let own = seeds.cells[seed as usize] as usize == cell;
+            let distance = if own { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
+            // A sign must survive even where the distance rounds to nothing.
+            *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
+        }
+    });
+    RedistanceInfo { seeds: seeds.cells.len(), flat: seeds.flat, rounds: rounds as usize }
+}
+
+/// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the smaller number.
+#[inline]
+fn offer(square: f32, seed: u32) -> u64 {
+    (square.to_bits() as u64) << 32 | seed as u64
+}
+
+/// What rounds read and write.
+struct Search<'a> {
+    tree: &'a Octree,
+    seeds: &'a Seeds,
+    seed_of: &'a [AtomicU32],
+    offers: &'a [AtomicU64],
+}
+
+impl Search<'_> {
+    /// Changed cells offer their seeds to those neighbours that are `free` to take one; `changed` becomes those that did. The least of all
+    /// offers and the set of these cells do not depend on threads; the order of the list may.
+    fn round(&self, changed: &mut Vec<u32>, free: impl Fn(usize) -> bool + Sync) {
+        let offered = parallel::map_indices(parallel::chunk_count(changed.len(), TASK), |n| {
+            let mut offered = vec![];
+            for &cell in &changed[parallel::chunk_range(n, TASK, changed.len())] {
+                let seed = self.seed_of[cell as usize].load(Relaxed);
+                self.tree.for_neighbours(cell as usize, |other| {
+                    if free(other) && self.seed_of[other].load(Relaxed) != seed {
+                        let new = offer(self.seeds.square(seed, self.tree.cell_center(other)), seed);
+                        let best = &self.offers[other];
+                        if new < best.load(Relaxed) && best.fetch_min(new, Relaxed) == u64::MAX {
+                            offered.push(other as u32);
+                        }
+                    }
+                });
+            }
+            offered
+        });
+        let taken = parallel::map_indices(offered.len(), |n| {
+            let mut taken = vec![];
+            for &cell in &offered[n] {
+                let new = self.offers[cell as usize].swap(u64::MAX, Relaxed);
+                let (last, x) = (&self.seed_of[cell as usize], self.tree.cell_center(cell as usize));
+                let own = last.load(Relaxed);
+                if own == NONE || new < offer(self.seeds.square(own, x), own) {
+                    last.store(self.seeds.settle(x, new as u32), Relaxed);
+                    taken.push(cell);
+                }
+            }
+            taken
+        });
+        changed.clear();
+        changed.extend(taken.into_iter().flatten());
+    }
+
+    /// All cells that are `free` compare their seed with those of their neighbours.
+    fn compare_all(&self, changed: &mut Vec<u32>, free: impl Fn(usize) -> bool + Sync) {
+        let cells = self.tree.cell_count();
+        let found = parallel::map_indices(parallel::chunk_count(cells, TASK), |n| {
+            let mut found = vec![];
+            for cell in parallel::chunk_range(n, TASK, cells).filter(|&cell| free(cell)) {
+                let (own, x) = (self.seed_of[cell].load(Relaxed), self.tree.cell_center(cell));
+                let mut best = offer(self.seeds.square(own, x), own);
+                self.tree.for_neighbours(cell, |other| {
+                    let seed = self.seed_of[other].load(Relaxed);
+                    if seed != best as u32 {
+                        best = best.min(offer(self.seeds.square(seed, x), seed));
+                    }
+                });
+                if best as u32 != own {
+                    found.push((cell as u32, self.seeds.settle(x, best as u32)));
+                }
+            }
+            found
+        });
+        changed.clear();
+        for (cell, seed) in found.into_iter().flatten() {
+            self.seed_of[cell as usize].store(seed, Relaxed);
+            changed.push(cell);
+        }
+    }
+}

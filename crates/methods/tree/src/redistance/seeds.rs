@@ -1,0 +1,226 @@
+//! Cells beside the surface and their patches of it.
+
+use crate::quadric::{Quadric, Touching};
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// No seed yet.
+pub const NONE: u32 = u32::MAX;
+/// Radius of a patch, in cells: somewhat farther than to the middle between seeds across a corner.
+const DISC: f32 = 1.0;
+/// The same beside coarser cells, where the next seed may be as far as theirs are.
+const DISC_AT_COARSER: f32 = 2.0;
+/// Part of its radius within which a patch is as good as any.
+const BESIDE: f32 = 0.5;
+/// Least slope of phi that tells a direction.
+const STEEP_MIN: f64 = 0.1;
+/// Seeds that one task fits.
+const TASK: usize = 512;
+
+/// A cell beside the surface, and its patch of it: a disc, curved as phi's quadratic is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seed {
+    /// Closest point of the surface.
+    point: Vec3,
+    /// Unit normal there, out of the liquid.
+    normal: Vec3,
+    /// Second derivatives over the slope there, 1/m: xx yy zz, then yz zx xy.
+    bend: [Vec3; 2],
+    radius: f32,
+    /// Distance from the cell's centre to the surface.
+    pub distance: f32,
+}
+
+impl Seed {
+    /// Distance from a point to the patch.
+    #[inline]
+    pub fn to(&self, x: Vec3) -> f32 {
+        let r = x - self.point;
+        let along = r.dot(self.normal);
+        let mut aside = r - along * self.normal;
+        let length = aside.length();
+        let beyond = (length - self.radius).max(0.0);
+        if beyond > 0.0 {
+            aside *= self.radius / length;
+        }
+        // The surface falls away from the tangent plane by k t^2 / 2; seen from a distance a, by 1 / (1 + k a) of that.
+        let [square, mixed] = self.bend;
+        let fall = square.dot(aside * aside)
+            + 2.0 * mixed.dot(Vec3::new(aside.y * aside.z, aside.z * aside.x, aside.x * aside.y));
+        let near = length.min(self.radius).max(f32::MIN_POSITIVE);
+        let along = along + 0.5 * fall / (1.0 + along * fall / (near * near)).max(0.5);
+        (along * along + beyond * beyond).sqrt()
+    }
+}
+
+/// All seeds, in the order of their cells, and which of them touch.
+#[derive(Clone, Debug, Default)]
+pub struct Seeds {
+    pub cells: Vec<u32>,
+    pub seeds: Vec<Seed>,
+    /// The seeds' points once more, close together.
+    points: Vec<Vec3>,
+    /// First of a seed's neighbours, and one more.
+    start: Vec<u32>,
+    neighbours: Vec<u32>,
+    /// Those where phi hardly changes.
+    pub flat: usize,
+}
+
+/// Seeds of one task: with their cells' surroundings, and how many neighbours each has.
+#[derive(Default)]
+struct Piece {
+    seeds: Vec<Seed>,
+    lengths: Vec<u32>,
+    neighbours: Vec<u32>,
+    flat: usize,
+}
+
+impl Seeds {
+    /// Finds and fits them; `seed_of` gets the numbers of seeds at their cells, [`NONE`] elsewhere.
+    pub fn find(&mut self, seed_of: &mut Vec<AtomicU32>, tree: &Octree, phi: &[f32]) {
+        seed_of.clear();
+        seed_of.resize_with(tree.cell_count(), || AtomicU32::new(NONE));
+        mark(seed_of, tree, phi);
+        self.cells.clear();
+        for (cell, seed) in seed_of.iter_mut().map(AtomicU32::get_mut).enumerate() {
+            if *seed != NONE {
+                *seed = self.cells.len() as u32;
+                self.cells.push(cell as u32);
+            }
+        }
+        let (cells, seed_of) = (&self.cells, &seed_of[..]);
+        let pieces = parallel::map_indices(parallel::chunk_count(cells.len(), TASK), |n| {
+            let mut piece = Piece::default();
+            for seed in parallel::chunk_range(n, TASK, cells.len()) {
+                piece.add(tree, phi, cells[seed] as usize, seed_of);
+            }
+            piece
+        });
+        self.seeds.clear();
+        self.neighbours.clear();
+        self.start.clear();
+        self.start.push(0);
+        self.flat = 0;
+        let mut end = 0;
+        for piece in pieces {
+            self.seeds.extend(piece.seeds);
+            self.neighbours.extend(piece.neighbours);
+            self.start.extend(piece.lengths.iter().map(|length| {
+                end += length;
+                end
+            }));
+            self.flat += piece.flat;
+        }
+        self.points.clear();
+        self.points.extend(self.seeds.iter().map(|seed| seed.point));
+    }
+
+    /// The seeds whose cells touch a seed's.
+    #[inline]
+    fn touching(&self, seed: u32) -> &[u32] {
+        &self.neighbours[self.start[seed as usize] as usize..self.start[seed as usize + 1] as usize]
+    }
+
+    #[inline]
+    pub fn square(&self, seed: u32, x: Vec3) -> f32 {
+        self.points[seed as usize].distance_squared(x)
+    }
+
+    /// Walks from seed to seed as long as points come nearer, unless the first one's patch lies right below. Of two equally
+    /// near the one with the smaller number.
+    #[inline]
+    pub fn settle(&self, x: Vec3, from: u32) -> u32 {
+        let (mut best, mut square) = (from, self.square(from, x));
+        let Seed { point, normal, radius, .. } = self.seeds[from as usize];
+        let along = (x - point).dot(normal);
+        let beside = BESIDE * radius;
+        if square - along * along < beside * beside {
+            return from;
+        }
+        loop {
+            let last = best;
+            for &seed in self.touching(last) {
+                let other = self.square(seed, x);
+                if other < square || (other == square && seed < best) {
+                    (best, square) = (seed, other);
+                }
+            }
+            if best == last {
+                return best;
+            }
+        }
+    }
+
+    /// Distance of a seed's own cell: a neighbour's patch may be nearer where sheets meet or phi is flat.
+    pub fn own_distance(&self, seed: u32, x: Vec3) -> f32 {
+        let others = self.touching(seed).iter().map(|&other| self.seeds[other as usize].to(x));
+        others.fold(self.seeds[seed as usize].distance, f32::min)
+    }
+}
+
+/// Marks cells with a neighbour of the other sign.
+fn mark(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32]) {
+    let wet = |cell: u32| phi[cell as usize] < 0.0;
+    let set = |cell: u32| seed_of[cell as usize].store(0, Relaxed);
+    parallel::for_each_index(parallel::chunk_count(tree.face_count(), parallel::CHUNK), |n| {
+        for face in parallel::chunk_range(n, parallel::CHUNK, tree.face_count()) {
+            match tree.sides(face) {
+                [Side::Cell(a), Side::Cell(b)] if wet(a) != wet(b) => [a, b].into_iter().for_each(set),
+                [Side::Cell(a), Side::Quad(others)] | [Side::Quad(others), Side::Cell(a)] => {
+                    others.into_iter().filter(|&b| wet(a) != wet(b)).for_each(|b| {
+                        set(a);
+                        set(b);
+                    });
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+impl Piece {
+    fn add(&mut self, tree: &Octree, phi: &[f32], cell: usize, seed_of: &[AtomicU32]) {
+        let touching = Touching::new(tree, cell);
+        let (own, before) = (cell as u32, self.neighbours.len());
+        let mut coarser = false;
+        for &other in touching.cells().iter().filter(|&&other| other != own) {
+            let seed = seed_of[other as usize].load(Relaxed);
+            if seed != NONE {
+                self.neighbours.push(seed);
+            }
+            coarser |= other >= tree.cells_of(tree.cells()[cell].level as usize).end as u32;
+        }
+        self.lengths.push((self.neighbours.len() - before) as u32);
+        let quadric = Quadric::fit_to(tree, phi, cell, &touching);
+        let (seed, found) = patch(tree, cell, &quadric, if coarser { DISC_AT_COARSER } else { DISC });
+        self.seeds.push(seed);
+        self.flat += !found as usize;
+    }
+}
+
+/// A seed's patch, and whether the quadratic led to one. Where not, the tangent plane seen from the centre stands for it.
+fn patch(tree: &Octree, cell: usize, quadric: &Quadric, disc: f32) -> (Seed, bool) {
+    let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
+    let found = quadric.closest_zero(STEEP_MIN);
+    let (foot, slope) = found.unwrap_or_else(|| {
+        let slope = quadric.slope([0.0; 3]);
+        let steep = slope.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let reach = (quadric.value([0.0; 3]) / steep.max(STEEP_MIN)).clamp(-2.0, 2.0);
+        (slope.map(|g| -reach * g / steep.max(f64::MIN_POSITIVE)), slope)
+    });
+    let steep = slope.iter().map(|g| g * g).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+    let vector = |v: [f64; 3]| Vec3::new(v[0] as f32, v[1] as f32, v[2] as f32);
+    let foot = vector(foot) * dx;
+    // The fit is in cells: its second derivatives are per cell.
+    let bend = if found.is_some() {
+        quadric.bend().map(|b| vector(b) / (steep as f32 * dx))
+    } else {
+        [Vec3::ZERO; 2]
+    };
+    let normal = vector(slope.map(|g| g / steep));
+    let seed = Seed { point: x + foot, normal, bend, radius: disc * dx, distance: foot.length() };
+    (seed, found.is_some())
+}
