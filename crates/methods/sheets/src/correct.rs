@@ -1,0 +1,145 @@
+//! Even spacing without thickening sheets [sheets §5.2, Alg. 4].
+
+use crate::eigen::{Symmetric, apply};
+use crate::kernels::{velocity_at, w_smooth};
+use crate::neighbours::Neighbours;
+use crate::particles::Particles;
+use crate::shapes::Shapes;
+use fluvial_foundation::{Vec3, parallel};
+
+/// Particles that one task takes.
+const CHUNK: usize = 1 << 11;
+/// Stretch is held above this, so that its inverse stays moderate: with less, two particles of a sheet's layer would no longer
+/// see each other as soon as one lies a quarter of a radius higher.
+const LEAST_STRETCH: f32 = 0.5;
+const ROUND: Symmetric = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
+
+/// How particles push each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stiffness {
+    /// Share of its radius that a particle moves away from one at its own place, gamma_s dt.
+    pub per_step: f32,
+    /// Follow the stretch of the neighbourhood (eq. 21); otherwise push alike in all directions (eq. 18).
+    pub anisotropic: bool,
+    /// Radius of a small particle, metres.
+    pub d0: f32,
+    /// Radius of the largest particle there is, metres.
+    pub largest: f32,
+    /// Reach of the velocity kernel in radii, alpha_u.
+    pub velocity_reach: f32,
+}
+
+/// What a correction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Correction {
+    /// Longest move, metres.
+    pub longest_m: f32,
+    /// Particles whose move was held at half a radius.
+    pub held: usize,
+}
+
+/// Moves particles apart and gives them the velocity of the place that they come to:
+///
+/// `dp_i = - gamma_s dt d sum_j r / |r| W_smooth(r, d)`, `r = (M_i + M_j) / 2 (p_j - p_i)`, `d = (d_i + d_j) / 2` [sheets
+/// eq. 21, 22], where M = (k_s C)^-1 with the eigenvalues of k_s C held between 0.5 and 1, the identity below the surface;
+/// then `u_i = u(p_i + dp_i)` by eq. 1.
+///
+/// What is pushed along a sheet's normal is left out of the move (the normal is the direction of least stretch, as far as
+/// it is below 1): r points along it wherever the layer is not exactly flat, and pushing along r then thickens the sheet.
+/// `confine` keeps particles out of solids. New positions and velocities replace the old ones.
+/// Tests: `random_particles_spread_evenly`, `a_free_sheet_keeps_its_thickness`.
+pub fn correct_positions(
+    particles: &mut Particles,
+    shapes: &Shapes,
+    neighbours: &Neighbours,
+    stiffness: &Stiffness,
+    confine: impl Fn(Vec3) -> Vec3 + Sync + Send,
+) -> Correction {
+    let n = particles.len();
+    let inverse = if stiffness.anisotropic { inverse_stretch(shapes) } else { vec![] };
+    let chunks = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
+        let mut report = Correction::default();
+        let moved: Vec<(Vec3, Vec3)> = parallel::chunk_range(c, CHUNK, n)
+            .map(|i| {
+                let mut push = displacement(i, particles, shapes, neighbours, stiffness, &inverse);
+                let most = 0.5 * stiffness.d0;
+                if push.length() > most {
+                    push *= most / push.length();
+                    report.held += 1;
+                }
+                if push == Vec3::ZERO {
+                    return (particles.x[i], particles.v[i]);
+                }
+                report.longest_m = report.longest_m.max(push.length());
+                let x = confine(particles.x[i] + push);
+                let kernel = (stiffness.d0, stiffness.largest, stiffness.velocity_reach);
+                let v = velocity_at(x, particles, neighbours, kernel, stiffness.d0).unwrap_or(particles.v[i]);
+                (x, v)
+            })
+            .collect();
+        (moved, report)
+    });
+    let mut report = Correction::default();
+    let mut at = 0;
+    for (moved, part) in chunks {
+        for (x, v) in moved {
+            (particles.x[at], particles.v[at]) = (x, v);
+            at += 1;
+        }
+        report.longest_m = report.longest_m.max(part.longest_m);
+        report.held += part.held;
+    }
+    report
+}
+
+/// `(k_s C)^-1` for the particles at the surface.
+fn inverse_stretch(shapes: &Shapes) -> Vec<Symmetric> {
+    let stretch = &shapes.stretch;
+    parallel::map_indices(stretch.len(), |s| {
+        let values = stretch[s].values.map(|v| 1.0 / v.clamp(LEAST_STRETCH, 1.0));
+        stretch[s].with_values(values)
+    })
+}
+
+#[inline]
+fn displacement(
+    i: usize,
+    particles: &Particles,
+    shapes: &Shapes,
+    neighbours: &Neighbours,
+    stiffness: &Stiffness,
+    inverse: &[Symmetric],
+) -> Vec3 {
+    let d0 = stiffness.d0;
+    let own_radius = particles.radius(i, d0);
+    let matrix = |j: usize| match inverse.get(shapes.place[j] as usize) {
+        Some(m) => *m,
+        None => ROUND,
+    };
+    let own = matrix(i);
+    let mut push = Vec3::ZERO;
+    neighbours.for_each_within(particles.x[i], 0.5 * (own_radius + stiffness.largest), |j, offset, r2| {
+        let d = 0.5 * (own_radius + particles.radius(j, d0));
+        if j == i || r2 >= d * d {
+            return;
+        }
+        let r = if inverse.is_empty() {
+            offset
+        } else {
+            let other = matrix(j);
+            apply(&std::array::from_fn(|k| 0.5 * (own[k] + other[k])), offset)
+        };
+        let length = r.length();
+        if length > 1e-6 * d {
+            push -= d * w_smooth(length * length, d) / length * r;
+        } else {
+            // Two at one place: apart along x, the first one down.
+            push.x -= if i < j { d } else { -d };
+        }
+    });
+    if let (false, Some(stretch)) = (inverse.is_empty(), shapes.stretch_of(i)) {
+        let across = 1.0 - (stretch.values[2] / stretch.values[1].max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
+        push -= across * stretch.vectors[2].dot(push) * stretch.vectors[2];
+    }
+    stiffness.per_step * push
+}

@@ -1,0 +1,171 @@
+//! The two kernels and the sums over them [sheets §3.1].
+
+use crate::neighbours::{LANES, Lanes, Neighbours, Walls, smooth_lanes};
+use crate::particles::Particles;
+use fluvial_foundation::Vec3;
+
+/// Closest distance that the sharp kernel knows, as a share of its radius: nearer ones weigh as much.
+const CLOSEST: f32 = 1e-3;
+
+/// The kernel that resamples: `h^2 / r^2 - 1` inside `h`, given r^2 [sheets eq. 3]. It grows without bound towards r = 0, so
+/// that the sum at a particle is the particle's own value; held at r = h / 1000.
+#[inline]
+pub fn w_sharp(r2: f32, h: f32) -> f32 {
+    let h2 = h * h;
+    (h2 / r2.max(CLOSEST * CLOSEST * h2) - 1.0).max(0.0)
+}
+
+/// The kernel that averages: `1 - r^2 / h^2` inside `h`, given r^2 [sheets eq. 4].
+#[inline]
+pub fn w_smooth(r2: f32, h: f32) -> f32 {
+    (1.0 - r2 / (h * h)).max(0.0)
+}
+
+/// Density of small particles on a lattice with spacing `d0`, at one of them, for kernels that reach `reach` spacings: the
+/// full density rho_0.
+pub fn lattice_density(reach: f32) -> f32 {
+    let n = reach.ceil() as i32;
+    let line = || -n..=n;
+    let mut sum = 0.0f64;
+    for k in line() {
+        for j in line() {
+            for i in line() {
+                let r2 = (i * i + j * j + k * k) as f64;
+                sum += (1.0 - r2 / (reach as f64 * reach as f64)).max(0.0);
+            }
+        }
+    }
+    sum as f32
+}
+
+impl Neighbours {
+    /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls [sheets eq. 2], in masses of a
+    /// small particle.
+    ///
+    /// All particles have the same reach, h = alpha_rho d0. With the paper's alpha_rho d_i a region of merged particles would
+    /// weigh n times too much, because the kernel's integral grows with d_i^3 and the mass with it.
+    /// Test: `density_is_that_of_a_plain_sum`.
+    #[inline]
+    pub fn density(&self, x: Vec3, h: f32, walls: &Walls) -> f32 {
+        let inverse_h2 = 1.0 / (h * h);
+        let mut total = 0.0;
+        walls.for_each_image(x, h, |x| {
+            let [sum] = self.sums(x, h, |sums: &mut [Lanes; 1], d, m| {
+                let w = smooth_lanes(&d, inverse_h2);
+                for l in 0..LANES {
+                    sums[0][l] += m[l] * w[l];
+                }
+            });
+            total += sum;
+        });
+        total
+    }
+}
+
+/// `u(x) = sum m_i u_i W_sharp(p_i - x, alpha d_i) / sum m_i W_sharp` [sheets eq. 1]; the nearest particle's velocity where
+/// nothing weighs, none beyond `farthest`. `largest` is the largest radius d_i around.
+///
+/// Tests: `velocity_at_a_particle_is_its_own`, `linear_velocity_comes_back_on_average`.
+#[inline]
+pub fn velocity_at(
+    x: Vec3,
+    particles: &Particles,
+    neighbours: &Neighbours,
+    (d0, largest, alpha): (f32, f32, f32),
+    farthest: f32,
+) -> Option<Vec3> {
+    let (mut sum, mut weight) = (Vec3::ZERO, 0.0f32);
+    neighbours.for_each_within(x, alpha * largest, |i, _, r2| {
+        let w = particles.weight(i) * w_sharp(r2, alpha * particles.radius(i, d0));
+        sum += w * particles.v[i];
+        weight += w;
+    });
+    if weight > 1e-6 {
+        return Some(sum / weight);
+    }
+    neighbours.nearest(x, farthest).map(|(i, _)| particles.v[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bins, Families};
+    use fluvial_foundation::random::unit_vec3;
+
+    fn cloud(n: u64) -> (Particles, Neighbours) {
+        let mut particles = Particles::default();
+        for i in 0..n {
+            let x = unit_vec3(i, 3);
+            particles.push_small(x, Vec3::new(x.y, 2.0 - x.z, x.x));
+        }
+        let mut neighbours = Neighbours::new(Bins { min: Vec3::ZERO, cell_m: 0.1, size: [10; 3] });
+        neighbours.sort(&mut particles, &mut Families::default());
+        (particles, neighbours)
+    }
+
+    #[test]
+    fn kernels_have_their_values() {
+        assert_eq!(w_smooth(0.0, 2.0), 1.0);
+        assert_eq!(w_smooth(1.0, 2.0), 0.75);
+        assert_eq!((w_smooth(5.0, 2.0), w_sharp(5.0, 2.0)), (0.0, 0.0));
+        assert_eq!(w_sharp(1.0, 2.0), 3.0);
+        assert!(w_sharp(0.0, 2.0) > 9e5 && w_sharp(0.0, 2.0).is_finite());
+        // The integral of the smooth kernel is 8 pi h^3 / 15; the lattice sum comes near.
+        let exact = 8.0 * std::f32::consts::PI * 64.0 / 15.0;
+        assert!((lattice_density(4.0) / exact - 1.0).abs() < 0.01, "{}", lattice_density(4.0));
+    }
+
+    #[test]
+    fn density_is_that_of_a_plain_sum() {
+        let (particles, neighbours) = cloud(3000);
+        let walls = Walls { low: [0.0; 3], high: [1.0; 3] };
+        for n in 0..200 {
+            let x = unit_vec3(n, 8);
+            let mut exact = 0.0f64;
+            for p in &particles.x {
+                for image in 0..27 {
+                    let mirror = |v: f32, which: usize| [v, -v, 2.0 - v][which];
+                    let q =
+                        Vec3::new(mirror(p.x, image % 3), mirror(p.y, image / 3 % 3), mirror(p.z, image / 9));
+                    exact += w_smooth((q - x).length_squared(), 0.15) as f64;
+                }
+            }
+            let found = neighbours.density(x, 0.15, &walls) as f64;
+            assert!((found - exact).abs() < 1e-4 * exact, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn velocity_at_a_particle_is_its_own() {
+        let (particles, neighbours) = cloud(3000);
+        for i in 0..500 {
+            let v = velocity_at(particles.x[i], &particles, &neighbours, (0.08, 0.08, 1.0), 0.2).unwrap();
+            assert!((v - particles.v[i]).length() < 1e-3, "{v} {}", particles.v[i]);
+        }
+    }
+
+    #[test]
+    fn linear_velocity_comes_back_on_average() {
+        let (particles, neighbours) = cloud(20_000);
+        let mut error = Vec3::ZERO;
+        for n in 0..2000 {
+            let x = 0.2 + 0.6 * unit_vec3(n, 4);
+            let v = velocity_at(x, &particles, &neighbours, (0.06, 0.06, 1.0), 0.2).unwrap();
+            error += v - Vec3::new(x.y, 2.0 - x.z, x.x);
+        }
+        assert!((error / 2000.0).length() < 1e-3, "{}", error / 2000.0);
+    }
+
+    #[test]
+    fn where_nothing_weighs_the_nearest_speaks_and_far_away_nobody() {
+        let mut particles = Particles::default();
+        particles.push_small(Vec3::splat(0.5), Vec3::X);
+        particles.push_small(Vec3::splat(0.9), Vec3::Y);
+        let mut neighbours = Neighbours::new(Bins { min: Vec3::ZERO, cell_m: 0.1, size: [10; 3] });
+        neighbours.sort(&mut particles, &mut Families::default());
+        let at =
+            |x: f32| velocity_at(Vec3::new(x, 0.5, 0.5), &particles, &neighbours, (0.05, 0.05, 1.0), 0.2);
+        assert_eq!(at(0.6), Some(Vec3::X));
+        assert_eq!(at(0.2), None);
+    }
+}

@@ -1,0 +1,373 @@
+//! Who is near whom: particles sorted by cell, read in straight ranges of x-rows.
+
+use crate::families::Families;
+use crate::particles::Particles;
+use fluvial_foundation::{Vec3, parallel};
+use std::ops::Range;
+
+/// Numbers that are worked on at once.
+pub(crate) const LANES: usize = 8;
+/// One value per lane.
+pub(crate) type Lanes = [f32; LANES];
+
+/// The box of cells that particles are sorted into. Particles outside count to the nearest cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bins {
+    /// Lower corner, metres.
+    pub min: Vec3,
+    /// Edge of a cell, metres.
+    pub cell_m: f32,
+    /// Cells along each axis.
+    pub size: [usize; 3],
+}
+
+impl Bins {
+    /// How many cells there are.
+    pub fn count(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// The cell of a position, as far as it lies inside.
+    #[inline]
+    pub fn coordinates(&self, x: Vec3) -> [usize; 3] {
+        let c = (x - self.min) / self.cell_m;
+        let at = |v: f32, n: usize| (v.max(0.0) as usize).min(n - 1);
+        [at(c.x, self.size[0]), at(c.y, self.size[1]), at(c.z, self.size[2])]
+    }
+
+    /// Flat index of a cell, x fastest.
+    #[inline]
+    pub fn index(&self, [i, j, k]: [usize; 3]) -> usize {
+        i + self.size[0] * (j + self.size[1] * k)
+    }
+}
+
+/// Walls that mirror the particles: what lies beyond them counts as the mirror image of the liquid, so that neither density
+/// nor surface knows that liquid ends there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walls {
+    /// Planes at these coordinates; infinite where there is none.
+    pub low: [f32; 3],
+    /// The same on the high sides.
+    pub high: [f32; 3],
+}
+
+impl Walls {
+    /// No walls.
+    pub const NONE: Walls = Walls { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3] };
+
+    /// Calls `seen` with `x` and its mirror images in walls that are nearer than `reach`, corners included.
+    #[inline]
+    pub fn for_each_image(&self, x: Vec3, reach: f32, mut seen: impl FnMut(Vec3)) {
+        // Per axis: the coordinate, and its image where a wall is near. Boxes narrower than the reach have no more.
+        let mut images = [[0.0f32; 2]; 3];
+        let mut counts = [1usize; 3];
+        for axis in 0..3 {
+            images[axis][0] = x[axis];
+            let (low, high) = (self.low[axis], self.high[axis]);
+            if x[axis] - low < reach {
+                (images[axis][1], counts[axis]) = (2.0 * low - x[axis], 2);
+            } else if high - x[axis] < reach {
+                (images[axis][1], counts[axis]) = (2.0 * high - x[axis], 2);
+            }
+        }
+        for z in &images[2][..counts[2]] {
+            for y in &images[1][..counts[1]] {
+                for x in &images[0][..counts[0]] {
+                    seen(Vec3::new(*x, *y, *z));
+                }
+            }
+        }
+    }
+}
+
+/// Particles by cell: where each cell's particles start, and their coordinates and weights for fast sums.
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    bins: Bins,
+    /// First particle of each cell, and the end.
+    start: Vec<u32>,
+    /// Coordinates, one array per axis, in the particles' order.
+    x: [Vec<f32>; 3],
+    /// Mass relative to a small particle.
+    weight: Vec<f32>,
+    keys: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Neighbours {
+    /// An empty search over a box of cells. A cell of two small radii is the best size.
+    pub fn new(bins: Bins) -> Self {
+        Neighbours { bins, start: vec![], x: Default::default(), weight: vec![], keys: vec![], order: vec![] }
+    }
+
+    /// The cells.
+    pub fn bins(&self) -> &Bins {
+        &self.bins
+    }
+
+    /// Sorts the particles by cell (those of a cell keep their order) and takes down where they are.
+    ///
+    /// Tests: `neighbours_are_those_that_brute_force_finds`, `thread_count_changes_no_bit`.
+    pub fn sort(&mut self, particles: &mut Particles, families: &mut Families) {
+        self.file(&particles.x);
+        if self.order.iter().enumerate().any(|(n, &i)| n != i as usize) {
+            particles.rearrange(&self.order);
+            families.follow(particles);
+        }
+        self.take_down(&particles.x);
+        self.weigh(particles);
+    }
+
+    /// Files positions that are not to be moved; returns the order that sorts them.
+    pub(crate) fn sort_points(&mut self, x: &mut Vec<Vec3>) -> &[u32] {
+        self.file(x);
+        *x = self.order.iter().map(|&i| x[i as usize]).collect();
+        self.take_down(x);
+        self.weight.clear();
+        self.weight.resize(x.len(), 1.0);
+        &self.order
+    }
+
+    fn file(&mut self, x: &[Vec3]) {
+        let bins = self.bins;
+        self.keys.resize(x.len(), 0);
+        parallel::for_each_chunk_mut(&mut self.keys, parallel::CHUNK, |c, keys| {
+            let x = &x[parallel::chunk_range(c, parallel::CHUNK, x.len())];
+            keys.iter_mut().zip(x).for_each(|(key, &x)| *key = bins.index(bins.coordinates(x)) as u32);
+        });
+        self.start.clear();
+        self.start.resize(bins.count() + 1, 0);
+        self.keys.iter().for_each(|&key| self.start[key as usize + 1] += 1);
+        let mut total = 0;
+        for start in &mut self.start {
+            total += *start;
+            *start = total;
+        }
+        self.order.resize(x.len(), 0);
+        // Places are handed out from the end, so that `start` is right again afterwards.
+        let ends = &mut self.start[1..];
+        for (i, &key) in self.keys.iter().enumerate().rev() {
+            ends[key as usize] -= 1;
+            self.order[ends[key as usize] as usize] = i as u32;
+        }
+        // Each cell's end has become its start: put the array back in line.
+        self.start.copy_within(1.., 0);
+        *self.start.last_mut().expect("has an end") = x.len() as u32;
+    }
+
+    fn take_down(&mut self, x: &[Vec3]) {
+        for axis in 0..3 {
+            let out = &mut self.x[axis];
+            out.clear();
+            out.resize(x.len(), 0.0);
+            parallel::for_each_chunk_mut(out, parallel::CHUNK, |c, out| {
+                let x = &x[parallel::chunk_range(c, parallel::CHUNK, x.len())];
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = x[axis]);
+            });
+        }
+    }
+
+    /// Takes over masses that have changed.
+    pub fn weigh(&mut self, particles: &Particles) {
+        self.weight.clear();
+        self.weight.extend((0..particles.len()).map(|i| particles.weight(i)));
+    }
+
+    /// The particles of a cell.
+    #[inline]
+    pub fn of_cell(&self, cell: usize) -> Range<usize> {
+        self.start[cell] as usize..self.start[cell + 1] as usize
+    }
+
+    /// Calls `row` with the ranges of particles in the cells that a ball's box touches.
+    #[inline]
+    fn for_each_row(&self, center: Vec3, reach: f32, mut row: impl FnMut(Range<usize>)) {
+        let bins = &self.bins;
+        let (low, high) = (bins.coordinates(center - reach), bins.coordinates(center + reach));
+        for k in low[2]..=high[2] {
+            for j in low[1]..=high[1] {
+                let first = bins.index([low[0], j, k]);
+                let range = self.start[first] as usize..self.start[first + high[0] - low[0] + 1] as usize;
+                if !range.is_empty() {
+                    row(range);
+                }
+            }
+        }
+    }
+
+    /// Calls `found(index, offset, squared distance)` for every particle within `reach` of `center`, in order of cells.
+    #[inline]
+    pub fn for_each_within(&self, center: Vec3, reach: f32, mut found: impl FnMut(usize, Vec3, f32)) {
+        let reach2 = reach * reach;
+        self.for_each_row(center, reach, |range| {
+            for i in range {
+                let d = Vec3::new(self.x[0][i], self.x[1][i], self.x[2][i]) - center;
+                let r2 = d.length_squared();
+                if r2 <= reach2 {
+                    found(i, d, r2);
+                }
+            }
+        });
+    }
+
+    /// Is there no particle nearer than `reach`?
+    #[inline]
+    pub fn is_empty_within(&self, center: Vec3, reach: f32) -> bool {
+        let reach2 = reach * reach;
+        let mut empty = true;
+        self.for_each_row(center, reach, |range| {
+            empty = empty
+                && range.into_iter().all(|i| {
+                    let d = Vec3::new(self.x[0][i], self.x[1][i], self.x[2][i]) - center;
+                    d.length_squared() >= reach2
+                });
+        });
+        empty
+    }
+
+    /// The nearest particle within `reach`, the first in order where several are as near.
+    pub fn nearest(&self, center: Vec3, reach: f32) -> Option<(usize, f32)> {
+        let mut best = None;
+        self.for_each_within(center, reach, |i, _, r2| {
+            if best.is_none_or(|(_, b)| r2 < b) {
+                best = Some((i, r2));
+            }
+        });
+        best
+    }
+
+    /// Sums over the particles of the cells around a ball, eight at a time: `add(sums, offsets, weights)`, where offsets are
+    /// from the centre. Lanes without a particle lie far outside the ball.
+    #[inline(always)]
+    pub(crate) fn sums<const N: usize>(
+        &self,
+        center: Vec3,
+        reach: f32,
+        add: impl Fn(&mut [Lanes; N], [Lanes; 3], Lanes),
+    ) -> [f32; N] {
+        let mut sums = [[0.0f32; LANES]; N];
+        let far = 4.0 * reach;
+        self.for_each_row(center, reach, |range| {
+            let [x, y, z] = [0, 1, 2].map(|a| self.x[a][range.clone()].chunks(LANES));
+            for (((x, y), z), w) in x.zip(y).zip(z).zip(self.weight[range].chunks(LANES)) {
+                let mut d = [[far; LANES]; 3];
+                let mut m = [0.0f32; LANES];
+                if x.len() == LANES {
+                    for l in 0..LANES {
+                        d[0][l] = x[l] - center.x;
+                        d[1][l] = y[l] - center.y;
+                        d[2][l] = z[l] - center.z;
+                        m[l] = w[l];
+                    }
+                } else {
+                    for l in 0..x.len() {
+                        d[0][l] = x[l] - center.x;
+                        d[1][l] = y[l] - center.y;
+                        d[2][l] = z[l] - center.z;
+                        m[l] = w[l];
+                    }
+                }
+                add(&mut sums, d, m);
+            }
+        });
+        sums.map(|lanes| {
+            let pairs: [f32; 4] = std::array::from_fn(|l| lanes[l] + lanes[l + 4]);
+            (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
+        })
+    }
+}
+
+/// `1 - r^2 / h^2`, not below zero: the smooth kernel [sheets eq. 4] in every lane.
+#[inline(always)]
+pub(crate) fn smooth_lanes(d: &[Lanes; 3], inverse_h2: f32) -> Lanes {
+    let mut w = [0.0; LANES];
+    for l in 0..LANES {
+        let r2 = d[0][l] * d[0][l] + d[1][l] * d[1][l] + d[2][l] * d[2][l];
+        w[l] = (1.0 - r2 * inverse_h2).max(0.0);
+    }
+    w
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::random::unit_vec3;
+
+    fn cloud(n: u64, seed: u64) -> Particles {
+        let mut particles = Particles::default();
+        (0..n).for_each(|i| particles.push_small(1.2 * unit_vec3(i, seed) - 0.1, Vec3::ZERO));
+        particles
+    }
+
+    #[test]
+    fn neighbours_are_those_that_brute_force_finds() {
+        let bins = Bins { min: Vec3::ZERO, cell_m: 0.11, size: [9, 8, 10] };
+        for seed in 0..20 {
+            let mut particles = cloud(500, seed);
+            let mut neighbours = Neighbours::new(bins);
+            neighbours.sort(&mut particles, &mut Families::default());
+            for (n, reach) in (0..60).map(|n| (n, 0.02 + 0.005 * n as f32)) {
+                let center = 1.2 * unit_vec3(n, 77 + seed) - 0.1;
+                let mut found = vec![];
+                neighbours.for_each_within(center, reach, |i, d, r2| {
+                    assert_eq!(d, particles.x[i] - center);
+                    assert_eq!(r2, d.length_squared());
+                    found.push(i);
+                });
+                let all = (0..particles.len())
+                    .filter(|&i| (particles.x[i] - center).length_squared() <= reach * reach);
+                found.sort();
+                assert_eq!(found, all.collect::<Vec<_>>(), "seed {seed}, reach {reach}");
+                let nearest = neighbours.nearest(center, reach).map(|(_, r2)| r2);
+                let brute =
+                    particles.x.iter().map(|x| (*x - center).length_squared()).fold(f32::MAX, f32::min);
+                assert_eq!(nearest, (brute <= reach * reach).then_some(brute));
+                assert_eq!(neighbours.is_empty_within(center, reach), brute >= reach * reach);
+                let [sum] = neighbours.sums(center, reach, |s: &mut [Lanes; 1], d, m| {
+                    let w = smooth_lanes(&d, 1.0 / (reach * reach));
+                    (0..LANES).for_each(|l| s[0][l] += m[l] * w[l]);
+                });
+                let exact: f32 = particles
+                    .x
+                    .iter()
+                    .map(|x| (1.0 - (*x - center).length_squared() / (reach * reach)).max(0.0))
+                    .sum();
+                assert!((sum - exact).abs() < 1e-4 * (1.0 + exact), "{sum} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn sorting_keeps_the_order_within_a_cell_and_loses_nobody() {
+        let mut particles = cloud(2000, 5);
+        let bins = Bins { min: Vec3::ZERO, cell_m: 0.25, size: [4; 3] };
+        let mut neighbours = Neighbours::new(bins);
+        neighbours.sort(&mut particles, &mut Families::default());
+        let mut seen = 0;
+        for cell in 0..bins.count() {
+            let range = neighbours.of_cell(cell);
+            seen += range.len();
+            assert!(range.clone().all(|i| bins.index(bins.coordinates(particles.x[i])) == cell));
+            assert!(range.clone().skip(1).all(|i| particles.id[i - 1] < particles.id[i]));
+        }
+        assert_eq!(seen, 2000);
+    }
+
+    #[test]
+    fn walls_mirror_faces_edges_and_corners() {
+        let walls = Walls { low: [0.0; 3], high: [1.0, f32::INFINITY, 1.0] };
+        let images = |x: Vec3| {
+            let mut seen = vec![];
+            walls.for_each_image(x, 0.1, |x| seen.push(x));
+            seen
+        };
+        assert_eq!(images(Vec3::splat(0.5)).len(), 1);
+        assert_eq!(
+            images(Vec3::new(0.05, 0.5, 0.5)),
+            [Vec3::new(0.05, 0.5, 0.5), Vec3::new(-0.05, 0.5, 0.5)]
+        );
+        assert_eq!(images(Vec3::new(0.95, 7.0, 0.03)).len(), 4);
+        assert_eq!(images(Vec3::new(0.95, 0.01, 0.03)).len(), 8);
+    }
+}

@@ -1,0 +1,283 @@
+//! The surface that is drawn [sheets §5.3], sampled sparsely on a finer lattice.
+//!
+//! Bulk liquid ends where the density is half of the full one: flat and quiet, with the liquid's volume and without bubbles
+//! between its particles, which the union of eq. 23 would have. Particles outside that (drops, threads and sheets) are
+//! ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1` (eq. 23), never thinner than the lattice can
+//! see. The surface is the union of both.
+
+use crate::eigen::{Symmetric, apply};
+use crate::kernels::lattice_density;
+use crate::neighbours::{Neighbours, Walls};
+use crate::params::SheetParams;
+use crate::particles::{Particles, UNIT_MASS};
+use crate::shapes::Shapes;
+use fluvial_foundation::{Vec3, parallel};
+
+/// Samples along the edge of a block.
+const BLOCK: usize = 8;
+/// Half the thickness that no lattice of spacing 1 looks through, whatever its direction: sqrt(3) / 2.
+const SEEN: f32 = 0.867;
+/// Bulk liquid is where the density is above this share of the full one.
+const BULK: f32 = 0.5;
+/// Cells with less than this share of their full mass may hold surface.
+const HALF_FULL: f32 = 0.5;
+
+/// How the surface is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurfaceShape {
+    /// Spacing of the samples, metres.
+    pub spacing: f32,
+    /// Position of sample (0, 0, 0), metres.
+    pub origin: Vec3,
+    /// Samples along each axis.
+    pub size: [usize; 3],
+    /// Reach of a sheet's particle along the sheet, in radii: gaps up to twice as wide are closed.
+    pub sheet_reach: f32,
+}
+
+/// Signed distance near the surface, negative inside, in blocks of 8^3 samples where anything happens.
+#[derive(Clone, Debug)]
+pub struct SheetSurface {
+    shape: SurfaceShape,
+    blocks: [usize; 3],
+    /// Place of a block's samples, or [`AIR`] or [`LIQUID`] throughout.
+    table: Vec<u32>,
+    values: Vec<f32>,
+    far_m: f32,
+}
+
+const AIR: u32 = u32::MAX;
+const LIQUID: u32 = u32::MAX - 1;
+
+/// What a cell and its surroundings hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Around {
+    Nothing,
+    Mixed,
+    Full,
+}
+
+/// The surface as a function of the place, for given particles.
+pub struct SurfaceField<'a> {
+    particles: &'a Particles,
+    shapes: &'a Shapes,
+    neighbours: &'a Neighbours,
+    walls: &'a Walls,
+    params: &'a SheetParams,
+    inverse_rho0: f32,
+    /// Inverse half-axes of the ellipsoids of surface particles.
+    ellipsoids: Vec<Symmetric>,
+    reach: f32,
+    far_m: f32,
+}
+
+impl SheetSurface {
+    /// Samples the surface on the lattice of `shape`.
+    ///
+    /// Tests: `a_lattice_ball_has_its_volume`, `a_sheet_is_seen_whole_in_any_direction`, `blocks_agree_with_single_samples`.
+    pub fn sample(field: &SurfaceField, shape: &SurfaceShape) -> SheetSurface {
+        let around = cells_around(field.particles, field.neighbours, field.params, field.reach);
+        let blocks = shape.size.map(|n| n.div_ceil(BLOCK));
+        let count = blocks.iter().product();
+        let sampled = parallel::map_indices(count, |b| {
+            let block = [b % blocks[0], b / blocks[0] % blocks[1], b / (blocks[0] * blocks[1])];
+            sample_block(block, shape, field, &around)
+        });
+        let (mut table, mut values) = (Vec::with_capacity(count), vec![]);
+        for block in sampled {
+            table.push(match block {
+                Ok(samples) => {
+                    values.extend_from_slice(&samples);
+                    (values.len() / BLOCK.pow(3) - 1) as u32
+                }
+                Err(Around::Full) => LIQUID,
+                Err(_) => AIR,
+            });
+        }
+        SheetSurface { shape: *shape, blocks, table, values, far_m: field.far_m }
+    }
+
+    /// The value at a sample, metres; far ones are cut off.
+    #[inline]
+    pub fn value(&self, [i, j, k]: [usize; 3]) -> f32 {
+        let [a, b, c] = [i / BLOCK, j / BLOCK, k / BLOCK];
+        match self.table[a + self.blocks[0] * (b + self.blocks[1] * c)] {
+            AIR => self.far_m,
+            LIQUID => -self.far_m,
+            place => {
+                let within = i % BLOCK + BLOCK * (j % BLOCK + BLOCK * (k % BLOCK));
+                self.values[place as usize * BLOCK.pow(3) + within]
+            }
+        }
+    }
+
+    /// Fills the x-row of samples (., j, k).
+    pub fn fill_row(&self, j: usize, k: usize, out: &mut [f32]) {
+        out.iter_mut().enumerate().for_each(|(i, out)| *out = self.value([i, j, k]));
+    }
+
+    /// Samples that are held, of all that the lattice has.
+    pub fn samples_held(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The lattice.
+    pub fn shape(&self) -> &SurfaceShape {
+        &self.shape
+    }
+}
+
+impl<'a> SurfaceField<'a> {
+    /// Shapes the ellipsoids of particles, which `shapes` and `neighbours` describe.
+    pub fn new(
+        particles: &'a Particles,
+        shapes: &'a Shapes,
+        neighbours: &'a Neighbours,
+        walls: &'a Walls,
+        params: &'a SheetParams,
+        shape: &SurfaceShape,
+    ) -> Self {
+        let thinnest = SEEN * shape.spacing;
+        let inverse_axes = |i: usize| -> Symmetric {
+            let d0 = params.d0;
+            let mass = particles.mass[i] as f32 / UNIT_MASS as f32;
+            // A ball with the particle's volume: (4/3) pi r^3 = m d0^3.
+            let ball = (0.620_35 * d0 * mass.cbrt()).max(thinnest);
+            match shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
+                Some(stretch) => {
+                    let across = (0.5 * d0 * mass.min(1.0)).max(thinnest);
+                    // A sheet's own stretch is 7/6 in its plane.
+                    let axis =
+                        |v: f32| across.max(shape.sheet_reach * d0 * (v * (6.0 / 7.0)).clamp(0.0, 1.0));
+                    stretch.with_values(stretch.values.map(|v| 1.0 / axis(v)))
+                }
+                None => [1.0 / ball, 1.0 / ball, 1.0 / ball, 0.0, 0.0, 0.0],
+            }
+        };
+        let reach = (shape.sheet_reach * params.d0).max(thinnest).max(0.7 * params.d0);
+        let mut surface: Vec<u32> = vec![0; shapes.stretch.len()];
+        shapes
+            .place
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| **p != Shapes::ROUND)
+            .for_each(|(i, &p)| surface[p as usize] = i as u32);
+        SurfaceField {
+            particles,
+            shapes,
+            neighbours,
+            walls,
+            params,
+            inverse_rho0: 1.0 / lattice_density(params.density_reach),
+            ellipsoids: parallel::map_indices(surface.len(), |s| inverse_axes(surface[s] as usize)),
+            reach,
+            far_m: 0.5 * params.reach_m(),
+        }
+    }
+
+    /// The union's value: metres, first order near the surface.
+    pub fn value(&self, x: Vec3) -> f32 {
+        let h = self.params.reach_m();
+        let rho = self.neighbours.density(x, h, self.walls) * self.inverse_rho0;
+        // Across a flat surface the density falls by 15 / (16 h) a metre.
+        let mut value = (BULK - rho) * (16.0 / 15.0) * h;
+        if rho > 0.0 {
+            self.neighbours.for_each_within(x, self.reach, |i, d, _| {
+                if self.shapes.density[i] < BULK && self.shapes.place[i] != Shapes::ROUND {
+                    value = value.min(ellipsoid_distance(&self.ellipsoids[self.shapes.place[i] as usize], d));
+                }
+            });
+        }
+        value.clamp(-self.far_m, self.far_m)
+    }
+}
+
+/// First-order distance from the ellipsoid `|M d| = 1`: `(|M d| - 1) |M d| / |M^2 d|`.
+#[inline]
+fn ellipsoid_distance(m: &Symmetric, d: Vec3) -> f32 {
+    let md = apply(m, d);
+    let length = md.length();
+    let slope = apply(m, md).length();
+    if slope > 0.0 { (length - 1.0) * length / slope } else { -1.0 / m[0].max(m[1]).max(m[2]) }
+}
+
+/// For every cell of the search: is there anything within the kernel's reach, and is all of it at least half full?
+fn cells_around(
+    particles: &Particles,
+    neighbours: &Neighbours,
+    params: &SheetParams,
+    reach: f32,
+) -> Vec<Around> {
+    let bins = neighbours.bins();
+    let cells = bins.count();
+    let full = (bins.cell_m / params.d0).powi(3);
+    let mut around: Vec<Around> = parallel::map_indices(cells, |cell| {
+        let mass: f32 = neighbours.of_cell(cell).map(|i| particles.weight(i)).sum();
+        if mass == 0.0 {
+            Around::Nothing
+        } else if mass >= HALF_FULL * full {
+            Around::Full
+        } else {
+            Around::Mixed
+        }
+    });
+    let width = (reach.max(params.reach_m()) / bins.cell_m).ceil() as usize;
+    let strides = [1, bins.size[0], bins.size[0] * bins.size[1]];
+    for axis in 0..3 {
+        let n = bins.size[axis];
+        around = parallel::map_indices(cells, |cell| {
+            let at = cell / strides[axis] % n;
+            let (low, high) = (at.saturating_sub(width), (at + width).min(n - 1));
+            let first = cell - (at - low) * strides[axis];
+            let mut seen = around[first];
+            for s in 1..=high - low {
+                let other = around[first + s * strides[axis]];
+                if other != seen {
+                    seen = Around::Mixed;
+                }
+            }
+            seen
+        });
+    }
+    around
+}
+
+fn sample_block(
+    block: [usize; 3],
+    shape: &SurfaceShape,
+    field: &SurfaceField,
+    around: &[Around],
+) -> Result<[f32; BLOCK * BLOCK * BLOCK], Around> {
+    let bins = field.neighbours.bins();
+    let first = block.map(|b| b * BLOCK);
+    let position =
+        |s: [usize; 3]| shape.origin + shape.spacing * Vec3::new(s[0] as f32, s[1] as f32, s[2] as f32);
+    // The cells that the block touches.
+    let (low, high) =
+        (bins.coordinates(position(first)), bins.coordinates(position(first.map(|f| f + BLOCK - 1))));
+    let mut all: Option<Around> = None;
+    for k in low[2]..=high[2] {
+        for j in low[1]..=high[1] {
+            for i in low[0]..=high[0] {
+                let here = around[bins.index([i, j, k])];
+                all = Some(if all.is_none_or(|a| a == here) { here } else { Around::Mixed });
+            }
+        }
+    }
+    match all {
+        Some(Around::Mixed) => {}
+        Some(same) => return Err(same),
+        None => return Err(Around::Nothing),
+    }
+    let mut samples = [field.far_m; BLOCK * BLOCK * BLOCK];
+    for (n, value) in samples.iter_mut().enumerate() {
+        let s = [first[0] + n % BLOCK, first[1] + n / BLOCK % BLOCK, first[2] + n / (BLOCK * BLOCK)];
+        let x = position(s);
+        *value = match around[bins.index(bins.coordinates(x))] {
+            Around::Nothing => field.far_m,
+            Around::Full => -field.far_m,
+            Around::Mixed => field.value(x),
+        };
+    }
+    Ok(samples)
+}
