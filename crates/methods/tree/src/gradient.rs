@@ -207,6 +207,21 @@ impl PressureGradient {
         }
     }
 
+    /// `u += [F grad] {p}` with a pressure on the surface, one value per face that the surface crosses [octree eq. 32]: what
+    /// surface tension adds before the projection. `p` in m2/s, `dt sigma kappa / rho`. Verified by `curvature.rs`.
+    pub fn add_surface_pressure(&self, u_face: &mut [f32], geometry: &Geometry, p_face: &[f32]) {
+        assert_eq!(u_face.len(), geometry.tree.face_count(), "one velocity per face");
+        assert_eq!(p_face.len(), geometry.tree.face_count(), "one pressure per face");
+        parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
+            for (i, u) in u.iter_mut().enumerate() {
+                let face = n * parallel::CHUNK + i;
+                if p_face[face] != 0.0 {
+                    *u += (self.row_sum(geometry, face) * p_face[face] as f64) as f32;
+                }
+            }
+        });
+    }
+
     /// Does a pressure act on the face?
     #[inline]
     pub fn acts_on(&self, face: usize) -> bool {

@@ -6,12 +6,13 @@
 //! solver. [`interpolate`]: values at any point, by moving least squares where sizes change. [`extrapolate`]: velocity
 //! beyond the liquid. [`redistance`]: phi as a distance everywhere. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
 //! manifold meshes of the surface. [`fractions`]: what solids leave open of faces and cells. [`volume`]: what is liquid of
-//! them. [`regions`]: bodies of liquid.
+//! them. [`regions`]: bodies of liquid. [`curvature`]: of the surface where it crosses faces.
 //!
 //! The README maps the paper's sections and equations to functions.
 
 pub mod assemble;
 pub mod contour;
+pub mod curvature;
 pub mod divergence;
 pub mod extend;
 pub mod extrapolate;

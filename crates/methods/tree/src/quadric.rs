@@ -8,6 +8,12 @@ use std::sync::LazyLock;
 const TERMS: usize = 10;
 /// The same as a multiple of a register.
 const PADDED: usize = 12;
+/// Coefficients of a cubic.
+const CUBIC_TERMS: usize = 20;
+/// Fewer cells do not determine a cubic well.
+const FEW_AROUND: usize = 64;
+/// Most cells that a cubic is fitted to.
+const MOST_AROUND: usize = 192;
 /// Most cells that touch a leaf, itself among them: eight at each of eight corners.
 const MOST: usize = 64;
 /// Pull of second derivatives to zero, relative to all weights: only where samples do not tell, in the cells at a wall.
@@ -22,6 +28,27 @@ pub struct Quadric {
 #[inline]
 fn basis([x, y, z]: [f64; 3]) -> [f64; TERMS] {
     [1.0, x, y, z, 0.5 * x * x, 0.5 * y * y, 0.5 * z * z, y * z, z * x, x * y]
+}
+
+/// The same with terms of third order.
+#[inline]
+fn cubic_basis([x, y, z]: [f64; 3]) -> [f64; CUBIC_TERMS] {
+    let mut p = [0.0; CUBIC_TERMS];
+    p[..TERMS].copy_from_slice(&basis([x, y, z]));
+    let (xx, yy, zz) = (x * x, y * y, z * z);
+    p[TERMS..].copy_from_slice(&[
+        xx * x,
+        yy * y,
+        zz * z,
+        xx * y,
+        xx * z,
+        yy * x,
+        yy * z,
+        zz * x,
+        zz * y,
+        x * y * z,
+    ]);
+    p
 }
 
 /// The cells that touch a leaf, itself among them, each once.
@@ -84,39 +111,42 @@ const EVEN: [(usize, usize); 27] = {
 static EVEN_FIT: LazyLock<[[f64; PADDED]; 27]> = LazyLock::new(|| {
     let offset = |n: usize| [n % 3, n / 3 % 3, n / 9].map(|v| v as f64 - 1.0);
     std::array::from_fn(|one| {
-        let mut normal = Normal::default();
-        (0..27).for_each(|n| normal.add(offset(n), if n == one { 1.0 } else { 0.0 }));
+        let mut normal = Normal::new();
+        (0..27).for_each(|n| normal.add(offset(n), basis(offset(n)), if n == one { 1.0 } else { 0.0 }));
         let c = normal.solve();
         std::array::from_fn(|i| if i < TERMS { c[i] } else { 0.0 })
     })
 });
 
 /// The normal equations of a weighted fit; near samples count most.
-#[derive(Default)]
-struct Normal {
-    a: [[f64; TERMS]; TERMS],
-    b: [f64; TERMS],
+struct Normal<const N: usize> {
+    a: [[f64; N]; N],
+    b: [f64; N],
     total: f64,
 }
 
-impl Normal {
-    fn add(&mut self, d: [f64; 3], value: f64) {
+impl<const N: usize> Normal<N> {
+    fn new() -> Self {
+        Normal { a: [[0.0; N]; N], b: [0.0; N], total: 0.0 }
+    }
+
+    #[inline]
+    fn add(&mut self, d: [f64; 3], p: [f64; N], value: f64) {
         let square: f64 = d.iter().map(|v| v * v).sum();
         let weight = 1.0 / ((0.5 + square) * (0.5 + square));
-        let p = basis(d);
-        for i in 0..TERMS {
+        for i in 0..N {
             let w = weight * p[i];
             self.b[i] += w * value;
             // The whole row, though half of it would do: it vectorises.
-            for j in 0..TERMS {
+            for j in 0..N {
                 self.a[i][j] += w * p[j];
             }
         }
         self.total += weight;
     }
 
-    fn solve(mut self) -> [f64; TERMS] {
-        for i in 4..TERMS {
+    fn solve(mut self) -> [f64; N] {
+        for i in 4..N {
             self.a[i][i] += PULL * self.total;
         }
         solve(self.a, self.b)
@@ -143,12 +173,44 @@ impl Quadric {
             }
             return Quadric { c: std::array::from_fn(|i| c[i]) };
         }
-        let mut normal = Normal::default();
+        let mut normal = Normal::new();
         for &other in touching.cells() {
             let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
-            normal.add(d, value(other));
+            normal.add(d, basis(d), value(other));
         }
         Quadric { c: normal.solve() }
+    }
+
+    /// Derivatives of the same order of accuracy on any surroundings: as [`Self::fit`] between equal cells, where errors of odd order
+    /// cancel; elsewhere the lower part of a cubic, fitted to the cells that touch a leaf and to their neighbours.
+    pub fn fit_evenly(tree: &Octree, values: &[f32], cell: usize) -> Quadric {
+        let touching = Touching::new(tree, cell);
+        if touching.even {
+            return Quadric::fit_to(tree, values, cell, &touching);
+        }
+        let (mut cells, mut len) = ([0u32; MOST_AROUND], touching.len);
+        cells[..len].copy_from_slice(touching.cells());
+        // One ring of neighbours, two at walls, where half of the first is missing.
+        let mut done = 0;
+        while done == 0 || (len < FEW_AROUND && done < len) {
+            let ring = std::mem::replace(&mut done, len)..len;
+            for near in ring {
+                tree.for_neighbours(cells[near] as usize, |other| {
+                    if len < MOST_AROUND && !cells[..len].contains(&(other as u32)) {
+                        cells[len] = other as u32;
+                        len += 1;
+                    }
+                });
+            }
+        }
+        let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
+        let mut normal = Normal::new();
+        for &other in &cells[..len] {
+            let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
+            normal.add(d, cubic_basis(d), values[other as usize] as f64 / dx as f64);
+        }
+        let c: [f64; CUBIC_TERMS] = normal.solve();
+        Quadric { c: std::array::from_fn(|i| c[i]) }
     }
 
     /// Value.
@@ -199,17 +261,17 @@ impl Quadric {
 }
 
 /// Solves a symmetric positive definite system (its lower half) by Cholesky's method.
-fn solve(a: [[f64; TERMS]; TERMS], b: [f64; TERMS]) -> [f64; TERMS] {
+fn solve<const N: usize>(a: [[f64; N]; N], b: [f64; N]) -> [f64; N] {
     let (mut l, mut x) = (a, b);
-    for i in 0..TERMS {
+    for i in 0..N {
         for j in 0..=i {
             let dot: f64 = (0..j).map(|k| l[i][k] * l[j][k]).sum();
             l[i][j] = if i == j { (l[i][i] - dot).sqrt() } else { (l[i][j] - dot) / l[j][j] };
         }
         x[i] = (x[i] - (0..i).map(|k| l[i][k] * x[k]).sum::<f64>()) / l[i][i];
     }
-    for i in (0..TERMS).rev() {
-        x[i] = (x[i] - (i + 1..TERMS).map(|k| l[k][i] * x[k]).sum::<f64>()) / l[i][i];
+    for i in (0..N).rev() {
+        x[i] = (x[i] - (i + 1..N).map(|k| l[k][i] * x[k]).sum::<f64>()) / l[i][i];
     }
     x
 }
