@@ -86,6 +86,9 @@ fn check_faces(tree: &Octree, lattice: &Lattice, leaf: &[u32]) {
                 let sides = tree.sides(face);
                 assert!(holds(sides[1 - high], own) && holds(sides[high], other), "{sides:?} {own} {other}");
                 assert_eq!(tree.across(own as usize)[2 * axis + high], sides[high]);
+                let single = tree.leaf_across(own as usize, 2 * axis + high);
+                assert_eq!(single.is_none(), matches!(sides[high], Side::Quad(_)));
+                assert!(single.is_none_or(|cell| cell == other));
                 let mut met = false;
                 tree.for_neighbours(own as usize, |cell| met |= cell == other as usize);
                 assert!(met || other == OUTSIDE);

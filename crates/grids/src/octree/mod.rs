@@ -188,6 +188,13 @@ impl Octree {
         [0, 1, 2, 3, 4, 5].map(|side| self.side(codes[side]))
     }
 
+    /// The one leaf across a leaf's side, [`OUTSIDE`] at a wall, None where there are four smaller ones.
+    #[inline(always)]
+    pub fn leaf_across(&self, cell: usize, side: usize) -> Option<u32> {
+        let code = self.across[cell][side];
+        (code & QUAD == 0 || code == OUTSIDE).then_some(code)
+    }
+
     /// The leaves across a leaf's sides, all four where they are smaller.
     #[inline(always)]
     pub fn for_neighbours(&self, cell: usize, mut body: impl FnMut(usize)) {

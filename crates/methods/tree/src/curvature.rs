@@ -36,6 +36,17 @@ pub fn curvature(
     phi_cell: &[f32],
     scratch: &mut CurvatureScratch,
 ) -> CurvatureInfo {
+    filtered_curvature(kappa_face, tree, phi_cell, scratch, |_| {})
+}
+
+/// The same with a filter between cells and faces: it is given kappa of the cells beside the surface, NaN in all others.
+pub fn filtered_curvature(
+    kappa_face: &mut Vec<f32>,
+    tree: &Octree,
+    phi_cell: &[f32],
+    scratch: &mut CurvatureScratch,
+    filter: impl FnOnce(&mut [f32]),
+) -> CurvatureInfo {
     assert_eq!(phi_cell.len(), tree.cell_count(), "one phi per cell");
     let CurvatureScratch { beside, kappa_cell } = scratch;
     beside.clear();
@@ -61,6 +72,7 @@ pub fn curvature(
         info.cells += 1;
         info.limited += (kappa.abs() >= 2.0 / tree.cell_dx(cell)) as usize;
     }
+    filter(kappa_cell);
     let kappa_cell = &kappa_cell[..];
     kappa_face.resize(tree.face_count(), 0.0);
     parallel::for_each_chunk_mut(kappa_face, parallel::CHUNK, |n, out| {

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use fluvial_foundation::{AXES, DVec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_tree::extrapolate::{ExtrapolateScratch, extrapolate};
+use fluvial_tree::extrapolate::{ExtrapolateScratch, extrapolate, extrapolate_rings};
 
 /// Below a bumpy height.
 fn wet(tree: &Octree) -> Vec<bool> {
@@ -82,6 +82,42 @@ fn errors_beyond_the_surface_fall_with_the_cell_size() {
     // Coarser levels have too few cells here.
     for level in 0..2 {
         assert!((errors[0][level] / errors[1][level]).log2() > 0.8, "{errors:?}");
+    }
+}
+
+/// A few rings give what all of them would there, and leave the rest alone.
+#[test]
+fn a_few_rings_reach_as_far_as_they_should() {
+    let tree = random_tree(4, [5, 4, 3], 1, 4);
+    let known = wet(&tree);
+    let u = at_faces(&tree, |x| DVec3::new(x.y, x.z, x.x));
+    let start: Vec<f32> = (0..u.len()).map(|f| if known[f] { u[f] } else { f32::NAN }).collect();
+    let (mut all, mut few) = (start.clone(), start);
+    extrapolate(&mut all, &tree, |face| known[face], &mut ExtrapolateScratch::default());
+    let rings = extrapolate_rings(&mut few, &tree, |face| known[face], 2, &mut ExtrapolateScratch::default());
+    assert_eq!(rings, 2);
+    assert!(few.iter().any(|u| u.is_nan()));
+    assert!(few.iter().zip(&all).all(|(few, all)| few.is_nan() || few == all));
+    for cell in 0..tree.cell_count() {
+        let faces = tree.cell_faces()[cell];
+        let mut near = false;
+        tree.for_neighbours(cell, |other| {
+            near |= tree.cell_faces()[other].iter().all(|&f| known[f as usize])
+        });
+        assert!(!near || faces.iter().all(|&face| !few[face as usize].is_nan()), "beside known cells");
+    }
+}
+
+/// One known face is enough for its axis; others stay.
+#[test]
+fn a_single_face_fills_its_axis() {
+    let tree = random_tree(3, [4, 3, 3], 0, 5);
+    let face = tree.faces(1).start + 7;
+    let mut u = vec![7.0; tree.face_count()];
+    u[face] = 3.0;
+    extrapolate(&mut u, &tree, |f| f == face, &mut ExtrapolateScratch::default());
+    for axis in AXES {
+        assert!(tree.faces(axis).all(|f| u[f] == if axis == 1 { 3.0 } else { 7.0 }), "{axis}");
     }
 }
 
