@@ -21,6 +21,8 @@ pub struct Located {
     pub uniform: bool,
     /// Are in addition the two neighbours along the axis uniform?
     pub uniform_along: [bool; 3],
+    /// Number of its block.
+    block: u32,
 }
 
 /// Number of a place that is a member of a block's set.
@@ -60,6 +62,17 @@ impl Octree {
             number(block.corners, block.first_corner, at)
         };
         find(level).or_else(|| (0..level).rev().find_map(find))
+    }
+
+    /// The eight leaves around a corner of a leaf with uniform surroundings, the low corner of place `node` of its level; as
+    /// [`Self::node_cells`].
+    #[inline(always)]
+    pub fn dual_cell(&self, located: &Located, node: [u32; 3]) -> &[u32; 8] {
+        let level = &self.levels[located.level];
+        let leaps = (0..3).fold(0, |leaps, a| leaps | ((node[a] ^ located.at[a]) >> 2));
+        let block = if leaps == 0 { &level.blocks[located.block as usize] } else { level.block(node) };
+        let node = number(block.corners, block.first_corner, node).expect("the corner of a leaf");
+        &self.node_cells[node as usize]
     }
 
     /// Numbers at a place and at its seven neighbours on the high sides, x fastest, [`OUTSIDE`] without one: blocks are looked up
@@ -127,7 +140,8 @@ impl Octree {
         let fine = each(|a| (x[a] as u32).min(finest[a] as u32 - 1));
         for (level, of) in self.levels.iter().enumerate() {
             let at = each(|a| fine[a] >> level);
-            let block = of.block(at);
+            let found = of.number(at);
+            let block = &of.blocks[found as usize];
             let bit = bits::bit_of(at);
             if (block.leaves >> bit) & 1 != 0 {
                 let has = |set: u64| (set >> bit) & 1 != 0;
@@ -140,6 +154,7 @@ impl Octree {
                     near_coarser: !uniform && has(block.near_coarser),
                     uniform,
                     uniform_along: each(|a| has(block.uniform_along[a])),
+                    block: found,
                 };
             }
         }

@@ -46,9 +46,14 @@ impl Level {
     /// The block that holds a place; the empty one where there is none.
     #[inline(always)]
     pub fn block(&self, at: [u32; 3]) -> &Block {
+        &self.blocks[self.number(at) as usize]
+    }
+
+    /// Its number, 0 where there is none.
+    #[inline(always)]
+    pub fn number(&self, at: [u32; 3]) -> u32 {
         // Wrapped coordinates must stay out of the table: an arithmetic shift keeps them huge.
-        let of = each(|a| ((at[a] as i32) >> 2) as u32);
-        &self.blocks[self.index.get(of) as usize]
+        self.index.get(each(|a| ((at[a] as i32) >> 2) as u32))
     }
 
     pub fn neighbour(&self, at: BlockAt, offset: [i32; 3]) -> &Block {

@@ -11,6 +11,7 @@
 //! The README maps the paper's sections and equations to functions.
 
 pub mod assemble;
+pub mod capillary;
 pub mod contour;
 pub mod curvature;
 pub mod divergence;

@@ -7,7 +7,7 @@ use fluvial_foundation::random::{unit_f32, unit_vec3};
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::{Octree, UniformGrid};
-use fluvial_tree::interpolate::{Interpolation, Sampler};
+use fluvial_tree::interpolate::{Interpolation, Sampler, velocity_at_cells};
 
 const KINDS: [Interpolation; 2] = [Interpolation::Mls, Interpolation::Continuous];
 
@@ -41,6 +41,8 @@ fn linear_fields_are_reproduced_everywhere() {
     for (seed, passes) in [(1, 0), (2, 1), (3, 3), (4, 0)] {
         let tree = random_tree(4, [5, 4, 3], passes, seed);
         let (q_cell, u_face) = (at_cells(&tree, linear), at_faces(&tree, vector));
+        let mut u_cell = vec![];
+        velocity_at_cells(&mut u_cell, &tree, &u_face);
         let mut slow = 0;
         for kind in KINDS {
             let sampler = Sampler::new(&tree, kind);
@@ -50,6 +52,9 @@ fn linear_fields_are_reproduced_everywhere() {
                 assert!(error < 1e-6, "{kind:?} {x}: {error:.1e}");
                 let error = (sampler.velocity(&u_face, x).as_dvec3() - vector(wanted)).abs().max_element();
                 assert!(error < 1e-6, "{kind:?} faces {x}: {error:.1e}");
+                let error =
+                    (sampler.cell_vectors(&u_cell, x).as_dvec3() - vector(wanted)).abs().max_element();
+                assert!(error < 1.5e-6, "{kind:?} vectors {x}: {error:.1e}");
                 slow += !sampler.is_fast(x) as usize;
             }
         }
@@ -177,6 +182,25 @@ fn errors_fall_with_the_square_of_the_cell_size() {
         for n in 0..2 {
             let order = (errors[0][n] / errors[1][n]).log2();
             assert!(order > 1.7, "{kind:?} {n}: order {order:.2} {errors:?}");
+        }
+    }
+}
+
+/// Vectors at cells are their components, one by one.
+#[test]
+fn vectors_agree_with_their_components() {
+    let tree = random_tree(4, [5, 4, 3], 0, 7);
+    let fields = [1.0, 0.5, 0.3].map(|k| at_cells(&tree, |x| bumpy(k * x)));
+    let vectors: Vec<Vec3> =
+        (0..tree.cell_count()).map(|c| Vec3::new(fields[0][c], fields[1][c], fields[2][c])).collect();
+    for kind in KINDS {
+        let sampler = Sampler::new(&tree, kind);
+        for x in points(&tree, 2000, 1) {
+            let components = [0, 1, 2].map(|a| sampler.cells(&fields[a], x));
+            assert!(
+                (sampler.cell_vectors(&vectors, x) - Vec3::from(components)).length() < 1e-6,
+                "{kind:?} {x}"
+            );
         }
     }
 }

@@ -7,13 +7,13 @@
 //! samples with stretched kernels [octree §5.1, Fig. 9]; this needs no knowledge of the surroundings and no linear
 //! systems.
 
-use super::lattice::{Family, Lattices, sum_corners};
+use super::lattice::{Family, Lattices, Value, sum_corners};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
 
 /// Value at a point of the domain.
-pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
+pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
     let lattices = Lattices { tree, family, values };
     let shape = tree.shape();
     // Coordinates in f64 from here: a place's own rounding must not show as a jump.
@@ -22,7 +22,7 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
         let offset = family.offset();
         [0, 1, 2].map(|a| (x[a] as f64 - shape.min[a] as f64) / dx - offset[a] as f64)
     };
-    let (mut sum, mut rest) = (0.0, 1.0);
+    let (mut sum, mut rest) = (V::Wide::default(), 1.0);
     // A finer level has no part in the value unless the leaf touches it.
     for level in located.level - located.near_finer as usize..shape.levels {
         let coarser = if level + 1 < shape.levels {
@@ -38,12 +38,12 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
         };
         // Sums of eight weights may miss one by rounding.
         if coarser < 1.0 - 1e-12 {
-            sum += rest * (1.0 - coarser) * lattices.trilinear(level, coordinates(level));
+            sum += lattices.trilinear(level, coordinates(level)) * (rest * (1.0 - coarser));
         }
         rest *= coarser;
         if rest == 0.0 {
             break;
         }
     }
-    sum as f32
+    V::narrow(sum)
 }

@@ -1,8 +1,48 @@
 //! The lattices that samples of a family would form if all cells were of one level, and values on them.
 
 use super::trilinear::between;
-use fluvial_foundation::{Axis, Vec3};
+use fluvial_foundation::{Axis, DVec3, Vec3};
 use fluvial_grids::Octree;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+/// What can be interpolated: numbers and vectors.
+pub trait Value: Copy + Default + Add<Output = Self> + Sub<Output = Self> + Mul<f32, Output = Self> {
+    /// The same in double precision, in which sums are formed.
+    type Wide: Copy
+        + Default
+        + AddAssign
+        + Add<Output = Self::Wide>
+        + Sub<Output = Self::Wide>
+        + Mul<f64, Output = Self::Wide>;
+    /// To double precision.
+    fn wide(self) -> Self::Wide;
+    /// And back.
+    fn narrow(wide: Self::Wide) -> Self;
+}
+
+impl Value for f32 {
+    type Wide = f64;
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self as f64
+    }
+    #[inline(always)]
+    fn narrow(wide: f64) -> f32 {
+        wide as f32
+    }
+}
+
+impl Value for Vec3 {
+    type Wide = DVec3;
+    #[inline(always)]
+    fn wide(self) -> DVec3 {
+        self.as_dvec3()
+    }
+    #[inline(always)]
+    fn narrow(wide: DVec3) -> Vec3 {
+        wide.as_vec3()
+    }
+}
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +124,16 @@ impl Family {
 
 /// Values of a family on the levels' lattices.
 #[derive(Clone, Copy)]
-pub struct Lattices<'a> {
+pub struct Lattices<'a, V> {
     pub tree: &'a Octree,
     pub family: Family,
-    pub values: &'a [f32],
+    pub values: &'a [V],
 }
 
-impl Lattices<'_> {
+impl<V: Value> Lattices<'_, V> {
     /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser ones; one place
     /// beyond a wall, continued linearly. All of these keep linear fields.
-    pub fn value(&self, level: usize, at: [i32; 3]) -> f64 {
+    pub fn value(&self, level: usize, at: [i32; 3]) -> V::Wide {
         let count = self.family.count(self.tree, level);
         for a in 0..3 {
             if at[a] >= 0 && at[a] < count[a] {
@@ -102,17 +142,17 @@ impl Lattices<'_> {
             let (mut edge, mut inner) = (at, at);
             edge[a] = at[a].clamp(0, count[a] - 1);
             inner[a] = (2 * edge[a] - at[a]).clamp(0, count[a] - 1);
-            return 2.0 * self.value(level, edge) - self.value(level, inner);
+            return self.value(level, edge) * 2.0 - self.value(level, inner);
         }
         if let Some(sample) = self.family.sample(self.tree, level, at) {
-            return self.values[sample as usize] as f64;
+            return self.values[sample as usize].wide();
         }
         if self.family.is_finer(self.tree, level, at) {
-            let (mut sum, mut n) = (0.0, 0.0);
+            let (mut sum, mut n) = (V::Wide::default(), 0.0);
             for child in self.family.children(at) {
                 (sum, n) = (sum + self.value(level - 1, child), n + 1.0);
             }
-            return sum / n;
+            return sum * (1.0 / n);
         }
         // A coarser lattice has this place at quarters and halves of its cells.
         let offset = self.family.offset();
@@ -124,12 +164,12 @@ impl Lattices<'_> {
     }
 
     /// Trilinear interpolation on a level's lattice at coordinates counted in its samples.
-    pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> f64 {
+    pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> V::Wide {
         sum_corners(x_in_lattice, |at| self.value(level, at))
     }
 
     /// Are all eight samples around a point of this level, and what lies between them?
-    pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<f32> {
+    pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<V> {
         let count = self.family.count(self.tree, level);
         let (mut low, mut f) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
@@ -140,7 +180,7 @@ impl Lattices<'_> {
             low[a] = (x_in_lattice[a] as i32).clamp(0, count[a] - 2);
             f[a] = x_in_lattice[a] - low[a] as f32;
         }
-        let mut c = [0.0; 8];
+        let mut c = [V::default(); 8];
         for (c, sample) in c.iter_mut().zip(self.family.samples_around(self.tree, level, low)) {
             *c = *self.values.get(sample as usize)?;
         }
@@ -149,9 +189,12 @@ impl Lattices<'_> {
 }
 
 /// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not asked for.
-pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
+pub fn sum_corners<W>(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> W) -> W
+where
+    W: Default + AddAssign + Mul<f64, Output = W>,
+{
     let low = [x[0].floor(), x[1].floor(), x[2].floor()];
-    let mut sum = 0.0;
+    let mut sum = W::default();
     for o in 0..8 {
         let (mut weight, mut at) = (1.0, [0; 3]);
         for a in 0..3 {
@@ -161,7 +204,7 @@ pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
             at[a] = low[a] as i32 + high;
         }
         if weight != 0.0 {
-            sum += weight * value(at);
+            sum += value(at) * weight;
         }
     }
     sum

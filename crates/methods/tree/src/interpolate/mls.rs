@@ -1,9 +1,10 @@
 //! Moving least squares [octree §5.1, 5.2].
 
-use super::lattice::{Family, Lattices};
+use super::lattice::{Family, Lattices, Value};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Located, Side};
+use std::ops::{AddAssign, Mul, Sub};
 
 /// Least value of a kernel's factors [octree eq. 35], and weight above which a sample is taken [octree §5.2].
 pub const EPSILON: f64 = 1e-2;
@@ -12,64 +13,82 @@ pub const EPSILON: f64 = 1e-2;
 const FLAT: f64 = 1e-4;
 /// Below this a direction has no samples at all.
 const NOTHING: f64 = 1e-12;
-/// Most samples: eight on each of three levels, or a ring around one face at T-junctions.
-const MOST: usize = 128;
+/// Most samples: eight on each of three levels.
+const MOST: usize = 24;
+/// Most samples in a ring at T-junctions.
+const MOST_IN_RING: usize = 128;
 
 /// No sample of the tree: a mirrored one.
 const MIRRORED: u32 = u32::MAX;
 
-/// Samples around a point: numbers, offsets from it in cells of its leaf, weights, values.
-struct Samples {
+/// What a fit needs of the samples around a point: sums over them of weights, offsets in cells of the point's leaf, values, and
+/// products of these.
+struct Samples<W> {
     number: [u32; MOST],
-    offset: [[f64; 3]; MOST],
-    weight: [f64; MOST],
-    value: [f64; MOST],
     len: usize,
+    weight: f64,
+    offset: [f64; 3],
+    /// xx xy yy xz yz zz.
+    squares: [f64; 6],
+    value: W,
+    products: [W; 3],
 }
 
-impl Samples {
-    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: f64) {
+impl<W> Samples<W>
+where
+    W: Copy + Default + AddAssign + Sub<Output = W> + Mul<f64, Output = W>,
+{
+    fn new() -> Self {
+        Samples {
+            number: [MIRRORED; MOST],
+            len: 0,
+            weight: 0.0,
+            offset: [0.0; 3],
+            squares: [0.0; 6],
+            value: W::default(),
+            products: [W::default(); 3],
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: W) {
         self.number[self.len] = number;
-        self.offset[self.len] = offset;
-        self.weight[self.len] = weight;
-        self.value[self.len] = value;
         self.len += 1;
+        self.add(offset, weight, value);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: W) {
+        let w = [weight * x, weight * y, weight * z];
+        self.weight += weight;
+        self.value += value * weight;
+        for a in 0..3 {
+            self.offset[a] += w[a];
+            self.products[a] += value * w[a];
+        }
+        let squares = [w[0] * x, w[1] * x, w[1] * y, w[2] * x, w[2] * y, w[2] * z];
+        for (sum, square) in self.squares.iter_mut().zip(squares) {
+            *sum += square;
+        }
     }
 
     /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted mean, minus the
     /// slope times the mean offset. None where samples lie in a plane, unless `flat` directions are to be left out.
-    fn fit(&self, flat: bool) -> Option<f64> {
-        let (mut total, mut mean, mut mean_offset) = (0.0, 0.0, [0.0; 3]);
-        for n in 0..self.len {
-            let w = self.weight[n];
-            total += w;
-            mean += w * self.value[n];
-            for a in 0..3 {
-                mean_offset[a] += w * self.offset[n][a];
-            }
-        }
-        mean /= total;
-        for m in &mut mean_offset {
-            *m /= total;
-        }
-        // Covariances of the offsets, and of the offsets with the values.
-        let (mut c, mut b) = ([[0.0; 3]; 3], [0.0; 3]);
-        for n in 0..self.len {
-            let w = self.weight[n] / total;
-            let value = self.value[n] - mean;
-            let mut d = self.offset[n];
-            for a in 0..3 {
-                d[a] -= mean_offset[a];
-            }
-            for i in 0..3 {
-                b[i] += w * d[i] * value;
-                for j in 0..=i {
-                    c[i][j] += w * d[i] * d[j];
-                }
-            }
-        }
-        let slope = solve(c, b, flat)?;
-        Some(mean - (0..3).map(|a| slope[a] * mean_offset[a]).sum::<f64>())
+    fn fit(&self, flat: bool) -> Option<W> {
+        let total = 1.0 / self.weight;
+        let mean = self.value * total;
+        let d = self.offset.map(|d| d * total);
+        // Covariances C of the offsets, and b of the offsets with the values.
+        let s = self.squares.map(|s| s * total);
+        let c = [
+            [s[0] - d[0] * d[0], 0.0, 0.0],
+            [s[1] - d[1] * d[0], s[2] - d[1] * d[1], 0.0],
+            [s[3] - d[2] * d[0], s[4] - d[2] * d[1], s[5] - d[2] * d[2]],
+        ];
+        // The slope C^-1 b times d, as b times C^-1 d: one system for all components.
+        let along = solve(c, d, flat)?;
+        let b = |a: usize| self.products[a] * total - mean * d[a];
+        Some(mean - b(0) * along[0] - b(1) * along[1] - b(2) * along[2])
     }
 }
 
@@ -105,15 +124,9 @@ fn factor(distance: f64, size: f64) -> f64 {
 }
 
 /// Value at a point of the domain.
-pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
+pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
     let lattices = Lattices { tree, family, values };
-    let mut samples = Samples {
-        number: [0; MOST],
-        offset: [[0.0; 3]; MOST],
-        weight: [0.0; MOST],
-        value: [0.0; MOST],
-        len: 0,
-    };
+    let mut samples = Samples::new();
     let own = located.level;
     // Kernels of coarser faces reach two cells along their normal.
     let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
@@ -133,10 +146,10 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
     if samples.len > 3
         && let Some(value) = samples.fit(false)
     {
-        return value as f32;
+        return V::narrow(value);
     }
     add_ring(&mut samples, &lattices, located, x);
-    samples.fit(true).expect("flat directions are left out") as f32
+    V::narrow(samples.fit(true).expect("flat directions are left out"))
 }
 
 /// Coordinates on a level's lattice, rounded as `grids::Lattice` does.
@@ -147,51 +160,62 @@ fn in_lattice(tree: &Octree, family: Family, level: usize, x: Vec3) -> Vec3 {
 
 /// Takes the samples of a level, mirrored ones too, whose kernels exceed [`EPSILON`] at the point; offsets are counted in
 /// cells of level `unit`. Returns their number.
-fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize, x: Vec3) -> usize {
+#[inline]
+fn collect<V: Value>(
+    samples: &mut Samples<V::Wide>,
+    lattices: &Lattices<V>,
+    unit: usize,
+    level: usize,
+    x: Vec3,
+) -> usize {
     let Lattices { tree, family, values } = *lattices;
     let (count, before) = (family.count(tree, level), samples.len);
-    let offset = family.offset();
-    let dx = tree.shape().dx_of(level) as f64;
-    let scale = dx / tree.shape().dx_of(unit) as f64;
-    let mut at_point = [0.0; 3];
+    let (offset, shape) = (family.offset(), tree.shape());
+    let inverse = 1.0 / shape.dx_of(level) as f64;
+    let scale = if level < unit { 0.5 } else { (1 << (level - unit)) as f64 };
+    // Of the two samples along each axis: kernels and offsets.
+    let (mut low, mut kernel, mut d, mut interior) = ([0; 3], [[0.0; 2]; 3], [[0.0; 2]; 3], true);
     for a in 0..3 {
-        at_point[a] = (x[a] as f64 - tree.shape().min[a] as f64) / dx - offset[a] as f64;
+        let at_point = (x[a] as f64 - shape.min[a] as f64) * inverse - offset[a] as f64;
+        let floor = at_point.floor();
+        let f = at_point - floor;
+        low[a] = floor as i32;
+        kernel[a] = [(1.0 - f).max(EPSILON), f.max(EPSILON)];
+        d[a] = [-f * scale, (1.0 - f) * scale];
+        interior &= low[a] >= 0 && low[a] + 1 < count[a];
     }
-    let low = [at_point[0].floor(), at_point[1].floor(), at_point[2].floor()];
-    let at_low = [low[0] as i32, low[1] as i32, low[2] as i32];
-    let around = family.samples_around(tree, level, at_low);
+    let around = family.samples_around(tree, level, low);
     for o in 0..8 {
-        let (mut at, mut inside, mut d, mut weight) = (at_low, at_low, [0.0; 3], 1.0);
-        for a in 0..3 {
-            at[a] += (o >> a) & 1;
-            d[a] = at[a] as f64 - at_point[a];
-            weight *= factor(d[a], 1.0);
-            inside[a] = at[a].clamp(0, count[a] - 1);
-        }
+        let [i, j, k] = [o & 1, (o >> 1) & 1, o >> 2];
+        let weight = kernel[0][i] * kernel[1][j] * kernel[2][k];
         if weight <= EPSILON {
             continue;
         }
-        let offset = [d[0] * scale, d[1] * scale, d[2] * scale];
-        if at == inside {
-            let sample = around[o as usize];
-            if let Some(&value) = values.get(sample as usize) {
-                samples.push(sample, offset, weight, value as f64);
+        let offset = [d[0][i], d[1][j], d[2][k]];
+        if let Some(&value) = values.get(around[o] as usize) {
+            samples.push(around[o], offset, weight, value.wide());
+        } else if !interior {
+            let at = [low[0] + i as i32, low[1] + j as i32, low[2] + k as i32];
+            let inside = [0, 1, 2].map(|a: usize| at[a].clamp(0, count[a] - 1));
+            if at != inside && family.sample(tree, level, inside).is_some() {
+                samples.push(MIRRORED, offset, weight, lattices.value(level, at));
             }
-        } else if family.sample(tree, level, inside).is_some() {
-            samples.push(MIRRORED, offset, weight, lattices.value(level, at));
         }
     }
     samples.len - before
 }
 
 /// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their kernels.
-fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Vec3) {
+fn add_ring<V: Value>(samples: &mut Samples<V::Wide>, lattices: &Lattices<V>, located: &Located, x: Vec3) {
     let Lattices { tree, family, values } = *lattices;
     let unit = tree.shape().dx_of(located.level) as f64;
+    let (mut ring, mut len) = ([0; MOST_IN_RING], 0);
     let mut add = |sample: u32| {
-        if samples.number[..samples.len].contains(&sample) {
+        if samples.number[..samples.len].contains(&sample) || ring[..len].contains(&sample) {
             return;
         }
+        ring[len] = sample;
+        len += 1;
         let n = sample as usize;
         let (center, size) = match family {
             Family::Cells => (tree.cell_center(n), tree.cell_dx(n)),
@@ -203,7 +227,7 @@ fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Ve
             d[a] = distance / unit;
             weight *= factor(distance, size as f64);
         }
-        samples.push(sample, d, weight, values[n] as f64);
+        samples.add(d, weight, values[n].wide());
     };
     // The nearest sample is the own leaf's, or one that its sides share with neighbours.
     match family {

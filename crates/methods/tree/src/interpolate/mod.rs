@@ -13,10 +13,10 @@ mod lattice;
 mod mls;
 mod trilinear;
 
-use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
+use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
-use lattice::Family;
+use lattice::{Family, Value};
 
 /// What happens where cells of different size meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,19 @@ impl<'a> Sampler<'a> {
     /// Verified by `interpolation.rs`.
     #[inline]
     pub fn cells(&self, q_cell: &[f32], x_in_world: Vec3) -> f32 {
+        debug_assert_eq!(q_cell.len(), self.tree.cell_count());
+        let x = self.inside(x_in_world);
+        let located = self.tree.locate(x);
+        if located.uniform {
+            return trilinear::cells(self.tree, &located, q_cell, x);
+        }
+        self.general(Family::Cells, q_cell, &located, x)
+    }
+
+    /// As [`Self::cells`] for vectors at cell centres, at little more than the cost of one component: e.g. velocities of
+    /// [`velocity_at_cells`], for tracing.
+    #[inline]
+    pub fn cell_vectors(&self, q_cell: &[Vec3], x_in_world: Vec3) -> Vec3 {
         debug_assert_eq!(q_cell.len(), self.tree.cell_count());
         let x = self.inside(x_in_world);
         let located = self.tree.locate(x);
@@ -105,10 +118,35 @@ impl<'a> Sampler<'a> {
 
     #[cold]
     #[inline(never)]
-    fn general(&self, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
+    fn general<V: Value>(&self, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
         match self.kind {
             Interpolation::Mls => mls::interpolate(self.tree, family, values, located, x),
             Interpolation::Continuous => blend::interpolate(self.tree, family, values, located, x),
         }
     }
+}
+
+/// Velocity at cell centres from that at faces: the mean of a cell's two faces of an axis, or interpolated beside larger cells, whose
+/// faces are not centred on the small one. Keeps linear fields, but not all short waves: for tracing, not to be carried along.
+/// Verified by `interpolation.rs`.
+pub fn velocity_at_cells(out_cell: &mut Vec<Vec3>, tree: &Octree, u_face: &[f32]) {
+    assert_eq!(u_face.len(), tree.face_count(), "one velocity per face");
+    let sampler = Sampler::new(tree, Interpolation::Mls);
+    out_cell.resize(tree.cell_count(), Vec3::ZERO);
+    parallel::for_each_chunk_mut(out_cell, parallel::CHUNK, |n, out| {
+        for (i, out) in out.iter_mut().enumerate() {
+            let cell = n * parallel::CHUNK + i;
+            let level = tree.cells()[cell].level;
+            let faces = &tree.cell_faces()[cell];
+            for axis in AXES {
+                let [low, high] = [faces[2 * axis] as usize, faces[2 * axis + 1] as usize];
+                let places = tree.face_places();
+                out[axis] = if places[low].level == level && places[high].level == level {
+                    0.5 * (u_face[low] + u_face[high])
+                } else {
+                    sampler.component(u_face, axis, tree.cell_center(cell))
+                };
+            }
+        }
+    });
 }

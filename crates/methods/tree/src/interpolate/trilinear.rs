@@ -1,18 +1,19 @@
 //! The fast path: trilinear interpolation in a dual cell of eight leaves of one size. The same operations in the same order as
 //! `grids::Lattice`, so that results agree with those of a uniform grid bit for bit.
 
+use super::lattice::Value;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
 
 #[inline(always)]
-fn lerp(a: f32, b: f32, t: f32) -> f32 {
-    a + t * (b - a)
+fn lerp<V: Value>(a: V, b: V, t: f32) -> V {
+    a + (b - a) * t
 }
 
 /// Trilinear interpolation between eight values, x fastest.
 #[inline(always)]
-pub fn between(c: [f32; 8], f: [f32; 3]) -> f32 {
+pub fn between<V: Value>(c: [V; 8], f: [f32; 3]) -> V {
     let low = lerp(lerp(c[0], c[1], f[0]), lerp(c[2], c[3], f[0]), f[1]);
     let high = lerp(lerp(c[4], c[5], f[0]), lerp(c[6], c[7], f[0]), f[1]);
     lerp(low, high, f[2])
@@ -28,10 +29,10 @@ pub fn split(v: f32, count: usize) -> (u32, f32) {
 
 /// Value at a point in a leaf with uniform surroundings.
 #[inline(always)]
-pub fn cells(tree: &Octree, located: &Located, q_cell: &[f32], x: Vec3) -> f32 {
+pub fn cells<V: Value>(tree: &Octree, located: &Located, q_cell: &[V], x: Vec3) -> V {
     let dual = Dual::new(tree, located, x);
     let leaves = dual.leaves;
-    let mut c = [0.0; 8];
+    let mut c = [V::default(); 8];
     for (c, &leaf) in c.iter_mut().zip(leaves) {
         *c = q_cell[leaf as usize];
     }
@@ -66,8 +67,7 @@ impl<'a> Dual<'a> {
             let (own, fraction) = split(face[a], cells[a] + 1);
             (at_faces[a], high[a]) = (fraction, own > low);
         }
-        let node = tree.node_at(located.level, node).expect("the corner of a leaf");
-        Dual { tree, leaves: &tree.node_cells()[node as usize], at_centers, at_faces, high }
+        Dual { tree, leaves: tree.dual_cell(located, node), at_centers, at_faces, high }
     }
 
     /// A component at faces: the two faces of the point's cell and of three neighbours.
