@@ -46,7 +46,8 @@ pub struct Correction {
 ///
 /// What is pushed along a sheet's normal is left out of the move (the normal is the direction of least stretch, as far as
 /// it is below 1): r points along it wherever the layer is not exactly flat, and pushing along r then thickens the sheet.
-/// `confine` keeps particles out of solids. New positions and velocities replace the old ones.
+/// Nor is anything pushed out of the surface: the outermost particles have nobody on the other side, and the liquid would
+/// swell by a fifth in 250 steps. `confine` keeps particles out of solids. New positions and velocities replace the old ones.
 /// Tests: `random_particles_spread_evenly`, `a_free_sheet_keeps_its_thickness`.
 pub fn correct_positions(
     particles: &mut Particles,
@@ -127,7 +128,7 @@ fn displacement(
             offset
         } else {
             let other = matrix(j);
-            apply(&std::array::from_fn(|k| 0.5 * (own[k] + other[k])), offset)
+            0.5 * (apply(&own, offset) + apply(&other, offset))
         };
         let length = r.length();
         if length > 1e-6 * d {
@@ -140,6 +141,8 @@ fn displacement(
     if let (false, Some(stretch)) = (inverse.is_empty(), shapes.stretch_of(i)) {
         let across = 1.0 - (stretch.values[2] / stretch.values[1].max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
         push -= across * stretch.vectors[2].dot(push) * stretch.vectors[2];
+        let outward = shapes.outward_of(i);
+        push -= outward.dot(push).max(0.0) * outward;
     }
     stiffness.per_step * push
 }

@@ -10,10 +10,11 @@
 //! 5. [`correct_positions`] evens out the spacing (eq. 18-22, Alg. 4);
 //! 6. [`SheetSurface`] is the surface that is drawn (eq. 23).
 //!
-//! Masses are whole numbers of a small quantum ([`UNIT_MASS`] is a small particle), so that no history of these operations
+//! [`Population`] holds all of it together. Masses are whole numbers of a small quantum ([`UNIT_MASS`] is a small particle), so that no history of these operations
 //! changes their sum by a single one. Lengths are in metres; `d0` is the radius of a small particle, which is also the
 //! spacing that it is seeded with. Nothing depends on the number of threads.
 
+mod around;
 mod candidates;
 mod collapse;
 mod correct;
@@ -24,6 +25,7 @@ mod kernels;
 mod neighbours;
 mod params;
 mod particles;
+mod population;
 mod resample;
 mod shapes;
 mod surface;
@@ -39,6 +41,7 @@ pub use kernels::{lattice_density, velocity_at, w_sharp, w_smooth};
 pub use neighbours::{Bins, Neighbours, Walls};
 pub use params::SheetParams;
 pub use particles::{Kind, Particles, UNIT_MASS};
+pub use population::{Population, Preserved};
 pub use resample::{Depth, Merged, merge, split};
 pub use shapes::Shapes;
 pub use surface::{SheetSurface, SurfaceField, SurfaceShape};

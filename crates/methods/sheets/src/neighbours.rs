@@ -87,7 +87,7 @@ pub struct Neighbours {
     bins: Bins,
     /// First particle of each cell, and the end.
     start: Vec<u32>,
-    /// Coordinates, one array per axis, in the particles' order.
+    /// Coordinates, one array per axis, in the particles' order, padded by a set of lanes.
     x: [Vec<f32>; 3],
     /// Mass relative to a small particle.
     weight: Vec<f32>,
@@ -119,13 +119,18 @@ impl Neighbours {
         self.weigh(particles);
     }
 
+    /// How the last sorting rearranged the particles: particle `i` was the particle `order[i]`.
+    pub fn last_order(&self) -> &[u32] {
+        &self.order
+    }
+
     /// Files positions that are not to be moved; returns the order that sorts them.
     pub(crate) fn sort_points(&mut self, x: &mut Vec<Vec3>) -> &[u32] {
         self.file(x);
         *x = self.order.iter().map(|&i| x[i as usize]).collect();
         self.take_down(x);
         self.weight.clear();
-        self.weight.resize(x.len(), 1.0);
+        self.weight.resize(x.len() + LANES, 1.0);
         &self.order
     }
 
@@ -160,8 +165,8 @@ impl Neighbours {
         for axis in 0..3 {
             let out = &mut self.x[axis];
             out.clear();
-            out.resize(x.len(), 0.0);
-            parallel::for_each_chunk_mut(out, parallel::CHUNK, |c, out| {
+            out.resize(x.len() + LANES, 0.0);
+            parallel::for_each_chunk_mut(&mut out[..x.len()], parallel::CHUNK, |c, out| {
                 let x = &x[parallel::chunk_range(c, parallel::CHUNK, x.len())];
                 out.iter_mut().zip(x).for_each(|(out, x)| *out = x[axis]);
             });
@@ -172,6 +177,7 @@ impl Neighbours {
     pub fn weigh(&mut self, particles: &Particles) {
         self.weight.clear();
         self.weight.extend((0..particles.len()).map(|i| particles.weight(i)));
+        self.weight.resize(particles.len() + LANES, 0.0);
     }
 
     /// The particles of a cell.
@@ -249,33 +255,36 @@ impl Neighbours {
         let mut sums = [[0.0f32; LANES]; N];
         let far = 4.0 * reach;
         self.for_each_row(center, reach, |range| {
-            let [x, y, z] = [0, 1, 2].map(|a| self.x[a][range.clone()].chunks(LANES));
-            for (((x, y), z), w) in x.zip(y).zip(z).zip(self.weight[range].chunks(LANES)) {
-                let mut d = [[far; LANES]; 3];
-                let mut m = [0.0f32; LANES];
-                if x.len() == LANES {
+            let mut at = range.start;
+            while at < range.end {
+                let mut d = [load(&self.x[0], at), load(&self.x[1], at), load(&self.x[2], at)];
+                for l in 0..LANES {
+                    d[0][l] -= center.x;
+                    d[1][l] -= center.y;
+                    d[2][l] -= center.z;
+                }
+                if at + LANES > range.end {
+                    // The arrays go on; what belongs to other cells is moved away.
+                    let left = range.end - at;
                     for l in 0..LANES {
-                        d[0][l] = x[l] - center.x;
-                        d[1][l] = y[l] - center.y;
-                        d[2][l] = z[l] - center.z;
-                        m[l] = w[l];
-                    }
-                } else {
-                    for l in 0..x.len() {
-                        d[0][l] = x[l] - center.x;
-                        d[1][l] = y[l] - center.y;
-                        d[2][l] = z[l] - center.z;
-                        m[l] = w[l];
+                        d[0][l] = if l < left { d[0][l] } else { far };
                     }
                 }
-                add(&mut sums, d, m);
+                add(&mut sums, d, load(&self.weight, at));
+                at += LANES;
             }
         });
         sums.map(|lanes| {
-            let pairs: [f32; 4] = std::array::from_fn(|l| lanes[l] + lanes[l + 4]);
-            (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
+            let [a, b, c, d, e, f, g, h] = lanes;
+            ((a + e) + (c + g)) + ((b + f) + (d + h))
         })
     }
+}
+
+/// The lanes from `at` on; arrays are padded by as many.
+#[inline(always)]
+fn load(values: &[f32], at: usize) -> Lanes {
+    *values[at..].first_chunk().expect("arrays are padded")
 }
 
 /// `1 - r^2 / h^2`, not below zero: the smooth kernel [sheets eq. 4] in every lane.

@@ -1,5 +1,6 @@
 //! What a particle's neighbourhood looks like: its density, its stretch, and whether it is a sheet [sheets §4.1].
 
+use crate::around::{Around, cells_around};
 use crate::eigen::{Eigen, Symmetric, eigen};
 use crate::kernels::lattice_density;
 use crate::neighbours::{LANES, Lanes, Neighbours, Walls, smooth_lanes};
@@ -25,6 +26,9 @@ pub struct Shapes {
     /// Covariance of the neighbourhood [sheets eq. 8-10] of each particle at the surface, over that of a ball full of
     /// liquid: eigenvalues of 1 are round.
     pub stretch: Vec<Eigen>,
+    /// Where the air is, seen from each particle at the surface: a unit vector away from the mean of its neighbourhood, zero
+    /// where that lies near the particle itself.
+    pub outward: Vec<Vec3>,
 }
 
 impl Shapes {
@@ -33,6 +37,7 @@ impl Shapes {
 
     /// Measures all particles: density everywhere, stretch where density is below `surface_density`.
     ///
+    /// Amid cells that are all at least half full nothing is summed up: there the density counts as full.
     /// Tests: `a_sheet_is_thin_and_a_pool_is_not`, `covariance_is_that_of_a_plain_sum`, `joints_of_sheets_are_thin`.
     pub fn measure(
         &mut self,
@@ -43,25 +48,35 @@ impl Shapes {
     ) {
         let (n, h) = (particles.len(), params.reach_m());
         let inverse_rho0 = 1.0 / lattice_density(params.density_reach);
+        let (bins, around) = (neighbours.bins(), cells_around(particles, neighbours, params, 0.0));
         let chunks = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
             let range = parallel::chunk_range(c, CHUNK, n);
             let mut density = Vec::with_capacity(range.len());
-            let mut stretch = vec![];
+            let (mut stretch, mut outward) = (vec![], vec![]);
             for i in range {
                 let x = particles.x[i];
+                if around[bins.index(bins.coordinates(x))] == Around::Full {
+                    density.push(1.0);
+                    continue;
+                }
                 let rho = neighbours.density(x, h, walls) * inverse_rho0;
                 density.push(rho);
                 if rho < params.surface_density {
-                    stretch.push(eigen(&covariance(neighbours, x, h)));
+                    let (covariance, offset) = covariance(neighbours, x, h);
+                    stretch.push(eigen(&covariance));
+                    let one_sided = offset.length() > ONE_SIDED * h;
+                    outward.push(if one_sided { -offset.normalize() } else { Vec3::ZERO });
                 }
             }
-            (density, stretch)
+            (density, stretch, outward)
         });
         self.density.clear();
         self.stretch.clear();
-        for (density, stretch) in chunks {
+        self.outward.clear();
+        for (density, stretch, outward) in chunks {
             self.density.extend(density);
             self.stretch.extend(stretch);
+            self.outward.extend(outward);
         }
         self.place.clear();
         let mut next = 0;
@@ -116,6 +131,11 @@ impl Shapes {
         (self.place[i] != Shapes::ROUND).then(|| &self.stretch[self.place[i] as usize])
     }
 
+    /// Where the air is, zero below the surface and in the middle of sheets and drops.
+    pub fn outward_of(&self, i: usize) -> Vec3 {
+        if self.place[i] == Shapes::ROUND { Vec3::ZERO } else { self.outward[self.place[i] as usize] }
+    }
+
     /// Particle `i` becomes the old particle `order[i]`.
     pub fn rearrange(&mut self, order: &[u32]) {
         self.density = order.iter().map(|&i| self.density[i as usize]).collect();
@@ -124,12 +144,15 @@ impl Shapes {
     }
 }
 
+/// Air on one side puts the mean of a neighbourhood this far off, in reaches of the kernel; above a flat surface it is 5/16.
+const ONE_SIDED: f32 = 0.15;
+
 /// Covariance of a ball full of liquid: the mean of x^2 under the smooth kernel is h^2 / 7.
 const BALL: f32 = 1.0 / 7.0;
 
 /// `C_i = sum (p_j - q)(p_j - q)^T W(p_j - q) / sum W(p_j - q)`, q the weighted mean around the particle [sheets eq. 8, 9],
-/// over the covariance of a ball.
-fn covariance(neighbours: &Neighbours, x: Vec3, h: f32) -> Symmetric {
+/// over the covariance of a ball; and q - p_i.
+fn covariance(neighbours: &Neighbours, x: Vec3, h: f32) -> (Symmetric, Vec3) {
     let inverse_h2 = 1.0 / (h * h);
     let [w, sx, sy, sz] = neighbours.sums(x, h, |sums: &mut [Lanes; 4], d, _| {
         let w = smooth_lanes(&d, inverse_h2);
@@ -155,7 +178,7 @@ fn covariance(neighbours: &Neighbours, x: Vec3, h: f32) -> Symmetric {
         }
     });
     let scale = 1.0 / (w.max(f32::MIN_POSITIVE) * BALL * h * h);
-    [xx, yy, zz, xy, xz, yz].map(|c| c * scale)
+    ([xx, yy, zz, xy, xz, yz].map(|c| c * scale), mean - x)
 }
 
 #[cfg(test)]
@@ -203,7 +226,8 @@ mod tests {
                 all().map(|p| w(p - mean) * (p - mean)[a] * (p - mean)[b]).sum::<f64>() / total
             };
             let exact = [c(0, 0), c(1, 1), c(2, 2), c(0, 1), c(0, 2), c(1, 2)].map(|v| v * 7.0 / (h * h));
-            let found = covariance(&neighbours, particles.x[i], h as f32);
+            let (found, offset) = covariance(&neighbours, particles.x[i], h as f32);
+            assert!((offset.as_dvec3() + x - mean).length() < 1e-6);
             for k in 0..6 {
                 assert!((found[k] as f64 - exact[k]).abs() < 1e-4, "{found:?} {exact:?}");
             }

@@ -5,11 +5,12 @@
 //! ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1` (eq. 23), never thinner than the lattice can
 //! see. The surface is the union of both.
 
+use crate::around::{Around, cells_around};
 use crate::eigen::{Symmetric, apply};
 use crate::kernels::lattice_density;
 use crate::neighbours::{Neighbours, Walls};
 use crate::params::SheetParams;
-use crate::particles::{Particles, UNIT_MASS};
+use crate::particles::Particles;
 use crate::shapes::Shapes;
 use fluvial_foundation::{Vec3, parallel};
 
@@ -19,8 +20,8 @@ const BLOCK: usize = 8;
 const SEEN: f32 = 0.867;
 /// Bulk liquid is where the density is above this share of the full one.
 const BULK: f32 = 0.5;
-/// Cells with less than this share of their full mass may hold surface.
-const HALF_FULL: f32 = 0.5;
+/// Drops of fewer than about five particles have less than this share of the full density.
+const LONELY: f32 = 0.05;
 
 /// How the surface is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,12 +50,11 @@ pub struct SheetSurface {
 const AIR: u32 = u32::MAX;
 const LIQUID: u32 = u32::MAX - 1;
 
-/// What a cell and its surroundings hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Around {
-    Nothing,
-    Mixed,
-    Full,
+/// A particle at the surface: `|M (x - p - shift)| = 1`.
+#[derive(Clone, Copy, Debug)]
+struct Ellipsoid {
+    inverse_axes: Symmetric,
+    shift: Vec3,
 }
 
 /// The surface as a function of the place, for given particles.
@@ -65,8 +65,10 @@ pub struct SurfaceField<'a> {
     walls: &'a Walls,
     params: &'a SheetParams,
     inverse_rho0: f32,
-    /// Inverse half-axes of the ellipsoids of surface particles.
-    ellipsoids: Vec<Symmetric>,
+    /// Of all particles at the surface, or of none.
+    ellipsoids: Vec<Ellipsoid>,
+    thinnest: f32,
+    sheet_reach: f32,
     reach: f32,
     far_m: f32,
 }
@@ -137,31 +139,24 @@ impl<'a> SurfaceField<'a> {
         params: &'a SheetParams,
         shape: &SurfaceShape,
     ) -> Self {
-        let thinnest = SEEN * shape.spacing;
-        let inverse_axes = |i: usize| -> Symmetric {
-            let d0 = params.d0;
-            let mass = particles.mass[i] as f32 / UNIT_MASS as f32;
-            // A ball with the particle's volume: (4/3) pi r^3 = m d0^3.
-            let ball = (0.620_35 * d0 * mass.cbrt()).max(thinnest);
-            match shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
-                Some(stretch) => {
-                    let across = (0.5 * d0 * mass.min(1.0)).max(thinnest);
-                    // A sheet's own stretch is 7/6 in its plane.
-                    let axis =
-                        |v: f32| across.max(shape.sheet_reach * d0 * (v * (6.0 / 7.0)).clamp(0.0, 1.0));
-                    stretch.with_values(stretch.values.map(|v| 1.0 / axis(v)))
-                }
-                None => [1.0 / ball, 1.0 / ball, 1.0 / ball, 0.0, 0.0, 0.0],
-            }
-        };
-        let reach = (shape.sheet_reach * params.d0).max(thinnest).max(0.7 * params.d0);
+        let mut field = SurfaceField::probe(particles, shapes, neighbours, walls, params, shape);
         let mut surface: Vec<u32> = vec![0; shapes.stretch.len()];
-        shapes
-            .place
-            .iter()
-            .enumerate()
-            .filter(|(_, p)| **p != Shapes::ROUND)
-            .for_each(|(i, &p)| surface[p as usize] = i as u32);
+        let at_surface = shapes.place.iter().enumerate().filter(|(_, p)| **p != Shapes::ROUND);
+        at_surface.for_each(|(i, &p)| surface[p as usize] = i as u32);
+        field.ellipsoids = parallel::map_indices(surface.len(), |s| field.ellipsoid(surface[s] as usize));
+        field
+    }
+
+    /// The same for a few places: ellipsoids are shaped when they are met.
+    pub fn probe(
+        particles: &'a Particles,
+        shapes: &'a Shapes,
+        neighbours: &'a Neighbours,
+        walls: &'a Walls,
+        params: &'a SheetParams,
+        shape: &SurfaceShape,
+    ) -> Self {
+        let thinnest = SEEN * shape.spacing;
         SurfaceField {
             particles,
             shapes,
@@ -169,9 +164,33 @@ impl<'a> SurfaceField<'a> {
             walls,
             params,
             inverse_rho0: 1.0 / lattice_density(params.density_reach),
-            ellipsoids: parallel::map_indices(surface.len(), |s| inverse_axes(surface[s] as usize)),
-            reach,
+            ellipsoids: vec![],
+            thinnest,
+            sheet_reach: shape.sheet_reach * params.d0,
+            reach: (shape.sheet_reach * params.d0).max(2.0 * thinnest).max(params.d0),
             far_m: 0.5 * params.reach_m(),
+        }
+    }
+
+    /// The shape of a particle at the surface.
+    fn ellipsoid(&self, i: usize) -> Ellipsoid {
+        let (shapes, d0, thinnest) = (self.shapes, self.params.d0, self.thinnest);
+        let mass = self.particles.weight(i);
+        if let Some(stretch) = shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
+            let across = (0.5 * d0 * mass.min(1.0)).max(thinnest);
+            // A sheet's own stretch is 7/6 in its plane.
+            let axis = |v: f32| across.max(self.sheet_reach * (v * (6.0 / 7.0)).clamp(0.0, 1.0));
+            let inverse_axes = stretch.with_values(stretch.values.map(|v| 1.0 / axis(v)));
+            return Ellipsoid { inverse_axes, shift: Vec3::ZERO };
+        }
+        // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between eight, so that
+        // nothing is hollow.
+        let own = 0.620_35 * d0 * mass.cbrt();
+        let ball = if shapes.density[i] < LONELY { own } else { SEEN * d0 }.max(thinnest);
+        Ellipsoid {
+            inverse_axes: [1.0 / ball, 1.0 / ball, 1.0 / ball, 0.0, 0.0, 0.0],
+            // Towards the air liquid ends half a spacing beyond its outermost particles.
+            shift: -(ball - 0.5 * d0) * shapes.outward_of(i),
         }
     }
 
@@ -184,7 +203,10 @@ impl<'a> SurfaceField<'a> {
         if rho > 0.0 {
             self.neighbours.for_each_within(x, self.reach, |i, d, _| {
                 if self.shapes.density[i] < BULK && self.shapes.place[i] != Shapes::ROUND {
-                    value = value.min(ellipsoid_distance(&self.ellipsoids[self.shapes.place[i] as usize], d));
+                    let shaped = self.ellipsoids.get(self.shapes.place[i] as usize);
+                    let Ellipsoid { inverse_axes, shift } =
+                        shaped.copied().unwrap_or_else(|| self.ellipsoid(i));
+                    value = value.min(ellipsoid_distance(&inverse_axes, d + shift));
                 }
             });
         }
@@ -199,47 +221,6 @@ fn ellipsoid_distance(m: &Symmetric, d: Vec3) -> f32 {
     let length = md.length();
     let slope = apply(m, md).length();
     if slope > 0.0 { (length - 1.0) * length / slope } else { -1.0 / m[0].max(m[1]).max(m[2]) }
-}
-
-/// For every cell of the search: is there anything within the kernel's reach, and is all of it at least half full?
-fn cells_around(
-    particles: &Particles,
-    neighbours: &Neighbours,
-    params: &SheetParams,
-    reach: f32,
-) -> Vec<Around> {
-    let bins = neighbours.bins();
-    let cells = bins.count();
-    let full = (bins.cell_m / params.d0).powi(3);
-    let mut around: Vec<Around> = parallel::map_indices(cells, |cell| {
-        let mass: f32 = neighbours.of_cell(cell).map(|i| particles.weight(i)).sum();
-        if mass == 0.0 {
-            Around::Nothing
-        } else if mass >= HALF_FULL * full {
-            Around::Full
-        } else {
-            Around::Mixed
-        }
-    });
-    let width = (reach.max(params.reach_m()) / bins.cell_m).ceil() as usize;
-    let strides = [1, bins.size[0], bins.size[0] * bins.size[1]];
-    for axis in 0..3 {
-        let n = bins.size[axis];
-        around = parallel::map_indices(cells, |cell| {
-            let at = cell / strides[axis] % n;
-            let (low, high) = (at.saturating_sub(width), (at + width).min(n - 1));
-            let first = cell - (at - low) * strides[axis];
-            let mut seen = around[first];
-            for s in 1..=high - low {
-                let other = around[first + s * strides[axis]];
-                if other != seen {
-                    seen = Around::Mixed;
-                }
-            }
-            seen
-        });
-    }
-    around
 }
 
 fn sample_block(

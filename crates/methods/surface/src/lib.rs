@@ -70,6 +70,17 @@ pub fn mesh_level_set_outside(
     mesh_field(lattice, params, row, value)
 }
 
+/// As [`mesh_level_set`] for values that need not lie in an array: `fill_row(j, k, out)` gives an x-row of them, `value` a single
+/// one. Of the lattice itself only sign bits are held.
+pub fn mesh_samples(
+    lattice: &Lattice,
+    params: &MeshParams,
+    fill_row: impl Fn(usize, usize, &mut [f32]) + Sync,
+    value: impl Fn([usize; 3]) -> f32 + Sync + Send,
+) -> TriangleMesh {
+    mesh_field(lattice, params, fill_row, value)
+}
+
 /// Fills the velocity of every vertex from `velocity_at(position)`, in parallel.
 pub fn set_velocities(mesh: &mut TriangleMesh, velocity_at: impl Fn(Vec3) -> Vec3 + Sync + Send) {
     let TriangleMesh { positions, velocities, .. } = mesh;

@@ -1,0 +1,146 @@
+//! Between particles and grid: transport, velocities there and back [sheets Alg. 1, lines 1, 2 and 4].
+
+use crate::SheetsSolver;
+use crate::adapt::dilate;
+use crate::step::Clamps;
+use fluvial_foundation::AXES;
+use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
+use fluvial_particles::{self as carriers, Surroundings, Transfer};
+use fluvial_sheets_kernels::w_sharp;
+use fluvial_solver_interface::StepError;
+
+/// A face farther than this from every particle, in cells, gets no velocity from them.
+const NEAREST_IN_CELLS: f32 = 1.0;
+
+impl SheetsSolver {
+    /// Moves the particles along the velocity of the last step, as all particles of the program move; those that cross an open
+    /// wall leave.
+    pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
+        let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &self.solids.phi_node };
+        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.open_walls };
+        let (state, work) = (&self.state, &mut self.work);
+        let particles = &mut work.population.particles;
+        let [before, after] = &mut work.carriers;
+        before.x.clone_from(&particles.x);
+        before.v.clone_from(&particles.v);
+        before.age_s.clone_from(&particles.age_s);
+        before.id = (0..particles.len() as u64).collect();
+        let report = carriers::advect(
+            after,
+            &mut work.carrier_ranges,
+            before,
+            &state.u_face,
+            &around,
+            dt_s as f32,
+            &mut work.carrier_scratch,
+        );
+        clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
+        clamps.add("particles_trapped_in_solids", report.trapped_in_solids);
+        if after.x.iter().any(|x| !x.is_finite()) {
+            return Err(StepError::NotFinite { field: "positions", stage: "advect" });
+        }
+        if after.len() < particles.len() {
+            let mut leaves = vec![true; particles.len()];
+            after.id.iter().for_each(|&i| leaves[i as usize] = false);
+            let gone = particles.mass.iter().zip(&leaves).filter(|(_, l)| **l).map(|(m, _)| *m as u64).sum();
+            work.population.families.leave(&mut work.population.particles, &leaves);
+            let out_m3 = self.volume_of(gone);
+            self.work.account.outflow_m3 += out_m3;
+        }
+        let work = &mut self.work;
+        let (population, after) = (&mut work.population, &work.carriers[1]);
+        let order: Vec<u32> = after.id.iter().map(|&i| i as u32).collect();
+        population.particles.rearrange(&order);
+        population.particles.x.clone_from(&after.x);
+        population.families.follow(&population.particles);
+        population.grow_older(dt_s as f32);
+        Ok(())
+    }
+
+    /// Sorts and measures the particles where they are now; gives every cell its density deficit.
+    pub(crate) fn measure_particles(&mut self) {
+        self.work.population.sort();
+        self.work.population.measure();
+        self.fill_masses();
+        self.fill_deficit();
+    }
+
+    /// `phi_L = alpha_L N_0 - sum rho(p_i) / rho_0` over the particles of a cell [sheets eq. 5], each counted with its mass, so
+    /// that inserted and merged particles change nothing; N_0 shrinks with the part of the cell that solids leave open.
+    fn fill_deficit(&mut self) {
+        let full = self.params.particles_per_cell as f32;
+        let (population, open, closed) =
+            (&self.work.population, &self.solids.open_volume, &self.work.closed_cell);
+        let (share, slab) = (self.params.liquid_share, self.grid.cell_centers().slab());
+        for_each_chunk_mut(&mut self.work.phi_cell, slab, |k, phi| {
+            for (n, phi) in phi.iter_mut().enumerate() {
+                let cell = k * slab + n;
+                let range = population.neighbours.of_cell(cell);
+                let held: f32 =
+                    range.map(|i| population.particles.weight(i) * population.shapes.density[i]).sum();
+                let wanted = share * full * if closed[cell] { 1.0 } else { open[cell].max(0.1) };
+                *phi = wanted - held;
+            }
+        });
+    }
+
+    /// Velocities of the particles on the faces by the sharp kernel, the nearest particle's where nothing weighs [sheets eq. 1].
+    pub(crate) fn particles_to_grid(&mut self) {
+        let (grid, d0, reach) = (self.grid, self.params.radius_m(self.grid.dx), self.params.velocity_reach);
+        let largest = self.work.population.largest_radius();
+        let work = &mut self.work;
+        let (particles, neighbours) = (&work.population.particles, &work.population.neighbours);
+        let cells = grid.cell_centers();
+        // Cells with particles, and their neighbours: only their faces can know anything.
+        let near = dilate(&work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells);
+        for axis in AXES {
+            let lattice = grid.faces(axis);
+            for_each_chunk_mut2(
+                (&mut work.u_face[axis], lattice.slab()),
+                (&mut work.valid_face[axis], lattice.slab()),
+                |k, u, valid| {
+                    for (n, (u, valid)) in u.iter_mut().zip(valid).enumerate() {
+                        let at = [n % lattice.size[0], n / lattice.size[0], k];
+                        let cell = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
+                        (*u, *valid) = (0.0, 0);
+                        if !near[cell] {
+                            continue;
+                        }
+                        let x = lattice.position(at[0], at[1], at[2]);
+                        let (mut sum, mut weight) = (0.0f32, 0.0f32);
+                        neighbours.for_each_within(x, reach * largest, |i, _, r2| {
+                            let w = particles.weight(i) * w_sharp(r2, reach * particles.radius(i, d0));
+                            sum += w * particles.v[i][axis];
+                            weight += w;
+                        });
+                        if weight > 1e-6 {
+                            (*u, *valid) = (sum / weight, 1);
+                        } else if let Some((i, _)) = neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx) {
+                            (*u, *valid) = (particles.v[i][axis], 1);
+                        }
+                    }
+                },
+            );
+        }
+        work.u_before.copy_from(&work.u_face);
+    }
+
+    /// `u <- alpha (u + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})` [sheets eq. 6].
+    pub(crate) fn grid_to_particles(&mut self) {
+        let work = &mut self.work;
+        let [carrier, _] = &mut work.carriers;
+        let particles = &mut work.population.particles;
+        carrier.x.clone_from(&particles.x);
+        std::mem::swap(&mut carrier.v, &mut particles.v);
+        let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
+        carriers::faces_to_particles(carrier, &work.u_face, &mut work.u_before, &self.grid, &transfer);
+        std::mem::swap(&mut carrier.v, &mut particles.v);
+    }
+
+    /// Sum over the particles, in chunks of fixed size.
+    pub(crate) fn sum_particles(&self, n: usize, part: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
+        parallel::ordered_sum(parallel::chunk_count(n, CHUNK), |c| {
+            parallel::chunk_range(c, CHUNK, n).map(&part).sum()
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! The sheets solver: FLIP whose thin sheets do not fall apart [Ando, Thürey, Tsuruno 2012]. Particles carry the liquid;
+//! a uniform grid makes their flow incompressible. README.md maps the paper to functions.
+
+mod adapt;
+mod advect;
+mod measure;
+mod params;
+mod pressure;
+mod save;
+mod state;
+mod step;
+
+pub use fluvial_sheets_kernels::Kind;
+pub use params::{Params, PositionCorrection};
+
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
+use fluvial_pressure::MultigridCg;
+use fluvial_sheets_kernels::{Bins, Population, Walls};
+use fluvial_solids::{Shape, SolidFields};
+use fluvial_solver_interface::{
+    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
+    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+};
+use fluvial_surface::{MeshParams, mesh_samples, set_velocities};
+use state::{State, Work};
+
+/// Liquid as particles on a uniform grid.
+pub struct SheetsSolver {
+    setup: Setup,
+    params: Params,
+    grid: UniformGrid,
+    open_walls: [bool; 6],
+    /// Layers of faces beyond the liquid that know a velocity: the reach of a step and a bit.
+    band_cells: usize,
+    solids: SolidFields,
+    boundaries_placed: bool,
+    had_sources: bool,
+    solver: MultigridCg,
+    state: State,
+    work: Work,
+    /// The speed that the length of the next step is measured by.
+    limiting_speed_m_s: f64,
+    asked_to_stop: Option<StopQuestion>,
+}
+
+impl SheetsSolver {
+    /// Fills the liquid of a set-up with particles.
+    pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
+        let unsupported =
+            |feature: &str| SetupError::Unsupported { method: "sheets", feature: feature.into() };
+        if !setup.refine.is_empty() {
+            return Err(unsupported("[[refine]] regions"));
+        }
+        if setup.sources.len() > u8::MAX as usize - 1 {
+            return Err(unsupported("more than 254 sources"));
+        }
+        let grid = setup.domain.grid;
+        let open_walls = setup.domain.walls.map(|w| w == Wall::Open);
+        let bounds = grid.bounds();
+        let wall = |side: usize, at: Vec3, none: f32| {
+            [0, 1, 2].map(|axis| if open_walls[2 * axis + side] { none } else { at[axis] })
+        };
+        let walls =
+            Walls { low: wall(0, bounds.min, f32::NEG_INFINITY), high: wall(1, bounds.max, f32::INFINITY) };
+        let bins = Bins { min: grid.min, cell_m: grid.dx, size: grid.cells };
+        let population = Population::new(bins, walls, params.sheets(grid.dx));
+        let mut solver = SheetsSolver {
+            open_walls,
+            band_cells: setup.cfl.ceil() as usize + 3,
+            solids: SolidFields::default(),
+            boundaries_placed: false,
+            had_sources: false,
+            solver: MultigridCg::new(grid.cells),
+            state: State::new(&grid, population.clone(), setup.sources.len()),
+            work: Work::new(&grid, population, !setup.solids.is_empty()),
+            limiting_speed_m_s: 0.0,
+            asked_to_stop: None,
+            grid,
+            setup,
+            params,
+        };
+        solver.solver.set_theta_min(pressure::THETA_MIN);
+        solver.place_boundaries(0.0);
+        solver.place_liquid();
+        if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
+            return Err(SetupError::NoLiquid);
+        }
+        Ok(solver)
+    }
+
+    /// Seeds the fills on the lattice of small particles, and gives the grid their velocity.
+    fn place_liquid(&mut self) {
+        let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
+        let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
+        let nodes = grid.nodes();
+        let fills = &self.setup.fills;
+        let (with_solids, phi_solid) = (!self.setup.solids.is_empty(), &self.solids.phi_node);
+        let cells = grid.cell_centers();
+        let seeds = parallel::map_indices(cells.len(), |cell| {
+            let [i, j, k] = cells.coordinates(cell);
+            let center = cells.position(i, j, k);
+            let mut found = vec![];
+            if fills.iter().all(|f| f.shape.distance(center) > grid.dx) {
+                return found;
+            }
+            let corner = center - 0.5 * grid.dx;
+            for part in 0..per_axis.pow(3) {
+                let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
+                let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
+                let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.0);
+                if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
+                    found.push((x, fill.velocity));
+                }
+            }
+            found
+        });
+        let population = &mut self.work.population;
+        seeds.into_iter().flatten().for_each(|(x, v)| population.particles.push_small(x, v));
+        self.measure_particles();
+        self.particles_to_grid();
+        self.extrapolate_velocity();
+        let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
+        let account = &mut self.work.account;
+        (account.start_m3, account.volume_m3, account.largest_expected_m3) =
+            (volume_m3, volume_m3, volume_m3);
+        self.work.sources_flowing = vec![false; self.setup.sources.len()];
+        self.commit(0.0);
+        self.state.steps = 0;
+        let (report, limiting_speed_m_s) = self.report(PressureReport::default(), false);
+        (self.state.kinetic_energy_j, self.limiting_speed_m_s) =
+            (report.kinetic_energy_j, limiting_speed_m_s);
+    }
+
+    /// The step has succeeded: what it made becomes the state.
+    fn commit(&mut self, dt_s: f64) {
+        let (state, work) = (&mut self.state, &mut self.work);
+        std::mem::swap(&mut state.population, &mut work.population);
+        std::mem::swap(&mut state.phi_cell, &mut work.phi_cell);
+        std::mem::swap(&mut state.u_face, &mut work.u_face);
+        std::mem::swap(&mut state.impulse_cell, &mut work.impulse_cell);
+        std::mem::swap(&mut state.sources_flowing, &mut work.sources_flowing);
+        state.account = work.account;
+        state.kinetic_energy_j = work.kinetic_energy_j;
+        state.time_s += dt_s;
+        state.last_dt_s = dt_s;
+        state.steps += 1;
+    }
+
+    /// The step has failed: what it did is only in the work arrays, but for the solids, which have moved.
+    fn roll_back(&mut self) {
+        self.boundaries_placed = false;
+    }
+
+    /// What each particle is, in the order of [`Solver::particles`].
+    pub fn kinds(&self) -> &[Kind] {
+        &self.state.population.particles.kind
+    }
+
+    /// The particles with everything that keeps them.
+    pub fn population(&self) -> &Population {
+        &self.state.population
+    }
+}
+
+impl Solver for SheetsSolver {
+    fn method(&self) -> &'static str {
+        "sheets"
+    }
+
+    fn time_s(&self) -> f64 {
+        self.state.time_s
+    }
+
+    fn suggest_dt(&self) -> SuggestedDt {
+        self.largest_dt()
+    }
+
+    fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
+        step::step(self, dt_s)
+    }
+
+    fn stop_when(&mut self, asked: StopQuestion) {
+        self.asked_to_stop = Some(asked);
+    }
+
+    fn initial_report(&self) -> StepReport {
+        self.report(PressureReport::default(), false).0
+    }
+
+    fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
+        let shape = self.surface_shape();
+        let surface = self.state.population.surface(&shape);
+        let lattice = Lattice { size: shape.size, origin: shape.origin, spacing: shape.spacing };
+        let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
+        let (nodes, phi_solid) = (self.grid.nodes(), &self.solids.phi_node);
+        let overlap = 0.25 * self.grid.dx;
+        let clip = !self.setup.solids.is_empty();
+        let value = |at: [usize; 3]| {
+            let value = surface.value(at);
+            // Only liquid asks for the solid.
+            if !clip || value >= 0.0 {
+                return value;
+            }
+            value.max(-nodes.sample(phi_solid, lattice.position(at[0], at[1], at[2])) - overlap)
+        };
+        let fill_row = |j: usize, k: usize, out: &mut [f32]| {
+            out.iter_mut().enumerate().for_each(|(i, out)| *out = value([i, j, k]));
+        };
+        let mut mesh = mesh_samples(&lattice, &mesh_params, fill_row, value);
+        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.u_face, x));
+        mesh
+    }
+
+    fn level_set(&self) -> Option<LevelSetView<'_>> {
+        None
+    }
+
+    fn particles(&self) -> Option<ParticleView<'_>> {
+        let particles = &self.state.population.particles;
+        Some(ParticleView {
+            x: &particles.x,
+            v: &particles.v,
+            id: &particles.id,
+            age_s: &particles.age_s,
+            radius: 0.5 * self.params.radius_m(self.grid.dx),
+        })
+    }
+
+    fn height_at(&self, x: f32, z: f32) -> f64 {
+        self.column_height(x, z)
+    }
+
+    fn pressure_at(&self, x_in_world: Vec3) -> f64 {
+        self.pressure_at_point(x_in_world)
+    }
+
+    fn volume_in(&self, shape: &Shape) -> f64 {
+        self.volume_inside(shape)
+    }
+
+    fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
+        self.grid.sample_velocity(&self.state.u_face, x_in_world)
+    }
+
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
+        self.save_state(out)
+    }
+
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        self.restore_state(from)
+    }
+}

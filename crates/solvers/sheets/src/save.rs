@@ -1,0 +1,141 @@
+//! The state as bytes. Every struct is taken apart by name here, so that a new field does not compile until somebody has decided
+//! whether the next step reads it.
+
+use crate::SheetsSolver;
+use crate::state::{Account, State};
+use fluvial_foundation::AXES;
+use fluvial_sheets_kernels::{Families, Kind, Particles, Population};
+use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
+use std::io;
+
+/// Names of the components of a face field.
+const COMPONENTS: [&str; 3] = ["x", "y", "z"];
+
+impl SheetsSolver {
+    pub(crate) fn save_state(&self, out: &mut StateWriter) -> io::Result<()> {
+        let SheetsSolver {
+            // The set-up and what follows from it.
+            setup: _,
+            params: _,
+            grid: _,
+            open_walls: _,
+            band_cells: _,
+            // Functions of the time: placed anew.
+            solids: _,
+            boundaries_placed: _,
+            had_sources: _,
+            // The frame loop's.
+            asked_to_stop: _,
+            // Memory that every step fills before it reads it.
+            solver: _,
+            work: _,
+            state,
+            limiting_speed_m_s,
+        } = self;
+        out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
+        let State {
+            population,
+            phi_cell,
+            u_face,
+            impulse_cell,
+            last_dt_s,
+            account,
+            kinetic_energy_j,
+            sources_flowing,
+            time_s,
+            steps,
+        } = state;
+        out.value("time_s", *time_s)?;
+        out.value("steps", *steps)?;
+        out.value("last_dt_s", *last_dt_s)?;
+        out.value("kinetic_energy_j", *kinetic_energy_j)?;
+        let Account { start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3 } = *account;
+        out.list("account", &[start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3])?;
+        out.field("phi_cell", phi_cell)?;
+        for axis in AXES {
+            out.field(&format!("u_face.{}", COMPONENTS[axis]), &u_face[axis])?;
+        }
+        out.field("impulse_cell", impulse_cell)?;
+        let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
+        out.field("sources_flowing", &flowing)?;
+        save_population(population, out)
+    }
+
+    pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        self.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
+        let state = &mut self.state;
+        state.time_s = from.value("time_s")?;
+        state.steps = from.value("steps")?;
+        state.last_dt_s = from.value("last_dt_s")?;
+        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
+        let account: Vec<f64> = from.list("account")?;
+        let [start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3] = account[..] else {
+            return Err(RestoreError::Mismatch("`account` has another shape".into()));
+        };
+        state.account = Account { start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3 };
+        from.field("phi_cell", &mut state.phi_cell)?;
+        for axis in AXES {
+            from.field(&format!("u_face.{}", COMPONENTS[axis]), &mut state.u_face[axis])?;
+        }
+        from.field("impulse_cell", &mut state.impulse_cell)?;
+        let mut flowing = vec![0u8; state.sources_flowing.len()];
+        from.field("sources_flowing", &mut flowing)?;
+        state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
+        restore_population(&mut state.population, from)?;
+        // The solids stand where the last step left them: at the present time.
+        self.work.source_cell.fill(0);
+        self.boundaries_placed = false;
+        self.place_boundaries(0.0);
+        Ok(())
+    }
+}
+
+fn save_population(population: &Population, out: &mut StateWriter) -> io::Result<()> {
+    // Neighbours and shapes follow from the particles.
+    let Population { particles, families, shapes: _, neighbours: _, walls: _, params: _ } = population;
+    let Particles { x, v, mass, count, kind, steps, family, id, age_s, next_id } = particles;
+    out.value("particles.next_id", *next_id)?;
+    out.list("particles.x", x)?;
+    out.list("particles.v", v)?;
+    out.list("particles.mass", mass)?;
+    out.list("particles.count", count)?;
+    out.list("particles.kind", &kind.iter().map(|&k| k as u8).collect::<Vec<_>>())?;
+    out.list("particles.steps", steps)?;
+    out.list("particles.family", family)?;
+    out.list("particles.id", id)?;
+    out.list("particles.age_s", age_s)?;
+    let (rows, free) = families.to_rows();
+    out.list("families.rows", &rows)?;
+    out.list("families.free", &free)
+}
+
+fn restore_population(population: &mut Population, from: &mut StateReader) -> Result<(), RestoreError> {
+    let mismatch = |what: &str| RestoreError::Mismatch(what.into());
+    let next_id = from.value("particles.next_id")?;
+    let (x, v) = (from.list("particles.x")?, from.list("particles.v")?);
+    let (mass, count) = (from.list("particles.mass")?, from.list("particles.count")?);
+    let kinds: Vec<u8> = from.list("particles.kind")?;
+    let kind: Option<Vec<Kind>> = kinds.into_iter().map(Kind::from_number).collect();
+    let particles = Particles {
+        x,
+        v,
+        mass,
+        count,
+        kind: kind.ok_or_else(|| mismatch("a particle is of no known kind"))?,
+        steps: from.list("particles.steps")?,
+        family: from.list("particles.family")?,
+        id: from.list("particles.id")?,
+        age_s: from.list("particles.age_s")?,
+        next_id,
+    };
+    if !particles.is_whole() {
+        return Err(mismatch("the particles' arrays differ in length"));
+    }
+    let (rows, free): (Vec<u32>, Vec<u32>) = (from.list("families.rows")?, from.list("families.free")?);
+    let families = Families::from_rows(&rows, &free, &particles);
+    population.families = families.ok_or_else(|| mismatch("the particles' families do not fit"))?;
+    population.particles = particles;
+    population.sort();
+    population.measure();
+    Ok(())
+}
