@@ -17,6 +17,27 @@ pub fn bit_of(at: [u32; 3]) -> u32 {
     spread(at[0]) | (spread(at[1]) << 1) | (spread(at[2]) << 2)
 }
 
+/// Bits of a cell and of its neighbours on the high sides, x fastest, each in its own block.
+#[inline(always)]
+pub fn bits_around(at: [u32; 3]) -> [u32; 8] {
+    let spread = |v: u32, axis: u32| ((v & 1) | ((v & 2) << 2)) << axis;
+    let [x, y, z] = [0, 1, 2].map(|a| {
+        let v = at[a as usize];
+        [spread(v, a), spread(v.wrapping_add(1), a)]
+    });
+    let yz = [y[0] | z[0], y[1] | z[0], y[0] | z[1], y[1] | z[1]];
+    [
+        x[0] | yz[0],
+        x[1] | yz[0],
+        x[0] | yz[1],
+        x[1] | yz[1],
+        x[0] | yz[2],
+        x[1] | yz[2],
+        x[0] | yz[3],
+        x[1] | yz[3],
+    ]
+}
+
 /// Coordinates of a bit in its block, 0 to 3.
 #[inline(always)]
 pub fn place_of(bit: u32) -> [u32; 3] {
@@ -109,6 +130,10 @@ mod tests {
     #[test]
     fn bits_and_places_are_inverse() {
         assert!((0..64).all(|bit| bit_of(place_of(bit)) == bit));
+        for at in (0..64).map(place_of).chain([[u32::MAX, 3, 7]]) {
+            let next = |o: u32| [0, 1, 2].map(|a| at[a as usize].wrapping_add((o >> a) & 1));
+            assert_eq!(bits_around(at), std::array::from_fn(|o| bit_of(next(o as u32))));
+        }
     }
 
     #[test]

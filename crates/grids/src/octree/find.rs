@@ -64,36 +64,46 @@ impl Octree {
         find(level).or_else(|| (0..level).rev().find_map(find))
     }
 
-    /// The eight leaves around a corner of a leaf with uniform surroundings, the low corner of place `node` of its level; as
-    /// [`Self::node_cells`].
-    #[inline(always)]
-    pub fn dual_cell(&self, located: &Located, node: [u32; 3]) -> &[u32; 8] {
-        let level = &self.levels[located.level];
-        let leaps = (0..3).fold(0, |leaps, a| leaps | ((node[a] ^ located.at[a]) >> 2));
-        let block = if leaps == 0 { &level.blocks[located.block as usize] } else { level.block(node) };
-        let node = number(block.corners, block.first_corner, node).expect("the corner of a leaf");
-        &self.node_cells[node as usize]
-    }
-
     /// Numbers at a place and at its seven neighbours on the high sides, x fastest, [`OUTSIDE`] without one: blocks are looked up
     /// once for all places that share one.
     #[inline(always)]
     fn around(&self, level: usize, at: [u32; 3], of: impl Fn(&Block) -> (u64, u32)) -> [u32; 8] {
         let mut numbers = [OUTSIDE; 8];
-        let Some(blocks) = self.levels.get(level) else { return numbers };
+        let Some(level) = self.levels.get(level) else { return numbers };
         let crosses = |a: usize| ((at[a] & 3) == 3) as usize;
         let crossed = crosses(0) | (crosses(1) << 1) | (crosses(2) << 2);
-        let mut found = [blocks.block(at); 8];
-        for o in 0..8usize {
-            let place = each(|a| at[a].wrapping_add((o as u32 >> a) & 1));
-            if o & crossed != 0 {
-                // Bits of axes along which the block stays the same do not matter.
-                found[o] = if o & !crossed == 0 { blocks.block(place) } else { found[o & crossed] };
+        let block = level.block(at);
+        // The empty block knows no neighbours.
+        let known = block.high[0] != 0;
+        for (o, (out, bit)) in numbers.iter_mut().zip(bits::bits_around(at)).enumerate() {
+            let found = if o & crossed == 0 {
+                block
+            } else if known {
+                &level.blocks[block.high[o & crossed] as usize]
+            } else {
+                level.block(each(|a| at[a].wrapping_add((o as u32 >> a) & 1)))
+            };
+            let (set, first) = of(found);
+            if (set >> bit) & 1 != 0 {
+                *out = first + bits::rank(set, bit);
             }
-            let (set, first) = of(found[o]);
-            if let Some(n) = number(set, first, place) {
-                numbers[o] = n;
-            }
+        }
+        numbers
+    }
+
+    /// The same on the level of a located leaf where all eight are known to exist, and `at` is its place or the one before
+    /// along some axes.
+    #[inline(always)]
+    fn all_around(&self, located: &Located, at: [u32; 3], of: impl Fn(&Block) -> (u64, u32)) -> [u32; 8] {
+        let blocks = &self.levels[located.level].blocks;
+        let bit = |a: usize, is: bool| (is as usize) << a;
+        let before = (0..3).fold(0, |m, a| m | bit(a, at[a] >> 2 != located.at[a] >> 2));
+        let crossed = (0..3).fold(0, |m, a| m | bit(a, (at[a] & 3) == 3));
+        let block = &blocks[blocks[located.block as usize].low[before] as usize];
+        let mut numbers = [0; 8];
+        for (o, (out, bit)) in numbers.iter_mut().zip(bits::bits_around(at)).enumerate() {
+            let (set, first) = of(&blocks[block.high[o & crossed] as usize]);
+            *out = first + bits::rank(set, bit);
         }
         numbers
     }
@@ -102,6 +112,19 @@ impl Octree {
     #[inline]
     pub fn leaves_around(&self, level: usize, at: [u32; 3]) -> [u32; 8] {
         self.around(level, at, |b| (b.leaves, b.first_leaf))
+    }
+
+    /// [`Self::leaves_around`] a place of a leaf with uniform surroundings, or the one before it along some axes, without a look at
+    /// the tables: all eight exist.
+    #[inline(always)]
+    pub fn leaves_near(&self, located: &Located, at: [u32; 3]) -> [u32; 8] {
+        self.all_around(located, at, |b| (b.leaves, b.first_leaf))
+    }
+
+    /// [`Self::faces_around`] likewise, for a leaf that is uniform along the axis.
+    #[inline(always)]
+    pub fn faces_near(&self, located: &Located, axis: Axis, at: [u32; 3]) -> [u32; 8] {
+        self.all_around(located, at, |b| (b.faces[axis], b.first_face[axis]))
     }
 
     /// [`Self::face_at`] for a place and its neighbours on the high sides, x fastest, [`OUTSIDE`] without one.

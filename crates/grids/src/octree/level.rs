@@ -20,6 +20,9 @@ pub struct Block {
     pub uniform_along: [u64; 3],
     pub first_leaf: u32,
     pub first_corner: u32,
+    /// Numbers of the blocks on the low and on the high sides, by the axes (bits) along which they lie beyond; 0 is this one.
+    pub low: [u32; 8],
+    pub high: [u32; 8],
     /// Cells that exist, leaves and subdivided ones.
     pub nodes: u64,
     /// Leaves that touch a finer one, and leaves that touch a coarser one.
@@ -107,6 +110,11 @@ fn connect(level: &Level, n: usize) -> Block {
     let mut block = level.blocks[n];
     if n == 0 {
         return block;
+    }
+    for o in 0..8u32 {
+        let step = each(|a| (o >> a) & 1);
+        block.low[o as usize] = level.index.get(each(|a| block.at[a].wrapping_sub(step[a])));
+        block.high[o as usize] = level.index.get(each(|a| block.at[a] + step[a]));
     }
     let inside = domain(block.at, level.cells);
     let split = block.nodes & !block.leaves;

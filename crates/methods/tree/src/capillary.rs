@@ -13,12 +13,12 @@
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 
-/// The five-point Laplacian sees `4 / dx^2` where the shortest wave has `(pi / dx)^2`: its square is six times too small.
+/// Differences see `4 / dx^2` where the shortest wave has `(pi / dx)^2`: its square is six times too small.
 const STRENGTH: f64 = 8.0;
 /// The filter's residual, relative.
-const TOLERANCE: f64 = 1e-4;
-/// Iterations after which the filtered values are taken as they are: a smooth start needs some ten.
-const MOST_ITERATIONS: usize = 60;
+const TOLERANCE: f64 = 1e-6;
+/// Iterations after which the filtered values are taken as they are.
+const MOST_ITERATIONS: usize = 2000;
 /// Surface cells that one task treats.
 const TASK: usize = 2048;
 

@@ -86,14 +86,32 @@ where
             [s[3] - d[2] * d[0], s[4] - d[2] * d[1], s[5] - d[2] * d[2]],
         ];
         // The slope C^-1 b times d, as b times C^-1 d: one system for all components.
-        let along = solve(c, d, flat)?;
+        let along = if flat { solve_flat(c, d) } else { solve(c, d)? };
         let b = |a: usize| self.products[a] * total - mean * d[a];
         Some(mean - b(0) * along[0] - b(1) * along[1] - b(2) * along[2])
     }
 }
 
-/// Solves a symmetric 3 x 3 system (its lower half) by Cholesky's method; see [`Samples::fit`] for `flat`.
-fn solve(c: [[f64; 3]; 3], b: [f64; 3], flat: bool) -> Option<[f64; 3]> {
+/// Solves a symmetric 3 x 3 system (its lower half) by its cofactors; None where a pivot of the elimination falls below [`FLAT`].
+#[inline]
+fn solve(c: [[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
+    let [[xx, _, _], [xy, yy, _], [xz, yz, zz]] = c;
+    let minor = xx * yy - xy * xy;
+    let adjugate = [
+        [yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy],
+        [xz * yz - xy * zz, xx * zz - xz * xz, xy * xz - xx * yz],
+        [xy * yz - xz * yy, xy * xz - xx * yz, minor],
+    ];
+    let determinant = xx * adjugate[0][0] + xy * adjugate[0][1] + xz * adjugate[0][2];
+    if xx < FLAT || minor < FLAT * xx || determinant < FLAT * minor {
+        return None;
+    }
+    let scale = 1.0 / determinant;
+    Some(adjugate.map(|row| (row[0] * b[0] + row[1] * b[1] + row[2] * b[2]) * scale))
+}
+
+/// The same by Cholesky's method with directions that have no samples left out.
+fn solve_flat(c: [[f64; 3]; 3], b: [f64; 3]) -> [f64; 3] {
     let (mut l, mut y) = ([[0.0; 3]; 3], [0.0; 3]);
     for i in 0..3 {
         for j in 0..i {
@@ -101,9 +119,6 @@ fn solve(c: [[f64; 3]; 3], b: [f64; 3], flat: bool) -> Option<[f64; 3]> {
             l[i][j] = if l[j][j] > 0.0 { (c[i][j] - dot) / l[j][j] } else { 0.0 };
         }
         let pivot = c[i][i] - (0..i).map(|k| l[i][k] * l[i][k]).sum::<f64>();
-        if pivot < FLAT && !flat {
-            return None;
-        }
         if pivot < NOTHING {
             continue;
         }
@@ -114,7 +129,7 @@ fn solve(c: [[f64; 3]; 3], b: [f64; 3], flat: bool) -> Option<[f64; 3]> {
     for i in (0..3).rev().filter(|&i| l[i][i] > 0.0) {
         slope[i] = (y[i] - (i + 1..3).map(|k| l[k][i] * slope[k]).sum::<f64>()) / l[i][i];
     }
-    Some(slope)
+    slope
 }
 
 /// One factor of a sample's kernel [octree eq. 35].
@@ -130,17 +145,14 @@ pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], locate
     let own = located.level;
     // Kernels of coarser faces reach two cells along their normal.
     let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
-    let mut others = 0;
-    if located.near_finer {
-        others += collect(&mut samples, &lattices, own, own - 1, x);
-    }
-    if coarser {
-        others += collect(&mut samples, &lattices, own, own + 1, x);
-    }
-    if others == 0
-        && let Some(value) = lattices.uniform(own, in_lattice(tree, family, own, x))
-    {
-        return value;
+    let others = if coarser { collect(&mut samples, &lattices, own, own + 1, x) } else { 0 };
+    // Among eight samples of its own level a point is out of reach of finer ones.
+    match lattices.uniform(own, in_lattice(tree, family, own, x)) {
+        Some(value) if others == 0 => return value,
+        None if located.near_finer => {
+            collect(&mut samples, &lattices, own, own - 1, x);
+        }
+        _ => {}
     }
     collect(&mut samples, &lattices, own, own, x);
     if samples.len > 3

@@ -15,7 +15,7 @@ mod trilinear;
 
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Located;
+use fluvial_grids::octree::{Located, OUTSIDE};
 use lattice::{Family, Value};
 
 /// What happens where cells of different size meet.
@@ -136,13 +136,15 @@ pub fn velocity_at_cells(out_cell: &mut Vec<Vec3>, tree: &Octree, u_face: &[f32]
     parallel::for_each_chunk_mut(out_cell, parallel::CHUNK, |n, out| {
         for (i, out) in out.iter_mut().enumerate() {
             let cell = n * parallel::CHUNK + i;
-            let level = tree.cells()[cell].level;
+            let level = tree.cells()[cell].level as usize;
             let faces = &tree.cell_faces()[cell];
+            // Leaves of higher numbers than a level's are larger.
+            let end = tree.cells_of(level).end as u32;
+            let is_larger =
+                |side: usize| tree.leaf_across(cell, side).is_some_and(|n| n >= end && n != OUTSIDE);
             for axis in AXES {
-                let [low, high] = [faces[2 * axis] as usize, faces[2 * axis + 1] as usize];
-                let places = tree.face_places();
-                out[axis] = if places[low].level == level && places[high].level == level {
-                    0.5 * (u_face[low] + u_face[high])
+                out[axis] = if !is_larger(2 * axis) && !is_larger(2 * axis + 1) {
+                    0.5 * (u_face[faces[2 * axis] as usize] + u_face[faces[2 * axis + 1] as usize])
                 } else {
                     sampler.component(u_face, axis, tree.cell_center(cell))
                 };

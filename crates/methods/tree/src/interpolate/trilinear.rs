@@ -31,58 +31,54 @@ pub fn split(v: f32, count: usize) -> (u32, f32) {
 #[inline(always)]
 pub fn cells<V: Value>(tree: &Octree, located: &Located, q_cell: &[V], x: Vec3) -> V {
     let dual = Dual::new(tree, located, x);
-    let leaves = dual.leaves;
     let mut c = [V::default(); 8];
-    for (c, &leaf) in c.iter_mut().zip(leaves) {
+    for (c, leaf) in c.iter_mut().zip(tree.leaves_near(located, dual.low_center)) {
         *c = q_cell[leaf as usize];
     }
     between(c, dual.at_centers)
 }
 
-/// The dual cell around a point.
+/// The samples around a point: eight leaves, and eight faces of each axis. They are found by counting in blocks, which stay in the cache,
+/// and not through the leaves' and nodes' own tables, which do not.
 pub struct Dual<'a> {
     tree: &'a Octree,
-    leaves: &'a [u32; 8],
-    /// Fractions between cell centres.
+    located: &'a Located,
+    /// Low cell and fractions between cell centres.
+    low_center: [u32; 3],
     at_centers: [f32; 3],
-    /// Fractions between faces, and whether the point's own cell is the high one along an axis.
+    /// Low face and fractions between faces.
+    low_face: [u32; 3],
     at_faces: [f32; 3],
-    high: [bool; 3],
 }
 
 impl<'a> Dual<'a> {
     /// For a leaf whose surroundings are uniform.
     #[inline(always)]
-    pub fn new(tree: &'a Octree, located: &Located, x: Vec3) -> Self {
+    pub fn new(tree: &'a Octree, located: &'a Located, x: Vec3) -> Self {
         let shape = tree.shape();
         let dx = shape.dx_of(located.level);
         let cells = shape.cells(located.level);
         let center = (x - (shape.min + 0.5 * dx)) / dx;
         let face = (x - shape.min) / dx;
-        let (mut node, mut at_centers, mut at_faces, mut high) = ([0; 3], [0.0; 3], [0.0; 3], [false; 3]);
+        let (mut low_center, mut at_centers) = ([0; 3], [0.0; 3]);
+        let (mut low_face, mut at_faces) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
-            let (low, fraction) = split(center[a], cells[a]);
-            (node[a], at_centers[a]) = (low + 1, fraction);
+            (low_center[a], at_centers[a]) = split(center[a], cells[a]);
             // The last face belongs to the last cell.
-            let (own, fraction) = split(face[a], cells[a] + 1);
-            (at_faces[a], high[a]) = (fraction, own > low);
+            (low_face[a], at_faces[a]) = split(face[a], cells[a] + 1);
         }
-        Dual { tree, leaves: tree.dual_cell(located, node), at_centers, at_faces, high }
+        Dual { tree, located, low_center, at_centers, low_face, at_faces }
     }
 
-    /// A component at faces: the two faces of the point's cell and of three neighbours.
+    /// A component at faces.
     #[inline(always)]
     pub fn component(&self, u_face: &[f32], axis: Axis) -> f32 {
-        let faces = self.tree.cell_faces();
-        let own = (self.high[axis] as usize) << axis;
+        let (mut low, mut f) = (self.low_center, self.at_centers);
+        (low[axis], f[axis]) = (self.low_face[axis], self.at_faces[axis]);
         let mut c = [0.0; 8];
-        for (n, c) in c.iter_mut().enumerate() {
-            let leaf = self.leaves[(n & !(1 << axis)) | own];
-            let side = 2 * axis + ((n >> axis) & 1);
-            *c = u_face[faces[leaf as usize][side] as usize];
+        for (c, face) in c.iter_mut().zip(self.tree.faces_near(self.located, axis, low)) {
+            *c = u_face[face as usize];
         }
-        let mut f = self.at_centers;
-        f[axis] = self.at_faces[axis];
         between(c, f)
     }
 }
