@@ -178,18 +178,20 @@ fn check_uniform(tree: &Octree) {
         let thick = count(level).iter().all(|&n| n > 1);
         assert_eq!((located.cell, located.level), (n as u32, level));
         assert_eq!(located.uniform, thick && uniform(level, at), "{cell:?}");
-        let around = (0..27).map(|o| [at[0] + o % 3 - 1, at[1] + o / 3 % 3 - 1, at[2] + o / 9 - 1]);
-        let inside = around.filter(|p| AXES.iter().all(|&a| p[a] >= 0 && p[a] < count(level)[a]));
-        let inside: Vec<[u32; 3]> = inside.map(|p| p.map(|v| v as u32)).collect();
-        assert_eq!(located.near_finer, inside.iter().any(|&p| tree.is_divided(level, p)));
+        let inside = |at: [i64; 3]| -> Vec<[u32; 3]> {
+            let around = (0..27).map(|o| [at[0] + o % 3 - 1, at[1] + o / 3 % 3 - 1, at[2] + o / 9 - 1]);
+            let inside = around.filter(|p| AXES.iter().all(|&a| p[a] >= 0 && p[a] < count(level)[a]));
+            inside.map(|p| p.map(|v| v as u32)).collect()
+        };
+        assert_eq!(located.near_finer, inside(at).iter().any(|&p| tree.is_divided(level, p)));
         let exists = |p: [u32; 3]| tree.is_divided(level, p) || tree.leaf_at(level, p).is_some();
-        assert_eq!(located.near_coarser, inside.iter().any(|&p| !exists(p)));
+        assert_eq!(located.near_coarser, inside(at).iter().any(|&p| !exists(p)));
         for axis in AXES {
             let beside = [-1, 1].iter().all(|step| {
                 let mut next = at;
                 next[axis] += step;
                 let outside = next[axis] < 0 || next[axis] >= count(level)[axis];
-                outside || uniform(level, next)
+                outside || inside(next).into_iter().all(exists)
             });
             assert_eq!(located.uniform_along[axis], located.uniform && beside);
         }

@@ -19,7 +19,7 @@ pub struct Located {
     pub near_coarser: bool,
     /// Are all 26 neighbours leaves of the same level (or beyond a wall)?
     pub uniform: bool,
-    /// Are in addition the two neighbours along the axis uniform?
+    /// Do in addition the two neighbours along the axis touch no coarser leaf? No coarser face's kernel then reaches this one.
     pub uniform_along: [bool; 3],
     /// Number of its block.
     block: u32,

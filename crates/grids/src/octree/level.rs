@@ -16,7 +16,7 @@ pub struct Block {
     pub corners: u64,
     /// Leaves whose 26 neighbours are leaves of this level (places beyond a wall count as such).
     pub uniform: u64,
-    /// Leaves that are [`Self::uniform`] and whose two neighbours along an axis are too.
+    /// Leaves that are [`Self::uniform`] and whose two neighbours along an axis touch no coarser one.
     pub uniform_along: [u64; 3],
     pub first_leaf: u32,
     pub first_corner: u32,
@@ -195,7 +195,8 @@ fn uniform_along(level: &Level, n: usize) -> [u64; 3] {
             offset[axis] = step;
             let at = each(|a| block.at[a].wrapping_add(offset[a] as u32));
             let inside = if at[axis] as i32 == -1 { 0 } else { domain(at, level.cells) };
-            level.neighbour(block.at, offset).uniform | !inside
+            let of = level.neighbour(block.at, offset);
+            (of.leaves & !of.near_coarser) | !inside
         };
         block.uniform & erode(set(-1), set(0), set(1), axis)
     })
