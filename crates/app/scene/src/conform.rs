@@ -6,7 +6,7 @@ use crate::tree::{Entry, Node, Place, Sources, Value};
 use serde_json::Value as Json;
 
 /// Methods that the format foresees.
-const PLANNED_METHODS: [&str; 5] = ["octree", "sheets", "tall", "power", "cutcell"];
+const PLANNED_METHODS: [&str; 4] = ["sheets", "tall", "power", "cutcell"];
 
 /// The first way in which the tree breaks the schema.
 pub(crate) fn check(tree: &Node, schema: &Json, sources: &Sources) -> Result<(), SceneError> {
@@ -59,7 +59,11 @@ impl<'a> Checker<'a> {
     }
 
     fn node(&self, node: &Node, schema: &'a Json, path: &str) -> Result<(), SceneError> {
-        let resolved = self.resolve(schema);
+        let mut resolved = self.resolve(schema);
+        if path == "method" {
+            let name = node.get("name").and_then(Node::as_str).unwrap_or(crate::Method::NAMES[0]);
+            resolved = method_schema(resolved, name);
+        }
         if let Some(words) = string_choices(resolved) {
             return self.choice(node, &words);
         }
@@ -231,6 +235,12 @@ impl<'a> Checker<'a> {
         let name = path.rsplit('.').find(|p| p.parse::<usize>().is_err()).unwrap_or("number");
         Err(self.fail(&node.place, format!("`{name}` = {value} is out of range"), help))
     }
+}
+
+/// The schema of one method's table.
+pub(crate) fn method_schema<'a>(schema: &'a Json, name: &str) -> &'a Json {
+    let variants = schema["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+    variants.iter().find(|v| v["properties"]["name"]["enum"][0] == name).unwrap_or(schema)
 }
 
 fn join(path: &str, key: &str) -> String {

@@ -36,7 +36,7 @@ pub struct Scene {
     /// Places where liquid is removed.
     #[serde(default)]
     pub sink: Vec<SinkSpec>,
-    /// Cell sizes forced inside shapes, for adaptive methods. The method `uniform` refuses them.
+    /// Cell sizes forced inside shapes, for adaptive methods (`octree`). The method `uniform` refuses them.
     #[serde(default)]
     pub refine: Vec<RefineSpec>,
     /// Gauges; each is a column of `probes.csv`.
@@ -127,16 +127,19 @@ impl Default for TimeSpec {
 pub enum Method {
     /// The uniform reference solver.
     Uniform(fluvial_uniform::Params),
+    /// The surface-adaptive octree.
+    Octree(fluvial_octree::Params),
 }
 
 impl Method {
     /// Methods in this build, by their scene names.
-    pub const NAMES: [&'static str; 1] = ["uniform"];
+    pub const NAMES: [&'static str; 2] = ["uniform", "octree"];
 
     /// The scene name.
     pub fn name(&self) -> &'static str {
         match self {
             Method::Uniform(_) => "uniform",
+            Method::Octree(_) => "octree",
         }
     }
 
@@ -144,7 +147,42 @@ impl Method {
     pub fn has_particles(&self) -> bool {
         match self {
             Method::Uniform(params) => params.has_particles(),
+            Method::Octree(_) => false,
         }
+    }
+
+    /// Has it a level set on a uniform grid, which volumes are written from?
+    pub fn has_volumes(&self) -> bool {
+        matches!(self, Method::Uniform(_))
+    }
+
+    /// Can cells have different sizes?
+    pub fn is_adaptive(&self) -> bool {
+        matches!(self, Method::Octree(_))
+    }
+
+    /// The first parameter that is out of range: its name and what it should be.
+    pub(crate) fn first_error(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Method::Uniform(params) => params.first_error(),
+            Method::Octree(params) => params.first_error(),
+        }
+    }
+
+    /// What each method is, and its parameters.
+    fn schemas(generator: &mut SchemaGenerator) -> [(&'static str, &'static str, Schema); 2] {
+        [
+            (
+                "uniform",
+                "The reference: one grid of equal cells.",
+                fluvial_uniform::Params::json_schema(generator),
+            ),
+            (
+                "octree",
+                "Cells as small as the surface asks for, on an octree that follows it.",
+                fluvial_octree::Params::json_schema(generator),
+            ),
+        ]
     }
 }
 
@@ -159,19 +197,26 @@ impl JsonSchema for Method {
         "Method".into()
     }
 
+    /// One table per method, told apart by `name`.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = fluvial_uniform::Params::json_schema(generator);
-        let name = serde_json::json!({
-            "description": "Which method simulates the scene.",
-            "type": "string", "enum": Method::NAMES, "default": Method::NAMES[0],
+        let variants = Method::schemas(generator).map(|(name, about, mut schema)| {
+            let name = serde_json::json!({
+                "description": "Which method simulates the scene.",
+                "type": "string", "enum": [name], "default": Method::NAMES[0],
+            });
+            if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut)
+            {
+                let rest = std::mem::take(properties);
+                properties.insert("name".into(), name);
+                properties.extend(rest);
+            }
+            schema.insert("description".into(), about.into());
+            schema
         });
-        if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
-            let rest = std::mem::take(properties);
-            properties.insert("name".into(), name);
-            properties.extend(rest);
-        }
-        schema.insert("description".into(), "The method and its own parameters.".into());
-        schema
+        schemars::json_schema!({
+            "description": "The method and its own parameters.",
+            "oneOf": variants,
+        })
     }
 }
 

@@ -31,6 +31,10 @@ const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
+/// The octree's memory by cell of the tree, and a checkpoint's; how a splash lets the first tree grow.
+const BYTES_PER_TREE_CELL: f64 = 900.0;
+const CHECKPOINT_BYTES_PER_TREE_CELL: f64 = 34.0;
+const OCTREE_GROWTH: f64 = 2.0;
 /// A splash has more surface than the liquid at the start.
 const SURFACE_GROWTH: f64 = 2.0;
 /// The band of particles grows with it: little from a level surface, to four times where liquid stands upright.
@@ -90,7 +94,10 @@ pub fn predict(ready: &Ready) -> Prediction {
     // Sources fill the domain in time: a covered floor is as much surface as is worth predicting.
     let floor = if setup.sources.is_empty() { 0.0 } else { (grid.cells[0] * grid.cells[2]) as f64 };
     let vertices = SURFACE_GROWTH * VERTICES_PER_FACE * inside.surface_faces.max(2.0 * floor);
-    let Method::Uniform(params) = &ready.method;
+    let params = match &ready.method {
+        Method::Uniform(params) => params,
+        Method::Octree(params) => return predict_octree(ready, params),
+    };
     let band_cells = band_growth * free_faces.max(floor) * params.narrow_band as f64;
     let most_cells = if setup.sources.is_empty() { inside.cells } else { grid.cell_count() as f64 };
     let with = |yes: bool, value: f64| if yes { value } else { 0.0 };
@@ -110,14 +117,7 @@ pub fn predict(ready: &Ready) -> Prediction {
         + vertices * BYTES_PER_VERTEX
         + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
         + with(ready.output.preview, PICTURE_BYTES_FIXED);
-    // Six floats a vertex, two triangles a vertex; text takes somewhat more.
-    let mesh_bytes = vertices
-        * match ready.output.mesh {
-            MeshFormat::Ply => 50.0,
-            MeshFormat::Obj => 65.0,
-            MeshFormat::Usd | MeshFormat::Abc | MeshFormat::Vtk => 56.0,
-            MeshFormat::None => 0.0,
-        };
+    let mesh_bytes = mesh_bytes(ready.output.mesh, vertices);
     let point_bytes = with(ready.output.particles, particles) * 42.0;
     // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band around.
     let band = VERTICES_PER_FACE.recip() * vertices;
@@ -135,6 +135,39 @@ pub fn predict(ready: &Ready) -> Prediction {
         liquid_cells: inside.cells.round() as u64,
         memory_bytes: memory as u64,
         disk_bytes_per_frame: (mesh_bytes + point_bytes + volume_bytes + pixels) as u64,
+    }
+}
+
+/// Six floats a vertex, two triangles a vertex; text takes somewhat more.
+fn mesh_bytes(format: MeshFormat, vertices: f64) -> f64 {
+    vertices
+        * match format {
+            MeshFormat::Ply => 50.0,
+            MeshFormat::Obj => 65.0,
+            MeshFormat::Usd | MeshFormat::Abc | MeshFormat::Vtk => 56.0,
+            MeshFormat::None => 0.0,
+        }
+}
+
+/// The octree's first tree is built and counted; a splash makes it grow.
+fn predict_octree(ready: &Ready, params: &fluvial_octree::Params) -> Prediction {
+    let count = fluvial_octree::count_first_tree(&ready.setup, params).unwrap_or_default();
+    let cells = OCTREE_GROWTH * count.cells as f64;
+    let vertices = OCTREE_GROWTH * VERTICES_PER_FACE * count.surface_cells as f64;
+    let [width, height] = ready.output.preview_size.map(f64::from);
+    let (pixels, picture_bytes) =
+        if ready.output.preview { (width * height, PICTURE_BYTES_FIXED) } else { (0.0, 0.0) };
+    let memory = BYTES_FIXED
+        + cells * BYTES_PER_TREE_CELL
+        + vertices * BYTES_PER_VERTEX
+        + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
+        + picture_bytes;
+    Prediction {
+        checkpoint_bytes: (CHECKPOINT_BYTES_PER_TREE_CELL * cells + CHECKPOINT_BYTES_FIXED) as u64,
+        cells: count.cells as u64,
+        liquid_cells: count.liquid_cells as u64,
+        memory_bytes: memory as u64,
+        disk_bytes_per_frame: (mesh_bytes(ready.output.mesh, vertices) + pixels) as u64,
     }
 }
 

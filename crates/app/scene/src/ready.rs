@@ -1,7 +1,9 @@
 //! The scene as ready objects, after everything that can be refused has been.
 
 use crate::error::SceneError;
-use crate::format::{Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, WallSpec};
+use crate::format::{
+    Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, VolumeFormat, WallSpec,
+};
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
@@ -105,12 +107,11 @@ impl Scene {
     }
 
     fn check_method(&self) -> Result<(), SceneError> {
-        let Method::Uniform(params) = &self.method;
-        if let Some((name, wanted)) = params.first_error() {
+        if let Some((name, wanted)) = self.method.first_error() {
             let message = format!("`{name}` is out of range");
             return Err(self.fail(&format!("method.{name}"), message, format!("give {wanted}")));
         }
-        if !self.refine.is_empty() {
+        if !self.refine.is_empty() && !self.method.is_adaptive() {
             let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
             let help =
                 "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
@@ -392,6 +393,14 @@ impl Scene {
             let message = "there are no particles to write: the method tracks the liquid without them";
             let help = "remove `particles`, or set tracker = \"flip\" or \"apic\" in [method]";
             return Err(self.fail("output.particles", message, help));
+        }
+        if self.output.volumes != VolumeFormat::None && !self.method.has_volumes() {
+            let message = format!(
+                "the method `{}` writes no volumes: its cells have different sizes",
+                self.method.name()
+            );
+            let help = "remove `volumes`; surfaces are written with velocities (`mesh`)";
+            return Err(self.fail("output.volumes", message, help));
         }
         if let Some(camera) = &self.output.camera {
             let view = Vec3::from_array(camera.look_at) - Vec3::from_array(camera.position);

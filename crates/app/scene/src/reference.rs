@@ -1,6 +1,6 @@
 //! The scene reference, written from the schema.
 
-use crate::conform::{description, resolve, string_choices, type_of};
+use crate::conform::{description, method_schema, resolve, string_choices, type_of};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -23,6 +23,10 @@ pub fn reference_markdown() -> String {
     table(&mut out, &root, &root);
     for (key, schema) in &properties {
         let target = resolve(&root, schema);
+        if key == "method" {
+            methods(&mut out, &root, schema, target);
+            continue;
+        }
         let (title, body) = match type_of(target) {
             "object" => (format!("[{key}]"), target),
             "array" => (format!("[[{key}]]"), resolve(&root, &target["items"])),
@@ -42,6 +46,17 @@ pub fn reference_markdown() -> String {
     }
     shapes(&mut out, &root);
     out
+}
+
+fn methods(out: &mut String, root: &Json, schema: &Json, target: &Json) {
+    let _ =
+        write!(out, "\n## `[method]`\n\n{} Each method has keys of its own.\n", description(root, schema));
+    for name in crate::Method::NAMES {
+        let body = method_schema(target, name);
+        let _ = write!(out, "\n### `name = \"{name}\"`\n\n{}\n\n", description(root, body));
+        table(out, root, body);
+        choices(out, root, body);
+    }
 }
 
 fn shapes(out: &mut String, root: &Json) {
@@ -112,6 +127,9 @@ fn type_name(root: &Json, property: &Json) -> String {
     let schema = resolve(root, property);
     if let Some(words) = string_choices(schema) {
         return words.iter().map(|w| format!("`\"{w}\"`")).collect::<Vec<_>>().join(" or ");
+    }
+    if schema["oneOf"][0]["properties"]["name"].is_object() {
+        return "table".into();
     }
     if schema["oneOf"].is_array() {
         return "[shape](#shapes)".into();

@@ -1,5 +1,6 @@
 //! The methods that validation and benchmarks know by name.
 
+use fluvial_octree::OctreeSolver;
 use fluvial_solver_interface::{Setup, SetupError, Solver};
 use fluvial_uniform::{Params, Tracker, UniformSolver, VolumeCorrection};
 
@@ -10,8 +11,8 @@ pub type Build = fn(Setup) -> Result<Box<dyn Solver>, SetupError>;
 pub struct Method {
     /// Scene name of the method, a slash, the variant.
     pub name: &'static str,
-    /// What carries the liquid's shape.
-    pub tracker: Tracker,
+    /// What carries the liquid's shape, for cases that test the uniform grid's kernels alone; None for others.
+    pub tracker: Option<Tracker>,
     /// Does it carry particles? Bars on rest and volume differ then.
     pub has_particles: bool,
     /// By which factor its pressure solve reduces the residual.
@@ -26,7 +27,7 @@ pub struct Method {
 pub const METHODS: &[Method] = &[
     Method {
         name: "uniform/levelset",
-        tracker: Tracker::Levelset,
+        tracker: Some(Tracker::Levelset),
         has_particles: false,
         pressure_tolerance: UNIFORM_TOLERANCE,
         build: |setup| uniform(setup, Tracker::Levelset, true),
@@ -34,7 +35,7 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "uniform/flip",
-        tracker: Tracker::Flip,
+        tracker: Some(Tracker::Flip),
         has_particles: true,
         pressure_tolerance: UNIFORM_TOLERANCE,
         build: |setup| uniform(setup, Tracker::Flip, true),
@@ -42,16 +43,25 @@ pub const METHODS: &[Method] = &[
     },
     Method {
         name: "uniform/apic",
-        tracker: Tracker::Apic,
+        tracker: Some(Tracker::Apic),
         has_particles: true,
         pressure_tolerance: UNIFORM_TOLERANCE,
         build: |setup| uniform(setup, Tracker::Apic, true),
         build_uncorrected: |setup| uniform(setup, Tracker::Apic, false),
     },
+    Method {
+        name: "octree",
+        tracker: None,
+        has_particles: false,
+        pressure_tolerance: OCTREE_TOLERANCE,
+        build: |setup| octree(setup, true),
+        build_uncorrected: |setup| octree(setup, false),
+    },
 ];
 
-/// The uniform method's default, by which the bar of hydrostatic rest is set.
+/// The methods' defaults, by which the bar of hydrostatic rest is set.
 const UNIFORM_TOLERANCE: f64 = 1e-5;
+const OCTREE_TOLERANCE: f64 = 1e-5;
 
 fn uniform(setup: Setup, tracker: Tracker, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
     let mut params = Params { tracker, ..Params::default() };
@@ -61,10 +71,19 @@ fn uniform(setup: Setup, tracker: Tracker, corrected: bool) -> Result<Box<dyn So
     Ok(Box::new(UniformSolver::new(setup, params)?))
 }
 
+fn octree(setup: Setup, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
+    let mut params = fluvial_octree::Params::default();
+    if !corrected {
+        params.volume_correction = fluvial_octree::VolumeCorrection::Off;
+    }
+    Ok(Box::new(OctreeSolver::new(setup, params)?))
+}
+
 /// The solver that a scene asks for.
 pub fn build(method: &fluvial_scene::Method, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
     match method {
         fluvial_scene::Method::Uniform(params) => Ok(Box::new(UniformSolver::new(setup, params.clone())?)),
+        fluvial_scene::Method::Octree(params) => Ok(Box::new(OctreeSolver::new(setup, params.clone())?)),
     }
 }
 
@@ -80,12 +99,14 @@ mod tests {
     #[test]
     fn the_listed_tolerance_is_the_methods_default() {
         assert_eq!(UNIFORM_TOLERANCE, Params::default().pressure_tolerance);
+        assert_eq!(OCTREE_TOLERANCE, fluvial_octree::Params::default().pressure_tolerance);
     }
 
     #[test]
     fn names_stand_for_one_variant_or_all() {
         assert_eq!(find_methods("uniform").len(), 3);
-        assert_eq!(find_methods("uniform/flip")[0].tracker, Tracker::Flip);
+        assert_eq!(find_methods("uniform/flip")[0].tracker, Some(Tracker::Flip));
+        assert_eq!(find_methods("octree").len(), 1);
         assert!(find_methods("flip").is_empty());
     }
 }

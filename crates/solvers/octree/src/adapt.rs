@@ -1,6 +1,7 @@
 //! What adapts: the tree to the liquid, boundaries to the tree, the liquid to sources and sinks.
 
 use crate::OctreeSolver;
+use crate::params::Params;
 use crate::state::{Boundaries, SourceTags};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -61,47 +62,40 @@ pub(crate) fn tree_shape(setup: &Setup, max_dx: Option<f32>) -> Result<TreeShape
     Ok(TreeShape { min: grid.min, dx: grid.dx, levels, roots })
 }
 
+/// The first tree, from the shapes themselves.
+pub(crate) fn first_tree(setup: &Setup, params: &Params, shape: TreeShape) -> Octree {
+    let phi = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
+    let solids = solids_at(setup, 0.0);
+    let phi_solid = |x: Vec3| solids.distance(x, f32::MAX);
+    let phi_solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
+        if solids.is_empty() { None } else { Some(&phi_solid) };
+    let forced = |x: Vec3, reach: f32| forced_dx(setup, shape.dx, x, reach, 0.0);
+    let sizing = params.sizing(shape.dx);
+    sizing::build_first(shape, SMOOTHING_PASSES, FIRST_ROUNDS, &sizing, phi, phi_solid, forced)
+}
+
+/// The cell size that `[[refine]]` regions and sources force within `reach` of a point.
+fn forced_dx(setup: &Setup, finest_dx: f32, x: Vec3, reach: f32, time_s: f64) -> f32 {
+    let mut dx = f32::INFINITY;
+    for region in &setup.refine {
+        if region.dx < dx && region.shape.distance(x) < reach {
+            dx = region.dx;
+        }
+    }
+    for source in setup.sources.iter().filter(|s| time_s < s.active_s[1]) {
+        if finest_dx < dx && source.shape.distance(x) < reach {
+            dx = finest_dx;
+        }
+    }
+    // A cell is divided when it is larger than what is wanted: rounding must not divide one that fits.
+    1.0001 * dx
+}
+
+fn solids_at(setup: &Setup, time_s: f64) -> PlacedSolids<'_> {
+    PlacedSolids::new(setup.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
+}
+
 impl OctreeSolver {
-    /// The first tree, from the shapes themselves.
-    pub(crate) fn first_tree(&self) -> Octree {
-        let setup = &self.setup;
-        let phi = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
-        let solids = self.solids_at(0.0);
-        let phi_solid = |x: Vec3| solids.distance(x, f32::MAX);
-        let phi_solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
-            if solids.is_empty() { None } else { Some(&phi_solid) };
-        sizing::build_first(
-            self.shape,
-            SMOOTHING_PASSES,
-            FIRST_ROUNDS,
-            &self.params.sizing(self.shape.dx),
-            phi,
-            phi_solid,
-            |x, reach| self.forced_dx(x, reach, 0.0),
-        )
-    }
-
-    /// The cell size that `[[refine]]` regions and sources force within `reach` of a point.
-    fn forced_dx(&self, x: Vec3, reach: f32, time_s: f64) -> f32 {
-        let mut dx = f32::INFINITY;
-        for region in &self.setup.refine {
-            if region.dx < dx && region.shape.distance(x) < reach {
-                dx = region.dx;
-            }
-        }
-        for source in self.setup.sources.iter().filter(|s| time_s < s.active_s[1]) {
-            if self.shape.dx < dx && source.shape.distance(x) < reach {
-                dx = self.shape.dx;
-            }
-        }
-        // A cell is divided when it is larger than what is wanted: rounding must not divide one that fits.
-        1.0001 * dx
-    }
-
-    pub(crate) fn solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
-        PlacedSolids::new(self.setup.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
-    }
-
     /// Evaluates and keeps sizes, and builds the next tree where liquid has moved far enough.
     pub(crate) fn adapt(&mut self, dt_s: f64) {
         let params = self.params.sizing(self.shape.dx);
@@ -135,7 +129,7 @@ impl OctreeSolver {
             };
             let new =
                 sizing::build(self.shape, SMOOTHING_PASSES, &params, (tree, &spread), phi, |x, reach| {
-                    self.forced_dx(x, reach, self.state.time_s)
+                    forced_dx(&self.setup, self.shape.dx, x, reach, self.state.time_s)
                 });
             if new.cells() != tree.cells() {
                 self.work.fields.tree = Arc::new(new);
@@ -171,7 +165,7 @@ impl OctreeSolver {
         scratch: &mut fluvial_tree::fractions::FractionsScratch,
     ) -> Boundaries {
         let mut out = Boundaries::default();
-        let solids = self.solids_at(time_s);
+        let solids = solids_at(&self.setup, time_s);
         if solids.is_empty() {
             out.open_area = vec![1.0; tree.face_count()];
             out.open_volume = vec![1.0; tree.cell_count()];

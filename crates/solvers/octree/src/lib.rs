@@ -87,7 +87,7 @@ impl OctreeSolver {
 
     /// phi and velocity of the fills, made a distance.
     fn place_liquid(&mut self) {
-        let tree = Arc::new(self.first_tree());
+        let tree = Arc::new(adapt::first_tree(&self.setup, &self.params, self.shape));
         let fills = &self.setup.fills;
         let phi = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
         let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
@@ -146,6 +146,30 @@ impl OctreeSolver {
         };
         self.report(&liquid, PressureReport::default())
     }
+}
+
+/// Cells of a first tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeCount {
+    /// All.
+    pub cells: usize,
+    /// Those whose centre is in liquid.
+    pub liquid_cells: usize,
+    /// Those that the surface passes.
+    pub surface_cells: usize,
+}
+
+/// Builds a set-up's first tree, and nothing else, to count its cells.
+pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, SetupError> {
+    let tree = adapt::first_tree(setup, params, adapt::tree_shape(setup, params.max_dx)?);
+    let phi = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
+    let phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
+    let near = |cell: &usize| phi_cell[*cell].abs() < 0.5 * tree.cell_dx(*cell);
+    Ok(TreeCount {
+        cells: tree.cell_count(),
+        liquid_cells: phi_cell.iter().filter(|&&phi| phi < 0.0).count(),
+        surface_cells: (0..tree.cell_count()).filter(near).count(),
+    })
 }
 
 impl Solver for OctreeSolver {

@@ -141,7 +141,7 @@ impl OctreeSolver {
     /// The largest step that transport, gravity waves and capillary waves allow, as in `uniform`, cell by cell:
     /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, films and drops twice as far;
     /// - gravity waves of two of the smallest cells at the surface: half of their limit omega dt < 2;
-    /// - capillary waves: `dt <= sqrt(rho dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992].
+    /// - capillary waves: `dt <= capillary_cfl sqrt(rho dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992].
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let liquid = self.setup.liquid;
         let finest = self.shape.dx as f64;
@@ -162,11 +162,10 @@ impl OctreeSolver {
             limit((dx / (gravity * PI)).sqrt(), DtLimiter::Gravity);
         }
         if liquid.surface_tension > 0.0 {
-            let sigma = liquid.surface_tension as f64;
-            limit(
-                (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt(),
-                DtLimiter::SurfaceTension,
-            );
+            let sigma = liquid.surface_tension as f64 / liquid.density as f64;
+            let explicit = (dx.powi(3) / (4.0 * PI * sigma)).sqrt();
+            let times = if self.params.capillary_cfl > 0.0 { self.params.capillary_cfl as f64 } else { 1.0 };
+            limit(times * explicit, DtLimiter::SurfaceTension);
         }
         best
     }

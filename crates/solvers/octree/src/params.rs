@@ -87,6 +87,10 @@ pub struct Params {
     pub phi_advection: Advection,
     /// How velocity is carried along.
     pub velocity_advection: Advection,
+    /// Steps may be so many times as long as explicit surface tension allows, `sqrt(rho dx^3 / (4 pi sigma))`: waves too fast for a
+    /// step are slowed down, so that any number is stable. 0 is plain explicit tension at its limit, for comparison.
+    #[schemars(range(min = 0))]
+    pub capillary_cfl: f32,
     /// What is done about volume that transport lost or gained.
     pub volume_correction: VolumeCorrection,
     /// The pressure solve ends when its residual has fallen by this factor.
@@ -109,6 +113,7 @@ impl Default for Params {
             interpolation: Interpolation::default(),
             phi_advection: Advection::default(),
             velocity_advection: Advection::default(),
+            capillary_cfl: 1.0,
             volume_correction: VolumeCorrection::default(),
             pressure_tolerance: 1e-5,
             pressure_max_iterations: 200,
@@ -126,6 +131,7 @@ impl Params {
             .or(ok(!(0.0..=1.0).contains(&self.strength), "strength", "a number from 0 to 1"))
             .or(ok(!(0.0..=1e6).contains(&self.curvature_weight), "curvature_weight", "0 or more"))
             .or(ok(!(0.0..=1e6).contains(&self.velocity_weight), "velocity_weight", "0 or more"))
+            .or(ok(!(0.0..=1e6).contains(&self.capillary_cfl), "capillary_cfl", "0 or more"))
             .or(ok(!(0.0..=1.0).contains(&self.decay), "decay", "a number from 0 to 1"))
             .or(ok(
                 !(1e-9..=1e-1).contains(&self.pressure_tolerance),

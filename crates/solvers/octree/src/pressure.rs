@@ -12,6 +12,8 @@ use fluvial_pressure::sparse::{Csr, FluxMatrix};
 use fluvial_pressure::{self as pressure};
 use fluvial_solver_interface::{PressureReport, StepError};
 use fluvial_tree::assemble::System;
+use fluvial_tree::capillary::filter_curvature;
+use fluvial_tree::curvature::filtered_curvature;
 use fluvial_tree::divergence::inflow;
 use fluvial_tree::extrapolate::extrapolate;
 use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams};
@@ -54,6 +56,24 @@ impl OctreeSolver {
         clamps.add("degenerate_junctions", info.degenerate_junctions);
         self.junctions = [info.surface_junctions, info.degenerate_junctions];
         work.system.assemble(&geometry, &work.gradient);
+
+        if self.setup.liquid.surface_tension > 0.0 {
+            let sigma = self.setup.liquid.surface_tension / self.setup.liquid.density;
+            let per_curvature = dt_s as f32 * sigma;
+            let (p_face, capillary) = (&mut work.surface_pressure_face, &mut work.capillary);
+            let stable = self.params.capillary_cfl > 0.0;
+            let phi = &work.phi_pressure;
+            let info = filtered_curvature(p_face, &tree, phi, &mut work.curvature, |kappa| {
+                if stable {
+                    filter_curvature(kappa, &tree, sigma as f64 * dt_s * dt_s, capillary);
+                }
+            });
+            clamps.add("curvature_limited", info.limited);
+            parallel::for_each_chunk_mut(p_face, parallel::CHUNK, |_, p| {
+                p.iter_mut().for_each(|p| *p *= per_curvature);
+            });
+            work.gradient.add_surface_pressure(&mut work.fields.u_face, &geometry, p_face);
+        }
 
         // Minus the flux out of every cell, and the divergence that volume control asks for.
         let mut rhs_cell = std::mem::take(&mut work.rhs_cell);

@@ -4,6 +4,8 @@ use crate::measure::Limits;
 use fluvial_grids::Octree;
 use fluvial_pressure::krylov::{BicgstabScratch, CgScratch};
 use fluvial_tree::assemble::System;
+use fluvial_tree::capillary::CapillaryScratch;
+use fluvial_tree::curvature::CurvatureScratch;
 use fluvial_tree::extrapolate::ExtrapolateScratch;
 use fluvial_tree::fractions::FractionsScratch;
 use fluvial_tree::gradient::PressureGradient;
@@ -102,6 +104,10 @@ pub(crate) struct Work {
     /// Faces whose velocity is the liquid's or a source's.
     pub known_face: Vec<bool>,
     pub rhs_cell: Vec<f64>,
+    /// Impulse of tension on the faces that the surface crosses, m2/s.
+    pub surface_pressure_face: Vec<f32>,
+    pub curvature: CurvatureScratch,
+    pub capillary: CapillaryScratch,
     /// Where what is at a sample now was when the step began.
     pub departure: Vec<fluvial_foundation::Vec3>,
     /// Sizes, and a copy for spreading.

@@ -118,7 +118,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("dx = 0.0625", "resolution = 60000", "GiB of memory", "60000", "smaller `resolution`"),
     ("min = [0, 0, 0]\nmax = [2, 1, 1]", "min = [1e8, 0, 0]\nmax = [100000002.0, 1, 1]", "too far from the origin", "[1e8, 0, 0]", "nearer"),
     // methods and features
-    ("name = \"uniform\"", "name = \"octree\"", "`octree` is not in this build", "\"octree\"", "`uniform`"),
+    ("name = \"uniform\"", "name = \"power\"", "`power` is not in this build", "\"power\"", "`uniform`"),
     ("name = \"uniform\"", "name = \"unifrom\"", "no method `unifrom`", "\"unifrom\"", "did you mean `uniform`?"),
     ("name = \"uniform\"", "name = 7", "expected a method's name", "7", "uniform"),
     ("[output]", "[[refine]]\nshape = { plane = { point = [0, 0, 0] } }\ndx = 0.1\n[output]", "no support for [[refine]]", "[[refine]]", "remove"),

@@ -12,7 +12,7 @@ pub const FREE_SURFACE: Case = Case {
     name: "poisson-free-surface",
     what: "div grad p = 6 in a sphere with p = 0 on it: p = r^2 - R^2",
     source: "exact",
-    applies: |method| method.tracker == Tracker::Levelset,
+    applies: |method| method.tracker == Some(Tracker::Levelset),
     run: free_surface,
 };
 
@@ -20,7 +20,7 @@ pub const SOLID: Case = Case {
     name: "poisson-solid",
     what: "a = sin x sin 2y sin 3z inside and outside a sphere R 0.392 of the unit cube, right side -14 a, Neumann",
     source: "exact; Basilisk's largest error: 2.6e-4, 6.9e-5, 5.0e-6, 1.5e-6 at 32, 64, 128, 256",
-    applies: |method| method.tracker == Tracker::Levelset,
+    applies: |method| method.tracker == Some(Tracker::Levelset),
     run: solid,
 };
 

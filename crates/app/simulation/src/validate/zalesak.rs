@@ -14,13 +14,14 @@ pub const CASE: Case = Case {
     what: "slotted disk R 0.15 at (0.5, 0.75), slot 0.05 x 0.25, u = 2 pi (0.5 - y, x - 0.5), one turn",
     source: "Zalesak 1979; particle level set (Enright et al. 2002): about 0.3 % of the area at 100 x 100",
     // FLIP and APIC carry their particles alike where the flow is given.
-    applies: |method| method.tracker != Tracker::Apic,
+    applies: |method| method.tracker.is_some_and(|tracker| tracker != Tracker::Apic),
     run,
 };
 
 const CFL: f32 = 2.0;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
+    let tracker = context.method.tracker.expect("the case applies to methods with one");
     let resolutions: &[usize] = if context.fine { &[50, 100, 200] } else { &[100] };
     let mut outcome = Outcome::default();
     for &n in resolutions {
@@ -29,8 +30,8 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
             Shape::Cylinder { from: Vec3::new(0.5, 0.75, -1.0), to: Vec3::new(0.5, 0.75, 2.0), radius: 0.15 };
         let slot = Shape::Box { min: Vec3::new(0.475, 0.3, -2.0), max: Vec3::new(0.525, 0.85, 3.0) };
         let shape = Shape::Difference(Box::new(disk), Box::new(slot));
-        let start = Body::new(grid, &shape, context.method.tracker);
-        let mut body = Body::new(grid, &shape, context.method.tracker);
+        let start = Body::new(grid, &shape, tracker);
+        let mut body = Body::new(grid, &shape, tracker);
         body.set_velocity(|x| 2.0 * PI * Vec3::new(0.5 - x.y, x.x - 0.5, 0.0));
         // Fastest at the domain's corners; the disk itself reaches 0.4 from the centre.
         let fastest = 2.0 * PI * 0.4;
