@@ -73,20 +73,16 @@ impl Octree {
         let crosses = |a: usize| ((at[a] & 3) == 3) as usize;
         let crossed = crosses(0) | (crosses(1) << 1) | (crosses(2) << 2);
         let block = level.block(at);
-        // The empty block knows no neighbours.
-        let known = block.high[0] != 0;
         for (o, (out, bit)) in numbers.iter_mut().zip(bits::bits_around(at)).enumerate() {
-            let found = if o & crossed == 0 {
-                block
-            } else if known {
-                &level.blocks[block.high[o & crossed] as usize]
-            } else {
-                level.block(each(|a| at[a].wrapping_add((o as u32 >> a) & 1)))
-            };
-            let (set, first) = of(found);
-            if (set >> bit) & 1 != 0 {
-                *out = first + bits::rank(set, bit);
+            let mut found = block.high[o & crossed];
+            if block.high[0] == 0 {
+                // The empty block knows no neighbours.
+                found = level.number(each(|a| at[a].wrapping_add((o as u32 >> a) & 1)));
             }
+            // Without branches: what exists where is as good as random.
+            let (set, first) = of(&level.blocks[found as usize]);
+            let n = first + bits::rank(set, bit);
+            *out = if (set >> bit) & 1 != 0 { n } else { OUTSIDE };
         }
         numbers
     }

@@ -14,14 +14,41 @@ pub trait Value: Copy + Default + Add<Output = Self> + Sub<Output = Self> + Mul<
         + Add<Output = Self::Wide>
         + Sub<Output = Self::Wide>
         + Mul<f64, Output = Self::Wide>;
+    /// Sums over samples of the value times four factors.
+    type Sums: Default;
     /// To double precision.
     fn wide(self) -> Self::Wide;
     /// And back.
     fn narrow(wide: Self::Wide) -> Self;
+    /// Adds a sample to sums.
+    fn add_to(sums: &mut Self::Sums, factors: [f64; 4], value: Self::Wide);
+    /// The four sums times coefficients.
+    fn combine(sums: &Self::Sums, coefficients: [f64; 4]) -> Self::Wide;
+}
+
+#[inline(always)]
+fn add4(sums: &mut [f64; 4], factors: [f64; 4], value: f64) {
+    for j in 0..4 {
+        sums[j] += factors[j] * value;
+    }
+}
+
+#[inline(always)]
+fn dot4(a: &[f64; 4], b: [f64; 4]) -> f64 {
+    (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])
 }
 
 impl Value for f32 {
     type Wide = f64;
+    type Sums = [f64; 4];
+    #[inline(always)]
+    fn add_to(sums: &mut [f64; 4], factors: [f64; 4], value: f64) {
+        add4(sums, factors, value);
+    }
+    #[inline(always)]
+    fn combine(sums: &[f64; 4], coefficients: [f64; 4]) -> f64 {
+        dot4(sums, coefficients)
+    }
     #[inline(always)]
     fn wide(self) -> f64 {
         self as f64
@@ -34,6 +61,17 @@ impl Value for f32 {
 
 impl Value for Vec3 {
     type Wide = DVec3;
+    type Sums = [[f64; 4]; 3];
+    #[inline(always)]
+    fn add_to(sums: &mut [[f64; 4]; 3], factors: [f64; 4], value: DVec3) {
+        for a in 0..3 {
+            add4(&mut sums[a], factors, value[a]);
+        }
+    }
+    #[inline(always)]
+    fn combine(sums: &[[f64; 4]; 3], coefficients: [f64; 4]) -> DVec3 {
+        DVec3::from_array([0, 1, 2].map(|a| dot4(&sums[a], coefficients)))
+    }
     #[inline(always)]
     fn wide(self) -> DVec3 {
         self.as_dvec3()

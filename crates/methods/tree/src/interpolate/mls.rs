@@ -3,8 +3,7 @@
 use super::lattice::{Family, Lattices, Value};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
-use fluvial_grids::octree::{Located, Side};
-use std::ops::{AddAssign, Mul, Sub};
+use fluvial_grids::octree::{Located, OUTSIDE, Side};
 
 /// Least value of a kernel's factors [octree eq. 35], and weight above which a sample is taken [octree §5.2].
 pub const EPSILON: f64 = 1e-2;
@@ -13,82 +12,70 @@ pub const EPSILON: f64 = 1e-2;
 const FLAT: f64 = 1e-4;
 /// Below this a direction has no samples at all.
 const NOTHING: f64 = 1e-12;
-/// Most samples: eight on each of three levels.
-const MOST: usize = 24;
+/// Most samples: eight on each of three levels, and room for one that is not taken.
+const MOST: usize = 25;
 /// Most samples in a ring at T-junctions.
 const MOST_IN_RING: usize = 128;
 
 /// No sample of the tree: a mirrored one.
 const MIRRORED: u32 = u32::MAX;
 
-/// What a fit needs of the samples around a point: sums over them of weights, offsets in cells of the point's leaf, values, and
-/// products of these.
-struct Samples<W> {
+/// What a fit needs of the samples around a point, as sums over them in rows of four: weights and weighted offsets (in cells of the
+/// point's leaf), each of these times offsets, and times values.
+struct Samples<V: Value> {
     number: [u32; MOST],
     len: usize,
-    weight: f64,
-    offset: [f64; 3],
-    /// xx xy yy xz yz zz.
-    squares: [f64; 6],
-    value: W,
-    products: [W; 3],
+    /// w, wx, wy, wz.
+    first: [f64; 4],
+    /// The same times x, y, z.
+    second: [[f64; 4]; 3],
+    /// The same times values.
+    values: V::Sums,
 }
 
-impl<W> Samples<W>
-where
-    W: Copy + Default + AddAssign + Sub<Output = W> + Mul<f64, Output = W>,
-{
+impl<V: Value> Samples<V> {
     fn new() -> Self {
         Samples {
             number: [MIRRORED; MOST],
             len: 0,
-            weight: 0.0,
-            offset: [0.0; 3],
-            squares: [0.0; 6],
-            value: W::default(),
-            products: [W::default(); 3],
+            first: [0.0; 4],
+            second: [[0.0; 4]; 3],
+            values: V::Sums::default(),
         }
     }
 
     #[inline(always)]
-    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: W) {
+    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: V::Wide) {
         self.number[self.len] = number;
         self.len += 1;
         self.add(offset, weight, value);
     }
 
     #[inline(always)]
-    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: W) {
-        let w = [weight * x, weight * y, weight * z];
-        self.weight += weight;
-        self.value += value * weight;
-        for a in 0..3 {
-            self.offset[a] += w[a];
-            self.products[a] += value * w[a];
+    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: V::Wide) {
+        let row = [weight, weight * x, weight * y, weight * z];
+        for j in 0..4 {
+            self.first[j] += row[j];
+            self.second[0][j] += row[j] * x;
+            self.second[1][j] += row[j] * y;
+            self.second[2][j] += row[j] * z;
         }
-        let squares = [w[0] * x, w[1] * x, w[1] * y, w[2] * x, w[2] * y, w[2] * z];
-        for (sum, square) in self.squares.iter_mut().zip(squares) {
-            *sum += square;
-        }
+        V::add_to(&mut self.values, row, value);
     }
 
     /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted mean, minus the
     /// slope times the mean offset. None where samples lie in a plane, unless `flat` directions are to be left out.
-    fn fit(&self, flat: bool) -> Option<W> {
-        let total = 1.0 / self.weight;
-        let mean = self.value * total;
-        let d = self.offset.map(|d| d * total);
-        // Covariances C of the offsets, and b of the offsets with the values.
-        let s = self.squares.map(|s| s * total);
-        let c = [
-            [s[0] - d[0] * d[0], 0.0, 0.0],
-            [s[1] - d[1] * d[0], s[2] - d[1] * d[1], 0.0],
-            [s[3] - d[2] * d[0], s[4] - d[2] * d[1], s[5] - d[2] * d[2]],
-        ];
-        // The slope C^-1 b times d, as b times C^-1 d: one system for all components.
+    fn fit(&self, flat: bool) -> Option<V::Wide> {
+        let total = 1.0 / self.first[0];
+        let d = [self.first[1] * total, self.first[2] * total, self.first[3] * total];
+        // Covariances C of the offsets.
+        let c = |a: usize, b: usize| self.second[a][b + 1] * total - d[a] * d[b];
+        let c = [[c(0, 0), 0.0, 0.0], [c(1, 0), c(1, 1), 0.0], [c(2, 0), c(2, 1), c(2, 2)]];
+        // With b, those of offsets and values, the slope C^-1 b times d is b times C^-1 d: one system for all components.
         let along = if flat { solve_flat(c, d) } else { solve(c, d)? };
-        let b = |a: usize| self.products[a] * total - mean * d[a];
-        Some(mean - b(0) * along[0] - b(1) * along[1] - b(2) * along[2])
+        let mean = 1.0 + along[0] * d[0] + along[1] * d[1] + along[2] * d[2];
+        let [x, y, z] = along.map(|v| -v * total);
+        Some(V::combine(&self.values, [mean * total, x, y, z]))
     }
 }
 
@@ -141,7 +128,7 @@ fn factor(distance: f64, size: f64) -> f64 {
 /// Value at a point of the domain.
 pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
     let lattices = Lattices { tree, family, values };
-    let mut samples = Samples::new();
+    let mut samples = Samples::<V>::new();
     let own = located.level;
     // Kernels of coarser faces reach two cells along their normal.
     let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
@@ -174,7 +161,7 @@ fn in_lattice(tree: &Octree, family: Family, level: usize, x: Vec3) -> Vec3 {
 /// cells of level `unit`. Returns their number.
 #[inline]
 fn collect<V: Value>(
-    samples: &mut Samples<V::Wide>,
+    samples: &mut Samples<V>,
     lattices: &Lattices<V>,
     unit: usize,
     level: usize,
@@ -197,20 +184,26 @@ fn collect<V: Value>(
         interior &= low[a] >= 0 && low[a] + 1 < count[a];
     }
     let around = family.samples_around(tree, level, low);
-    for o in 0..8 {
-        let [i, j, k] = [o & 1, (o >> 1) & 1, o >> 2];
-        let weight = kernel[0][i] * kernel[1][j] * kernel[2][k];
-        if weight <= EPSILON {
-            continue;
-        }
-        let offset = [d[0][i], d[1][j], d[2][k]];
-        if let Some(&value) = values.get(around[o] as usize) {
-            samples.push(around[o], offset, weight, value.wide());
-        } else if !interior {
-            let at = [low[0] + i as i32, low[1] + j as i32, low[2] + k as i32];
+    if interior && around == [OUTSIDE; 8] {
+        return 0;
+    }
+    let weight = |o: usize| kernel[0][o & 1] * kernel[1][(o >> 1) & 1] * kernel[2][o >> 2];
+    let offset = |o: usize| [d[0][o & 1], d[1][(o >> 1) & 1], d[2][o >> 2]];
+    for (o, &sample) in around.iter().enumerate() {
+        // Absent samples count with weight zero instead of by a branch: where they are is as good as random.
+        let taken = (sample as usize) < values.len() && weight(o) > EPSILON;
+        let value = values[if taken { sample as usize } else { 0 }].wide();
+        let (weight, value) = if taken { (weight(o), value) } else { (0.0, V::Wide::default()) };
+        samples.number[samples.len] = sample;
+        samples.len += taken as usize;
+        samples.add(offset(o), weight, value);
+    }
+    if !interior {
+        for o in (0..8).filter(|&o| weight(o) > EPSILON) {
+            let at = [0, 1, 2].map(|a: usize| low[a] + ((o >> a) & 1) as i32);
             let inside = [0, 1, 2].map(|a: usize| at[a].clamp(0, count[a] - 1));
             if at != inside && family.sample(tree, level, inside).is_some() {
-                samples.push(MIRRORED, offset, weight, lattices.value(level, at));
+                samples.push(MIRRORED, offset(o), weight(o), lattices.value(level, at));
             }
         }
     }
@@ -218,7 +211,7 @@ fn collect<V: Value>(
 }
 
 /// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their kernels.
-fn add_ring<V: Value>(samples: &mut Samples<V::Wide>, lattices: &Lattices<V>, located: &Located, x: Vec3) {
+fn add_ring<V: Value>(samples: &mut Samples<V>, lattices: &Lattices<V>, located: &Located, x: Vec3) {
     let Lattices { tree, family, values } = *lattices;
     let unit = tree.shape().dx_of(located.level) as f64;
     let (mut ring, mut len) = ([0; MOST_IN_RING], 0);
