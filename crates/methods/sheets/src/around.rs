@@ -1,5 +1,6 @@
 //! Where there can be no surface: cells amid full ones, and amid nothing.
 
+use crate::deposit::deposit;
 use crate::neighbours::Neighbours;
 use crate::params::SheetParams;
 use crate::particles::Particles;
@@ -26,8 +27,10 @@ pub(crate) fn cells_around(
     let bins = neighbours.bins();
     let cells = bins.count();
     let full = (bins.cell_m / params.d0).powi(3);
+    let mut mass = vec![0.0; cells];
+    deposit(&mut mass, particles, neighbours, params.d0, |i| particles.weight(i));
     let mut around: Vec<Around> = parallel::map_indices(cells, |cell| {
-        let mass: f32 = neighbours.of_cell(cell).map(|i| particles.weight(i)).sum();
+        let mass = mass[cell];
         if mass == 0.0 {
             Around::Nothing
         } else if mass >= HALF_FULL * full {

@@ -12,6 +12,9 @@ const CHUNK: usize = 1 << 11;
 /// Stretch is held above this, so that its inverse stays moderate: with less, two particles of a sheet's layer would no longer
 /// see each other as soon as one lies a quarter of a radius higher.
 const LEAST_STRETCH: f32 = 0.5;
+/// Particles push each other when they are closer than this share of their mean radius. With 1, a merged particle amid a
+/// lattice of small ones pushes those that it left there, and they push on, up to the surface: still water would stir.
+const SLACK: f32 = 0.9;
 const ROUND: Symmetric = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
 
 /// How particles push each other.
@@ -120,7 +123,7 @@ fn displacement(
     let own = matrix(i);
     let mut push = Vec3::ZERO;
     neighbours.for_each_within(particles.x[i], 0.5 * (own_radius + stiffness.largest), |j, offset, r2| {
-        let d = 0.5 * (own_radius + particles.radius(j, d0));
+        let d = SLACK * 0.5 * (own_radius + particles.radius(j, d0));
         if j == i || r2 >= d * d {
             return;
         }

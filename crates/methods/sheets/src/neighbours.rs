@@ -186,6 +186,12 @@ impl Neighbours {
         self.start[cell] as usize..self.start[cell + 1] as usize
     }
 
+    /// The particles of consecutive cells.
+    #[inline]
+    pub fn of_cells(&self, cells: Range<usize>) -> Range<usize> {
+        self.start[cells.start] as usize..self.start[cells.end] as usize
+    }
+
     /// Calls `row` with the ranges of particles in the cells that a ball's box touches.
     #[inline]
     fn for_each_row(&self, center: Vec3, reach: f32, mut row: impl FnMut(Range<usize>)) {

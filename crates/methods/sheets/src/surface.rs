@@ -67,6 +67,7 @@ pub struct SurfaceField<'a> {
     inverse_rho0: f32,
     /// Of all particles at the surface, or of none.
     ellipsoids: Vec<Ellipsoid>,
+    spacing: f32,
     thinnest: f32,
     sheet_reach: f32,
     reach: f32,
@@ -165,9 +166,10 @@ impl<'a> SurfaceField<'a> {
             params,
             inverse_rho0: 1.0 / lattice_density(params.density_reach),
             ellipsoids: vec![],
+            spacing: shape.spacing,
             thinnest,
             sheet_reach: shape.sheet_reach * params.d0,
-            reach: (shape.sheet_reach * params.d0).max(2.0 * thinnest).max(params.d0),
+            reach: (2.0 * shape.sheet_reach * params.d0).max(2.0 * thinnest).max(params.d0),
             far_m: 0.5 * params.reach_m(),
         }
     }
@@ -177,11 +179,19 @@ impl<'a> SurfaceField<'a> {
         let (shapes, d0, thinnest) = (self.shapes, self.params.d0, self.thinnest);
         let mass = self.particles.weight(i);
         if let Some(stretch) = shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
-            let across = (0.5 * d0 * mass.min(1.0)).max(thinnest);
-            // A sheet's own stretch is 7/6 in its plane.
-            let axis = |v: f32| across.max(self.sheet_reach * (v * (6.0 / 7.0)).clamp(0.0, 1.0));
-            let inverse_axes = stretch.with_values(stretch.values.map(|v| 1.0 / axis(v)));
-            return Ellipsoid { inverse_axes, shift: Vec3::ZERO };
+            // Half of a layer of its mass, but no less than the lattice sees in that direction: half a spacing along an axis,
+            // sqrt(3) / 2 along a diagonal. A sheet's own stretch is 7/6 in its plane.
+            let axis = |n: usize| {
+                let seen = 0.51 * self.spacing * stretch.vectors[n].abs().element_sum();
+                let along = self.sheet_reach * (stretch.values[n] * (6.0 / 7.0)).clamp(0.0, 1.0);
+                along.max(0.5 * d0 * mass.min(1.0)).max(seen)
+            };
+            let inverse_axes = stretch.with_values([0, 1, 2].map(|n| 1.0 / axis(n)));
+            // A rim ends half a spacing beyond its particles too.
+            let outward = shapes.outward_of(i);
+            let reach = 1.0 / apply(&inverse_axes, outward).length().max(f32::MIN_POSITIVE);
+            let shift = if outward == Vec3::ZERO { outward } else { -(reach - 0.5 * d0).max(0.0) * outward };
+            return Ellipsoid { inverse_axes, shift };
         }
         // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between eight, so that
         // nothing is hollow.

@@ -6,12 +6,16 @@ use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_sheets_kernels::{Depth, Stiffness, UNIT_MASS};
+use fluvial_sheets_kernels::{Depth, Population, Stiffness, UNIT_MASS, deposit};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Source};
 
 /// Particles keep this distance from solids and closed walls, in cells: as much as transport gives them.
 const MARGIN_IN_CELLS: f32 = 0.02;
+
+/// Layers of cells next to air in which nothing merges. The paper has two ("a few"); the density of the outermost particles,
+/// which says where the surface is, reaches over two cells more, and still water must not feel what happens below.
+const SURFACE_LAYERS: usize = 5;
 
 impl SheetsSolver {
     /// The work starts from the state.
@@ -203,17 +207,11 @@ impl SheetsSolver {
 
     /// Mass of every cell, in small particles. Wants sorted particles.
     pub(crate) fn fill_masses(&mut self) {
-        let cells = self.grid.cell_centers();
-        let population = &self.work.population;
-        for_each_chunk_mut(&mut self.work.mass_cell, cells.slab(), |k, mass| {
-            for (n, mass) in mass.iter_mut().enumerate() {
-                let range = population.neighbours.of_cell(k * cells.slab() + n);
-                *mass = range.map(|i| population.particles.weight(i)).sum();
-            }
-        });
+        let Population { particles, neighbours, params, .. } = &self.work.population;
+        deposit(&mut self.work.mass_cell, particles, neighbours, params.d0, |i| particles.weight(i));
     }
 
-    /// Deep = fluid - dilate(empty, twice), surface = fluid - dilate(deep, once), the rest neutral [sheets Alg. 3].
+    /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest neutral [sheets Alg. 3].
     fn fill_depth(&mut self) {
         let full = self.params.particles_per_cell as f32;
         let (work, solids) = (&mut self.work, &self.solids);
@@ -224,7 +222,7 @@ impl SheetsSolver {
             })
             .collect();
         let size = self.grid.cells;
-        let near_empty = dilate(&dilate(&empty, size), size);
+        let near_empty = (0..SURFACE_LAYERS).fold(empty.clone(), |near, _| dilate(&near, size));
         let deep: Vec<bool> = near_empty.iter().map(|near| !near).collect();
         let near_deep = dilate(&deep, size);
         for (c, depth) in work.depth_cell.iter_mut().enumerate() {

@@ -6,7 +6,7 @@ use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::w_sharp;
+use fluvial_sheets_kernels::{Population, deposit, w_sharp};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
@@ -53,8 +53,25 @@ impl SheetsSolver {
         population.particles.rearrange(&order);
         population.particles.x.clone_from(&after.x);
         population.families.follow(&population.particles);
+        self.carry_through_sources(dt_s as f32);
+        let population = &mut self.work.population;
         population.grow_older(dt_s as f32);
         Ok(())
+    }
+
+    /// Inside a source the lattice runs as a whole, up to its skin, where the grid's velocity has no values to interpolate.
+    fn carry_through_sources(&mut self, dt_s: f32) {
+        let active = self.setup.sources.iter().zip(&self.work.sources_flowing).filter(|(_, flows)| **flows);
+        let [before, after] = &self.work.carriers;
+        let particles = &mut self.work.population.particles;
+        for (source, _) in active {
+            for (n, &i) in after.id.iter().enumerate() {
+                let from = before.x[i as usize];
+                if source.shape.distance(from) < 0.0 {
+                    (particles.x[n], particles.v[n]) = (from + dt_s * source.velocity, source.velocity);
+                }
+            }
+        }
     }
 
     /// Sorts and measures the particles where they are now; gives every cell its density deficit.
@@ -62,6 +79,7 @@ impl SheetsSolver {
         self.work.population.sort();
         self.work.population.measure();
         self.fill_masses();
+        self.fill_crowding();
         self.fill_deficit();
     }
 
@@ -69,17 +87,15 @@ impl SheetsSolver {
     /// that inserted and merged particles change nothing; N_0 shrinks with the part of the cell that solids leave open.
     fn fill_deficit(&mut self) {
         let full = self.params.particles_per_cell as f32;
-        let (population, open, closed) =
-            (&self.work.population, &self.solids.open_volume, &self.work.closed_cell);
+        let Population { particles, neighbours, shapes, params, .. } = &self.work.population;
+        let held = |i: usize| particles.weight(i) * shapes.density[i];
+        deposit(&mut self.work.phi_cell, particles, neighbours, params.d0, held);
+        let (open, closed) = (&self.solids.open_volume, &self.work.closed_cell);
         let (share, slab) = (self.params.liquid_share, self.grid.cell_centers().slab());
         for_each_chunk_mut(&mut self.work.phi_cell, slab, |k, phi| {
             for (n, phi) in phi.iter_mut().enumerate() {
                 let cell = k * slab + n;
-                let range = population.neighbours.of_cell(cell);
-                let held: f32 =
-                    range.map(|i| population.particles.weight(i) * population.shapes.density[i]).sum();
-                let wanted = share * full * if closed[cell] { 1.0 } else { open[cell].max(0.1) };
-                *phi = wanted - held;
+                *phi = share * full * if closed[cell] { 1.0 } else { open[cell].max(0.1) } - *phi;
             }
         });
     }
@@ -123,6 +139,7 @@ impl SheetsSolver {
             );
         }
         work.u_before.copy_from(&work.u_face);
+        work.known_face.clone_from(&work.valid_face);
     }
 
     /// `u <- alpha (u + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})` [sheets eq. 6].
@@ -135,6 +152,14 @@ impl SheetsSolver {
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
         carriers::faces_to_particles(carrier, &work.u_face, &mut work.u_before, &self.grid, &transfer);
         std::mem::swap(&mut carrier.v, &mut particles.v);
+        let active = self.setup.sources.iter().zip(&work.sources_flowing).filter(|(_, flows)| **flows);
+        for (source, _) in active {
+            for (x, v) in particles.x.iter().zip(&mut particles.v) {
+                if source.shape.distance(*x) < 0.0 {
+                    *v = source.velocity;
+                }
+            }
+        }
     }
 
     /// Sum over the particles, in chunks of fixed size.

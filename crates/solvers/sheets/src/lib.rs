@@ -127,7 +127,7 @@ impl SheetsSolver {
         self.work.sources_flowing = vec![false; self.setup.sources.len()];
         self.commit(0.0);
         self.state.steps = 0;
-        let (report, limiting_speed_m_s) = self.report(PressureReport::default(), false);
+        let (report, limiting_speed_m_s) = self.report(PressureReport::default(), None);
         (self.state.kinetic_energy_j, self.limiting_speed_m_s) =
             (report.kinetic_energy_j, limiting_speed_m_s);
     }
@@ -185,7 +185,7 @@ impl Solver for SheetsSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        self.report(PressureReport::default(), false).0
+        self.report(PressureReport::default(), None).0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {

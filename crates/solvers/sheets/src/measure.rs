@@ -16,11 +16,11 @@ const FLIGHT_ALLOWANCE: f64 = 2.0;
 
 impl SheetsSolver {
     /// The step's numbers; an error when anything is not finite.
-    pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
+    pub(crate) fn measure(&mut self, dt_s: f64, pressure: PressureReport) -> Result<StepReport, StepError> {
         self.work.account.volume_m3 = self.occupied_volume();
         let account = &mut self.work.account;
         account.largest_expected_m3 = account.largest_expected_m3.max(account.expected_m3());
-        let (mut report, limiting_speed_m_s) = self.report(pressure, true);
+        let (mut report, limiting_speed_m_s) = self.report(pressure, Some(dt_s));
         if !report.max_speed_m_s.is_finite() || !report.kinetic_energy_j.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -32,9 +32,10 @@ impl SheetsSolver {
         Ok(report)
     }
 
-    /// Sums over the liquid of the work arrays, or of the state; and the speed that limits the next step.
-    pub(crate) fn report(&self, pressure: PressureReport, of_work: bool) -> (StepReport, f64) {
-        let (population, u, account): (&Population, &FaceField, &Account) = if of_work {
+    /// Sums over the liquid of the work arrays after a step of the given length, or of the state; and the speed that limits the next step.
+    pub(crate) fn report(&self, pressure: PressureReport, of_step: Option<f64>) -> (StepReport, f64) {
+        let dt_s = of_step.unwrap_or(0.0);
+        let (population, u, account): (&Population, &FaceField, &Account) = if of_step.is_some() {
             (&self.work.population, &self.work.u_face, &self.work.account)
         } else {
             (&self.state.population, &self.state.u_face, &self.state.account)
@@ -50,12 +51,14 @@ impl SheetsSolver {
             self.sum_particles(n, |i| -weight(i) * gravity.dot(particles.x[i].as_dvec3() - floor));
         let grid = self.grid;
         let cells = grid.cell_centers();
+        let wanted = |cell: usize| if dt_s > 0.0 { self.wanted_divergence(cell, dt_s as f32) } else { 0.0 };
         let slabs = map_indices(cells.size[2], |k| {
             let (mut count, mut divergence) = (0usize, 0.0f32);
             for m in 0..cells.slab() {
                 if self.work.unknown_cell[k * cells.slab() + m] {
                     count += 1;
-                    let out = self.outflow(u, [m % cells.size[0], m / cells.size[0], k]).abs();
+                    let out = self.outflow(u, [m % cells.size[0], m / cells.size[0], k]);
+                    let out = (out - wanted(k * cells.slab() + m) * grid.dx).abs();
                     divergence = if divergence.is_nan() || divergence > out { divergence } else { out };
                 }
             }
@@ -89,45 +92,40 @@ impl SheetsSolver {
     fn fastest(&self, particles: &Particles, population: &Population, flying: bool) -> f64 {
         let bins = population.neighbours.bins();
         let n = particles.len();
+        if n == 0 {
+            return 0.0;
+        }
         ordered_max(parallel::chunk_count(n, CHUNK), |c| {
             parallel::chunk_range(c, CHUNK, n)
                 .filter(|&i| self.work.unknown_cell[bins.index(bins.coordinates(particles.x[i]))] != flying)
                 .map(|i| particles.v[i].length() as f64)
                 .fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b })
         })
-        .max(0.0)
     }
 
-    /// Volume of the particles, less what is squeezed into neighbourhoods of 5^3 cells beyond what they hold.
+    /// Mass in the 5^3 cells around each cell over what they hold when full.
+    pub(crate) fn fill_crowding(&mut self) {
+        let (size, full) = (self.grid.cells, self.params.particles_per_cell as f32);
+        let mut room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
+        let mut before = vec![0.0; room.len()];
+        self.work.crowding_cell.clone_from(&self.work.mass_cell);
+        box_sums(&mut self.work.crowding_cell, &mut before, size);
+        box_sums(&mut room, &mut before, size);
+        for_each_chunk_mut(&mut self.work.crowding_cell, CHUNK, |c, held| {
+            let room = &room[parallel::chunk_range(c, CHUNK, room.len())];
+            held.iter_mut().zip(room).for_each(|(held, room)| *held /= room.max(1e-3));
+        });
+    }
+
+    /// Volume of the particles, less what is squeezed into neighbourhoods beyond what they hold.
     ///
     /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the space that they
     /// have lost shows here.
     pub(crate) fn occupied_volume(&self) -> f64 {
-        let (size, full) = (self.grid.cells, self.params.particles_per_cell as f32);
-        let strides = [1, size[0], size[0] * size[1]];
-        let slab = strides[2];
-        let mut held = self.work.mass_cell.clone();
-        let mut room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
-        for field in [&mut held, &mut room] {
-            for axis in AXES {
-                let before = field.clone();
-                let (stride, n) = (strides[axis], size[axis]);
-                for_each_chunk_mut(field, slab, |k, out| {
-                    for (m, out) in out.iter_mut().enumerate() {
-                        let cell = k * slab + m;
-                        let at = cell / stride % n;
-                        let (low, high) = (at.saturating_sub(2), (at + 2).min(n - 1));
-                        let first = cell - (at - low) * stride;
-                        *out = (0..=high - low).map(|s| before[first + s * stride]).sum();
-                    }
-                });
-            }
-        }
-        let sum = ordered_sum(size[2], |k| {
-            (k * slab..(k + 1) * slab)
-                .filter(|&c| self.work.mass_cell[c] > 0.0)
-                .map(|c| (self.work.mass_cell[c] * (room[c] / held[c]).min(1.0)) as f64)
-                .sum()
+        let (mass, crowding) = (&self.work.mass_cell, &self.work.crowding_cell);
+        let sum = ordered_sum(parallel::chunk_count(mass.len(), CHUNK), |c| {
+            let range = parallel::chunk_range(c, CHUNK, mass.len());
+            range.map(|c| (mass[c] / crowding[c].max(1.0)) as f64).sum()
         });
         sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
     }
@@ -272,5 +270,24 @@ impl SheetsSolver {
         let share = |i: usize| (0.5 - shape.distance(particles.x[i]) / d0).clamp(0.0, 1.0) as f64;
         let sum = self.sum_particles(particles.len(), |i| particles.weight(i) as f64 * share(i));
         sum * (d0 as f64).powi(3)
+    }
+}
+
+/// Every value becomes the sum over the 5^3 cells around, as far as they exist.
+fn box_sums(field: &mut [f32], before: &mut [f32], size: [usize; 3]) {
+    let strides = [1, size[0], size[0] * size[1]];
+    let slab = strides[2];
+    for axis in AXES {
+        before.copy_from_slice(field);
+        let (stride, n, before) = (strides[axis], size[axis], &*before);
+        for_each_chunk_mut(field, slab, |k, out| {
+            for (m, out) in out.iter_mut().enumerate() {
+                let cell = k * slab + m;
+                let at = cell / stride % n;
+                let (low, high) = (at.saturating_sub(2), (at + 2).min(n - 1));
+                let first = cell - (at - low) * stride;
+                *out = (0..=high - low).map(|s| before[first + s * stride]).sum();
+            }
+        });
     }
 }

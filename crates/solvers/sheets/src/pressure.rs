@@ -2,7 +2,9 @@
 //!
 //! With the impulse q = p dt / (rho dx) the projection reads, per unknown cell,
 //! `sum_f A_f (q_i - q_j) = - sum_f n_f (A_f u_f + (1 - A_f) u_solid,f)`: areas A_f open to liquid. Towards air the
-//! neighbour's value is the ghost q_j = q_i phi_j / phi_i [sheets eq. 7], phi the density deficit.
+//! neighbour's value is the ghost q_j = q_i phi_j / phi_i [sheets eq. 7], phi the density deficit. Beyond the paper, cells
+//! with more particles around than fit get a divergence that lets them go: FLIP's velocity is incompressible, its particles
+//! are not.
 
 use crate::SheetsSolver;
 use crate::state::{FaceCells, for_each_face};
@@ -18,6 +20,11 @@ use fluvial_solver_interface::{PressureReport, StepError};
 /// Smallest ghost distance in cells. The deficit is no distance: a cell that just counts as liquid would have a surface at
 /// its very centre and feel an accordingly steep pressure, so the floor is higher than that of level sets.
 pub(crate) const THETA_MIN: f32 = 0.05;
+
+/// Cells count as crowded above this share of what fits: less is how particles happen to lie.
+const CROWDED: f32 = 1.01;
+/// Part of the excess that a step lets go.
+const RELEASED_PER_STEP: f32 = 0.1;
 
 pub(crate) fn ghost_theta(phi_liquid: f32, phi_air: f32) -> f32 {
     ghost_theta_floored(phi_liquid, phi_air, THETA_MIN).0
@@ -83,7 +90,7 @@ impl SheetsSolver {
     /// Solves for the pressure impulse and subtracts its gradient.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         self.mark_unknowns();
-        self.fill_right_side();
+        self.fill_right_side(dt_s as f32);
         let work = &mut self.work;
         let problem = PoissonProblem {
             cells: self.grid.cells,
@@ -111,38 +118,57 @@ impl SheetsSolver {
         Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
     }
 
-    /// An unknown is a liquid cell with an open face.
+    /// An unknown is a liquid cell with an open face and a liquid neighbour. A lone one flies: its ghost distances are noise, and
+    /// the shortest would take the flux of all, whatever velocity one of its particles has.
     fn mark_unknowns(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, area) = (&work.phi_cell, &work.area_face);
-        let slab = grid.cell_centers().slab();
-        let faces = AXES.map(|axis| (grid.faces(axis), grid.faces(axis).stride(axis)));
-        for_each_chunk_mut(&mut work.unknown_cell, slab, |k, unknown| {
+        let cells = grid.cell_centers();
+        let faces = AXES.map(|axis| grid.faces(axis));
+        for_each_chunk_mut(&mut work.unknown_cell, cells.slab(), |k, unknown| {
             for (n, unknown) in unknown.iter_mut().enumerate() {
-                *unknown = phi[k * slab + n] < 0.0
-                    && AXES.iter().any(|&axis| {
-                        let (lattice, stride) = faces[axis];
-                        let face = lattice.index(n % grid.cells[0], n / grid.cells[0], k);
-                        area[axis][face] > 0.0 || area[axis][face + stride] > 0.0
-                    });
+                let (at, cell) = ([n % cells.size[0], n / cells.size[0], k], k * cells.slab() + n);
+                *unknown = false;
+                if phi[cell] >= 0.0 {
+                    continue;
+                }
+                let (mut any_open, mut alone) = (false, true);
+                for axis in AXES {
+                    let face = faces[axis].index(at[0], at[1], at[2]);
+                    let (low, high) = (area[axis][face], area[axis][face + faces[axis].stride(axis)]);
+                    let stride = cells.stride(axis);
+                    any_open |= low > 0.0 || high > 0.0;
+                    alone &= low == 1.0 && high == 1.0;
+                    alone &= at[axis] > 0 && phi[cell - stride] >= 0.0;
+                    alone &= at[axis] + 1 < cells.size[axis] && phi[cell + stride] >= 0.0;
+                }
+                *unknown = any_open && !alone;
             }
         });
     }
 
-    fn fill_right_side(&mut self) {
+    /// What flows out of every unknown cell, negative; crowded ones are asked to let go of a part of what is too much.
+    fn fill_right_side(&mut self, dt_s: f32) {
         let mut rhs = std::mem::take(&mut self.work.rhs_cell);
         let (grid, work) = (self.grid, &self.work);
         let slab = grid.cell_centers().slab();
         for_each_chunk_mut(&mut rhs, slab, |k, rhs| {
             for (n, rhs) in rhs.iter_mut().enumerate() {
                 *rhs = if work.unknown_cell[k * slab + n] {
-                    -self.outflow(&work.u_face, [n % grid.cells[0], n / grid.cells[0], k])
+                    let wanted = self.wanted_divergence(k * slab + n, dt_s) * grid.dx;
+                    wanted - self.outflow(&work.u_face, [n % grid.cells[0], n / grid.cells[0], k])
                 } else {
                     0.0
                 };
             }
         });
         self.work.rhs_cell = rhs;
+    }
+
+    /// The divergence that a cell shall have, 1/s: where more particles are than fit, a tenth of the excess flows off in a step.
+    pub(crate) fn wanted_divergence(&self, cell: usize, dt_s: f32) -> f32 {
+        let excess = self.work.crowding_cell[cell] - CROWDED;
+        if excess > 0.0 { RELEASED_PER_STEP * excess * self.solids.open_volume[cell] / dt_s } else { 0.0 }
     }
 
     /// Net flux out of a cell over dx^2, m/s, open and solid parts of its faces together.
@@ -198,9 +224,14 @@ impl SheetsSolver {
     pub(crate) fn extrapolate_velocity(&mut self) {
         let layers = self.band_cells;
         let (grid, work) = (self.grid, &mut self.work);
-        // What forces and pressure changed, next to faces that knew nothing: extended too, for FLIP's difference.
-        let mut valid_before = work.valid_face.clone();
-        level_set::extrapolate_velocity(&mut work.u_before, &mut valid_before, &grid, 2, &mut work.level_set);
+        // What the particles gave, walls included, next to faces that they did not reach: for FLIP's difference.
+        level_set::extrapolate_velocity(
+            &mut work.u_before,
+            &mut work.known_face,
+            &grid,
+            2,
+            &mut work.level_set,
+        );
         if self.had_sources {
             let tags = &work.source_cell;
             for axis in AXES {

@@ -78,11 +78,15 @@ pub(crate) struct Work {
     pub closed_cell: Vec<bool>,
     /// Mass of each cell in small particles.
     pub mass_cell: Vec<f32>,
+    /// Mass around each cell over what fits.
+    pub crowding_cell: Vec<f32>,
     pub depth_cell: Vec<Depth>,
     /// Cells whose pressure is unknown.
     pub unknown_cell: Vec<bool>,
     /// Faces that particles or the projection have given a velocity (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
+    /// Faces that the particles themselves have given a velocity.
+    pub known_face: [Vec<u8>; 3],
     pub rhs_cell: Vec<f32>,
     /// Velocity before the solids had their say.
     pub u_free: FaceField,
@@ -127,9 +131,11 @@ impl Work {
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
             mass_cell: vec![0.0; cells],
+            crowding_cell: vec![0.0; cells],
             depth_cell: vec![Depth::Empty; cells],
             unknown_cell: vec![false; cells],
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
+            known_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],
             u_free: if with_solids { faces() } else { FaceField::default() },
             level_set: level_set::Scratch::default(),

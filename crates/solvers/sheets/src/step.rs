@@ -40,7 +40,7 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
         go_on(s)?;
         timers.stage("extrapolate", || s.extrapolate_velocity());
         timers.stage("grid_to_particles", || s.grid_to_particles());
-        timers.stage("measure", || s.measure(pressure))
+        timers.stage("measure", || s.measure(dt_s, pressure))
     })();
     match outcome {
         Ok(mut report) => {

@@ -1,0 +1,100 @@
+//! What the cells hold of the particles.
+
+use crate::neighbours::{Bins, Neighbours};
+use crate::particles::Particles;
+use fluvial_foundation::parallel;
+
+/// Adds up `share(i)`, e.g. the mass, of the particles in every cell of the search. A particle is the cube of its volume, dealt
+/// out to the cells that it touches. Counted at its centre instead, a merged one, as large as a cell, would leave
+/// cells in deep water empty, and a small one that crosses a face would make the surface jump.
+///
+/// Test: `cells_hold_what_the_particles_are`.
+pub fn deposit(
+    out: &mut [f32],
+    particles: &Particles,
+    neighbours: &Neighbours,
+    d0: f32,
+    share: impl Fn(usize) -> f32 + Sync + Send,
+) {
+    let bins = neighbours.bins();
+    let slab = bins.size[0] * bins.size[1];
+    // The particles of a slab of cells reach into the slabs before and after: three slabs of their own, added in order.
+    let slabs = parallel::map_indices(bins.size[2], |k| {
+        let range = neighbours.of_cells(k * slab..(k + 1) * slab);
+        let mut held = vec![0.0f32; if range.is_empty() { 0 } else { 3 * slab }];
+        range.for_each(|i| deal_out(&mut held, particles, bins, k, i, d0, share(i)));
+        held
+    });
+    parallel::for_each_chunk_mut(out, slab, |k, out| {
+        out.fill(0.0);
+        for (from, part) in [(k.wrapping_sub(1), 2), (k, 1), (k + 1, 0)] {
+            if let Some(held) = slabs.get(from).filter(|held| !held.is_empty()) {
+                out.iter_mut().zip(&held[part * slab..]).for_each(|(out, held)| *out += held);
+            }
+        }
+    });
+}
+
+/// Deals out a particle of slab `k` to three slabs around.
+#[inline]
+fn deal_out(held: &mut [f32], particles: &Particles, bins: &Bins, k: usize, i: usize, d0: f32, value: f32) {
+    let edge = (particles.radius(i, d0) / bins.cell_m).min(1.0);
+    let center = (particles.x[i] - bins.min) / bins.cell_m;
+    // Per axis: the first cell, and the parts of the edge in it and in the next. Beyond the walls it counts to the last.
+    let part = |axis: usize| {
+        let low = center[axis] - 0.5 * edge;
+        let first = low.floor();
+        let inside = (first + 1.0 - low).min(edge) / edge;
+        let last = bins.size[axis] as isize - 1;
+        let cell = |c: isize| c.clamp(0, last) as usize;
+        ([cell(first as isize), cell(first as isize + 1)], [inside, 1.0 - inside])
+    };
+    let [x, y, z] = [part(0), part(1), part(2)];
+    for c in 0..2 {
+        // Particles outside the box are filed under its last cells: they may be more than a slab away.
+        let near = (z.0[c] + 1).clamp(k, k + 2) - k;
+        for b in 0..2 {
+            for a in 0..2 {
+                let weight = x.1[a] * y.1[b] * z.1[c];
+                if weight > 0.0 {
+                    held[x.0[a] + bins.size[0] * (y.0[b] + bins.size[1] * near)] += weight * value;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Families, Kind, UNIT_MASS};
+    use fluvial_foundation::{Vec3, random::unit_vec3};
+
+    #[test]
+    fn cells_hold_what_the_particles_are() {
+        let bins = Bins { min: Vec3::ZERO, cell_m: 0.1, size: [10; 3] };
+        let mut particles = Particles::default();
+        // One in the middle of a cell, one on a corner, and a crowd.
+        particles.push(Vec3::new(0.25, 0.35, 0.45), Vec3::ZERO, 8 * UNIT_MASS, 8, Kind::Merged);
+        particles.push(Vec3::new(0.7, 0.7, 0.7), Vec3::ZERO, 8 * UNIT_MASS, 8, Kind::Merged);
+        let mut neighbours = Neighbours::new(bins);
+        let mut held = vec![0.0; bins.count()];
+        neighbours.sort(&mut particles, &mut Families::default());
+        deposit(&mut held, &particles, &neighbours, 0.05, |i| particles.weight(i));
+        assert!((held[bins.index([2, 3, 4])] - 8.0).abs() < 1e-4);
+        for corner in 0..8 {
+            let at = [6 + (corner & 1), 6 + (corner >> 1 & 1), 6 + (corner >> 2)];
+            assert!((held[bins.index(at)] - 1.0).abs() < 1e-4, "{}", held[bins.index(at)]);
+        }
+        for n in 0..3000u64 {
+            let count = 1 + (n % 8) as u8;
+            let kind = if count == 1 { Kind::Small } else { Kind::Merged };
+            particles.push(unit_vec3(n, 4), Vec3::ZERO, count as u32 * UNIT_MASS, count, kind);
+        }
+        neighbours.sort(&mut particles, &mut Families::default());
+        deposit(&mut held, &particles, &neighbours, 0.05, |i| particles.weight(i));
+        let total: f64 = held.iter().map(|&h| h as f64).sum();
+        let mass = particles.total_mass() as f64 / UNIT_MASS as f64;
+        assert!((total / mass - 1.0).abs() < 1e-5, "{total} {mass}");
+    }
+}
