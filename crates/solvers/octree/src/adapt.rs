@@ -10,6 +10,7 @@ use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, SetupError};
 use fluvial_tree::extend::extend_cells;
 use fluvial_tree::fractions::{close_walls, open_fractions, solid_velocity};
+use fluvial_tree::interpolate::velocity_at_cells;
 use fluvial_tree::redistance::redistance;
 use fluvial_tree::sizing::{self, Scene};
 use fluvial_tree::volume::{Open, liquid_volume};
@@ -99,8 +100,9 @@ impl OctreeSolver {
     /// Evaluates and keeps sizes, and builds the next tree where liquid has moved far enough.
     pub(crate) fn adapt(&mut self, dt_s: f64) {
         let params = self.params.sizing(self.shape.dx);
-        let (old, start) = (&self.state.fields, &self.work.start);
-        let tree = &old.tree;
+        let old = &self.state.fields;
+        velocity_at_cells(&mut self.work.start.v_cell, &old.tree, &self.work.start.u_face);
+        let (tree, start) = (&old.tree, &self.work.start);
         let scene = Scene {
             tree,
             phi_cell: &start.phi_cell,
@@ -124,7 +126,7 @@ impl OctreeSolver {
             let sampler = self.sampler(tree);
             // Where the surface will be at the end of the step.
             let phi = |x: Vec3| {
-                let u = sampler.velocity(&start.u_face, x);
+                let u = start.v_cell[tree.locate(x).cell as usize];
                 sampler.cells(&start.phi_cell, x - dt_s as f32 * u)
             };
             let new =

@@ -5,6 +5,7 @@ use crate::adapt::cells_beside;
 use crate::params::Advection;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
 use fluvial_tree::interpolate::Sampler;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ impl OctreeSolver {
                 let x = new.cell_center(cell);
                 let there = if same { cell } else { old.locate(x).cell as usize };
                 *departure = if near(there, new.cell_dx(cell)) {
-                    trace(&sampler, &start.u_face, x, -dt)
+                    trace(&sampler, &start.v_cell, x, start.v_cell[there], -dt)
                 } else {
                     Vec3::NAN
                 };
@@ -92,7 +93,7 @@ impl OctreeSolver {
                 let (phi, dx) = (start.phi_cell[cell], old.cell_dx(cell));
                 *error = 0.0;
                 if phi.abs() < 2.0 * dx {
-                    let x = trace(&from, &start.u_face, old.cell_center(cell), dt);
+                    let x = trace(&from, &start.v_cell, old.cell_center(cell), start.v_cell[cell], dt);
                     let half = 0.5 * (phi - to.cells(phi_new, x));
                     if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
                         *error = half;
@@ -109,7 +110,7 @@ impl OctreeSolver {
         let mut u_face = std::mem::take(&mut self.work.fields.u_face);
         let (start, old) = (&self.work.start, &self.state.fields.tree);
         let (new, phi_new) = (&self.work.fields.tree, &self.work.fields.phi_cell);
-        let sampler = self.sampler(old);
+        let (sampler, same) = (self.sampler(old), Arc::ptr_eq(old, new));
         departure.resize(new.face_count(), Vec3::NAN);
         u_face.resize(new.face_count(), 0.0);
         parallel::for_each_chunk_mut2(
@@ -122,7 +123,13 @@ impl OctreeSolver {
                     (*departure, *u) = (Vec3::NAN, 0.0);
                     if cells_beside(new, face).any(|cell| phi_new[cell] < band_m) {
                         let axis = new.face_axis(face);
-                        *departure = trace(&sampler, &start.u_face, new.face_center(face, axis), -dt);
+                        let x = new.face_center(face, axis);
+                        let here = if same {
+                            mean_beside(old, &start.v_cell, face)
+                        } else {
+                            sampler.cell_vectors(&start.v_cell, x)
+                        };
+                        *departure = trace(&sampler, &start.v_cell, x, here, -dt);
                         *u = sampler.component(&start.u_face, axis, *departure);
                     }
                 }
@@ -161,7 +168,8 @@ impl OctreeSolver {
                 let deep_m = -old.face_dx(face);
                 if cells_beside(old, face).all(|cell| start.phi_cell[cell] < deep_m) {
                     let axis = old.face_axis(face);
-                    let x = trace(&from, &start.u_face, old.face_center(face, axis), dt);
+                    let u = mean_beside(old, &start.v_cell, face);
+                    let x = trace(&from, &start.v_cell, old.face_center(face, axis), u, dt);
                     *error = 0.5 * (start.u_face[face] - to.component(u_new, axis, x));
                 }
             }
@@ -183,11 +191,27 @@ impl OctreeSolver {
     }
 }
 
-/// Where a particle goes in `dt`, by the midpoint rule.
+/// Where a particle goes in `dt` from a point with velocity `u`, by the midpoint rule.
 #[inline]
-pub(crate) fn trace(sampler: &Sampler, u_face: &[f32], x: Vec3, dt: f32) -> Vec3 {
-    let half = x + 0.5 * dt * sampler.velocity(u_face, x);
-    x + dt * sampler.velocity(u_face, half)
+fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
+    x + dt * sampler.cell_vectors(v_cell, x + 0.5 * dt * u)
+}
+
+/// Velocity at a face from the cells beside it: the mean of both sides.
+#[inline]
+fn mean_beside(tree: &Octree, v_cell: &[Vec3], face: usize) -> Vec3 {
+    let mean = |side: Side| match side {
+        Side::Outside => None,
+        Side::Cell(cell) => Some(v_cell[cell as usize]),
+        Side::Quad(cells) => {
+            let [a, b, c, d] = cells.map(|cell| v_cell[cell as usize]);
+            Some(0.25 * ((a + b) + (c + d)))
+        }
+    };
+    match tree.sides(face).map(mean) {
+        [Some(low), Some(high)] => 0.5 * (low + high),
+        [one, other] => one.or(other).unwrap_or_default(),
+    }
 }
 
 /// Least and largest value on the faces of an axis of the cell at a point and of its neighbours.

@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::measure::Limits;
+use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_pressure::krylov::{BicgstabScratch, CgScratch};
 use fluvial_tree::assemble::System;
@@ -78,6 +79,8 @@ pub(crate) struct State {
 pub(crate) struct Start {
     pub phi_cell: Vec<f32>,
     pub u_face: Vec<f32>,
+    /// Velocity at cell centres, for tracing.
+    pub v_cell: Vec<Vec3>,
     /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere; empty when none is active.
     pub tags: Vec<u8>,
     pub volume: Account,
@@ -109,7 +112,7 @@ pub(crate) struct Work {
     pub curvature: CurvatureScratch,
     pub capillary: CapillaryScratch,
     /// Where what is at a sample now was when the step began.
-    pub departure: Vec<fluvial_foundation::Vec3>,
+    pub departure: Vec<Vec3>,
     /// Sizes, and a copy for spreading.
     pub size_cell: Vec<f32>,
     pub spread_cell: Vec<f32>,

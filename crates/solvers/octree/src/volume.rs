@@ -98,7 +98,7 @@ impl OctreeSolver {
         let tree = &self.state.fields.tree;
         let start = &self.work.start;
         let x = new_tree.cell_center(cell);
-        let from = x - dt_s as f32 * self.sampler(tree).velocity(&start.u_face, x);
+        let from = x - dt_s as f32 * start.v_cell[tree.locate(x).cell as usize];
         let bounds = tree.shape().bounds();
         let there = tree.locate(from.clamp(bounds.min, bounds.max)).cell as usize;
         body_of_cell(tree, there, &old.label_cell, &start.phi_cell)
