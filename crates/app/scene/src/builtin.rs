@@ -16,6 +16,14 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "draining-tank",
         "sloshing-tank",
         "zero-gravity-drop",
+        "dam-break-sheets",
+        "drop-on-tower",
+        "drop-in-container",
+        "ledge",
+        "moving-cylinder",
+        "rocky-waterfall",
+        "merging-bodies",
+        "seaplane",
     ]
 }
 

@@ -129,17 +129,20 @@ pub enum Method {
     Uniform(fluvial_uniform::Params),
     /// The surface-adaptive octree.
     Octree(fluvial_octree::Params),
+    /// Particles that keep thin sheets whole.
+    Sheets(fluvial_sheets::Params),
 }
 
 impl Method {
     /// Methods in this build, by their scene names.
-    pub const NAMES: [&'static str; 2] = ["uniform", "octree"];
+    pub const NAMES: [&'static str; 3] = ["uniform", "octree", "sheets"];
 
     /// The scene name.
     pub fn name(&self) -> &'static str {
         match self {
             Method::Uniform(_) => "uniform",
             Method::Octree(_) => "octree",
+            Method::Sheets(_) => "sheets",
         }
     }
 
@@ -148,6 +151,7 @@ impl Method {
         match self {
             Method::Uniform(params) => params.has_particles(),
             Method::Octree(_) => false,
+            Method::Sheets(_) => true,
         }
     }
 
@@ -166,11 +170,12 @@ impl Method {
         match self {
             Method::Uniform(params) => params.first_error(),
             Method::Octree(params) => params.first_error(),
+            Method::Sheets(params) => params.first_error(),
         }
     }
 
     /// What each method is, and its parameters.
-    fn schemas(generator: &mut SchemaGenerator) -> [(&'static str, &'static str, Schema); 2] {
+    fn schemas(generator: &mut SchemaGenerator) -> [(&'static str, &'static str, Schema); 3] {
         [
             (
                 "uniform",
@@ -181,6 +186,11 @@ impl Method {
                 "octree",
                 "Cells as small as the surface asks for, on an octree that follows it.",
                 fluvial_octree::Params::json_schema(generator),
+            ),
+            (
+                "sheets",
+                "Particles that keep thin sheets whole: splashes, films, crowns.",
+                fluvial_sheets::Params::json_schema(generator),
             ),
         ]
     }

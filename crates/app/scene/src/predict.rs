@@ -35,6 +35,15 @@ const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
 const BYTES_PER_TREE_CELL: f64 = 900.0;
 const CHECKPOINT_BYTES_PER_TREE_CELL: f64 = 34.0;
 const OCTREE_GROWTH: f64 = 2.0;
+/// The sheets method: memory by cell and particle, by vertex of its finer surface; a checkpoint's; how insertion lets the
+/// number of particles grow, and the share of the domain that sources are expected to fill.
+const BYTES_PER_CELL_SHEETS: f64 = 190.0;
+const BYTES_PER_PARTICLE_SHEETS: f64 = 330.0;
+const BYTES_PER_VERTEX_SHEETS: f64 = 200.0;
+const CHECKPOINT_BYTES_PER_CELL_SHEETS: f64 = 20.0;
+const CHECKPOINT_BYTES_PER_PARTICLE_SHEETS: f64 = 55.0;
+const SHEETS_GROWTH: f64 = 1.2;
+const SOURCE_FILL: f64 = 0.25;
 /// A splash has more surface than the liquid at the start.
 const SURFACE_GROWTH: f64 = 2.0;
 /// The band of particles grows with it: little from a level surface, to four times where liquid stands upright.
@@ -97,6 +106,7 @@ pub fn predict(ready: &Ready) -> Prediction {
     let params = match &ready.method {
         Method::Uniform(params) => params,
         Method::Octree(params) => return predict_octree(ready, params),
+        Method::Sheets(params) => return predict_sheets(ready, params, &inside, vertices),
     };
     let band_cells = band_growth * free_faces.max(floor) * params.narrow_band as f64;
     let most_cells = if setup.sources.is_empty() { inside.cells } else { grid.cell_count() as f64 };
@@ -168,6 +178,40 @@ fn predict_octree(ready: &Ready, params: &fluvial_octree::Params) -> Prediction 
         liquid_cells: count.liquid_cells as u64,
         memory_bytes: memory as u64,
         disk_bytes_per_frame: (mesh_bytes(ready.output.mesh, vertices) + pixels) as u64,
+    }
+}
+
+/// All liquid is particles; the surface is sampled more finely than the grid.
+fn predict_sheets(
+    ready: &Ready,
+    params: &fluvial_sheets::Params,
+    inside: &Inside,
+    vertices: f64,
+) -> Prediction {
+    let cells = ready.setup.domain.grid.cell_count() as f64;
+    let full = f64::from(params.particles_per_cell);
+    let most_cells = if ready.setup.sources.is_empty() { inside.cells } else { SOURCE_FILL * cells };
+    let particles = SHEETS_GROWTH * most_cells.max(inside.cells) * full;
+    let vertices = vertices * f64::from(params.surface_refinement).powi(2);
+    let [width, height] = ready.output.preview_size.map(f64::from);
+    let (pixels, picture_bytes) =
+        if ready.output.preview { (width * height, PICTURE_BYTES_FIXED) } else { (0.0, 0.0) };
+    let memory = BYTES_FIXED
+        + cells * BYTES_PER_CELL_SHEETS
+        + most_cells * BYTES_PER_LIQUID_CELL
+        + particles * BYTES_PER_PARTICLE_SHEETS
+        + vertices * BYTES_PER_VERTEX_SHEETS
+        + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
+        + picture_bytes;
+    let point_bytes = if ready.output.particles { particles * 42.0 } else { 0.0 };
+    Prediction {
+        checkpoint_bytes: (CHECKPOINT_BYTES_PER_CELL_SHEETS * cells
+            + CHECKPOINT_BYTES_PER_PARTICLE_SHEETS * particles
+            + CHECKPOINT_BYTES_FIXED) as u64,
+        cells: cells as u64,
+        liquid_cells: inside.cells.round() as u64,
+        memory_bytes: memory as u64,
+        disk_bytes_per_frame: (mesh_bytes(ready.output.mesh, vertices) + point_bytes + pixels) as u64,
     }
 }
 

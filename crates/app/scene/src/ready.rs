@@ -396,7 +396,7 @@ impl Scene {
         }
         if self.output.volumes != VolumeFormat::None && !self.method.has_volumes() {
             let message = format!(
-                "the method `{}` writes no volumes: its cells have different sizes",
+                "the method `{}` writes no volumes: it has no level set on a single grid",
                 self.method.name()
             );
             let help = "remove `volumes`; surfaces are written with velocities (`mesh`)";

@@ -3,13 +3,16 @@
 use crate::divergence::signed_area;
 use crate::gradient::{Geometry, PressureGradient};
 use fluvial_foundation::parallel;
+use fluvial_grids::octree::Side;
 
 /// Marks cells without a pressure.
 pub const NO_ROW: u32 = u32::MAX;
 /// Rows that one task assembles.
 const ROWS: usize = 4096;
-/// Most entries of a row before equal columns are joined: six faces with five cells each.
-const MOST: usize = 30;
+/// Most entries of a row before equal columns are joined: six faces with five cells each, and three siblings at each.
+const MOST: usize = 48;
+/// Weak bond between two small cells of a T-junction, in their edges, see [`System::bonds`].
+const BOND: f64 = 1e-3;
 
 /// A sparse system as row sums and entries off the diagonal, in which form coefficients cancel exactly between liquid
 /// cells. Unknowns are the liquid cells with an open face, in the order of the cells.
@@ -27,6 +30,10 @@ pub struct System {
     pub value: Vec<f64>,
     /// Sum of each whole row, diagonal included: what leads to the surface.
     pub row_sum: Vec<f64>,
+    /// Pairs of small cells of a T-junction that a solid parts, in both orders, sorted, where one of them is led to the surface by
+    /// junctions alone. Those see but the mean of their pressures: without a weak bond the difference is undetermined
+    /// and the matrix singular. A bond acts on no velocity.
+    pub bonds: Vec<(u32, u32)>,
 }
 
 /// Rows of one task.
@@ -43,6 +50,7 @@ impl System {
     /// the same order.
     pub fn assemble(&mut self, geometry: &Geometry, gradient: &PressureGradient) {
         self.number(geometry);
+        self.bond(geometry, gradient);
         let tasks = parallel::chunk_count(self.cells.len(), ROWS);
         let pieces = parallel::map_indices(tasks, |n| {
             let mut piece = Piece::default();
@@ -85,6 +93,40 @@ impl System {
         }
     }
 
+    /// Finds the bonds: groups of cells joined by faces between equals, and whether one of these leads to the surface.
+    fn bond(&mut self, geometry: &Geometry, gradient: &PressureGradient) {
+        self.bonds = parted_siblings(geometry);
+        if self.bonds.is_empty() {
+            return;
+        }
+        let tree = geometry.tree;
+        let mut group: Vec<u32> = (0..tree.cell_count() as u32).collect();
+        let mut anchored = vec![false; tree.cell_count()];
+        for face in (0..tree.face_count()).filter(|&face| gradient.acts_on(face) && !tree.is_junction(face)) {
+            let wet = tree.sides(face).map(|side| match side {
+                Side::Cell(cell) if geometry.phi_cell[cell as usize] < 0.0 => Some(cell),
+                _ => None,
+            });
+            match wet {
+                [Some(a), Some(b)] => {
+                    let (a, b) = (first_of(&mut group, a), first_of(&mut group, b));
+                    group[a.max(b) as usize] = a.min(b);
+                }
+                [Some(cell), None] | [None, Some(cell)] => {
+                    anchored[cell as usize] |= gradient.row_sum(geometry, face) != 0.0;
+                }
+                [None, None] => {}
+            }
+        }
+        for cell in (0..tree.cell_count()).filter(|&cell| anchored[cell]).collect::<Vec<_>>() {
+            anchored[first_of(&mut group, cell as u32) as usize] = true;
+        }
+        let mut floats = |cell: u32| !anchored[first_of(&mut group, cell) as usize];
+        self.bonds.retain(|&(a, b)| floats(a) || floats(b));
+        self.bonds.sort_unstable();
+        self.bonds.dedup();
+    }
+
     fn assemble_row(&self, piece: &mut Piece, geometry: &Geometry, gradient: &PressureGradient, row: usize) {
         let tree = geometry.tree;
         let cell = self.cells[row] as usize;
@@ -110,6 +152,17 @@ impl System {
                         entries[len] = (column, value);
                         len += 1;
                     }
+                }
+            }
+        }
+        let own = self.bonds.partition_point(|bond| (bond.0 as usize) < cell);
+        for &(_, other) in self.bonds[own..].iter().take_while(|bond| bond.0 as usize == cell) {
+            let (column, value) = (self.row_of_cell[other as usize], -BOND * dx);
+            match entries[..len].iter_mut().find(|entry| entry.0 == column) {
+                Some(entry) => entry.1 += value,
+                None => {
+                    entries[len] = (column, value);
+                    len += 1;
                 }
             }
         }
@@ -141,4 +194,43 @@ impl System {
             + self.column.capacity();
         4 * words + 8 * (self.value.capacity() + self.row_sum.capacity())
     }
+}
+
+/// Pairs of small liquid cells of a T-junction whose shared face is closed, in both orders.
+fn parted_siblings(geometry: &Geometry) -> Vec<(u32, u32)> {
+    let tree = geometry.tree;
+    let pieces = parallel::map_indices(parallel::chunk_count(tree.face_count(), parallel::CHUNK), |n| {
+        let mut found = vec![];
+        for face in parallel::chunk_range(n, parallel::CHUNK, tree.face_count()) {
+            if geometry.open_area[face] <= 0.0 || !tree.is_junction(face) {
+                continue;
+            }
+            for side in tree.sides(face) {
+                let Side::Quad(cells) = side else { continue };
+                let wet = |cell: u32| geometry.phi_cell[cell as usize] < 0.0;
+                for &a in cells.iter().filter(|&&a| wet(a)) {
+                    let faces = &tree.cell_faces()[a as usize];
+                    for &b in cells.iter().filter(|&&b| b != a && wet(b)) {
+                        let others = &tree.cell_faces()[b as usize];
+                        let shared = faces.iter().find(|f| **f as usize != face && others.contains(f));
+                        if shared.is_some_and(|&f| geometry.open_area[f as usize] <= 0.0) {
+                            found.push((a, b));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    });
+    pieces.into_iter().flatten().collect()
+}
+
+/// The first known cell of a cell's group; shortens the way there.
+fn first_of(group: &mut [u32], mut cell: u32) -> u32 {
+    while group[cell as usize] != cell {
+        let next = group[group[cell as usize] as usize];
+        group[cell as usize] = next;
+        cell = next;
+    }
+    cell
 }

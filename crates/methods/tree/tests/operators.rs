@@ -4,9 +4,9 @@ mod common;
 
 use common::*;
 use fluvial_foundation::random::unit_f32;
-use fluvial_foundation::{DVec3, parallel};
+use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Side;
+use fluvial_grids::octree::{Shape, Side};
 use fluvial_tree::assemble::{NO_ROW, System};
 use fluvial_tree::divergence::{face_volume, inflow};
 use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient, gradient_row};
@@ -143,7 +143,8 @@ proptest! {
             gradient.subtract(&mut u, &geometry, &p_cell);
             let mut flow = vec![0.0; tree.cell_count()];
             inflow(&mut flow, &geometry, &u, None);
-            for row in 0..x.len() {
+            let bonded = |row: usize| system.bonds.iter().any(|bond| bond.0 == system.cells[row]);
+            for row in (0..x.len()).filter(|&row| !bonded(row)) {
                 let range = system.start[row] as usize..system.start[row + 1] as usize;
                 let mut sum = system.row_sum[row] * x[row];
                 let mut size = sum.abs();
@@ -200,4 +201,51 @@ fn systems_have_the_same_bits_with_any_number_of_threads() {
         format!("{info:?} {system:?}")
     };
     assert_eq!(parallel::with_threads(1, build), parallel::with_threads(3, build));
+}
+
+/// Small cells that are open to the large cell of a T-junction alone: their pressures are determined all the same, and the
+/// matrix is positive definite.
+#[test]
+fn cells_open_to_a_junction_alone_have_pressures() {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.25, levels: 2, roots: [2, 2, 2] };
+    let tree = Octree::build(shape, 0, |cell| cell.at == [0, 0, 0]);
+    assert_eq!(tree.junction_count(), 3);
+    // Liquid in the eight small cells and in the large one across x; all of it open but the faces between small cells.
+    let phi_cell: Vec<f32> = (0..tree.cell_count())
+        .map(|c| tree.cell_center(c))
+        .map(|x| if x.y < 0.5 && x.z < 0.5 { -1.0 } else { 1.0 })
+        .collect();
+    let mut open_area = closed_box(&tree);
+    for axis in AXES {
+        for face in tree.faces(axis).filter(|&face| tree.face_places()[face].level == 0) {
+            open_area[face] = 0.0;
+        }
+        // Nothing but the junction across x is open for the small cells.
+        for face in tree.faces(axis).filter(|&face| axis > 0 && tree.is_junction(face)) {
+            open_area[face] = 0.0;
+        }
+    }
+    let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &open_area };
+    let mut gradient = PressureGradient::default();
+    gradient.prepare(&geometry, &GradientParams::default());
+    let mut system = System::default();
+    system.assemble(&geometry, &gradient);
+    let rows = system.cells.len();
+    assert_eq!(rows, 5, "four small cells at the junction and the large one");
+    let matrix = matrix::<f64>(&system).to_csr();
+    let mut a = vec![vec![0.0; rows]; rows];
+    for (i, row) in a.iter_mut().enumerate() {
+        let (columns, values) = matrix.row(i);
+        columns.iter().zip(values).for_each(|(&j, &v)| row[j as usize] = v);
+    }
+    // Cholesky's pivots are positive where the matrix is.
+    for k in 0..rows {
+        assert!(a[k][k] > 1e-6 * shape.dx as f64, "pivot {k}: {}", a[k][k]);
+        for i in k + 1..rows {
+            let factor = a[i][k] / a[k][k];
+            for j in k..rows {
+                a[i][j] -= factor * a[k][j];
+            }
+        }
+    }
 }
