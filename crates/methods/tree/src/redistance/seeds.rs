@@ -12,6 +12,8 @@ pub const NONE: u32 = u32::MAX;
 const DISC: f32 = 1.0;
 /// The same beside coarser cells, where the next seed may be as far as theirs are.
 const DISC_AT_COARSER: f32 = 2.0;
+/// Cells to the surface of one that has a neighbour of the other sign, the neighbour being a larger one.
+const FARTHEST: f32 = 1.5;
 /// Part of its radius within which a patch is as good as any.
 const BESIDE: f32 = 0.5;
 /// Least slope of phi that tells a direction.
@@ -31,6 +33,8 @@ pub struct Seed {
     radius: f32,
     /// Distance from the cell's centre to the surface.
     pub distance: f32,
+    /// Was the surface found where it should be?
+    sure: bool,
 }
 
 impl Seed {
@@ -154,8 +158,12 @@ impl Seeds {
         }
     }
 
-    /// Distance of a seed's own cell: a neighbour's patch may be nearer where sheets meet or phi is flat.
+    /// Distance of a seed's own cell. Only where the surface was not found, at sheets and where phi is flat, may a neighbour's patch be
+    /// nearer: the least of all patches everywhere would let small errors grow from call to call.
     pub fn own_distance(&self, seed: u32, x: Vec3) -> f32 {
+        if self.seeds[seed as usize].sure {
+            return self.seeds[seed as usize].distance;
+        }
         let others = self.touching(seed).iter().map(|&other| self.seeds[other as usize].to(x));
         others.fold(self.seeds[seed as usize].distance, f32::min)
     }
@@ -221,6 +229,8 @@ fn patch(tree: &Octree, cell: usize, quadric: &Quadric, disc: f32) -> (Seed, boo
         [Vec3::ZERO; 2]
     };
     let normal = vector(slope.map(|g| g / steep));
-    let seed = Seed { point: x + foot, normal, bend, radius: disc * dx, distance: foot.length() };
+    let distance = foot.length();
+    let sure = found.is_some() && distance < FARTHEST * dx;
+    let seed = Seed { point: x + foot, normal, bend, radius: disc * dx, distance, sure };
     (seed, found.is_some())
 }
