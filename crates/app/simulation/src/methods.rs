@@ -1,6 +1,7 @@
 //! The methods that validation and benchmarks know by name.
 
 use fluvial_octree::OctreeSolver;
+use fluvial_sheets::SheetsSolver;
 use fluvial_solver_interface::{Setup, SetupError, Solver};
 use fluvial_uniform::{Params, Tracker, UniformSolver, VolumeCorrection};
 
@@ -84,6 +85,7 @@ pub fn build(method: &fluvial_scene::Method, setup: Setup) -> Result<Box<dyn Sol
     match method {
         fluvial_scene::Method::Uniform(params) => Ok(Box::new(UniformSolver::new(setup, params.clone())?)),
         fluvial_scene::Method::Octree(params) => Ok(Box::new(OctreeSolver::new(setup, params.clone())?)),
+        fluvial_scene::Method::Sheets(params) => Ok(Box::new(SheetsSolver::new(setup, params.clone())?)),
     }
 }
 

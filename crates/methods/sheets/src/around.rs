@@ -1,10 +1,10 @@
 //! Where there can be no surface: cells amid full ones, and amid nothing.
 
+use crate::cells::dilate;
 use crate::deposit::deposit;
 use crate::neighbours::Neighbours;
 use crate::params::SheetParams;
 use crate::particles::Particles;
-use fluvial_foundation::parallel;
 
 /// Cells with less than this share of their full mass may hold surface.
 const HALF_FULL: f32 = 0.5;
@@ -29,33 +29,13 @@ pub(crate) fn cells_around(
     let full = (bins.cell_m / params.d0).powi(3);
     let mut mass = vec![0.0; cells];
     deposit(&mut mass, particles, neighbours, params.d0, |i| particles.weight(i));
-    let mut around: Vec<Around> = parallel::map_indices(cells, |cell| {
-        let mass = mass[cell];
-        if mass == 0.0 {
-            Around::Nothing
-        } else if mass >= HALF_FULL * full {
-            Around::Full
-        } else {
-            Around::Mixed
-        }
-    });
     let width = (reach.max(params.reach_m()) / bins.cell_m).ceil() as usize;
-    let strides = [1, bins.size[0], bins.size[0] * bins.size[1]];
-    for axis in 0..3 {
-        let n = bins.size[axis];
-        around = parallel::map_indices(cells, |cell| {
-            let at = cell / strides[axis] % n;
-            let (low, high) = (at.saturating_sub(width), (at + width).min(n - 1));
-            let first = cell - (at - low) * strides[axis];
-            let mut seen = around[first];
-            for s in 1..=high - low {
-                let other = around[first + s * strides[axis]];
-                if other != seen {
-                    seen = Around::Mixed;
-                }
-            }
-            seen
-        });
-    }
-    around
+    let any = dilate(&mass.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), bins.size, width);
+    let lacking = dilate(&mass.iter().map(|&m| m < HALF_FULL * full).collect::<Vec<_>>(), bins.size, width);
+    let kind = |(any, lacking): (&bool, &bool)| match (any, lacking) {
+        (false, _) => Around::Nothing,
+        (true, true) => Around::Mixed,
+        (true, false) => Around::Full,
+    };
+    any.iter().zip(&lacking).map(kind).collect()
 }

@@ -16,6 +16,7 @@
 
 mod around;
 mod candidates;
+mod cells;
 mod collapse;
 mod correct;
 mod deposit;
@@ -33,6 +34,7 @@ mod surface;
 mod topology;
 
 pub use candidates::{Candidate, find_candidates};
+pub use cells::{box_sums, dilate};
 pub use collapse::{Collapsed, collapse};
 pub use correct::{Correction, Stiffness, correct_positions};
 pub use deposit::deposit;

@@ -6,7 +6,7 @@ use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_sheets_kernels::{Depth, Population, Stiffness, UNIT_MASS, deposit};
+use fluvial_sheets_kernels::{Depth, Population, Stiffness, UNIT_MASS, deposit, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Source};
 
@@ -222,9 +222,9 @@ impl SheetsSolver {
             })
             .collect();
         let size = self.grid.cells;
-        let near_empty = (0..SURFACE_LAYERS).fold(empty.clone(), |near, _| dilate(&near, size));
+        let near_empty = dilate(&empty, size, SURFACE_LAYERS);
         let deep: Vec<bool> = near_empty.iter().map(|near| !near).collect();
-        let near_deep = dilate(&deep, size);
+        let near_deep = dilate(&deep, size, 1);
         for (c, depth) in work.depth_cell.iter_mut().enumerate() {
             *depth = match (empty[c], deep[c], near_deep[c]) {
                 (true, ..) => Depth::Empty,
@@ -269,28 +269,6 @@ impl<'a> Place<'a> {
         }
         x + (self.margin - phi) * self.nodes.gradient(self.phi_solid_node, x).normalize_or_zero()
     }
-}
-
-/// The cells that are set, and all around them.
-pub(crate) fn dilate(cells: &[bool], size: [usize; 3]) -> Vec<bool> {
-    let mut grown = cells.to_vec();
-    let mut before = vec![false; cells.len()];
-    let strides = [1, size[0], size[0] * size[1]];
-    for axis in AXES {
-        before.copy_from_slice(&grown);
-        let (stride, n) = (strides[axis], size[axis]);
-        let slab = strides[2];
-        for_each_chunk_mut(&mut grown, slab, |k, grown| {
-            for (m, grown) in grown.iter_mut().enumerate() {
-                let cell = k * slab + m;
-                let at = cell / stride % n;
-                *grown = before[cell]
-                    || (at > 0 && before[cell - stride])
-                    || (at + 1 < n && before[cell + stride]);
-            }
-        });
-    }
-    grown
 }
 
 /// The velocity that an active source gives a face; none where it touches no source.

@@ -1,12 +1,11 @@
 //! Between particles and grid: transport, velocities there and back [sheets Alg. 1, lines 1, 2 and 4].
 
 use crate::SheetsSolver;
-use crate::adapt::dilate;
 use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::{Population, deposit, w_sharp};
+use fluvial_sheets_kernels::{Population, deposit, dilate, w_sharp};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
@@ -108,7 +107,7 @@ impl SheetsSolver {
         let (particles, neighbours) = (&work.population.particles, &work.population.neighbours);
         let cells = grid.cell_centers();
         // Cells with particles, and their neighbours: only their faces can know anything.
-        let near = dilate(&work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells);
+        let near = dilate(&work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells, 1);
         for axis in AXES {
             let lattice = grid.faces(axis);
             for_each_chunk_mut2(

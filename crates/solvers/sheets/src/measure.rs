@@ -6,7 +6,7 @@ use crate::state::{Account, State};
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::FaceField;
-use fluvial_sheets_kernels::{Particles, Population, SurfaceShape};
+use fluvial_sheets_kernels::{Particles, Population, SurfaceShape, box_sums};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use std::f64::consts::PI;
@@ -106,11 +106,9 @@ impl SheetsSolver {
     /// Mass in the 5^3 cells around each cell over what they hold when full.
     pub(crate) fn fill_crowding(&mut self) {
         let (size, full) = (self.grid.cells, self.params.particles_per_cell as f32);
-        let mut room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
-        let mut before = vec![0.0; room.len()];
-        self.work.crowding_cell.clone_from(&self.work.mass_cell);
-        box_sums(&mut self.work.crowding_cell, &mut before, size);
-        box_sums(&mut room, &mut before, size);
+        let room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
+        let room = box_sums(&room, size, 2);
+        self.work.crowding_cell = box_sums(&self.work.mass_cell, size, 2);
         for_each_chunk_mut(&mut self.work.crowding_cell, CHUNK, |c, held| {
             let room = &room[parallel::chunk_range(c, CHUNK, room.len())];
             held.iter_mut().zip(room).for_each(|(held, room)| *held /= room.max(1e-3));
@@ -270,24 +268,5 @@ impl SheetsSolver {
         let share = |i: usize| (0.5 - shape.distance(particles.x[i]) / d0).clamp(0.0, 1.0) as f64;
         let sum = self.sum_particles(particles.len(), |i| particles.weight(i) as f64 * share(i));
         sum * (d0 as f64).powi(3)
-    }
-}
-
-/// Every value becomes the sum over the 5^3 cells around, as far as they exist.
-fn box_sums(field: &mut [f32], before: &mut [f32], size: [usize; 3]) {
-    let strides = [1, size[0], size[0] * size[1]];
-    let slab = strides[2];
-    for axis in AXES {
-        before.copy_from_slice(field);
-        let (stride, n, before) = (strides[axis], size[axis], &*before);
-        for_each_chunk_mut(field, slab, |k, out| {
-            for (m, out) in out.iter_mut().enumerate() {
-                let cell = k * slab + m;
-                let at = cell / stride % n;
-                let (low, high) = (at.saturating_sub(2), (at + 2).min(n - 1));
-                let first = cell - (at - low) * stride;
-                *out = (0..=high - low).map(|s| before[first + s * stride]).sum();
-            }
-        });
     }
 }

@@ -14,7 +14,7 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::FaceField;
 use fluvial_level_set as level_set;
 use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
-use fluvial_sheets_kernels::lattice_density;
+use fluvial_sheets_kernels::{dilate, lattice_density};
 use fluvial_solver_interface::{PressureReport, StepError};
 
 /// Smallest ghost distance in cells. The deficit is no distance: a cell that just counts as liquid would have a surface at
@@ -54,13 +54,8 @@ impl SheetsSolver {
         let population = &self.work.population;
         let h = population.params.reach_m();
         let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
-        let near = crate::adapt::dilate(
-            &crate::adapt::dilate(
-                &self.work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(),
-                grid.cells,
-            ),
-            grid.cells,
-        );
+        let wet: Vec<bool> = self.work.mass_cell.iter().map(|&m| m > 0.0).collect();
+        let near = dilate(&wet, grid.cells, 2);
         let mut distance = vec![0.5 * h; cells.len()];
         for_each_chunk_mut(&mut distance, cells.slab(), |k, out| {
             for (n, out) in out.iter_mut().enumerate().filter(|(n, _)| near[k * cells.slab() + n]) {
