@@ -1,5 +1,6 @@
 //! Even spacing without thickening sheets [sheets §5.2, Alg. 4].
 
+use crate::cells::dilate;
 use crate::eigen::{Symmetric, apply};
 use crate::kernels::{velocity_at, w_smooth};
 use crate::neighbours::Neighbours;
@@ -60,12 +61,16 @@ pub fn correct_positions(
     confine: impl Fn(Vec3) -> Vec3 + Sync + Send,
 ) -> Correction {
     let n = particles.len();
+    let near_merged = cells_near_merged(particles, neighbours);
     let inverse = if stiffness.anisotropic { inverse_stretch(shapes) } else { vec![] };
     let chunks = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
         let mut report = Correction::default();
         let moved: Vec<(Vec3, Vec3)> = parallel::chunk_range(c, CHUNK, n)
             .map(|i| {
-                let mut push = displacement(i, particles, shapes, neighbours, stiffness, &inverse);
+                let bins = neighbours.bins();
+                let merged = near_merged[bins.index(bins.coordinates(particles.x[i]))];
+                let largest = if merged { stiffness.largest } else { stiffness.d0 };
+                let mut push = displacement(i, particles, shapes, neighbours, (stiffness, largest), &inverse);
                 let most = 0.5 * stiffness.d0;
                 if push.length() > most {
                     push *= most / push.length();
@@ -76,7 +81,7 @@ pub fn correct_positions(
                 }
                 report.longest_m = report.longest_m.max(push.length());
                 let x = confine(particles.x[i] + push);
-                let kernel = (stiffness.d0, stiffness.largest, stiffness.velocity_reach);
+                let kernel = (stiffness.d0, largest, stiffness.velocity_reach);
                 let v = velocity_at(x, particles, neighbours, kernel, stiffness.d0).unwrap_or(particles.v[i]);
                 (x, v)
             })
@@ -96,6 +101,16 @@ pub fn correct_positions(
     report
 }
 
+/// Cells with merged particles, and those around them: elsewhere nobody is larger than a small one.
+pub fn cells_near_merged(particles: &Particles, neighbours: &Neighbours) -> Vec<bool> {
+    let bins = neighbours.bins();
+    let mut merged = vec![false; bins.count()];
+    for (x, _) in particles.x.iter().zip(&particles.count).filter(|(_, count)| **count > 1) {
+        merged[bins.index(bins.coordinates(*x))] = true;
+    }
+    dilate(&merged, bins.size, 1)
+}
+
 /// `(k_s C)^-1` for the particles at the surface.
 fn inverse_stretch(shapes: &Shapes) -> Vec<Symmetric> {
     let stretch = &shapes.stretch;
@@ -111,7 +126,7 @@ fn displacement(
     particles: &Particles,
     shapes: &Shapes,
     neighbours: &Neighbours,
-    stiffness: &Stiffness,
+    (stiffness, largest): (&Stiffness, f32),
     inverse: &[Symmetric],
 ) -> Vec3 {
     let d0 = stiffness.d0;
@@ -122,7 +137,7 @@ fn displacement(
     };
     let own = matrix(i);
     let mut push = Vec3::ZERO;
-    neighbours.for_each_within(particles.x[i], 0.5 * (own_radius + stiffness.largest), |j, offset, r2| {
+    neighbours.for_each_within(particles.x[i], 0.5 * (own_radius + largest), |j, offset, r2| {
         let d = SLACK * 0.5 * (own_radius + particles.radius(j, d0));
         if j == i || r2 >= d * d {
             return;

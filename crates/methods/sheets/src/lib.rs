@@ -36,7 +36,7 @@ mod topology;
 pub use candidates::{Candidate, find_candidates};
 pub use cells::{box_sums, dilate};
 pub use collapse::{Collapsed, collapse};
-pub use correct::{Correction, Stiffness, correct_positions};
+pub use correct::{Correction, Stiffness, cells_near_merged, correct_positions};
 pub use deposit::deposit;
 pub use eigen::{Eigen, Symmetric, eigen};
 pub use families::Families;

@@ -90,11 +90,11 @@ impl Population {
         }
     }
 
-    /// Merges in deep cells, splits near the surface [sheets Alg. 3]; `depth` by cell of the search. Wants sorted particles and
-    /// leaves them sorted.
+    /// Merges in deep cells up to `most` small ones (none where it is 1), splits near the surface [sheets Alg. 3]; `depth` by cell
+    /// of the search. Wants sorted particles and leaves them sorted.
     pub fn adapt(&mut self, depth: &[Depth], most: u8, allowed: impl Fn(Vec3) -> bool) -> Merged {
         let mut report = Merged::default();
-        for _ in 0..MERGE_ROUNDS {
+        for _ in 0..if most > 1 { MERGE_ROUNDS } else { 0 } {
             let Population { particles, families, neighbours, params, .. } = self;
             let merged = merge(particles, families, neighbours, depth, (params.d0, most));
             report.merged += merged;

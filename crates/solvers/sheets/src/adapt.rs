@@ -17,6 +17,9 @@ const MARGIN_IN_CELLS: f32 = 0.02;
 /// which says where the surface is, reaches over two cells more, and still water must not feel what happens below.
 const SURFACE_LAYERS: usize = 5;
 
+/// Steps from one merging to the next.
+const MERGE_EVERY: u64 = 4;
+
 impl SheetsSolver {
     /// The work starts from the state.
     pub(crate) fn begin(&mut self) {
@@ -201,7 +204,9 @@ impl SheetsSolver {
         self.fill_masses();
         self.fill_depth();
         let place = Place::new(&self.setup, &self.solids, &self.grid);
-        let most = self.params.particles_per_cell as u8;
+        // Splitting cannot wait; merging only saves work, and looking for pairs costs some.
+        let merges = self.state.steps.is_multiple_of(MERGE_EVERY);
+        let most = if merges { self.params.particles_per_cell as u8 } else { 1 };
         self.work.population.adapt(&self.work.depth_cell, most, |x| place.allows(x));
     }
 

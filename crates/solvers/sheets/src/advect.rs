@@ -5,7 +5,7 @@ use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::{Population, deposit, dilate, w_sharp};
+use fluvial_sheets_kernels::{Population, cells_near_merged, deposit, dilate, w_sharp};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
@@ -106,6 +106,7 @@ impl SheetsSolver {
         let work = &mut self.work;
         let (particles, neighbours) = (&work.population.particles, &work.population.neighbours);
         let cells = grid.cell_centers();
+        let near_merged = cells_near_merged(particles, neighbours);
         // Cells with particles, and their neighbours: only their faces can know anything.
         let near = dilate(&work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells, 1);
         for axis in AXES {
@@ -123,6 +124,7 @@ impl SheetsSolver {
                         }
                         let x = lattice.position(at[0], at[1], at[2]);
                         let (mut sum, mut weight) = (0.0f32, 0.0f32);
+                        let largest = if near_merged[cell] { largest } else { d0 };
                         neighbours.for_each_within(x, reach * largest, |i, _, r2| {
                             let w = particles.weight(i) * w_sharp(r2, reach * particles.radius(i, d0));
                             sum += w * particles.v[i][axis];
