@@ -31,7 +31,7 @@ pub struct Families {
 }
 
 /// What [`Families::to_rows`] makes of a node: particle, parents, debts, children.
-pub const ROW: usize = 6;
+const ROW: usize = 6;
 
 impl Families {
     /// Nodes in use, ghosts included.
@@ -220,7 +220,7 @@ impl Families {
         }
     }
 
-    /// Everything as plain numbers: rows of [`ROW`], and the free places.
+    /// Everything as plain numbers: six to a node, and the free places.
     pub fn to_rows(&self) -> (Vec<u32>, Vec<u32>) {
         let rows = self.nodes.iter().flat_map(|n| {
             let Node { particle, parents, owed, children } = *n;

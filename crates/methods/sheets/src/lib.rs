@@ -44,7 +44,7 @@ pub use insert::{Inserted, insert, order_candidates};
 pub use kernels::{lattice_density, velocity_at, w_sharp, w_smooth};
 pub use neighbours::{Bins, Neighbours, Walls};
 pub use params::SheetParams;
-pub use particles::{Kind, Particles, UNIT_MASS};
+pub use particles::{Kind, NO_FAMILY, Particles, UNIT_MASS};
 pub use population::{Population, Preserved};
 pub use resample::{Depth, Merged, merge, split};
 pub use shapes::Shapes;
