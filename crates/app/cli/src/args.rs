@@ -172,6 +172,10 @@ pub struct RenderArgs {
     #[arg(long, value_name = "X,Y,Z,X,Y,Z[,FOV]", allow_hyphen_values = true)]
     pub camera: Option<CameraText>,
 
+    /// What the pictures show.
+    #[arg(long, value_enum, default_value_t = Show::Water)]
+    pub show: Show,
+
     /// First and last frame [default: all].
     #[arg(long, value_name = "FIRST..LAST")]
     pub frames: Option<FrameRange>,
@@ -179,6 +183,15 @@ pub struct RenderArgs {
     /// Join the pictures into a film: APNG, and MP4 where ffmpeg is installed.
     #[arg(long)]
     pub film: bool,
+}
+
+/// What pictures of a run show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Show {
+    /// Water, solids and light
+    Water,
+    /// The cells of a cut through the middle, for methods whose cells differ in size
+    Cells,
 }
 
 #[derive(Args)]

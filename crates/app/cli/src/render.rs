@@ -1,13 +1,14 @@
 //! `fluvial render`: the frames of a run drawn again.
 
-use crate::args::RenderArgs;
+use crate::args::{RenderArgs, Show};
 use crate::failure::Failure;
 use crate::resume::read_record;
 use crate::{log, stop};
 use anyhow::{Context, anyhow};
-use fluvial_output::{create_dir, read_ply};
+use fluvial_output::{create_dir, read_ply, read_ply_cells};
 use fluvial_preview::FilmWriter;
 use fluvial_scene::{Ready, Scene};
+use fluvial_simulation::cells::draw_cells;
 use fluvial_simulation::draw::Drawer;
 use fluvial_simulation::frame_files::find_frames;
 use std::path::{Path, PathBuf};
@@ -18,10 +19,19 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
     let ready = read_run(&args.dir)?;
-    let frames = find_frames(&args.dir, "surface", "ply")
+    let file = if args.show == Show::Cells { "cells" } else { "surface" };
+    let frames = find_frames(&args.dir, file, "ply")
         .with_context(|| format!("could not read {}", args.dir.display()))?;
     let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
     let frames: Vec<(u32, PathBuf)> = frames.into_iter().filter(|(n, _)| wanted(*n)).collect();
+    if frames.is_empty() && args.show == Show::Cells {
+        let message = format!("{} has no cells of the frames wanted", args.dir.display());
+        let help = format!(
+            "methods whose cells differ in size keep them as cells.0000.ply...; this run is of `{}`; see --frames",
+            ready.method.name()
+        );
+        return Err(Failure::bad_input(message, help));
+    }
     if frames.is_empty() {
         let message = format!("{} has no surface of the frames wanted", args.dir.display());
         return Err(Failure::bad_input(
@@ -42,8 +52,14 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
                 output.display()
             )));
         }
-        let mesh = read_ply(path).map_err(|e| anyhow!(e))?;
-        let image = drawer.draw(f64::from(*frame) / ready.fps, &mesh, 0);
+        let time_s = f64::from(*frame) / ready.fps;
+        let image = match args.show {
+            Show::Water => drawer.draw(time_s, &read_ply(path).map_err(|e| anyhow!(e))?, 0),
+            Show::Cells => {
+                let cut = read_ply_cells(path).map_err(|e| anyhow!(e))?;
+                draw_cells(&cut, ready.setup.domain.bounds(), &ready.setup.solids, time_s, size)
+            }
+        };
         image.write_png(&output.join(format!("{frame:04}.png")))?;
         eprintln!("frame {frame}");
         if args.film {

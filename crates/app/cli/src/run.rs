@@ -129,7 +129,7 @@ pub fn settings(
         threads,
         plan,
         probes: ready.probes.clone(),
-        formats: (&ready.output).into(),
+        formats: ready.into(),
         surface: SurfaceParams::default(),
         picture,
         checkpoint_every: Duration::try_from_secs_f64(ready.output.checkpoint_every_s)

@@ -13,6 +13,7 @@ mod manifest;
 mod obj;
 mod plot;
 mod ply;
+mod ply_cells;
 mod ply_points;
 mod usd;
 mod vdb;
@@ -31,6 +32,7 @@ pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest}
 pub use obj::write_obj;
 pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, decode_ply, encode_ply, read_ply, write_ply};
+pub use ply_cells::{CellCut, CutCell, decode_ply_cells, encode_ply_cells, read_ply_cells, write_ply_cells};
 pub use ply_points::{decode_ply_points, encode_ply_points, read_ply_points, write_ply_points};
 pub use usd::{write_usd, write_usd_points, write_usd_stage};
 pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};

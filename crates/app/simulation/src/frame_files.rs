@@ -5,6 +5,7 @@
 //! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
 //! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
 //! volume.0001.vdb | .vti
+//! cells.0001.ply                                     a cut through the middle, where cells differ in size
 //! ```
 //!
 //! Every file is written once, complete or absent. A series only names files; it is made anew from those that are
@@ -13,16 +14,16 @@
 use fluvial_foundation::StageTimers;
 use fluvial_grids::TriangleMesh;
 use fluvial_output::{
-    AbcFrame, FrameTime, OutputError, Points, VolumeView, write_abc, write_obj, write_ply, write_ply_points,
-    write_pvd, write_usd, write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp,
-    write_vtp_points,
+    AbcFrame, CellCut, CutCell, FrameTime, OutputError, Points, VolumeView, write_abc, write_obj, write_ply,
+    write_ply_cells, write_ply_points, write_pvd, write_usd, write_usd_points, write_usd_stage, write_vdb,
+    write_vti, write_vtp, write_vtp_points,
 };
-use fluvial_scene::{MeshFormat, OutputSpec, VolumeFormat};
+use fluvial_scene::{MeshFormat, Ready, VolumeFormat};
 use fluvial_solver_interface::Solver;
 use std::path::{Path, PathBuf};
 
 /// Which files a frame has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileFormats {
     /// Surface, and particles as far as the format has them.
     pub mesh: MeshFormat,
@@ -30,11 +31,19 @@ pub struct FileFormats {
     pub volumes: VolumeFormat,
     /// Are particles written?
     pub particles: bool,
+    /// Where a cut through the cells lies, for methods whose cells differ in size, metres.
+    pub cut_z: f32,
 }
 
-impl From<&OutputSpec> for FileFormats {
-    fn from(output: &OutputSpec) -> Self {
-        FileFormats { mesh: output.mesh, volumes: output.volumes, particles: output.particles }
+impl From<&Ready> for FileFormats {
+    fn from(ready: &Ready) -> Self {
+        let output = &ready.output;
+        FileFormats {
+            mesh: output.mesh,
+            volumes: output.volumes,
+            particles: output.particles,
+            cut_z: ready.setup.domain.bounds().center().z,
+        }
     }
 }
 
@@ -68,6 +77,13 @@ impl FileFormats {
                 VolumeFormat::Vtk => write_vti(&path, &volume, time),
                 _ => write_vdb(&path, &volume, time),
             })?;
+            written.push(path);
+        }
+        if let Some(cells) = solver.cut_cells(self.cut_z) {
+            let path = frame_path(dir, "cells", time.frame, "ply");
+            let cell = |c: &fluvial_solver_interface::CutCell| CutCell { min: c.min, dx: c.dx, phi: c.phi };
+            let cut = CellCut { z: self.cut_z, cells: cells.iter().map(cell).collect() };
+            timers.stage("write_cells", || write_ply_cells(&path, &cut))?;
             written.push(path);
         }
         let series = timers.stage("write_series", || write_series(dir, self.mesh, self.volumes, time))?;

@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod cache;
+pub mod cells;
 pub mod changes;
 pub mod checkpoint;
 pub mod draw;

@@ -2,11 +2,14 @@
 
 pub mod series;
 
+use crate::cells::draw_cells;
 use crate::draw::{FILM, picture_name};
+use crate::frame_files::frame_path;
 use crate::record::{RunRecord, RunStatus};
 use fluvial_foundation::StageTimers;
-use fluvial_output::{Axis, OutputError, Plot, Style, write_bytes_atomic};
+use fluvial_output::{Axis, OutputError, Plot, Style, read_ply_cells, write_bytes_atomic};
 use fluvial_preview::{FilmWriter, Image};
+use fluvial_scene::Scene;
 use series::{StepLine, Steps, read_probes};
 use std::fmt::Write;
 use std::path::Path;
@@ -35,6 +38,7 @@ fn page(dir: &Path, record: &RunRecord) -> String {
     page += &film(dir, record);
     page += &figures(record, &steps);
     page += "</section>\n";
+    page += &cells(dir, record);
     page += &plots(dir, record, &steps);
     page += &timings(record);
     page += &setup(record, &steps);
@@ -88,6 +92,26 @@ fn film(dir: &Path, record: &RunRecord) -> String {
          <figcaption>Preview: {} s of simulated time, looped</figcaption></figure>\n",
         base64(&bytes),
         rounded(seconds)
+    )
+}
+
+/// The last frame's cells, where they differ in size.
+fn cells(dir: &Path, record: &RunRecord) -> String {
+    let cut = record.last_frame.and_then(|frame| {
+        let cut = read_ply_cells(&frame_path(dir, "cells", frame, "ply")).ok()?;
+        let ready = Scene::from_resolved(&record.name, record.scene.clone()).ok()?.build().ok()?;
+        let time_s = f64::from(frame) / record.fps;
+        let setup = &ready.setup;
+        Some((draw_cells(&cut, setup.domain.bounds(), &setup.solids, time_s, [1280, 720]), cut))
+    });
+    let Some((image, cut)) = cut else { return String::new() };
+    format!(
+        "<section><h2>Cells</h2>\n<figure class=\"film\"><img alt=\"Cells of a cut through the middle\" \
+         src=\"data:image/png;base64,{}\"><figcaption>The last frame, cut at z = {} m: {} cells, liquid darker where they are \
+         finer. <code>fluvial render DIR --show cells</code> draws every frame.</figcaption></figure></section>\n",
+        base64(&image.encode_png()),
+        rounded(f64::from(cut.z)),
+        grouped(cut.cells.len() as u64),
     )
 }
 

@@ -82,6 +82,17 @@ pub struct ParticleView<'a> {
     pub radius: f32,
 }
 
+/// A cell that a plane of constant z cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CutCell {
+    /// Lower corner, x and y, metres.
+    pub min: [f32; 2],
+    /// Edge, metres.
+    pub dx: f32,
+    /// The liquid's level set at the cell's centre, metres.
+    pub phi: f32,
+}
+
 /// How finely a surface is wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SurfaceParams {
@@ -108,6 +119,10 @@ pub trait Solver: Send {
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh;
     /// The level set, where the method has one on a uniform grid.
     fn level_set(&self) -> Option<LevelSetView<'_>>;
+    /// The cells that the plane at a z cuts, where they differ in size.
+    fn cut_cells(&self, _z: f32) -> Option<Vec<CutCell>> {
+        None
+    }
     /// The particles, where the method has any.
     fn particles(&self) -> Option<ParticleView<'_>>;
     /// Height above the domain floor of the highest liquid on the vertical through (x, z); 0 where dry.

@@ -19,8 +19,8 @@ use fluvial_grids::octree::Shape as TreeShape;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    CutCell, LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::set_velocities;
 use fluvial_tree::contour::contour;
@@ -215,6 +215,17 @@ impl Solver for OctreeSolver {
 
     fn level_set(&self) -> Option<LevelSetView<'_>> {
         None
+    }
+
+    fn cut_cells(&self, z: f32) -> Option<Vec<CutCell>> {
+        let fields = &self.state.fields;
+        let cut = |cell: usize| {
+            let (x, dx) = (fields.tree.cell_center(cell), fields.tree.cell_dx(cell));
+            let low = z - (x.z - 0.5 * dx);
+            let min = [x.x - 0.5 * dx, x.y - 0.5 * dx];
+            (0.0..dx).contains(&low).then(|| CutCell { min, dx, phi: fields.phi_cell[cell] })
+        };
+        Some((0..fields.tree.cell_count()).filter_map(cut).collect())
     }
 
     fn particles(&self) -> Option<ParticleView<'_>> {

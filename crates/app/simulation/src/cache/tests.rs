@@ -21,7 +21,12 @@ fn settings(dir: &Path) -> CacheSettings {
         threads: 1,
         plan: PLAN,
         probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
-        formats: FileFormats { mesh: MeshFormat::Ply, volumes: VolumeFormat::None, particles: false },
+        formats: FileFormats {
+            mesh: MeshFormat::Ply,
+            volumes: VolumeFormat::None,
+            particles: false,
+            cut_z: 0.0,
+        },
         surface: SurfaceParams::default(),
         picture: None,
         checkpoint_every: Duration::from_nanos(1),
