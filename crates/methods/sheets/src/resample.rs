@@ -62,20 +62,27 @@ pub fn merge(
     })
     .concat();
     let largest = radius_of(most, d0);
+    // Distances that differ by less than a hundredth count as equal, and chance decides, the same for both: on the lattice
+    // that particles are seeded on, rows would otherwise wait for each other.
+    let steps = 50.0 / (d0 * d0);
+    let chance = |i: usize, j: usize| random::splitmix64(((i.min(j) as u64) << 32) | i.max(j) as u64);
     let nearest: Vec<u32> = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
         let nearest = |i: usize| {
-            let mut best: Option<(f32, u32)> = None;
+            let mut best: Option<(u32, u64, u32, f32)> = None;
             if may[i] {
                 let d = particles.radius(i, d0);
                 neighbours.for_each_within(particles.x[i], 0.5 * (d + largest), |j, _, r2| {
-                    if j != i && may[j] && best.is_none_or(|b| (r2, j as u32) < b) {
-                        best = Some((r2, j as u32));
+                    if j != i && may[j] {
+                        let key = ((r2 * steps) as u32, chance(i, j), j as u32, r2);
+                        if best.is_none_or(|b| key < b) {
+                            best = Some(key);
+                        }
                     }
                 });
-                let close = |&(r2, j): &(f32, u32)| r2.sqrt() <= 0.5 * (d + particles.radius(j as usize, d0));
-                best = best.filter(close);
+                let near = |j: u32| 0.5 * (d + particles.radius(j as usize, d0));
+                best = best.filter(|&(_, _, j, r2)| r2.sqrt() <= near(j));
             }
-            best.map_or(NONE, |(_, j)| j)
+            best.map_or(NONE, |(_, _, j, _)| j)
         };
         parallel::chunk_range(c, CHUNK, n).map(nearest).collect::<Vec<_>>()
     })
