@@ -189,12 +189,13 @@ struct Piece {
 const MIDDLE: u32 = 1 << 31;
 
 /// The vertices of a node: means of the points where phi changes sign between cells of a sheet. Vertices of nodes on a wall
-/// lie on the wall.
+/// lie on the wall; where the surface meets it, at the surface's height: centres of cells beside the wall do not count there.
 fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize, sheets: &Sheets) {
     let cells = tree.node_cells()[node];
     let at = tree.node_position(node);
     for sheet in 0..sheets.count {
-        let (mut sum, mut n) = (Vec3::ZERO, 0.0);
+        // Of points between cells, and of centres at walls.
+        let mut means = [(Vec3::ZERO, 0.0f32); 2];
         let mut seen = [(OUTSIDE, OUTSIDE); PAIRS];
         for p in (0..PAIRS).filter(|&p| sheets.of[p] == sheet) {
             let (low, axis) = pair(p);
@@ -204,9 +205,10 @@ fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize
                 continue;
             }
             seen[p] = ends;
-            sum += crossing(tree, phi_cell, ends, axis, at);
-            n += 1.0;
+            let mean = &mut means[(ends.0 == OUTSIDE || ends.1 == OUTSIDE) as usize];
+            *mean = (mean.0 + crossing(tree, phi_cell, ends, axis, at), mean.1 + 1.0);
         }
+        let (sum, n) = if means[0].1 > 0.0 { means[0] } else { means[1] };
         let mut x = sum / n;
         for axis in AXES {
             let beyond =
