@@ -10,7 +10,7 @@ mod place;
 mod signs;
 mod smooth;
 
-use fluvial_foundation::{Vec3, parallel};
+use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};
 
 /// How a surface is made.
@@ -79,6 +79,27 @@ pub fn mesh_samples(
     value: impl Fn([usize; 3]) -> f32 + Sync + Send,
 ) -> TriangleMesh {
     mesh_field(lattice, params, fill_row, value)
+}
+
+/// Smooths a closed mesh in a box, keeping its volume: vertices on the box stay on it, and where the surface meets it on that line.
+/// Verified by `tests/accuracy.rs`.
+pub fn smooth_mesh(mesh: &mut TriangleMesh, bounds: Aabb, rounds: usize) {
+    if rounds == 0 {
+        return;
+    }
+    let walls = |x: Vec3| {
+        let on = |a: usize| ((x[a] == bounds.min[a]) as u8) | (((x[a] == bounds.max[a]) as u8) << 1);
+        on(0) | (on(1) << 2) | (on(2) << 4)
+    };
+    let own: Vec<place::WallFlags> = mesh.positions.iter().map(|&x| walls(x)).collect();
+    let mut flags = own.clone();
+    // A triangle that lies on no wall of its own is free surface: corners of it that touch one are contact.
+    for t in &mesh.triangles {
+        if t.iter().fold(u8::MAX, |all, &v| all & own[v as usize]) == 0 {
+            t.iter().filter(|&&v| own[v as usize] != 0).for_each(|&v| flags[v as usize] |= place::CONTACT);
+        }
+    }
+    smooth::smooth(&mut mesh.positions, &flags, &mesh.triangles, rounds);
 }
 
 /// Fills the velocity of every vertex from `velocity_at(position)`, in parallel.

@@ -169,3 +169,27 @@ fn bytes_do_not_depend_on_threads_and_velocities_are_those_of_the_field() {
     assert!(parallel::chunk_count(one.positions.len(), parallel::CHUNK / 8) > 1, "several chunks are filled");
     assert!(one.positions.iter().zip(&one.velocities).all(|(x, v)| *v == Vec3::new(x.y, -x.x, 2.0)));
 }
+
+/// Smoothing a finished mesh in its box is the smoothing of the mesher: walls and contact lines are found again from positions.
+#[test]
+fn a_mesh_in_a_box_is_smoothed_as_the_mesher_does() {
+    let n = 24;
+    let lattice = Lattice { origin: Vec3::splat(0.5), size: [n; 3], spacing: 1.0 };
+    let bumpy = |x: Vec3| x.y - 9.3 + 0.7 * (1.7 * x.x).sin() * (1.3 * x.z).cos();
+    let phi: Vec<f32> = (0..lattice.len())
+        .map(|i| lattice.coordinates(i))
+        .map(|[i, j, k]| bumpy(lattice.position(i, j, k)))
+        .collect();
+    let of = |rounds| mesh_level_set(&phi, &lattice, &MeshParams { smoothing_rounds: rounds });
+    let (raw, wanted) = (of(0), of(4));
+    let mut smoothed = raw.clone();
+    let bounds = fluvial_foundation::Aabb { min: Vec3::ZERO, max: Vec3::splat(n as f32) };
+    fluvial_surface::smooth_mesh(&mut smoothed, bounds, 4);
+    assert_eq!(smoothed.triangles, wanted.triangles);
+    let off = |mesh: &TriangleMesh| {
+        let pairs = mesh.positions.iter().zip(&wanted.positions);
+        pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f32::max)
+    };
+    assert!(off(&smoothed) < 1e-4, "{}", off(&smoothed));
+    assert!(off(&raw) > 0.1, "there is something to smooth: {}", off(&raw));
+}

@@ -22,7 +22,7 @@ use fluvial_solver_interface::{
     CutCell, LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,
     StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
 };
-use fluvial_surface::set_velocities;
+use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_tree::contour::contour;
 use fluvial_tree::redistance::redistance;
 use fluvial_tree::volume::liquid_fractions;
@@ -197,7 +197,7 @@ impl Solver for OctreeSolver {
         self.report_of_state().0
     }
 
-    fn surface(&self, _params: &SurfaceParams) -> TriangleMesh {
+    fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let fields = &self.state.fields;
         let tree = &*fields.tree;
         let mut mesh = if self.setup.solids.is_empty() {
@@ -208,6 +208,7 @@ impl Solver for OctreeSolver {
             let phi: Vec<f32> = (0..tree.cell_count()).map(|c| fields.phi_cell[c].max(outside(c))).collect();
             contour(tree, &phi)
         };
+        smooth_mesh(&mut mesh, self.shape.bounds(), params.smoothing as usize);
         let sampler = self.sampler(tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
         mesh
