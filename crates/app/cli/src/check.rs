@@ -32,14 +32,18 @@ pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
     let grid = &ready.setup.domain.grid;
     let [nx, ny, nz] = grid.cells;
     let seconds = f64::from(ready.frames) / ready.fps;
+    let cells = if ready.method.is_adaptive() {
+        let finest = format!("{nx} x {ny} x {nz} finest cells of {} m", grid.dx);
+        format!("a first tree of {} cells in a box of {finest}", short(prediction.cells as usize))
+    } else {
+        format!("{nx} x {ny} x {nz} = {} cells of {} m", short(grid.cell_count()), grid.dx)
+    };
     format!(
-        "{}: method {}, {nx} x {ny} x {nz} = {} cells of {} m, {} of them liquid\n\
+        "{}: method {}, {cells}, {} of them liquid\n\
          {} frames at {} fps: {} simulated\n\
          needs about {} of memory and {} of disk",
         ready.name,
         ready.method.name(),
-        short(grid.cell_count()),
-        grid.dx,
         short(prediction.liquid_cells as usize),
         ready.frames,
         ready.fps,
