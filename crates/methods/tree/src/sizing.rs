@@ -65,6 +65,10 @@ impl SizingParams {
     /// Must a cell be divided, given phi and S at its centre [octree §6.3, 4]?
     pub fn divides(&self, dx: f32, finest_dx: f32, phi: f32, size_1_m: f32) -> bool {
         let allowed = 0.5001 * dx >= self.smallest_dx;
+        // The limit of small alpha, where any size at all would do: along the surface cells are as small as they may be.
+        if self.strength == 0.0 {
+            return allowed && phi.abs() < dx;
+        }
         let dx = self.pseudo_dx(dx, finest_dx);
         allowed && phi.abs() < dx && size_1_m * dx > 1.0
     }
@@ -158,7 +162,8 @@ pub fn spread(size_cell: &mut Vec<f32>, scratch: &mut Vec<f32>, tree: &Octree, s
     }
 }
 
-/// Builds the next tree from spread sizes on the present one. `phi` is the level set where the next step begins;
+/// Builds the next tree from spread sizes on the present one. `phi` is the level set on it, and `from` tells where what will be at a
+/// point is now: tree and liquid arrive together.
 /// `wanted_dx(x, r)` may ask for a cell size of its own somewhere within `r` of a point (infinite where it does not), which
 /// is met whether the surface is near or not. Cells are divided as long as one of both wants it.
 pub fn build(
@@ -167,12 +172,14 @@ pub fn build(
     params: &SizingParams,
     (tree, size_cell): (&Octree, &[f32]),
     phi: impl Fn(Vec3) -> f32 + Sync,
+    from: impl Fn(Vec3) -> Vec3 + Sync,
     wanted_dx: impl Fn(Vec3, f32) -> f32 + Sync,
 ) -> Octree {
     let sampler = Sampler::new(tree, Interpolation::Mls);
     Octree::build(shape, passes, |cell| {
         let (x, dx) = (shape.center(cell), shape.dx_of(cell.level as usize));
         wanted_dx(x, HALF_DIAGONAL * dx) < dx || {
+            let x = from(x);
             let phi = phi(x);
             // Sizes are asked for near the surface only: most cells are far from it.
             phi.abs() < params.pseudo_dx(dx, shape.dx)
@@ -213,7 +220,7 @@ pub fn build_first(
         };
         evaluate(&mut size_cell, &scene, params);
         spread(&mut size_cell, &mut scratch, &tree, params.sweeps);
-        tree = build(shape, passes, params, (&tree, &size_cell), &phi, &wanted_dx);
+        tree = build(shape, passes, params, (&tree, &size_cell), &phi, |x| x, &wanted_dx);
     }
     tree
 }

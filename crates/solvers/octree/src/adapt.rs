@@ -124,15 +124,17 @@ impl OctreeSolver {
             spread.clone_from(&size_cell);
             sizing::spread(&mut spread, &mut self.work.error_old, tree, params.sweeps);
             let sampler = self.sampler(tree);
-            // Where the surface will be at the end of the step.
-            let phi = |x: Vec3| {
-                let u = start.v_cell[tree.locate(x).cell as usize];
-                sampler.cells(&start.phi_cell, x - dt_s as f32 * u)
-            };
-            let new =
-                sizing::build(self.shape, SMOOTHING_PASSES, &params, (tree, &spread), phi, |x, reach| {
-                    forced_dx(&self.setup, self.shape.dx, x, reach, self.state.time_s)
-                });
+            let phi = |x: Vec3| sampler.cells(&start.phi_cell, x);
+            let from = |x: Vec3| x - dt_s as f32 * start.v_cell[tree.locate(x).cell as usize];
+            let new = sizing::build(
+                self.shape,
+                SMOOTHING_PASSES,
+                &params,
+                (tree, &spread),
+                phi,
+                from,
+                |x, reach| forced_dx(&self.setup, self.shape.dx, x, reach, self.state.time_s),
+            );
             if new.cells() != tree.cells() {
                 self.work.fields.tree = Arc::new(new);
             }
