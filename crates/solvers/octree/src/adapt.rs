@@ -28,10 +28,6 @@ const REBUILD_AFTER_CELLS: f64 = 1.0;
 const SOLID_BAND_CELLS: f32 = 3.0;
 /// Nodes nearer than this part of a cell to a solid's surface lie on it, see `fluvial_solids::rasterize`.
 const ON_SURFACE_CELLS: f32 = 1e-3;
-/// Carried values nearer to the surface than the first, in cells, are kept when they are off by less than the second; up to
-/// twice that the new ones take over.
-const KEEP_NEAR_CELLS: f32 = 3.0;
-const KEEP_WITHIN_CELLS: f32 = 0.1;
 /// Cells into a solid to which phi is continued.
 const RINGS_INTO_SOLIDS: usize = 4;
 
@@ -324,28 +320,9 @@ impl OctreeSolver {
         if !self.setup.solids.is_empty() {
             extend_cells(phi, tree, &work.boundaries.closed_cell, RINGS_INTO_SOLIDS);
         }
-        let carried = &mut work.error_old;
-        carried.clone_from(phi);
         let info = redistance(phi, tree, &mut work.redistance);
         clamps.add("flat_distances", info.flat);
-        keep_good_distances(phi, carried, tree);
     }
-}
-
-/// Puts carried values back where they were distances already. Every fit of the surface moves it a little (a ball of seven
-/// cells' diameter loses 2 % of its volume a time); what transport has left in order is better than any fit.
-pub(crate) fn keep_good_distances(phi: &mut [f32], carried: &[f32], tree: &Octree) {
-    parallel::for_each_chunk_mut(phi, parallel::CHUNK, |n, phi| {
-        for (i, phi) in phi.iter_mut().enumerate() {
-            let cell = n * parallel::CHUNK + i;
-            let (old, dx) = (carried[cell], tree.cell_dx(cell));
-            if phi.abs() < KEEP_NEAR_CELLS * dx {
-                let off = (old - *phi).abs() / dx;
-                let replace = ((off - KEEP_WITHIN_CELLS) / KEEP_WITHIN_CELLS).clamp(0.0, 1.0);
-                *phi = old + replace * (*phi - old);
-            }
-        }
-    });
 }
 
 /// The cells beside a face, those of a side in turn.
