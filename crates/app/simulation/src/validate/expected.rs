@@ -29,6 +29,12 @@ pub const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
     ExpectedFailure {
+        case: "sloshing",
+        methods: &["octree"],
+        quantity: "h/L 0.5: frequency / Hz",
+        reason: "a wave of 1 % slope asks for no small cells: 16 along L carry it, and the frequency is 1.04 % low",
+    },
+    ExpectedFailure {
         case: "static-drop",
         methods: &["uniform/levelset", "uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
