@@ -66,7 +66,8 @@ fn strength_blends_from_adaptive_to_uniform() {
     let with = |strength| SizingParams { strength, ..SizingParams::default() };
     assert_eq!(with(1.0).pseudo_dx(8.0, 1.0), 8.0);
     assert!(with(0.4).pseudo_dx(2.0, 1.0) > 3.0);
-    assert!(with(0.0).divides(2.0, 1.0, 1e9, 1e-9), "everything near any surface is finest");
+    assert!(with(0.0).divides(2.0, 1.0, 1.9, 0.0), "the calmest surface has the finest cells");
+    assert!(!with(0.0).divides(2.0, 1.0, 2.1, 9.0), "and the liquid away from it has not");
     assert_eq!(with(0.4).pseudo_dx(1.0, 1.0), 1.0);
     assert!(with(1.0).divides(2.0, 1.0, 1.9, 0.51));
     assert!(!with(1.0).divides(2.0, 1.0, 2.1, 0.51) && !with(1.0).divides(2.0, 1.0, 1.9, 0.49));
