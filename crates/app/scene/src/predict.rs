@@ -31,7 +31,7 @@ const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
-/// The octree's memory by cell of the tree, and a checkpoint's; how a splash lets the first tree grow.
+/// The octree's memory by cell of the tree, and a checkpoint's; how a splash lets the first tree grow. Rough: not fitted to runs yet.
 const BYTES_PER_TREE_CELL: f64 = 900.0;
 const CHECKPOINT_BYTES_PER_TREE_CELL: f64 = 34.0;
 const OCTREE_GROWTH: f64 = 2.0;

@@ -37,13 +37,13 @@ pub struct CapillaryScratch {
 }
 
 /// Filters the curvature of the cells beside the surface (NaN elsewhere) for a step with
-/// `sigma_dt2 = sigma dt^2 / rho`, m3. Returns the iterations it took. Verified by `capillary.rs`.
+/// `sigma_dt2 = sigma dt^2 / rho`, m3. Returns whether the filter's residual was met. Verified by `capillary.rs`.
 pub fn filter_curvature(
     kappa_cell: &mut [f32],
     tree: &Octree,
     sigma_dt2: f64,
     scratch: &mut CapillaryScratch,
-) -> usize {
+) -> bool {
     assert_eq!(kappa_cell.len(), tree.cell_count(), "one curvature per cell");
     scratch.link(kappa_cell, tree, sigma_dt2);
     let [x, b, r, p, q, half] = &mut scratch.vectors;
@@ -80,7 +80,7 @@ pub fn filter_curvature(
     for (&cell, &value) in scratch.cells.iter().zip(&*x) {
         kappa_cell[cell as usize] = value as f32;
     }
-    iterations
+    square <= goal
 }
 
 impl CapillaryScratch {

@@ -3,11 +3,13 @@
 use crate::OctreeSolver;
 use crate::adapt::cells_beside;
 use crate::params::Advection;
+use crate::step::Clamps;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_tree::interpolate::Sampler;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Velocity is carried to faces nearer than this to liquid, cells: forces and curvature read those beside the surface.
 const VELOCITY_BAND_CELLS: f32 = 1.7;
@@ -20,7 +22,7 @@ impl OctreeSolver {
     }
 
     /// phi^{n+1}(x) = phi^n(x - u dt), and sizes with it.
-    pub(crate) fn advect_surface(&mut self, dt_s: f64) {
+    pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let dt = dt_s as f32;
         let mut departure = std::mem::take(&mut self.work.departure);
         let mut phi = std::mem::take(&mut self.work.fields.phi_cell);
@@ -68,7 +70,7 @@ impl OctreeSolver {
         );
         if self.params.phi_advection == Advection::MacCormack {
             let mut error = std::mem::take(&mut self.work.error_old);
-            self.phi_error(&mut error, &phi, dt);
+            clamps.add("phi_correction_ignored", self.phi_error(&mut error, &phi, dt));
             parallel::for_each_chunk_mut(&mut phi, parallel::CHUNK, |n, phi| {
                 for (i, phi) in phi.iter_mut().enumerate() {
                     let from = departure[n * parallel::CHUNK + i];
@@ -82,8 +84,10 @@ impl OctreeSolver {
         (self.work.departure, self.work.fields.phi_cell, self.work.fields.size_cell) = (departure, phi, size);
     }
 
-    /// Half of what is missing at the old cells near the surface when the carried phi is carried back.
-    fn phi_error(&self, error: &mut Vec<f32>, phi_new: &[f32], dt: f32) {
+    /// Half of what is missing at the old cells near the surface when the carried phi is carried back. Returns how many were too
+    /// large to be an interpolation error.
+    fn phi_error(&self, error: &mut Vec<f32>, phi_new: &[f32], dt: f32) -> usize {
+        let ignored = AtomicUsize::new(0);
         let (start, old, new) = (&self.work.start, &self.state.fields.tree, &self.work.fields.tree);
         let (from, to) = (self.sampler(old), self.sampler(new));
         error.resize(old.cell_count(), 0.0);
@@ -97,10 +101,13 @@ impl OctreeSolver {
                     let half = 0.5 * (phi - to.cells(phi_new, x));
                     if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
                         *error = half;
+                    } else {
+                        ignored.fetch_add(1, Relaxed);
                     }
                 }
             }
         });
+        ignored.into_inner()
     }
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid.

@@ -63,12 +63,14 @@ impl OctreeSolver {
             let (p_face, capillary) = (&mut work.surface_pressure_face, &mut work.capillary);
             let stable = self.params.capillary_cfl > 0.0;
             let phi = &work.phi_pressure;
+            let mut filtered = true;
             let info = filtered_curvature(p_face, &tree, phi, &mut work.curvature, |kappa| {
                 if stable {
-                    filter_curvature(kappa, &tree, sigma as f64 * dt_s * dt_s, capillary);
+                    filtered = filter_curvature(kappa, &tree, sigma as f64 * dt_s * dt_s, capillary);
                 }
             });
             clamps.add("curvature_limited", info.limited);
+            clamps.add("capillary_filter_unfinished", !filtered as usize);
             parallel::for_each_chunk_mut(p_face, parallel::CHUNK, |_, p| {
                 p.iter_mut().for_each(|p| *p *= per_curvature);
             });

@@ -32,7 +32,7 @@ pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepEr
     timers.stage("adapt", || s.adapt(dt_s));
     timers.stage("solids", || s.place_boundaries(dt_s));
     go_on(s)?;
-    timers.stage("advect_surface", || s.advect_surface(dt_s));
+    timers.stage("advect_surface", || s.advect_surface(dt_s, &mut clamps));
     go_on(s)?;
     timers.stage("redistance", || s.redistance(&mut clamps));
     go_on(s)?;
