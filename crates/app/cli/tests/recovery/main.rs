@@ -167,8 +167,11 @@ fn a_signal_stops_with_a_checkpoint_and_two_programs_never_share_a_folder() {
     for signal in ["-INT", "-TERM"] {
         let place = new_place();
         let set = ["--set", "output.checkpoint_every_s=1000"];
-        let args =
-            [&["run", "scene.toml", "-o", "out", "--frames", "100000", "--no-preview"], &set[..]].concat();
+        let args = [
+            &["run", "scene.toml", "-o", "out", "--frames", "100000", "--no-preview", "--ignore-disk-space"],
+            &set[..],
+        ]
+        .concat();
         let mut child = place.spawn(&args);
         let start = Instant::now();
         while !place.path("out/surface.0002.ply").exists() {
