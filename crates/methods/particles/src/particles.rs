@@ -102,13 +102,13 @@ pub(crate) fn fit<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
     values.resize(len, T::default());
 }
 
-/// Keeps the particles whose index passes `keep`, in their order; returns how many went.
+/// Keeps the particles that pass `keep(particles, index)`, in their order; returns how many went.
 ///
 /// Ranges found by sorting hold no longer afterwards if any particle went.
-pub fn retain(particles: &mut Particles, keep: impl Fn(usize) -> bool + Sync) -> usize {
-    let n = particles.len();
+pub fn retain(particles: &mut Particles, keep: impl Fn(&Particles, usize) -> bool + Sync) -> usize {
+    let (n, all) = (particles.len(), &*particles);
     let kept: Vec<Vec<u32>> = parallel::map_indices(parallel::chunk_count(n, parallel::CHUNK), |chunk| {
-        parallel::chunk_range(chunk, parallel::CHUNK, n).filter(|&i| keep(i)).map(|i| i as u32).collect()
+        parallel::chunk_range(chunk, parallel::CHUNK, n).filter(|&i| keep(all, i)).map(|i| i as u32).collect()
     });
     let total: usize = kept.iter().map(Vec::len).sum();
     if total < n {

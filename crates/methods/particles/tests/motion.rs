@@ -40,8 +40,7 @@ fn solids_never_hold_particles() {
     let solid = fill(grid.nodes(), phi);
     let u = fill_faces(&grid, |x| (center - x) * 4.0 + Vec3::new(0.0, -1.0, 0.0));
     let mut particles = scattered(&grid, 4000, 0.0, true);
-    let all: Vec<Vec3> = particles.x.clone();
-    retain(&mut particles, |i| phi(all[i]) > 0.01);
+    retain(&mut particles, |p, i| phi(p.x[i]) > 0.01);
     let count = particles.len();
     let mut cloud = Cloud::of(particles, &grid);
     let (mut pushed, mut trapped) = (0, 0);

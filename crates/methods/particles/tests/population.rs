@@ -131,7 +131,7 @@ fn sparse_cells_are_refilled_below_the_surface_only() {
     let u = FaceField::constant(&grid, 0.0);
     let mut cloud = Cloud::default();
     cloud.resample(&phi, &u, &Surroundings::closed(&grid), f32::INFINITY, 0);
-    retain(&mut cloud.particles, |i| i % 4 == 0);
+    retain(&mut cloud.particles, |_, i| i % 4 == 0);
     let survivors: BTreeSet<u64> = cloud.particles.id.iter().copied().collect();
     let report = cloud.resample(&phi, &u, &Surroundings::closed(&grid), f32::INFINITY, 1);
     assert!(report.seeded > 0 && report.deleted() == 0);

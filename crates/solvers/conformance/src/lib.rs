@@ -8,8 +8,11 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{
-    Domain, Fill, Liquid, Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, StepReport, Wall,
+    Domain, Fill, Liquid, Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, StepError,
+    StepReport, Wall,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Builds the solver under test.
 pub type Build = fn(Setup) -> Box<dyn Solver>;
@@ -38,7 +41,7 @@ macro_rules! conformance_suite {
             a_rotated_scene_gives_the_rotated_result
             a_froude_scaled_scene_gives_the_scaled_result
             the_number_of_threads_does_not_matter
-            a_failed_step_leaves_the_state
+            a_step_given_up_or_failed_leaves_no_trace
             a_restored_state_goes_on_bit_for_bit
             a_drop_falls_freely
             a_moving_solid_pushes_liquid
@@ -249,34 +252,8 @@ pub fn the_number_of_threads_does_not_matter(subject: Subject) {
     assert!(run(1) == run(3), "one and three threads disagree");
 }
 
-/// A step that cannot succeed is an error, and the state before it goes on as if nothing had been.
-pub fn a_failed_step_leaves_the_state(subject: Subject) {
-    let build = subject.build;
-    let (mut plain, mut disturbed) = (build(dam_break(12, 1.0)), build(dam_break(12, 1.0)));
-    for round in 0..4 {
-        if round == 2 {
-            assert!(disturbed.step(f64::NAN).is_err(), "a step of NaN seconds must fail");
-            assert!(disturbed.step(1e30).is_err(), "a step that overflows every field must fail");
-        }
-        plain.step(0.01).unwrap();
-        disturbed.step(0.01).unwrap();
-    }
-    assert_eq!(plain.time_s(), disturbed.time_s());
-    assert_eq!(
-        heights(plain.as_ref(), 1.0, |x, z| (x, z)),
-        heights(disturbed.as_ref(), 1.0, |x, z| (x, z)),
-        "the failed step left a trace"
-    );
-}
-
-/// A state that was saved and taken over by a new solver goes on with the same bits: moving solids, sources that
-/// start and end, sinks, open walls and surface tension included.
-pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
-    let saved = |solver: &dyn Solver| {
-        let mut bytes = vec![];
-        solver.save(&mut StateWriter::new(&mut bytes)).unwrap();
-        bytes
-    };
+/// Everything that a scene may have at once: a turning paddle, a source that starts and ends, a sink, an open wall.
+fn busy() -> Setup {
     let mut busy = dam_break(14, 1.0);
     busy.solids.push(Solid {
         name: "paddle".into(),
@@ -289,12 +266,63 @@ pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
     });
     let ball = Shape::Sphere { center: Vec3::new(0.3, 0.8, 0.5), radius: 0.15 };
     busy.sources.push(Source { shape: ball, velocity: Vec3::new(1.0, -0.5, 0.0), active_s: [0.01, 0.08] });
-    let corner = Shape::Box { min: Vec3::new(0.8, 0.0, 0.0), max: Vec3::new(1.0, 0.1, 0.2) };
+    let corner = Shape::Box { min: Vec3::new(0.0, 0.0, 0.0), max: Vec3::new(0.2, 0.1, 0.2) };
     busy.sinks.push(Sink { shape: corner, active_s: [0.0, f64::INFINITY] });
     busy.domain.walls[1] = Wall::Open;
+    busy
+}
+
+fn saved(solver: &dyn Solver) -> Vec<u8> {
+    let mut bytes = vec![];
+    solver.save(&mut StateWriter::new(&mut bytes)).unwrap();
+    bytes
+}
+
+/// A step that cannot succeed, or that is given up at any of the places where the solver asks, is an error that changes
+/// no bit of the state, of the next step's length or of what follows.
+pub fn a_step_given_up_or_failed_leaves_no_trace(subject: Subject) {
+    let (mut undisturbed, mut disturbed) = ((subject.build)(busy()), (subject.build)(busy()));
+    let (questions, yes_at) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(usize::MAX)));
+    let (asked, yes) = (questions.clone(), yes_at.clone());
+    disturbed
+        .stop_when(Arc::new(move || asked.fetch_add(1, Ordering::Relaxed) == yes.load(Ordering::Relaxed)));
+    // From before the source starts until it has ended.
+    let (steps, dt_s) = (5, 0.02);
+    let mut given_up = 0;
+    for step in 0..steps {
+        undisturbed.step(dt_s).unwrap();
+        let (before, next) = (saved(disturbed.as_ref()), disturbed.suggest_dt().dt_s);
+        let unchanged = |solver: &dyn Solver, why: &str| {
+            assert!(saved(solver) == before, "step {step}, {why}: another state");
+            assert_eq!(solver.suggest_dt().dt_s, next, "step {step}, {why}");
+        };
+        yes_at.store(usize::MAX, Ordering::Relaxed);
+        for (dt_s, why) in [(f64::NAN, "a step of NaN seconds"), (1e30, "a step that overflows every field")]
+        {
+            assert!(disturbed.step(dt_s).is_err(), "{why} must fail");
+            unchanged(disturbed.as_ref(), why);
+        }
+        for place in 0.. {
+            questions.store(0, Ordering::Relaxed);
+            yes_at.store(place, Ordering::Relaxed);
+            match disturbed.step(dt_s) {
+                Ok(_) => break,
+                Err(StepError::Stopped) => given_up += 1,
+                Err(error) => panic!("{error}"),
+            }
+            unchanged(disturbed.as_ref(), &format!("given up at question {place}"));
+        }
+        assert!(saved(disturbed.as_ref()) == saved(undisturbed.as_ref()), "step {step}");
+    }
+    assert!(given_up >= 5 * steps, "asked only {given_up} times in {steps} steps");
+}
+
+/// A state that was saved and taken over by a new solver goes on with the same bits: moving solids, sources that
+/// start and end, sinks, open walls and surface tension included.
+pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
     let mut tense = dam_break(12, 0.05);
     tense.liquid.surface_tension = 0.07;
-    for (name, setup) in [("busy", busy), ("tense", tense)] {
+    for (name, setup) in [("busy", busy()), ("tense", tense)] {
         let mut first = (subject.build)(setup.clone());
         for step in 0..14 {
             let bytes = saved(first.as_ref());

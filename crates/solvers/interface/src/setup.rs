@@ -1,5 +1,6 @@
 //! The scene as ready objects, the same for every method.
 
+use crate::StepError;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
@@ -115,4 +116,24 @@ pub struct Setup {
     pub refine: Vec<Refine>,
     /// Cells that the fastest liquid may cross in a step; a method may let films and drops that it does not resolve go further.
     pub cfl: f32,
+}
+
+/// A step in which liquid would cross more domains than this is no step.
+const FARTHEST_DOMAINS: f64 = 100.0;
+
+impl Setup {
+    /// Is `dt_s` a length that a step can have when the fastest liquid moves at `speed_m_s`? Positive, and not so long that
+    /// positions would lose all meaning.
+    pub fn check_step(&self, dt_s: f64, speed_m_s: f64) -> Result<(), StepError> {
+        let stage = "start";
+        if !(dt_s > 0.0 && dt_s.is_finite()) {
+            return Err(StepError::NotFinite { field: "the step's length", stage });
+        }
+        let size_m = self.domain.grid.bounds().size().length() as f64;
+        let gravity = self.liquid.gravity.length() as f64;
+        if speed_m_s * dt_s + gravity * dt_s * dt_s > FARTHEST_DOMAINS * size_m {
+            return Err(StepError::NotFinite { field: "what liquid crosses in the step", stage });
+        }
+        Ok(())
+    }
 }

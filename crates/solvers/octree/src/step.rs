@@ -14,18 +14,8 @@ use crate::OctreeSolver;
 use fluvial_foundation::StageTimers;
 use fluvial_solver_interface::{StepError, StepReport};
 
-/// A step in which liquid would cross more domains than this is no step.
-const FARTHEST_DOMAINS: f64 = 100.0;
-
 pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
-    if !(dt_s > 0.0 && dt_s.is_finite()) {
-        return Err(StepError::NotFinite { field: "the step's length", stage: "start" });
-    }
-    let size_m = s.shape.bounds().size().length() as f64;
-    let gravity = s.setup.liquid.gravity.length() as f64;
-    if s.limits.speed_m_s * dt_s + gravity * dt_s * dt_s > FARTHEST_DOMAINS * size_m {
-        return Err(StepError::NotFinite { field: "what liquid crosses in the step", stage: "start" });
-    }
+    s.setup.check_step(dt_s, s.limits.speed_m_s)?;
     let mut timers = StageTimers::default();
     let mut clamps = Clamps::default();
     timers.stage("sources", || s.begin_with_sources());

@@ -147,9 +147,11 @@ impl SheetsSolver {
         state.steps += 1;
     }
 
-    /// The step has failed: what it did is only in the work arrays, but for the solids, which have moved.
+    /// The step has failed: what it did is only in the work arrays, but for the solids, which go back to where they were.
     fn roll_back(&mut self) {
+        self.work.source_cell.fill(0);
         self.boundaries_placed = false;
+        self.place_boundaries(0.0);
     }
 
     /// What each particle is, in the order of [`Solver::particles`].

@@ -16,9 +16,7 @@ use fluvial_foundation::StageTimers;
 use fluvial_solver_interface::{StepError, StepReport};
 
 pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepError> {
-    if !(dt_s > 0.0 && dt_s.is_finite()) {
-        return Err(StepError::NotFinite { field: "the step's length", stage: "start" });
-    }
+    s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
     let mut timers = StageTimers::default();
     let mut clamps = Clamps::default();
     let outcome = (|| {

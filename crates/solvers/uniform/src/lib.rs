@@ -10,6 +10,7 @@ mod measure;
 mod params;
 mod pressure;
 mod save;
+mod sources;
 mod state;
 mod step;
 mod volume;
@@ -157,9 +158,13 @@ impl UniformSolver {
         state.steps += 1;
     }
 
-    /// The step has failed: what it did is only in the work arrays, but for the solids, which have moved.
+    /// The step has failed: what it did is only in the work arrays, but for sources and sinks, which are undone, and the
+    /// solids, which go back to where they were.
     fn roll_back(&mut self) {
+        self.undo_sources_and_sinks();
+        self.work.source_cell.fill(0);
         self.boundaries_placed = false;
+        self.place_boundaries(0.0);
     }
 }
 

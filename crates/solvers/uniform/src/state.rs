@@ -33,6 +33,27 @@ pub(crate) struct State {
     pub steps: u64,
 }
 
+/// What sources and sinks change, as it was before: put back when the step fails. Only the faces that they touch are kept.
+#[derive(Default)]
+pub(crate) struct Undo {
+    pub is_kept: bool,
+    pub phi_cell: Vec<f32>,
+    pub faces: Vec<SourceFace>,
+    pub particles: Particles,
+    pub volume: Account,
+    pub sources_flowing: Vec<bool>,
+}
+
+/// A face of a cell in a source.
+pub(crate) struct SourceFace {
+    pub axis: usize,
+    pub face: usize,
+    /// What the source gives it, m/s.
+    pub u_source: f32,
+    /// `u_face` and `u_transport` as they were.
+    pub u_before: [f32; 2],
+}
+
 /// Arrays that a step fills; nothing in here outlives it.
 pub(crate) struct Work {
     pub phi_cell: Vec<f32>,
@@ -48,6 +69,7 @@ pub(crate) struct Work {
     /// Open area and boundary velocity as the pressure sees them: solids, and sources on top.
     pub area_face: FaceField,
     pub u_boundary: FaceField,
+    pub undo: Undo,
     /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere.
     pub source_cell: Vec<u8>,
     /// Cells without any open face.
@@ -109,6 +131,7 @@ impl Work {
             particle_scratch: particles::Scratch::default(),
             area_face: faces(),
             u_boundary: faces(),
+            undo: Undo::default(),
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
             unknown_cell: vec![false; cells],

@@ -16,9 +16,7 @@ use fluvial_foundation::StageTimers;
 use fluvial_solver_interface::{StepError, StepReport};
 
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
-    if !(dt_s > 0.0 && dt_s.is_finite()) {
-        return Err(StepError::NotFinite { field: "the step's length", stage: "start" });
-    }
+    s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
     let mut timers = StageTimers::default();
     let mut clamps = Clamps::default();
     let outcome = (|| {
@@ -56,12 +54,10 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     }
 }
 
-/// Nothing of a step is in the state before its last stage: until then it may be given up. Sources and sinks are the
-/// exception, they act on the state at the start; with them a step goes on to its end.
+/// Nothing of a step stays in the state before its last stage (sources and sinks can be undone): until then it may be given
+/// up.
 fn go_on(s: &UniformSolver) -> Result<(), StepError> {
-    let leaves_no_trace = s.setup.sources.is_empty() && s.setup.sinks.is_empty();
-    let stop = leaves_no_trace && s.asked_to_stop.as_ref().is_some_and(|asked| asked());
-    if stop { Err(StepError::Stopped) } else { Ok(()) }
+    if s.asked_to_stop.as_ref().is_some_and(|asked| asked()) { Err(StepError::Stopped) } else { Ok(()) }
 }
 
 /// Everything that was held back in a step, by name.
