@@ -47,4 +47,5 @@ cases! {
     drop_oscillation "drop-oscillation"
     static_drop "static-drop"
     dam_break "dam-break"
+    filling "filling"
 }

@@ -3,8 +3,7 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::sources::source_face_velocity;
-use crate::state::for_each_face;
+use crate::state::SourceFace;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_level_set as level_set;
@@ -12,9 +11,17 @@ use fluvial_particles::{self as particles, Liquid};
 use fluvial_solids::{Motion, Shape, rasterize};
 
 impl UniformSolver {
+    /// Boundaries as they are at the present time, no source flowing.
+    pub(crate) fn place_boundaries_anew(&mut self) {
+        self.work.source_cell.fill(0);
+        self.work.source_faces.clear();
+        self.boundaries_placed = false;
+        self.place_boundaries(0.0);
+    }
+
     /// Open areas and boundary velocities at the end of the step.
     pub(crate) fn place_boundaries(&mut self, dt_s: f64) {
-        let has_sources = self.work.source_cell.iter().any(|&t| t != 0);
+        let has_sources = !self.work.source_faces.is_empty();
         let moving = self.setup.solids.iter().any(|s| !s.motion.is_static());
         if self.boundaries_placed && !moving && !has_sources && !self.had_sources {
             return;
@@ -24,23 +31,13 @@ impl UniformSolver {
                 self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
             rasterize(&mut self.solids, &solids, self.open_walls, &self.grid, self.state.time_s + dt_s);
         }
-        let (grid, tags, sources) = (self.grid, &self.work.source_cell, &self.setup.sources);
+        let grid = self.grid;
         self.work.area_face.copy_from(&self.solids.open_area);
         self.work.u_boundary.copy_from(&self.solids.u_solid);
-        if has_sources {
-            for axis in AXES {
-                let open = &self.solids.open_area[axis];
-                for_each_face(&mut self.work.u_boundary[axis], &grid, axis, |face, cells, u| {
-                    if let Some(v) = source_face_velocity(cells, tags, axis, |tag| sources[tag].velocity) {
-                        *u = open[face] * v + (1.0 - open[face]) * *u;
-                    }
-                });
-                for_each_face(&mut self.work.area_face[axis], &grid, axis, |_, cells, area| {
-                    if [cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0) {
-                        *area = 0.0;
-                    }
-                });
-            }
+        for &SourceFace { axis, face, u_source, .. } in &self.work.source_faces {
+            let (area, u) = (&mut self.work.area_face[axis][face], &mut self.work.u_boundary[axis][face]);
+            *u = *area * u_source + (1.0 - *area) * *u;
+            *area = 0.0;
         }
         let open = &self.solids.open_area;
         let strides = AXES.map(|axis| (grid.faces(axis), grid.faces(axis).stride(axis)));

@@ -1,7 +1,7 @@
 //! Velocity beyond the liquid: past the surface and into solids, for the next step's back-traces.
 
 use crate::UniformSolver;
-use crate::state::{FaceCells, Work, for_each_face};
+use crate::state::{FaceCells, SourceFace, Work, for_each_face};
 use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices};
 use fluvial_foundation::{AXES, Axis};
 use fluvial_level_set as level_set;
@@ -18,23 +18,9 @@ impl UniformSolver {
         let layers = self.band_cells() + 1;
         let (grid, work) = (self.grid, &mut self.work);
         // Source faces are known; so their velocity spreads with the rest.
-        for axis in AXES {
-            let tags = &work.source_cell;
-            let in_source =
-                |cells: FaceCells| [cells.low, cells.high].iter().flatten().any(|&c| tags[c] != 0);
-            if self.had_sources {
-                let u_boundary = &work.u_boundary[axis];
-                for_each_face(&mut work.valid_face[axis], &grid, axis, |_, cells, valid| {
-                    if in_source(cells) {
-                        *valid = 1;
-                    }
-                });
-                for_each_face(&mut work.u_face[axis], &grid, axis, |face, cells, u| {
-                    if in_source(cells) {
-                        *u = u_boundary[face];
-                    }
-                });
-            }
+        for &SourceFace { axis, face, .. } in &work.source_faces {
+            work.valid_face[axis][face] = 1;
+            work.u_face[axis][face] = work.u_boundary[axis][face];
         }
         level_set::extrapolate_velocity(
             &mut work.u_face,

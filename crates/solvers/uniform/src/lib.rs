@@ -43,6 +43,8 @@ pub struct UniformSolver {
     solids: SolidFields,
     boundaries_placed: bool,
     had_sources: bool,
+    /// By how much each source's surface lies off its shape's, metres.
+    source_offset_m: Vec<f32>,
     solver: MultigridCg,
     state: State,
     work: Work,
@@ -70,6 +72,7 @@ impl UniformSolver {
             solids: SolidFields::default(),
             boundaries_placed: false,
             had_sources: false,
+            source_offset_m: vec![],
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, setup.sources.len()),
             work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
@@ -80,6 +83,7 @@ impl UniformSolver {
             params,
         };
         solver.solver.set_theta_min(pressure::THETA_MIN);
+        solver.fit_sources();
         solver.place_boundaries(0.0);
         solver.place_liquid();
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -162,9 +166,7 @@ impl UniformSolver {
     /// solids, which go back to where they were.
     fn roll_back(&mut self) {
         self.undo_sources_and_sinks();
-        self.work.source_cell.fill(0);
-        self.boundaries_placed = false;
-        self.place_boundaries(0.0);
+        self.place_boundaries_anew();
     }
 }
 

@@ -22,6 +22,7 @@ impl UniformSolver {
             grid: _,
             open_walls: _,
             cfl_band_cells: _,
+            source_offset_m: _,
             // Functions of the time: placed anew.
             solids: _,
             boundaries_placed: _,
@@ -42,9 +43,7 @@ impl UniformSolver {
         self.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
         restore_state(&mut self.state, from)?;
         // The solids stand where the last step left them: at the present time.
-        self.work.source_cell.fill(0);
-        self.boundaries_placed = false;
-        self.place_boundaries(0.0);
+        self.place_boundaries_anew();
         Ok(())
     }
 }

@@ -33,12 +33,11 @@ pub(crate) struct State {
     pub steps: u64,
 }
 
-/// What sources and sinks change, as it was before: put back when the step fails. Only the faces that they touch are kept.
+/// What sources and sinks change, as it was before: put back when the step fails. Of the faces, [`SourceFace`] keeps it.
 #[derive(Default)]
 pub(crate) struct Undo {
     pub is_kept: bool,
     pub phi_cell: Vec<f32>,
-    pub faces: Vec<SourceFace>,
     pub particles: Particles,
     pub volume: Account,
     pub sources_flowing: Vec<bool>,
@@ -70,6 +69,8 @@ pub(crate) struct Work {
     pub area_face: FaceField,
     pub u_boundary: FaceField,
     pub undo: Undo,
+    /// Faces of the cells of active sources, each once.
+    pub source_faces: Vec<SourceFace>,
     /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere.
     pub source_cell: Vec<u8>,
     /// Cells without any open face.
@@ -132,6 +133,7 @@ impl Work {
             area_face: faces(),
             u_boundary: faces(),
             undo: Undo::default(),
+            source_faces: Vec::new(),
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
             unknown_cell: vec![false; cells],

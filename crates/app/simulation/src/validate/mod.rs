@@ -9,6 +9,7 @@ mod drift;
 mod drop_oscillation;
 mod enright;
 mod expected;
+mod filling;
 mod free_fall;
 mod hydrostatic;
 mod poisson;
@@ -89,6 +90,7 @@ pub const CASES: &[Case] = &[
     drop_oscillation::CASE,
     static_drop::CASE,
     dam_break::CASE,
+    filling::CASE,
 ];
 
 /// For cases that run on every method.
