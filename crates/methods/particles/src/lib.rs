@@ -31,6 +31,6 @@ pub use correct::correct_by_particles;
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, ResampleReport, resample};
 pub use sort::{CellRanges, Scratch};
-pub use surface::particle_radius_m;
+pub use surface::{Average, particle_radius_m};
 pub use surroundings::Surroundings;
 pub use transfer::{Transfer, faces_to_particles, particles_to_faces};

@@ -50,11 +50,51 @@ struct Seen {
     offset: f32,
 }
 
-#[derive(Clone, Copy)]
-struct Sums {
+/// The particles around a point, as the level set of [`Averager`] sees them; for any grid of edge dx.
+#[derive(Clone, Copy, Debug)]
+pub struct Average {
+    dx: f32,
+    /// 1 / R^2.
+    inverse: f32,
     weight: f32,
     moment: Vec3,
     nearest_squared: f32,
+}
+
+impl Average {
+    /// Of no particle yet.
+    pub fn new(dx: f32) -> Self {
+        Average {
+            dx,
+            inverse: 1.0 / (2.25 * dx * dx),
+            weight: 0.0,
+            moment: Vec3::ZERO,
+            nearest_squared: f32::MAX,
+        }
+    }
+
+    /// Adds a particle at `away` from the point.
+    #[inline]
+    pub fn add(&mut self, away: Vec3) {
+        let squared = away.length_squared();
+        let t = (1.0 - squared * self.inverse).max(0.0);
+        let weight = t * t * t;
+        self.weight += weight;
+        self.moment += weight * away;
+        self.nearest_squared = self.nearest_squared.min(squared);
+    }
+
+    /// phi at the point, metres; infinite farther than 1.5 dx from all particles.
+    pub fn phi(&self) -> f32 {
+        if self.weight <= 0.0 {
+            return f32::INFINITY;
+        }
+        let reach_m = 1.5 * self.dx;
+        let s = self.moment.length() / self.weight / reach_m - FLAT_DEPTH;
+        let averaged = reach_m * s * (SLOPE + BEND * s);
+        let radius_m = 1.5 * FLAT_DEPTH * self.dx;
+        averaged.max(self.nearest_squared.sqrt() - FARTHEST_LIQUID_IN_RADII * radius_m)
+    }
 }
 
 impl Averager<'_> {
@@ -62,7 +102,7 @@ impl Averager<'_> {
     pub fn value(&self, [i, j, k]: [usize; 3]) -> f32 {
         let ([nx, ny, _], dx) = (self.grid.cells, self.grid.dx);
         let center = self.grid.cell_centers().position(i, j, k);
-        let mut sums = Sums { weight: 0.0, moment: Vec3::ZERO, nearest_squared: f32::MAX };
+        let mut sums = Average::new(dx);
         for dk in -1..=1 {
             for dj in -1..=1 {
                 let (y, z) = (self.seen(1, j as isize + dj), self.seen(2, k as isize + dk));
@@ -81,13 +121,7 @@ impl Averager<'_> {
                 }
             }
         }
-        if sums.weight <= 0.0 {
-            return f32::INFINITY;
-        }
-        let reach_m = 1.5 * dx;
-        let s = sums.moment.length() / sums.weight / reach_m - FLAT_DEPTH;
-        let averaged = reach_m * s * (SLOPE + BEND * s);
-        averaged.max(sums.nearest_squared.sqrt() - FARTHEST_LIQUID_IN_RADII * particle_radius_m(self.grid))
+        sums.phi()
     }
 
     /// The cell number `index` along an axis, mirrored at the walls.
@@ -104,16 +138,9 @@ impl Averager<'_> {
     }
 
     #[inline]
-    fn add(&self, sums: &mut Sums, cells: Range<usize>, sign: Vec3, offset: Vec3) {
-        let inverse = 1.0 / (2.25 * self.grid.dx * self.grid.dx);
+    fn add(&self, sums: &mut Average, cells: Range<usize>, sign: Vec3, offset: Vec3) {
         for &x in &self.particles.x[self.ranges.of_cells(cells)] {
-            let away = sign * x + offset;
-            let squared = away.length_squared();
-            let t = (1.0 - squared * inverse).max(0.0);
-            let weight = t * t * t;
-            sums.weight += weight;
-            sums.moment += weight * away;
-            sums.nearest_squared = sums.nearest_squared.min(squared);
+            sums.add(sign * x + offset);
         }
     }
 }

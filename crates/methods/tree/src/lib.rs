@@ -6,7 +6,7 @@
 //! solver. [`interpolate`]: values at any point, by moving least squares where sizes change. [`extrapolate`]: velocity
 //! beyond the liquid. [`redistance`]: phi as a distance everywhere. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
 //! manifold meshes of the surface. [`fractions`]: what solids leave open of faces and cells. [`volume`]: what is liquid of
-//! them. [`regions`]: bodies of liquid. [`curvature`]: of the surface where it crosses faces.
+//! them. [`particles`]: velocity carried by particles among the finest cells. [`regions`]: bodies of liquid. [`curvature`]: of the surface where it crosses faces.
 //!
 //! The README maps the paper's sections and equations to functions.
 
@@ -20,6 +20,7 @@ pub mod extrapolate;
 pub mod fractions;
 pub mod gradient;
 pub mod interpolate;
+pub mod particles;
 mod quadric;
 pub mod redistance;
 pub mod regions;

@@ -43,7 +43,9 @@ pub struct Account {
     pub outflow_m3: f64,
     /// Volume that the controllers have put in (or taken out, negative).
     pub corrected_m3: f64,
-    /// Volume at the moment of the last measurement.
+    /// Volume that flies as drops of its own, outside all bodies.
+    pub flying_m3: f64,
+    /// Volume of the bodies at the moment of the last measurement.
     pub volume_m3: f64,
     /// Largest volume that there should have been so far.
     pub largest_expected_m3: f64,
@@ -53,13 +55,15 @@ pub struct Account {
     pub label_cell: Vec<u32>,
 }
 
-/// Volume per second across a body's sources and open walls.
+/// Volume per second across a body's sources and open walls, and into the air.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flux {
     /// In, m3/s.
     pub in_m3_s: f64,
     /// Out, m3/s.
     pub out_m3_s: f64,
+    /// Torn off as flying drops less what came back, m3/s.
+    pub flying_m3_s: f64,
 }
 
 /// Which old body has liquid in which new one: (old, new), sorted, each pair once.
@@ -106,8 +110,9 @@ impl Account {
         }
     }
 
+    /// What the bodies should hold.
     fn expected_m3(&self) -> f64 {
-        self.start_m3 + self.inflow_m3 - self.outflow_m3
+        self.start_m3 + self.inflow_m3 - self.outflow_m3 - self.flying_m3
     }
 
     /// Error relative to the largest volume that there should have been.
@@ -140,11 +145,15 @@ impl Account {
     /// crossed its boundary, and the difference is error. What the controller itself asked for is no part of it: that
     /// change of volume is there to bring the error back to zero.
     pub fn transported_from(&mut self, old: &Account, kin: &Kinship, flux: &[Flux], dt_s: f64) {
-        let grown = |o: usize| old.bodies[o].volume_m3 + (flux[o].in_m3_s - flux[o].out_m3_s) * dt_s;
+        let grown = |o: usize| {
+            let Flux { in_m3_s, out_m3_s, flying_m3_s } = flux[o];
+            old.bodies[o].volume_m3 + (in_m3_s - out_m3_s - flying_m3_s) * dt_s
+        };
         let expected: Vec<f64> = (0..old.bodies.len()).map(grown).collect();
         self.inherit(old, kin, Some(&expected));
         self.inflow_m3 += flux.iter().map(|f| f.in_m3_s).sum::<f64>() * dt_s;
         self.outflow_m3 += flux.iter().map(|f| f.out_m3_s).sum::<f64>() * dt_s;
+        self.flying_m3 += flux.iter().map(|f| f.flying_m3_s).sum::<f64>() * dt_s;
         self.corrected_m3 += old.bodies.iter().map(|b| b.divergence_1_s * dt_s * b.volume_m3).sum::<f64>();
         self.largest_expected_m3 = self.largest_expected_m3.max(self.expected_m3());
     }
@@ -240,12 +249,13 @@ impl Account {
     }
 
     /// Totals and bodies as numbers, for saving: with [`Self::label_cell`] the whole account.
-    pub fn to_numbers(&self) -> ([f64; 6], Vec<f64>) {
+    pub fn to_numbers(&self) -> ([f64; 7], Vec<f64>) {
         let Account {
             start_m3,
             inflow_m3,
             outflow_m3,
             corrected_m3,
+            flying_m3,
             volume_m3,
             largest_expected_m3,
             bodies,
@@ -255,13 +265,16 @@ impl Account {
             let Body { volume_m3, error_m3, depth_m, integral_s, divergence_1_s } = *b;
             [volume_m3, error_m3, f64::from(depth_m), integral_s, divergence_1_s]
         });
-        let totals = [*start_m3, *inflow_m3, *outflow_m3, *corrected_m3, *volume_m3, *largest_expected_m3];
+        let totals =
+            [*start_m3, *inflow_m3, *outflow_m3, *corrected_m3, *flying_m3, *volume_m3, *largest_expected_m3];
         (totals, rows.collect())
     }
 
     /// From what [`Self::to_numbers`] gave; None when the lists have other lengths.
     pub fn from_numbers(totals: &[f64], bodies: &[f64], label_cell: Vec<u32>) -> Option<Account> {
-        let &[start_m3, inflow_m3, outflow_m3, corrected_m3, volume_m3, largest_expected_m3] = totals else {
+        let &[start_m3, inflow_m3, outflow_m3, corrected_m3, flying_m3, volume_m3, largest_expected_m3] =
+            totals
+        else {
             return None;
         };
         let (rows, []) = bodies.as_chunks() else { return None };
@@ -277,6 +290,7 @@ impl Account {
             inflow_m3,
             outflow_m3,
             corrected_m3,
+            flying_m3,
             volume_m3,
             largest_expected_m3,
             bodies: rows.iter().map(body).collect(),
@@ -341,10 +355,23 @@ mod tests {
         assert!((new.bodies[0].error_m3 - (1.4 - 1.6)).abs() < 1e-12, "{:?}", new.bodies);
     }
 
+    /// What is torn off as drops is no error of the body, and no debt of the others.
+    #[test]
+    fn drops_that_fly_are_not_lost() {
+        let old = account(&[1.0, 0.5]);
+        let mut new = old.totals();
+        new.set_bodies(2, [(0, 0.9, 1.0), (1, 0.5, 1.0)].into_iter());
+        let torn = Flux { flying_m3_s: 10.0, ..Flux::default() };
+        new.transported_from(&old, &vec![(0, 0), (1, 1)], &[torn, Flux::default()], 0.01);
+        new.share_debt(0.1);
+        assert!(new.error().abs() < 1e-12 && (new.flying_m3 - 0.1).abs() < 1e-12, "{new:?}");
+        assert!(new.bodies.iter().all(|b| b.error_m3.abs() < 1e-12), "{new:?}");
+    }
+
     #[test]
     fn numbers_give_the_account_back() {
         let mut account = account(&[1.0, 0.5]);
-        (account.inflow_m3, account.corrected_m3) = (0.25, -0.125);
+        (account.inflow_m3, account.corrected_m3, account.flying_m3) = (0.25, -0.125, 0.0625);
         account.bodies[1].depth_m = 0.3;
         account.label_cell = vec![0, 1, NO_BODY];
         let (totals, rows) = account.to_numbers();

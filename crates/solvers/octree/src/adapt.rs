@@ -88,7 +88,7 @@ fn forced_dx(setup: &Setup, finest_dx: f32, x: Vec3, reach: f32, time_s: f64) ->
     1.0001 * dx
 }
 
-fn solids_at(setup: &Setup, time_s: f64) -> PlacedSolids<'_> {
+pub(crate) fn solids_at(setup: &Setup, time_s: f64) -> PlacedSolids<'_> {
     PlacedSolids::new(setup.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
 }
 

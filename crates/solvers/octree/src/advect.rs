@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Velocity is carried to faces nearer than this to liquid, cells: forces and curvature read those beside the surface.
 const VELOCITY_BAND_CELLS: f32 = 1.7;
+/// The same with particles: they read faces two cells beyond the outermost liquid cells.
+const PARTICLE_BAND_CELLS: f32 = 3.0;
 /// A back-and-forth correction of phi beyond this many cells is no interpolation error but a crease or a film.
 const LARGEST_PHI_CORRECTION_CELLS: f32 = 0.25;
 
@@ -118,6 +120,7 @@ impl OctreeSolver {
         let (start, old) = (&self.work.start, &self.state.fields.tree);
         let (new, phi_new) = (&self.work.fields.tree, &self.work.fields.phi_cell);
         let (sampler, same) = (self.sampler(old), Arc::ptr_eq(old, new));
+        let band_cells = if self.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
         departure.resize(new.face_count(), Vec3::NAN);
         u_face.resize(new.face_count(), 0.0);
         parallel::for_each_chunk_mut2(
@@ -126,7 +129,7 @@ impl OctreeSolver {
             |n, departure, u| {
                 for (i, (departure, u)) in departure.iter_mut().zip(u).enumerate() {
                     let face = n * parallel::CHUNK + i;
-                    let band_m = VELOCITY_BAND_CELLS * new.face_dx(face);
+                    let band_m = band_cells * new.face_dx(face);
                     (*departure, *u) = (Vec3::NAN, 0.0);
                     if cells_beside(new, face).any(|cell| phi_new[cell] < band_m) {
                         let axis = new.face_axis(face);
@@ -200,7 +203,7 @@ impl OctreeSolver {
 
 /// Where a particle goes in `dt` from a point with velocity `u`, by the midpoint rule.
 #[inline]
-fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
+pub(crate) fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
     x + dt * sampler.cell_vectors(v_cell, x + 0.5 * dt * u)
 }
 

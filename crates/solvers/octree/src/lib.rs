@@ -4,15 +4,17 @@
 
 mod adapt;
 mod advect;
+mod drops;
 mod measure;
 mod params;
+mod particles;
 mod pressure;
 mod save;
 mod state;
 mod step;
 mod volume;
 
-pub use params::{Advection, Interpolation, Params, SurfaceForm, VolumeCorrection};
+pub use params::{Advection, Interpolation, Params, SurfaceForm, Tracker, VolumeCorrection};
 
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Shape as TreeShape;
@@ -27,6 +29,7 @@ use fluvial_tree::contour::contour;
 use fluvial_tree::redistance::redistance;
 use fluvial_tree::volume::liquid_fractions;
 use measure::{Limits, Liquid};
+use particles::Particles;
 use state::{State, Work};
 use std::sync::Arc;
 
@@ -121,6 +124,7 @@ impl OctreeSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
+        std::mem::swap(&mut state.particles, &mut work.particles.particles);
         std::mem::swap(&mut state.sources_flowing, &mut work.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.cells_moved = work.cells_moved;
@@ -143,6 +147,7 @@ impl OctreeSolver {
             open_volume: &boundaries.open_volume,
             fraction_cell: &fractions,
             volume: &state.volume,
+            particles: &state.particles,
         };
         self.report(&liquid, PressureReport::default())
     }
@@ -211,6 +216,7 @@ impl Solver for OctreeSolver {
         smooth_mesh(&mut mesh, self.shape.bounds(), params.smoothing as usize);
         let sampler = self.sampler(tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
+        self.add_drops(&mut mesh);
         mesh
     }
 
@@ -230,7 +236,8 @@ impl Solver for OctreeSolver {
     }
 
     fn particles(&self) -> Option<ParticleView<'_>> {
-        None
+        let Particles { x, v, id, age_s, .. } = &self.state.particles;
+        self.has_particles().then(|| ParticleView { x, v, id, age_s, radius: self.drop_radius_m() })
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

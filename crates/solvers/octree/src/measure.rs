@@ -1,6 +1,7 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::OctreeSolver;
+use crate::particles::Particles;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
@@ -38,6 +39,7 @@ pub(crate) struct Liquid<'a> {
     pub open_volume: &'a [f32],
     pub fraction_cell: &'a [f32],
     pub volume: &'a Account,
+    pub particles: &'a Particles,
 }
 
 impl OctreeSolver {
@@ -53,6 +55,7 @@ impl OctreeSolver {
             open_volume: &work.boundaries.open_volume,
             fraction_cell: &work.fraction_cell,
             volume: &work.volume,
+            particles: &work.particles.particles,
         };
         let (mut report, limits) = self.report(&liquid, pressure);
         if !report.max_speed_m_s.is_finite() {
@@ -114,17 +117,25 @@ impl OctreeSolver {
         let density = self.setup.liquid.density as f64;
         let max = |value: fn(&Part) -> f64| ordered_max(parts.len(), |n| value(&parts[n]));
         let volume = of.volume;
+        let mut drops = Part::default();
+        for p in (0..of.particles.len()).filter(|&p| of.particles.flies[p] != 0) {
+            drops.kinetic += self.particle_m3() * of.particles.v[p].length_squared() as f64;
+            drops.potential -= self.particle_m3() * gravity.dot(of.particles.x[p].as_dvec3() - floor);
+        }
         let report = StepReport {
             cells: parts.iter().map(|p| p.cells).sum(),
             faces: self.work.known_face.iter().filter(|&&known| known).count(),
-            particles: 0,
-            liquid_volume_m3: volume.volume_m3,
+            particles: of.particles.len(),
+            liquid_volume_m3: volume.volume_m3 + volume.flying_m3,
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.raw_error(),
-            kinetic_energy_j: 0.5 * density * ordered_sum(parts.len(), |n| parts[n].kinetic),
-            potential_energy_j: density * ordered_sum(parts.len(), |n| parts[n].potential),
+            kinetic_energy_j: 0.5
+                * density
+                * (ordered_sum(parts.len(), |n| parts[n].kinetic) + drops.kinetic),
+            potential_energy_j: density
+                * (ordered_sum(parts.len(), |n| parts[n].potential) + drops.potential),
             max_speed_m_s: max(|p| p.speed),
             max_divergence_1_s: max(|p| p.divergence),
             pressure,
@@ -247,7 +258,7 @@ impl OctreeSolver {
         (fields.impulse_cell[cell] + offset) * self.setup.liquid.density as f64 / self.state.last_dt_s
     }
 
-    /// Liquid volume inside a shape; the shape's surface is taken as a plane within a cell.
+    /// Liquid volume inside a shape, drops included; the shape's surface is taken as a plane within a cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let tree = &*self.state.fields.tree;
         let mut fractions = vec![];
@@ -257,7 +268,9 @@ impl OctreeSolver {
             &self.state.fields.phi_cell,
             self.open(&self.state.boundaries),
         );
-        ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
+        let Particles { x, flies, .. } = &self.state.particles;
+        let drops = (0..x.len()).filter(|&p| flies[p] != 0 && shape.distance(x[p]) < 0.0).count();
+        let bodies_m3 = ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
             let cells = chunk_range(n, CHUNK, fractions.len()).filter(|&cell| fractions[cell] > 0.0);
             cells
                 .map(|cell| {
@@ -266,7 +279,8 @@ impl OctreeSolver {
                     (fractions[cell] * share) as f64 * (dx as f64).powi(3)
                 })
                 .sum()
-        })
+        });
+        bodies_m3 + drops as f64 * self.particle_m3()
     }
 }
 

@@ -41,6 +41,17 @@ pub enum Advection {
     MacCormack,
 }
 
+/// What carries the liquid's shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tracker {
+    /// The level set alone.
+    #[default]
+    Levelset,
+    /// Particles besides, in the finest cells under an eventful surface: livelier, with spray.
+    Flip,
+}
+
 /// What is done about volume that transport lost or gained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +69,17 @@ pub enum VolumeCorrection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
+    /// What carries the liquid's shape: a level set, or particles too where much happens.
+    pub tracker: Tracker,
+    /// Particles are born where the surface asks for cells so many times as small as the finest (tracker `flip`).
+    #[schemars(range(min = 0))]
+    pub particle_detail: f32,
+    /// Share of FLIP in the FLIP/PIC blend, 0 to 1 (tracker `flip`).
+    #[schemars(range(min = 0, max = 1))]
+    pub flip_ratio: f32,
+    /// Depth of the particle band below the surface, finest cells (tracker `flip`).
+    #[schemars(range(min = 1, max = 16))]
+    pub narrow_band: f32,
     /// Smallest cell that the liquid itself may ask for, m; `[[refine]]` goes down to the domain's `dx`, which is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -103,6 +125,10 @@ impl Default for Params {
     fn default() -> Self {
         let sizing = SizingParams::default();
         Params {
+            tracker: Tracker::default(),
+            particle_detail: 1.0,
+            flip_ratio: 0.98,
+            narrow_band: 3.0,
             min_dx: None,
             max_dx: None,
             strength: sizing.strength,
@@ -132,6 +158,9 @@ impl Params {
             .or(ok(!(0.0..=1e6).contains(&self.curvature_weight), "curvature_weight", "0 or more"))
             .or(ok(!(0.0..=1e6).contains(&self.velocity_weight), "velocity_weight", "0 or more"))
             .or(ok(!(0.0..=1e6).contains(&self.capillary_cfl), "capillary_cfl", "0 or more"))
+            .or(ok(!(0.0..=1e6).contains(&self.particle_detail), "particle_detail", "0 or more"))
+            .or(ok(!(0.0..=1.0).contains(&self.flip_ratio), "flip_ratio", "a number from 0 to 1"))
+            .or(ok(!(1.0..=16.0).contains(&self.narrow_band), "narrow_band", "1 to 16 cells"))
             .or(ok(!(0.0..=1.0).contains(&self.decay), "decay", "a number from 0 to 1"))
             .or(ok(
                 !(1e-9..=1e-1).contains(&self.pressure_tolerance),

@@ -3,6 +3,7 @@
 
 use crate::OctreeSolver;
 use crate::measure::Limits;
+use crate::particles::Particles;
 use crate::state::{Fields, State};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
@@ -32,6 +33,7 @@ impl OctreeSolver {
             fields: Fields { tree, phi_cell, u_face, size_cell, impulse_cell },
             // A function of the tree and the time: made anew.
             boundaries: _,
+            particles: Particles { x, v, heat, flies, age_s, id, next_id },
             last_dt_s,
             volume,
             kinetic_energy_j,
@@ -57,7 +59,14 @@ impl OctreeSolver {
         out.list("volume.totals", &totals)?;
         out.list("volume.bodies", &bodies)?;
         out.value("volume.has_labels", !volume.label_cell.is_empty() as u8)?;
-        out.field("volume.label_cell", &volume.label_cell)
+        out.field("volume.label_cell", &volume.label_cell)?;
+        out.value("particles.next_id", *next_id)?;
+        out.list("particles.x", x)?;
+        out.list("particles.v", v)?;
+        out.list("particles.heat", heat)?;
+        out.list("particles.flies", flies)?;
+        out.list("particles.age_s", age_s)?;
+        out.list("particles.id", id)
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
@@ -94,11 +103,29 @@ impl OctreeSolver {
         from.field("volume.label_cell", &mut label_cell)?;
         state.volume = Account::from_numbers(&totals, &bodies, label_cell)
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
+        state.particles = restore_particles(from)?;
         let mut scratch = std::mem::take(&mut self.work.fractions);
         let boundaries = self.boundaries_on(&self.state.fields.tree, self.state.time_s, &mut scratch);
         (self.state.boundaries, self.work.fractions) = (Arc::new(boundaries), scratch);
         Ok(())
     }
+}
+
+fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> {
+    let particles = Particles {
+        next_id: from.value("particles.next_id")?,
+        x: from.list("particles.x")?,
+        v: from.list("particles.v")?,
+        heat: from.list("particles.heat")?,
+        flies: from.list("particles.flies")?,
+        age_s: from.list("particles.age_s")?,
+        id: from.list("particles.id")?,
+    };
+    let Particles { x, v, heat, flies, age_s, id, .. } = &particles;
+    if [v.len(), heat.len(), flies.len(), age_s.len(), id.len()] != [x.len(); 5] {
+        return Err(RestoreError::Mismatch("the particles' arrays differ in length".into()));
+    }
+    Ok(particles)
 }
 
 /// A cell in a number.

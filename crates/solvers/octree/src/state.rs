@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::measure::Limits;
+use crate::particles::{ParticleWork, Particles};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_pressure::krylov::{BicgstabScratch, CgScratch};
@@ -58,6 +59,8 @@ pub(crate) struct SourceTags {
 pub(crate) struct State {
     pub fields: Fields,
     pub boundaries: Arc<Boundaries>,
+    /// None but with tracker `flip`.
+    pub particles: Particles,
     /// Length of the last step, seconds: turns the impulse into a pressure.
     pub last_dt_s: f64,
     /// Volume bookkeeping and its controllers.
@@ -95,6 +98,7 @@ pub(crate) struct Work {
     pub fields: Fields,
     pub boundaries: Arc<Boundaries>,
     pub sources: SourceTags,
+    pub particles: ParticleWork,
     pub gradient: PressureGradient,
     pub volume: Account,
     pub cells_moved: f64,

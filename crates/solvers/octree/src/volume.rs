@@ -45,7 +45,12 @@ impl OctreeSolver {
         let old = std::mem::take(&mut self.work.start.volume);
         let mut new = self.measure_bodies(&tree, &phi, &boundaries, &old);
         let kin = kinship(&new, &old, |cell| self.body_before(&old, &tree, cell, dt_s));
-        new.transported_from(&old, &kin, &self.boundary_flux_m3_s(&old), dt_s);
+        let mut flux = self.boundary_flux_m3_s(&old);
+        let unknown_m3 = self.flights(&mut flux, &old.label_cell, dt_s);
+        new.transported_from(&old, &kin, &flux, dt_s);
+        let left_m3 = self.drops_left_m3();
+        new.flying_m3 += unknown_m3 - left_m3;
+        new.book_sources_and_sinks(0.0, left_m3);
         new.share_debt(self.shape.dx);
         if self.params.volume_correction != VolumeCorrection::Off {
             let held_back = new.set_divergence(dt_s, CORRECTION_STEPS, self.shape.dx);
@@ -166,7 +171,7 @@ fn kinship(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sy
 }
 
 /// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.
-fn body_of_cell(tree: &Octree, cell: usize, labels: &[u32], phi: &[f32]) -> u32 {
+pub(crate) fn body_of_cell(tree: &Octree, cell: usize, labels: &[u32], phi: &[f32]) -> u32 {
     if labels[cell] != NO_BODY {
         return labels[cell];
     }

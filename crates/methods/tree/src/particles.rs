@@ -1,0 +1,171 @@
+//! Particles among the finest cells of a tree: sorted by cell, and their velocity on faces
+//! [octree §7.2; Zhu, Bridson 2005; Ferstl et al. 2016].
+
+use fluvial_foundation::{AXES, Axis, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// In no finest cell.
+const NOWHERE: u32 = u32::MAX;
+
+/// Which particles are in which finest cell: those of one stand together in the order of [`Bins::sort`].
+#[derive(Clone, Debug, Default)]
+pub struct Bins {
+    /// Where each finest cell's particles start, and their end.
+    start: Vec<u32>,
+    /// The sorted order: particle numbers as they were handed in.
+    order: Vec<u32>,
+    key: Vec<u32>,
+}
+
+impl Bins {
+    /// Finds the order in which particles stand cell by cell; those that `counts` leaves out or that are in no finest cell come
+    /// last. Stable: it depends on nothing but the order they came in.
+    pub fn sort(&mut self, tree: &Octree, x: &[Vec3], counts: impl Fn(usize) -> bool + Sync) -> &[u32] {
+        let cells = tree.cells_of(0).len();
+        debug_assert_eq!(tree.cells_of(0).start, 0, "finest cells come first");
+        self.key.resize(x.len(), 0);
+        parallel::for_each_chunk_mut(&mut self.key, parallel::CHUNK, |n, key| {
+            for (i, key) in key.iter_mut().enumerate() {
+                let p = n * parallel::CHUNK + i;
+                let located = tree.locate(x[p]);
+                *key = if counts(p) && located.level == 0 { located.cell } else { NOWHERE };
+            }
+        });
+        let slot = |key: u32| if key == NOWHERE { cells } else { key as usize };
+        self.start.clear();
+        self.start.resize(cells + 2, 0);
+        for &key in &self.key {
+            self.start[slot(key) + 1] += 1;
+        }
+        for n in 0..=cells {
+            self.start[n + 1] += self.start[n];
+        }
+        self.order.resize(x.len(), 0);
+        for (p, &key) in self.key.iter().enumerate() {
+            let next = &mut self.start[slot(key)];
+            self.order[*next as usize] = p as u32;
+            *next += 1;
+        }
+        // Every start has moved on to the next one's.
+        self.start.pop();
+        self.start.rotate_right(1);
+        self.start[0] = 0;
+        &self.order
+    }
+
+    /// The order of the last sort.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Sorted numbers of a cell's particles; none for cells that are not of the finest.
+    #[inline]
+    pub fn of(&self, cell: usize) -> Range<usize> {
+        match self.start.get(cell..cell + 2) {
+            Some(&[from, to]) => from as usize..to as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// How many particles are in finest cells.
+    pub fn count(&self) -> usize {
+        self.start.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Marks every finest cell within one of those that `is_center` picks, diagonals included.
+    pub fn mark_around(
+        &self,
+        near_cell: &mut Vec<AtomicBool>,
+        tree: &Octree,
+        is_center: impl Fn(usize) -> bool + Sync,
+    ) {
+        let cells = tree.cells_of(0).len();
+        near_cell.clear();
+        near_cell.resize_with(cells, || AtomicBool::new(false));
+        let near_cell = &near_cell[..];
+        parallel::for_each_index(parallel::chunk_count(cells, parallel::CHUNK), |n| {
+            for cell in parallel::chunk_range(n, parallel::CHUNK, cells) {
+                if !self.of(cell).is_empty() && is_center(cell) {
+                    for_around(tree, place(tree, cell), |other| near_cell[other].store(true, Relaxed));
+                }
+            }
+        });
+    }
+}
+
+/// Coordinates of a finest cell.
+#[inline]
+fn place(tree: &Octree, cell: usize) -> [u32; 3] {
+    tree.cells()[cell].at.map(u32::from)
+}
+
+/// Calls `body` for the finest cells among a place and its 26 neighbours.
+#[inline]
+pub fn for_around(tree: &Octree, at: [u32; 3], mut body: impl FnMut(usize)) {
+    let low = at.map(|c| c.wrapping_sub(1));
+    for dz in [0, 2] {
+        for dy in [0, 2] {
+            for dx in [0, 2] {
+                let corner = [low[0].wrapping_add(dx), low[1].wrapping_add(dy), low[2].wrapping_add(dz)];
+                // Blocks of eight places, of which those beyond the neighbourhood are left out.
+                for (o, cell) in tree.leaves_around(0, corner).into_iter().enumerate() {
+                    let beyond =
+                        (dx == 2 && o & 1 != 0) || (dy == 2 && o & 2 != 0) || (dz == 2 && o & 4 != 0);
+                    if !beyond && cell != fluvial_grids::octree::OUTSIDE {
+                        body(cell as usize);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Velocity of particles at the finest faces near them, `u_f = sum w v / sum w`, and the weight `sum w`, w the trilinear kernel of
+/// radius dx: `body(face, u, weight)` may change the face's value. `near_cell` are the cells of [`Bins::mark_around`] all
+/// particles; `v` and `x` are in sorted order. Verified by `particles.rs`.
+pub fn to_faces(
+    u_face: &mut [f32],
+    tree: &Octree,
+    (bins, near_cell): (&Bins, &[AtomicBool]),
+    (x, v): (&[Vec3], &[Vec3]),
+    body: impl Fn(usize, f32, f32) -> f32 + Sync,
+) {
+    let is_near = |side: Side| match side {
+        Side::Cell(cell) => near_cell.get(cell as usize).is_some_and(|near| near.load(Relaxed)),
+        _ => false,
+    };
+    for axis in AXES {
+        let faces = tree.faces_of(axis, 0);
+        let first = faces.start;
+        parallel::for_each_chunk_mut(&mut u_face[faces], parallel::CHUNK, |n, u| {
+            for (i, u) in u.iter_mut().enumerate() {
+                let face = first + n * parallel::CHUNK + i;
+                if tree.sides(face).into_iter().any(is_near) {
+                    let (mean, weight) = at_face(tree, bins, (x, v), face, axis);
+                    if weight > 0.0 {
+                        *u = body(face, mean, weight);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The weighted mean of an axis' velocities around a finest face, and the sum of weights.
+fn at_face(tree: &Octree, bins: &Bins, (x, v): (&[Vec3], &[Vec3]), face: usize, axis: Axis) -> (f32, f32) {
+    let at = tree.face_places()[face].at.map(u32::from);
+    let (center, inverse) = (tree.face_center(face, axis), 1.0 / tree.shape().dx);
+    let (mut sum, mut weights) = (0.0f32, 0.0f32);
+    for_around(tree, at, |cell| {
+        for p in bins.of(cell) {
+            let away = ((x[p] - center) * inverse).abs();
+            let weight = (1.0 - away.x).max(0.0) * (1.0 - away.y).max(0.0) * (1.0 - away.z).max(0.0);
+            sum += weight * v[p][axis];
+            weights += weight;
+        }
+    });
+    (if weights > 0.0 { sum / weights } else { 0.0 }, weights)
+}
