@@ -1,9 +1,25 @@
-//! The suite over all solvers.
+//! The suite over all solvers, for each tracker.
 
 use fluvial_conformance::Subject;
-use fluvial_octree::{OctreeSolver, Params};
+use fluvial_octree::{OctreeSolver, Params, Tracker};
+use fluvial_solver_interface::{Setup, Solver};
 
-fluvial_conformance::conformance_suite!(Subject {
-    build: |setup| Box::new(OctreeSolver::new(setup, Params::default()).unwrap()),
-    symmetry_cells: 0.01,
-});
+fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
+    Box::new(OctreeSolver::new(setup, Params { tracker, ..Params::default() }).unwrap())
+}
+
+mod levelset {
+    use super::*;
+    fluvial_conformance::conformance_suite!(Subject {
+        build: |setup| build(setup, Tracker::Levelset),
+        symmetry_cells: 0.01,
+    });
+}
+
+mod flip {
+    use super::*;
+    fluvial_conformance::conformance_suite!(Subject {
+        build: |setup| build(setup, Tracker::Flip),
+        symmetry_cells: 0.25,
+    });
+}

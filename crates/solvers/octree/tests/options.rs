@@ -1,7 +1,9 @@
 //! Every choice of the `[method]` table does something, and the liquid stays whole with it.
 
 use fluvial_conformance::{advance, dam_break};
-use fluvial_octree::{Advection, Interpolation, OctreeSolver, Params, SurfaceForm, VolumeCorrection};
+use fluvial_octree::{
+    Advection, Interpolation, OctreeSolver, Params, SurfaceForm, Tracker, VolumeCorrection,
+};
 use fluvial_solver_interface::{Solver, StateWriter};
 
 #[test]
@@ -29,7 +31,18 @@ fn every_choice_acts_and_keeps_the_liquid() {
         ("curvature", Params { curvature_weight: 1.0, ..plain.clone() }),
         ("stretching", Params { velocity_weight: 0.3, ..plain.clone() }),
         ("decay", Params { decay: 0.1, ..plain.clone() }),
+        ("particles", Params { tracker: Tracker::Flip, ..plain.clone() }),
         ("tension", Params { capillary_cfl: 0.0, ..plain.clone() }),
+    ];
+    for (name, params) in choices {
+        assert!(run(params) != usual, "{name} changes nothing");
+    }
+    let plain = Params { tracker: Tracker::Flip, ..plain };
+    let usual = run(plain.clone());
+    let choices = [
+        ("detail", Params { particle_detail: 3.0, ..plain.clone() }),
+        ("ratio", Params { flip_ratio: 0.5, ..plain.clone() }),
+        ("band", Params { narrow_band: 1.0, ..plain.clone() }),
     ];
     for (name, params) in choices {
         assert!(run(params) != usual, "{name} changes nothing");
