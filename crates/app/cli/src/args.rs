@@ -192,6 +192,10 @@ pub enum Show {
     Water,
     /// The cells of a cut through the middle, for methods whose cells differ in size
     Cells,
+    /// Particles coloured by kind: small ones blue, merged ones amber, those inserted to keep a sheet whole red
+    Particles,
+    /// The same without the front half of the domain
+    ParticlesCut,
 }
 
 #[derive(Args)]

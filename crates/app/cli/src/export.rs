@@ -74,6 +74,7 @@ pub fn export(args: ExportArgs) -> Result<(), Failure> {
         eprintln!("frames {first} to {last} in {}", path.display());
         return Ok(());
     }
+    let mut kinds = false;
     for &frame in &frames {
         let (mesh, points) = read_frame(from, frame, &stop).map_err(|e| {
             if stop.load(Ordering::Relaxed) {
@@ -86,10 +87,11 @@ pub fn export(args: ExportArgs) -> Result<(), Failure> {
         })?;
         write_surface(&output, args.format.into(), at(frame), &mesh)?;
         if let Some(points) = &points {
+            kinds |= points.as_points().have_kinds();
             write_points(&output, args.format.into(), at(frame), &points.as_points())?;
         }
     }
-    write_series(&output, args.format.into(), VolumeFormat::None, at(last))?;
+    write_series(&output, (args.format.into(), VolumeFormat::None), at(last), kinds)?;
     eprintln!("frames {first} to {last} in {}", output.display());
     Ok(())
 }

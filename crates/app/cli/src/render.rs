@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::resume::read_record;
 use crate::{log, stop};
 use anyhow::{Context, anyhow};
-use fluvial_output::{create_dir, read_ply, read_ply_cells};
+use fluvial_output::{create_dir, read_ply, read_ply_cells, read_ply_points};
 use fluvial_preview::FilmWriter;
 use fluvial_scene::{Ready, Scene};
 use fluvial_simulation::cells::draw_cells;
@@ -19,25 +19,17 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
     let ready = read_run(&args.dir)?;
-    let file = if args.show == Show::Cells { "cells" } else { "surface" };
+    let file = match args.show {
+        Show::Water => "surface",
+        Show::Cells => "cells",
+        Show::Particles | Show::ParticlesCut => "particles",
+    };
     let frames = find_frames(&args.dir, file, "ply")
         .with_context(|| format!("could not read {}", args.dir.display()))?;
     let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
     let frames: Vec<(u32, PathBuf)> = frames.into_iter().filter(|(n, _)| wanted(*n)).collect();
-    if frames.is_empty() && args.show == Show::Cells {
-        let message = format!("{} has no cells of the frames wanted", args.dir.display());
-        let help = format!(
-            "methods whose cells differ in size keep them as cells.0000.ply...; this run is of `{}`; see --frames",
-            ready.method.name()
-        );
-        return Err(Failure::bad_input(message, help));
-    }
     if frames.is_empty() {
-        let message = format!("{} has no surface of the frames wanted", args.dir.display());
-        return Err(Failure::bad_input(
-            message,
-            "surfaces are kept as surface.0000.ply...; see --frames, and `mesh` in [output]",
-        ));
+        return Err(nothing_to_draw(&args, file, ready.method.name()));
     }
     let mut drawer = Drawer::new(&ready);
     let size = args.size.map_or(ready.output.preview_size.map(|n| n as usize), |s| s.0);
@@ -59,6 +51,10 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
                 let cut = read_ply_cells(path).map_err(|e| anyhow!(e))?;
                 draw_cells(&cut, ready.setup.domain.bounds(), &ready.setup.solids, time_s, size)
             }
+            Show::Particles | Show::ParticlesCut => {
+                let particles = read_ply_points(path).map_err(|e| anyhow!(e))?;
+                drawer.draw_particles(time_s, &particles, args.show == Show::ParticlesCut)
+            }
         };
         image.write_png(&output.join(format!("{frame:04}.png")))?;
         eprintln!("frame {frame}");
@@ -72,6 +68,24 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     }
     eprintln!("{} pictures in {}", frames.len(), output.display());
     Ok(())
+}
+
+/// No file of the frames wanted: which ones it would be, and how a run comes to have them.
+fn nothing_to_draw(args: &RenderArgs, file: &str, method: &str) -> Failure {
+    let message = format!("{} has no {file} of the frames wanted", args.dir.display());
+    let help = match args.show {
+        Show::Water => {
+            "surfaces are kept as surface.0000.ply...; see --frames, and `mesh` in [output]".into()
+        }
+        Show::Cells => format!(
+            "methods whose cells differ in size keep them as cells.0000.ply...; this run is of `{method}`; see --frames"
+        ),
+        Show::Particles | Show::ParticlesCut => format!(
+            "they are drawn from particles.0000.ply..., which a run has with `particles = true` and `mesh = \"ply\"` in \
+             [output]; this run is of `{method}`; see --frames"
+        ),
+    };
+    Failure::bad_input(message, help)
 }
 
 /// The scene that a run was made of.

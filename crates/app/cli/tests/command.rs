@@ -191,6 +191,33 @@ fn the_pressure_benchmark_prints_writes_and_plots_what_it_measured() {
 }
 
 #[test]
+fn particles_are_drawn_by_kind_where_a_run_has_them() {
+    let place = new_place();
+    let sheets = [
+        "--set",
+        "method.name=\"sheets\"",
+        "--set",
+        "output.particles=true",
+        "--frames",
+        "1",
+        "--no-preview",
+    ];
+    place.expect(0, &[&["run", "tiny.toml", "-o", "run"], &sheets[..]].concat());
+    let cloud = fluvial_output::read_ply_points(&place.path("run/particles.0001.ply")).unwrap();
+    assert_eq!(cloud.kind.as_ref().unwrap().len(), cloud.x.len());
+    assert_eq!(cloud.radii.len(), cloud.x.len());
+    for show in ["particles", "particles-cut"] {
+        place.expect(0, &["render", "run", "--show", show, "--size", "64x36", "-o", show]);
+        assert_eq!(names(&place.path(show)), ["0000.png", "0001.png"]);
+    }
+    let (whole, cut) = (place.path("particles/0001.png"), place.path("particles-cut/0001.png"));
+    assert_ne!(std::fs::read(whole).unwrap(), std::fs::read(cut).unwrap());
+    place.expect(0, &["run", "tiny.toml", "-o", "plain", "--frames", "1", "--no-preview"]);
+    let said = place.expect(2, &["render", "plain", "--show", "particles"]);
+    assert!(said.contains("no particles of the frames") && said.contains("particles = true"), "{said}");
+}
+
+#[test]
 fn one_and_two_threads_give_the_same_bytes() {
     for tracker in ["levelset", "flip", "apic"] {
         let place = new_place();

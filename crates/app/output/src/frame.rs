@@ -30,8 +30,24 @@ pub struct Points<'a> {
     pub id: &'a [u64],
     /// Seconds since seeding.
     pub age_s: &'a [f32],
-    /// Radius of every particle, metres (`pscale`).
+    /// Radius of every particle, metres (`pscale`); of the smallest where they differ.
     pub radius: f32,
+    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole. None where they are all alike.
+    pub kind: Option<&'a [u8]>,
+    /// Their radii, metres. Empty where they are all alike.
+    pub radii: &'a [f32],
+}
+
+impl Points<'_> {
+    /// Do they differ in kind and size?
+    pub fn have_kinds(&self) -> bool {
+        self.kind.is_some()
+    }
+
+    /// Radius of a particle, metres.
+    pub fn radius_of(&self, n: usize) -> f32 {
+        self.radii.get(n).copied().unwrap_or(self.radius)
+    }
 }
 
 /// Particles that own their arrays, as readers return them.
@@ -45,14 +61,19 @@ pub struct PointCloud {
     pub id: Vec<u64>,
     /// Seconds since seeding.
     pub age_s: Vec<f32>,
-    /// Radius of every particle, metres.
+    /// Radius of every particle, metres; of the smallest where they differ.
     pub radius: f32,
+    /// As in [`Points::kind`].
+    pub kind: Option<Vec<u8>>,
+    /// As in [`Points::radii`].
+    pub radii: Vec<f32>,
 }
 
 impl PointCloud {
     /// The arrays as the writers want them.
     pub fn as_points(&self) -> Points<'_> {
-        Points { x: &self.x, v: &self.v, id: &self.id, age_s: &self.age_s, radius: self.radius }
+        let PointCloud { x, v, id, age_s, radius, kind, radii } = self;
+        Points { x, v, id, age_s, radius: *radius, kind: kind.as_deref(), radii }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Particles as PLY, binary little endian: position, velocity, radius, age, id per vertex.
+//! Particles as PLY, binary little endian: position, velocity, radius, age, id per vertex, and their kind where they differ.
 //!
 //! PLY has no 64-bit integers: `id` is a double, which is exact up to 2^53. As for surfaces, the header carries a
 //! CRC-32 of what follows.
@@ -8,8 +8,10 @@ use crate::{OutputError, PointCloud, Points, write_atomic};
 use fluvial_foundation::Vec3;
 use std::path::Path;
 
-/// Bytes of a particle: eight floats and a double.
-const POINT_BYTES: usize = 8 * 4 + 8;
+/// Bytes of a particle: eight floats and a double, and a byte where they have kinds.
+fn point_bytes(kinds: bool) -> usize {
+    8 * 4 + 8 + usize::from(kinds)
+}
 
 /// Writes particles.
 pub fn write_ply_points(path: &Path, points: &Points) -> Result<(), OutputError> {
@@ -21,29 +23,37 @@ pub fn write_ply_points(path: &Path, points: &Points) -> Result<(), OutputError>
 pub fn encode_ply_points(points: &Points) -> Vec<u8> {
     let count = points.x.len();
     assert!(points.v.len() == count && points.id.len() == count && points.age_s.len() == count);
-    let mut body = Vec::with_capacity(count * POINT_BYTES);
+    let kinds = points.have_kinds();
+    assert!(points.kind.is_none_or(|k| k.len() == count));
+    assert!(!kinds || points.radii.len() == count);
+    let mut body = Vec::with_capacity(count * point_bytes(kinds));
     for n in 0..count {
         let (x, v) = (points.x[n], points.v[n]);
-        for value in [x.x, x.y, x.z, v.x, v.y, v.z, points.radius, points.age_s[n]] {
+        for value in [x.x, x.y, x.z, v.x, v.y, v.z, points.radius_of(n), points.age_s[n]] {
             body.extend_from_slice(&value.to_le_bytes());
         }
         body.extend_from_slice(&(points.id[n] as f64).to_le_bytes());
+        body.extend(points.kind.map(|k| k[n]));
     }
-    let mut bytes = header(count, points.radius, crc32fast::hash(&body)).into_bytes();
+    let mut bytes = header(count, kinds, points.radius, crc32fast::hash(&body)).into_bytes();
     bytes.extend_from_slice(&body);
     bytes
 }
 
-fn header(count: usize, radius: f32, crc: u32) -> String {
+fn header(count: usize, kinds: bool, radius: f32, crc: u32) -> String {
+    let (comment, kind) = match kinds {
+        true => ("comment kind 0 small, 1 merged, 2 inserted\n", "property uchar kind\n"),
+        false => ("", ""),
+    };
     format!(
         "ply\nformat binary_little_endian 1.0\n\
          comment fluvial particles, metres and seconds, y up\n\
-         comment radius {radius}\n\
+         comment radius {radius}\n{comment}\
          comment crc32 {crc:08x}\n\
          element vertex {count}\n\
          property float x\nproperty float y\nproperty float z\n\
          property float vx\nproperty float vy\nproperty float vz\n\
-         property float pscale\nproperty float age\nproperty double id\nend_header\n"
+         property float pscale\nproperty float age\nproperty double id\n{kind}end_header\n"
     )
 }
 
@@ -60,11 +70,12 @@ pub fn decode_ply_points(bytes: &[u8]) -> Result<PointCloud, String> {
     let count = header_value(text, "element vertex ")?.parse::<u32>().map_err(|e| e.to_string())? as usize;
     let radius = header_value(text, "comment radius ")?.parse::<f32>().map_err(|e| e.to_string())?;
     let crc = u32::from_str_radix(header_value(text, "comment crc32 ")?, 16).map_err(|e| e.to_string())?;
-    if text != header(count, radius, crc) {
+    let kinds = text.contains("property uchar kind");
+    if text != header(count, kinds, radius, crc) {
         return Err("the header differs from the one fluvial writes".into());
     }
     let body = &bytes[end..];
-    if body.len() as u64 != count as u64 * POINT_BYTES as u64 {
+    if body.len() as u64 != count as u64 * point_bytes(kinds) as u64 {
         return Err(format!("{} bytes of data where {count} particles belong", body.len()));
     }
     if crc32fast::hash(body) != crc {
@@ -76,13 +87,19 @@ pub fn decode_ply_points(bytes: &[u8]) -> Result<PointCloud, String> {
         id: Vec::with_capacity(count),
         age_s: Vec::with_capacity(count),
         radius,
+        kind: kinds.then(|| Vec::with_capacity(count)),
+        radii: Vec::with_capacity(if kinds { count } else { 0 }),
     };
-    for point in body.chunks_exact(POINT_BYTES) {
+    for point in body.chunks_exact(point_bytes(kinds)) {
         let f = |n: usize| f32::from_le_bytes(point[4 * n..4 * n + 4].try_into().expect("four bytes"));
         cloud.x.push(Vec3::new(f(0), f(1), f(2)));
         cloud.v.push(Vec3::new(f(3), f(4), f(5)));
         cloud.age_s.push(f(7));
-        cloud.id.push(f64::from_le_bytes(point[32..].try_into().expect("eight bytes")) as u64);
+        cloud.id.push(f64::from_le_bytes(point[32..40].try_into().expect("eight bytes")) as u64);
+        if kinds {
+            cloud.radii.push(f(6));
+            cloud.kind.iter_mut().for_each(|kinds| kinds.push(point[40]));
+        }
     }
     Ok(cloud)
 }
@@ -98,14 +115,21 @@ mod tests {
             id: vec![7, 0, (1 << 53) - 1],
             age_s: vec![0.0, 0.25, 3.0],
             radius: 0.0123,
+            ..PointCloud::default()
         }
+    }
+
+    fn cloud_of_kinds() -> PointCloud {
+        PointCloud { kind: Some(vec![0, 2, 1]), radii: vec![0.0123, 0.0123, 0.0246], ..cloud() }
     }
 
     #[test]
     fn particles_read_back_to_the_same_bits() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.ply");
-        for cloud in [cloud(), PointCloud { radius: 1.0, ..PointCloud::default() }] {
+        let nobody = PointCloud { radius: 1.0, kind: Some(vec![]), ..PointCloud::default() };
+        for cloud in [cloud(), cloud_of_kinds(), PointCloud { radius: 1.0, ..PointCloud::default() }, nobody]
+        {
             write_ply_points(&path, &cloud.as_points()).unwrap();
             assert_eq!(read_ply_points(&path).unwrap(), cloud);
         }
@@ -113,7 +137,12 @@ mod tests {
 
     #[test]
     fn every_truncation_and_every_bit_flip_is_an_error_and_never_a_panic() {
-        let good = encode_ply_points(&cloud().as_points());
+        damage(&cloud());
+        damage(&cloud_of_kinds());
+    }
+
+    fn damage(cloud: &PointCloud) {
+        let good = encode_ply_points(&cloud.as_points());
         for length in 0..good.len() {
             assert!(decode_ply_points(&good[..length]).is_err(), "cut at {length}");
         }
@@ -121,7 +150,7 @@ mod tests {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             // The radius stands twice, in the header and in every particle; flipped in the header, its text changes.
-            assert!(decode_ply_points(&bad).map_or(true, |c| c.radius != cloud().radius), "bit {bit}");
+            assert!(decode_ply_points(&bad).map_or(true, |c| c.radius != cloud.radius), "bit {bit}");
         }
         assert!(decode_ply_points(&[good, vec![0]].concat()).is_err(), "trailing byte");
     }

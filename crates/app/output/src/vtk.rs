@@ -41,15 +41,19 @@ pub fn write_vtp(path: &Path, mesh: &TriangleMesh, time: FrameTime) -> Result<()
     write_file(path, "PolyData", "", time, &piece, &xml, &data)
 }
 
-/// Writes particles with `v` (m/s), `id`, `pscale` (radius, m) and `age` (s).
+/// Writes particles with `v` (m/s), `id`, `pscale` (radius, m), `age` (s), and `kind` where they differ.
 pub fn write_vtp_points(path: &Path, points: &Points, time: FrameTime) -> Result<(), OutputError> {
     let count = points.x.len();
     let mut data = Appended::default();
     let mut xml = String::from("<PointData Vectors=\"v\">\n");
     xml += &data.array("Float32", "v", 3, vectors(points.v));
     xml += &data.array("Int64", "id", 1, points.id.iter().flat_map(|v| v.to_le_bytes()).collect());
-    xml += &data.array("Float32", "pscale", 1, points.radius.to_le_bytes().repeat(count));
+    let radii = (0..count).flat_map(|n| points.radius_of(n).to_le_bytes()).collect();
+    xml += &data.array("Float32", "pscale", 1, radii);
     xml += &data.array("Float32", "age", 1, points.age_s.iter().flat_map(|v| v.to_le_bytes()).collect());
+    if let Some(kind) = points.kind {
+        xml += &data.array("UInt8", "kind", 1, kind.to_vec());
+    }
     xml += "</PointData>\n<Points>\n";
     xml += &data.array("Float32", "Points", 3, vectors(points.x));
     // One cell of all points: ParaView draws cells.

@@ -8,6 +8,7 @@ use crate::bvh::Ray;
 use crate::environment::Environment;
 use crate::optics::{IOR_WATER, WaterColor, fresnel, reflect, refract};
 use crate::scene::Prepared;
+use crate::shadow::ShadowMap;
 use fluvial_foundation::{Aabb, Vec3, parallel};
 
 /// Relative irradiance on the floor.
@@ -24,12 +25,13 @@ pub struct LightMap {
 const EVENTS: usize = 8;
 
 impl LightMap {
-    /// Traces `resolution` texels along the longer side of the lit floor.
+    /// Traces `resolution` texels along the longer side of the lit floor; balls, where there are any, take away theirs.
     pub fn trace(
         scene: &Prepared,
         environment: &Environment,
         water: &WaterColor,
         resolution: usize,
+        shadows: Option<&ShadowMap>,
     ) -> LightMap {
         let lit = lit_floor(scene.domain, environment.sun);
         let extent = [lit.max.x - lit.min.x, lit.max.z - lit.min.z];
@@ -42,8 +44,10 @@ impl LightMap {
             let ends = (0..size[0]).map(|i| {
                 let x = map.low[0] + (i as f32 + 0.5) * texel;
                 let z = map.low[1] + (j as f32 + 0.5) * texel;
-                let origin = Vec3::new(x, floor, z) + far * environment.sun;
-                follow(scene, water, Ray { origin, direction: -environment.sun })
+                let end = Vec3::new(x, floor, z);
+                let ray = Ray { origin: end + far * environment.sun, direction: -environment.sun };
+                let open = shadows.map_or(1.0, |balls| balls.visible(end));
+                follow(scene, water, ray).map(|(end, light)| (end, open * light))
             });
             ends.collect::<Vec<_>>()
         });

@@ -45,9 +45,9 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     let scale = scene.domain.size().element_product().cbrt();
     let environment = Environment::studio(forward, scale);
     let water = WaterColor::for_size(scale);
-    let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map);
+    let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, None);
     let pixel_angle = view.pixel_angle(height);
-    let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle };
+    let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows: None };
     let edges = TankEdges::new(scene, &view, height);
 
     let sample_at = |x: f32, y: f32| {
@@ -102,7 +102,7 @@ fn is_edge(samples: &[Sample], width: usize, height: usize, x: usize, y: usize) 
 }
 
 /// Edges of the glass tank, drawn as fine bright lines that bodies in front of them hide.
-struct TankEdges {
+pub(crate) struct TankEdges {
     lines: Vec<Line>,
     aspect: f32,
     /// Distance at which a line has faded out, in units of the image's half height.
@@ -119,7 +119,7 @@ struct Line {
 }
 
 impl TankEdges {
-    fn new(scene: &RenderScene, view: &View, height: usize) -> TankEdges {
+    pub fn new(scene: &RenderScene, view: &View, height: usize) -> TankEdges {
         let aspect = view.aspect();
         let ends = corners(&scene.domain).map(|c| view.project(c));
         let mut lines = vec![];
@@ -143,7 +143,7 @@ impl TankEdges {
     }
 
     /// Blends the lines over `light` at image position `at`, where the nearest surface has this depth.
-    fn over(&self, light: Vec3, at: [f32; 2], depth: f32) -> Vec3 {
+    pub fn over(&self, light: Vec3, at: [f32; 2], depth: f32) -> Vec3 {
         let mut cover: f32 = 0.0;
         for line in &self.lines {
             let (x, y) = (at[0] * self.aspect - line.start[0], at[1] - line.start[1]);

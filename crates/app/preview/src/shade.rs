@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::light_map::LightMap;
 use crate::optics::{IOR_WATER, WaterColor, fresnel, reflect, refract};
 use crate::scene::{Prepared, Surface};
+use crate::shadow::ShadowMap;
 use fluvial_foundation::Vec3;
 
 /// What a camera ray met first.
@@ -36,6 +37,8 @@ pub struct Shader<'a> {
     pub water: WaterColor,
     /// Angle of a pixel, for the footprint of floor tiles.
     pub pixel_angle: f32,
+    /// Shadows of balls, where there are any.
+    pub shadows: Option<&'a ShadowMap>,
 }
 
 /// Bodies of water that one camera ray is followed through.
@@ -175,7 +178,7 @@ impl Shader<'_> {
 
     /// Key light that reaches a point straight through whatever water is in the way.
     fn sun_through(&self, s: &Surface) -> Vec3 {
-        let mut light = Vec3::ONE;
+        let mut light = Vec3::splat(self.shadows.map_or(1.0, |balls| balls.visible(s.point)));
         let mut ray =
             Ray { origin: s.point + self.scene.epsilon * s.geometric, direction: self.environment.sun };
         for _ in 0..6 {
@@ -222,9 +225,10 @@ mod tests {
         let mut scene = Prepared::new(&RenderScene { liquid: &liquid, solids: &[], domain });
         let environment = Environment::furnace();
         let water = WaterColor { absorption: Vec3::new(3.0, 1.0, 0.3), scattered: Vec3::splat(1.0 / 3.0) };
-        let light_map = LightMap::trace(&scene, &environment, &water, 16);
+        let light_map = LightMap::trace(&scene, &environment, &water, 16, None);
         scene.size = 1e-6; // seen from so far the floor has faded to the horizon
-        let shader = Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3 };
+        let shader =
+            Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3, shadows: None };
         let mut wet = 0;
         for n in 0..4000 {
             let origin = Vec3::splat(0.5) + 2.0 * (unit_vec3(n, 1) - 0.5).normalize().with_y(0.3);

@@ -2,7 +2,7 @@
 
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
-use fluvial_preview::{Camera, Image, RenderParams, RenderScene, render};
+use fluvial_preview::{Ball, Camera, Image, RenderParams, RenderScene, render, render_balls};
 use fluvial_surface::{MeshParams, mesh_level_set};
 
 fn mesh(n: usize, phi: impl Fn(Vec3) -> f32) -> (TriangleMesh, Aabb) {
@@ -90,4 +90,35 @@ fn solids_hide_and_are_seen_through_water() {
     let (without, with) = (draw(&liquid, &[], domain), draw(&liquid, &[ball], domain));
     let changed = without.rgb.chunks(3).zip(with.rgb.chunks(3)).filter(|(a, b)| a != b).count();
     assert!(changed > without.width * without.height / 50, "{changed} pixels show the ball");
+}
+
+#[test]
+fn balls_have_their_colours_hide_what_is_behind_them_and_throw_shadows() {
+    let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+    let camera = Camera::framing(domain, 96.0 / 54.0);
+    let away = (camera.look_at - camera.position).normalize();
+    let (red, blue) = (Vec3::new(0.7, 0.03, 0.03), Vec3::new(0.1, 0.3, 0.6));
+    let ball = |center: Vec3, color: Vec3| Ball { center, radius: 0.1, color };
+    // A blue ball straight behind a red one, and a red one inside a solid.
+    let balls = [ball(Vec3::splat(0.5) + 0.3 * away, blue), ball(Vec3::splat(0.5), red)];
+    let with = |balls: &[Ball], solids: &[TriangleMesh], threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| render_balls(balls, solids, domain, &camera, &small()))
+    };
+    let image = with(&balls, &[], 1);
+    assert!(image == with(&balls, &[], 3), "one and three threads");
+    let empty = with(&[], &[], 2);
+    let reds = |image: &Image| {
+        let is_red = |p: &[u8]| i32::from(p[0]) > 60 + i32::from(p[1]).max(i32::from(p[2]));
+        image.rgb.chunks_exact(3).filter(|p| is_red(p)).count()
+    };
+    let blues =
+        |image: &Image| image.rgb.chunks_exact(3).filter(|p| i32::from(p[2]) > 40 + i32::from(p[0])).count();
+    assert!(reds(&image) > 25 && reds(&empty) == 0, "{}", reds(&image));
+    assert!(blues(&image) < 12 && blues(&with(&balls[..1], &[], 2)) > 10, "{}", blues(&image));
+    let (solid, _) = mesh(24, |x| x.distance(Vec3::splat(0.5)) - 0.2);
+    assert_eq!(reds(&with(&balls[1..], &[solid], 2)), 0, "a solid around it hides it");
+    let sum = |image: &Image| image.rgb.chunks_exact(3).map(|p| u32::from(p[1])).collect::<Vec<_>>();
+    let darker = sum(&image).iter().zip(sum(&empty)).filter(|(a, b)| **a + 25 < *b).count();
+    assert!(darker > reds(&image) + 20, "{darker} pixels are darker: the ball and its shadow");
 }

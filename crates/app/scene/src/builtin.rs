@@ -20,6 +20,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "drop-on-tower",
         "drop-in-container",
         "ledge",
+        "enright-sheets",
         "moving-cylinder",
         "rocky-waterfall",
         "merging-bodies",

@@ -24,6 +24,9 @@ pub struct Scene {
     /// The liquid's constants and gravity.
     #[serde(default)]
     pub liquid: LiquidSpec,
+    /// A flow that is given instead of computed, for tests of what carries the liquid. Only `sheets` knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowSpec>,
     /// Liquid at the start. Where fills overlap, the last one's velocity holds.
     #[serde(default)]
     pub fill: Vec<FillSpec>,
@@ -248,6 +251,30 @@ impl Default for LiquidSpec {
     fn default() -> Self {
         LiquidSpec { density: 1000.0, surface_tension: 0.0, gravity: [0.0, -9.81, 0.0] }
     }
+}
+
+/// A given flow: neither forces nor pressure act.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Which one.
+    pub name: FlowName,
+    /// Time after which everything is back where it was, s.
+    #[serde(default = "default_period")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub period: f64,
+}
+
+fn default_period() -> f64 {
+    3.0
+}
+
+/// A flow by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowName {
+    /// Enright's deformation in the box from 0 to 1 m: draws a ball out into a thin sheet and back.
+    Enright,
 }
 
 /// Liquid at the start.

@@ -20,8 +20,9 @@ mod tree;
 pub use builtin::{builtin_scenes, describe};
 pub use error::SceneError;
 pub use format::{
-    CameraSpec, DomainSpec, FillSpec, LiquidSpec, MeshFormat, Method, OutputSpec, ProbeKindSpec, ProbeSpec,
-    RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat, WallSpec, Walls,
+    CameraSpec, DomainSpec, FillSpec, FlowName, FlowSpec, LiquidSpec, MeshFormat, Method, OutputSpec,
+    ProbeKindSpec, ProbeSpec, RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat,
+    WallSpec, Walls,
 };
 pub use poses::{PosesError, parse_poses};
 pub use predict::{Prediction, predict};

@@ -2,10 +2,11 @@
 
 use crate::error::SceneError;
 use crate::format::{
-    Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, VolumeFormat, WallSpec,
+    FlowName, Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, VolumeFormat, WallSpec,
 };
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
+use fluvial_sheets::Flow;
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
 
@@ -97,7 +98,7 @@ impl Scene {
         Ok(Ready {
             name: self.name().to_string(),
             setup,
-            method: self.method.clone(),
+            method: self.method_in_flow()?,
             frames: self.time.frames,
             fps: self.time.fps,
             probes,
@@ -118,6 +119,45 @@ impl Scene {
             return Err(self.fail("refine.0", message, help));
         }
         Ok(())
+    }
+
+    /// The method, told of a given flow; what a flow excludes is refused.
+    fn method_in_flow(&self) -> Result<Method, SceneError> {
+        let mut method = self.method.clone();
+        let Some(flow) = &self.flow else { return Ok(method) };
+        let Method::Sheets(params) = &mut method else {
+            let message = format!("the method `{}` has no support for [flow]", self.method.name());
+            return Err(self.fail("flow", message, "set name = \"sheets\" in [method], or remove [flow]"));
+        };
+        let unit_box = self.domain.min == [0.0; 3] && self.domain.max == [1.0; 3];
+        if !unit_box {
+            let help = "set min = [0, 0, 0] and max = [1, 1, 1] in [domain]";
+            return Err(self.fail("domain.max", "this flow fills the box from 0 to 1 m, no other", help));
+        }
+        let moving = self.fill.iter().position(|f| f.velocity != [0.0; 3]);
+        let moving = moving.map(|n| format!("fill.{n}.velocity"));
+        let rest = [
+            (
+                self.liquid.gravity == [0.0; 3],
+                "liquid.gravity",
+                "gravity",
+                "set gravity = [0, 0, 0] in [liquid]",
+            ),
+            (self.liquid.surface_tension == 0.0, "liquid.surface_tension", "surface tension", "remove it"),
+            (self.solid.is_empty(), "solid.0", "a solid", "remove [[solid]]"),
+            (self.source.is_empty(), "source.0", "a source", "remove [[source]]"),
+            (self.sink.is_empty(), "sink.0", "a sink", "remove [[sink]]"),
+            (moving.is_none(), moving.as_deref().unwrap_or(""), "a velocity", "remove it"),
+        ];
+        if let Some((_, path, what, help)) = rest.into_iter().find(|(good, ..)| !good) {
+            let said = self.origin.tree.get("liquid").and_then(|liquid| liquid.get("gravity")).is_some();
+            let place = if path == "liquid.gravity" && !said { "flow" } else { path };
+            let message = format!("{what} has no place in a given flow, in which no force acts");
+            return Err(self.fail(place, message, help));
+        }
+        let FlowName::Enright = flow.name;
+        params.flow = Some(Flow::Enright { period_s: flow.period });
+        Ok(method)
     }
 
     /// The finest grid; sides that are no multiple of the cell are moved a little, with a note.

@@ -48,6 +48,27 @@ fn the_dam_break_is_what_it_says() {
 }
 
 #[test]
+fn a_given_flow_is_handed_over_and_excludes_what_it_makes_meaningless() {
+    let ready = Scene::load("enright-sheets", &[]).unwrap().build().unwrap();
+    let fluvial_scene::Method::Sheets(params) = &ready.method else { panic!("{:?}", ready.method) };
+    assert_eq!(params.flow, Some(fluvial_sheets::Flow::Enright { period_s: 3.0 }));
+    for (key, value, message, help) in [
+        ("liquid.gravity", "[0, -1, 0]", "gravity has no place", "[0, 0, 0]"),
+        ("liquid.surface_tension", "0.07", "surface tension has no place", "remove"),
+        ("domain.max", "[2, 1, 1]", "from 0 to 1 m", "max = [1, 1, 1]"),
+        ("fill.0.velocity", "[1, 0, 0]", "a velocity has no place", "remove"),
+        ("method.name", "\"octree\"", "no support for [flow]", "sheets"),
+    ] {
+        // What other methods do not know either.
+        let text = builtin_scenes().iter().find(|(name, _)| *name == "enright-sheets").unwrap().1;
+        let text = text.replace("adaptive_sampling = false", "").replace("particles = true", "");
+        let scene = Scene::parse("e.toml", &text, Path::new("."), &[(key.into(), value.into())]).unwrap();
+        let said = format!("{:?}", miette::Report::new(scene.build().unwrap_err()));
+        assert!(said.contains(message) && said.contains(help), "{key}: {said}");
+    }
+}
+
+#[test]
 fn a_resolved_scene_reads_back_to_the_same_set_up() {
     for (name, _) in builtin_scenes() {
         let scene = Scene::load(name, &[("time.frames".into(), "7".into())]).unwrap();

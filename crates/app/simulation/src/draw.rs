@@ -3,8 +3,8 @@
 use crate::picture::{Picture, PictureBudget};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::TriangleMesh;
-use fluvial_output::{OutputError, create_dir};
-use fluvial_preview::{Camera, FilmWriter, Image, RenderParams, RenderScene, render};
+use fluvial_output::{OutputError, PointCloud, create_dir};
+use fluvial_preview::{Ball, Camera, FilmWriter, Image, RenderParams, RenderScene, render, render_balls};
 use fluvial_scene::{CameraSpec, Ready};
 use fluvial_solids::Motion;
 use fluvial_solver_interface::Solid;
@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 const LEVELS: [(usize, usize); 3] = [(4, 256), (2, 160), (1, 96)];
 /// How much cheaper each level is than the one before, about.
 const FALLOFF: f64 = 1.6;
+
+/// Colours of particles by kind, linear: small ones blue, merged ones amber, inserted ones red.
+pub const KIND_COLORS: [Vec3; 3] =
+    [Vec3::new(0.10, 0.30, 0.62), Vec3::new(0.72, 0.46, 0.06), Vec3::new(0.70, 0.025, 0.02)];
 
 /// Draws the frames of one scene.
 pub struct Drawer {
@@ -53,12 +57,7 @@ impl Drawer {
 
     /// Draws a frame at a level of effort; 0 is the best.
     pub fn draw(&self, time_s: f64, liquid: &TriangleMesh, level: usize) -> Image {
-        let place = |(mesh, motion): &(TriangleMesh, Motion)| {
-            let pose = motion.pose(time_s);
-            let positions = mesh.positions.iter().map(|&p| pose.world_from_body(p)).collect();
-            TriangleMesh { positions, velocities: vec![], triangles: mesh.triangles.clone() }
-        };
-        let solids: Vec<TriangleMesh> = self.solids.iter().map(place).collect();
+        let solids = self.solids_at(time_s);
         let scene = RenderScene { liquid, solids: &solids, domain: self.domain };
         let (edge_samples, light_map) = LEVELS[level];
         render(
@@ -66,6 +65,40 @@ impl Drawer {
             &self.camera,
             &RenderParams { width: self.size[0], height: self.size[1], edge_samples, light_map },
         )
+    }
+
+    /// Draws particles as balls coloured by kind; with `cut`, only the half of the domain that lies behind its middle.
+    pub fn draw_particles(&self, time_s: f64, particles: &PointCloud, cut: bool) -> Image {
+        let middle = self.domain.center();
+        let toward = (self.camera.position - self.camera.look_at).with_y(0.0);
+        // Cut across the axis that the camera looks along most.
+        let axis = if toward.x.abs() > toward.z.abs() { Vec3::X } else { Vec3::Z };
+        let front = axis * axis.dot(toward).signum();
+        let points = particles.as_points();
+        let ball = |n: usize| {
+            let kind = points.kind.map_or(0, |kinds| kinds[n] as usize);
+            let color = KIND_COLORS[kind.min(KIND_COLORS.len() - 1)];
+            Ball { center: points.x[n], radius: points.radius_of(n), color }
+        };
+        let seen = |b: &Ball| !cut || (b.center - middle).dot(front) <= 0.0;
+        let balls: Vec<Ball> = (0..points.x.len()).map(ball).filter(seen).collect();
+        let (edge_samples, light_map) = (9, LEVELS[0].1);
+        render_balls(
+            &balls,
+            &self.solids_at(time_s),
+            self.domain,
+            &self.camera,
+            &RenderParams { width: self.size[0], height: self.size[1], edge_samples, light_map },
+        )
+    }
+
+    fn solids_at(&self, time_s: f64) -> Vec<TriangleMesh> {
+        let place = |(mesh, motion): &(TriangleMesh, Motion)| {
+            let pose = motion.pose(time_s);
+            let positions = mesh.positions.iter().map(|&p| pose.world_from_body(p)).collect();
+            TriangleMesh { positions, velocities: vec![], triangles: mesh.triangles.clone() }
+        };
+        self.solids.iter().map(place).collect()
     }
 }
 

@@ -61,8 +61,17 @@ impl FileFormats {
         if let Some(mesh) = mesh {
             written.extend(timers.stage("write_mesh", || write_surface(dir, self.mesh, time, mesh))?);
         }
+        let kinds = if self.particles { solver.particle_kinds() } else { None };
         if let (true, Some(view)) = (self.particles, solver.particles()) {
-            let points = Points { x: view.x, v: view.v, id: view.id, age_s: view.age_s, radius: view.radius };
+            let points = Points {
+                x: view.x,
+                v: view.v,
+                id: view.id,
+                age_s: view.age_s,
+                radius: view.radius,
+                kind: kinds.as_ref().map(|k| k.kind.as_slice()),
+                radii: kinds.as_ref().map_or(&[], |k| k.radius.as_slice()),
+            };
             written.push(timers.stage("write_particles", || write_points(dir, self.mesh, time, &points))?);
         }
         if let (Some(ending), Some(view)) = (volume_ending(self.volumes), solver.level_set()) {
@@ -86,7 +95,8 @@ impl FileFormats {
             timers.stage("write_cells", || write_ply_cells(&path, &cut))?;
             written.push(path);
         }
-        let series = timers.stage("write_series", || write_series(dir, self.mesh, self.volumes, time))?;
+        let (formats, kinds) = ((self.mesh, self.volumes), kinds.is_some());
+        let series = timers.stage("write_series", || write_series(dir, formats, time, kinds))?;
         written.extend(series);
         Ok(written)
     }
@@ -179,12 +189,12 @@ pub fn write_points(
     Ok(path)
 }
 
-/// Writes the series over the files that are there up to a frame; returns their files.
+/// Writes the series over the files that are there up to a frame; returns their files. `kinds`: do particles differ in kind?
 pub fn write_series(
     dir: &Path,
-    mesh: MeshFormat,
-    volumes: VolumeFormat,
+    (mesh, volumes): (MeshFormat, VolumeFormat),
     upto: FrameTime,
+    kinds: bool,
 ) -> Result<Vec<PathBuf>, OutputError> {
     let list = |name: &str, ending: &str| -> Result<Vec<(FrameTime, String)>, OutputError> {
         let frames =
@@ -200,7 +210,7 @@ pub fn write_series(
         let (surfaces, particles) = (list("surface", "usdc")?, list("particles", "usdc")?);
         if !surfaces.is_empty() || !particles.is_empty() {
             let path = dir.join("liquid.usda");
-            write_usd_stage(&path, &surfaces, &particles)?;
+            write_usd_stage(&path, &surfaces, &particles, kinds)?;
             written.extend([dir.join("liquid.manifest.usda"), path]);
         }
     }
@@ -237,7 +247,7 @@ mod tests {
         }
         std::fs::write(dir.path().join("surface.0002.usdc.partial"), "half").unwrap();
         for format in [MeshFormat::Usd, MeshFormat::Vtk] {
-            write_series(dir.path(), format, VolumeFormat::None, at(2)).unwrap();
+            write_series(dir.path(), (format, VolumeFormat::None), at(2), false).unwrap();
         }
         let stage = std::fs::read_to_string(dir.path().join("liquid.usda")).unwrap();
         assert!(stage.contains("surface.0002.usdc@]") && !stage.contains("0003"), "{stage}");

@@ -11,7 +11,7 @@ fn main() {
     let cell_m = 1.0 / n as f32;
     let d0 = 0.5 * cell_m;
     let bins = Bins { min: Vec3::ZERO, cell_m, size: [n; 3] };
-    let walls = Walls { low: [0.0; 3], high: [1.0; 3] };
+    let walls = Walls { low: [0.0; 3], high: [1.0; 3], solid: None };
     let mut population = Population::new(bins, walls, SheetParams::new(d0));
     let m = 2 * n;
     for j in 0..9 {

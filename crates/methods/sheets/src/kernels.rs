@@ -39,7 +39,7 @@ pub fn lattice_density(reach: f32) -> f32 {
 }
 
 impl Neighbours {
-    /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls [sheets eq. 2], in masses of a
+    /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls and solids [sheets eq. 2], in masses of a
     /// small particle.
     ///
     /// All particles have the same reach, h = alpha_rho d0. With the paper's alpha_rho d_i a region of merged particles would
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn density_is_that_of_a_plain_sum() {
         let (particles, neighbours) = cloud(3000);
-        let walls = Walls { low: [0.0; 3], high: [1.0; 3] };
+        let walls = Walls { low: [0.0; 3], high: [1.0; 3], solid: None };
         for n in 0..200 {
             let x = unit_vec3(n, 8);
             let mut exact = 0.0f64;

@@ -42,7 +42,7 @@ pub use eigen::{Eigen, Symmetric, eigen};
 pub use families::Families;
 pub use insert::{Inserted, insert, order_candidates};
 pub use kernels::{lattice_density, velocity_at, w_sharp, w_smooth};
-pub use neighbours::{Bins, Neighbours, Walls};
+pub use neighbours::{Bins, Neighbours, SolidSamples, Walls};
 pub use params::SheetParams;
 pub use particles::{Kind, NO_FAMILY, Particles, UNIT_MASS};
 pub use population::{Population, Preserved};

@@ -4,6 +4,7 @@ use crate::families::Families;
 use crate::particles::Particles;
 use fluvial_foundation::{Vec3, parallel};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Numbers that are worked on at once.
 pub(crate) const LANES: usize = 8;
@@ -42,23 +43,76 @@ impl Bins {
     }
 }
 
-/// Walls that mirror the particles: what lies beyond them counts as the mirror image of the liquid, so that neither density
-/// nor surface knows that liquid ends there.
-#[derive(Clone, Copy, Debug, Default)]
+/// Walls and solids that mirror the particles: what lies beyond them counts as the mirror image of the liquid, so that neither
+/// density nor surface knows that liquid ends there.
+#[derive(Clone, Debug, Default)]
 pub struct Walls {
     /// Planes at these coordinates; infinite where there is none.
     pub low: [f32; 3],
     /// The same on the high sides.
     pub high: [f32; 3],
+    /// Solids between them.
+    pub solid: Option<SolidSamples>,
+}
+
+/// Distance to solids on a lattice of points, negative inside, metres.
+#[derive(Clone, Debug)]
+pub struct SolidSamples {
+    /// The first point.
+    pub origin: Vec3,
+    /// Between neighbouring points, metres.
+    pub spacing: f32,
+    /// Points along each axis, at least two.
+    pub size: [usize; 3],
+    /// The distances, x fastest.
+    pub phi: Arc<[f32]>,
+}
+
+impl SolidSamples {
+    /// Distance, and direction away from the solid, unit length; trilinear.
+    fn at(&self, x: Vec3) -> (f32, Vec3) {
+        let p = (x - self.origin) / self.spacing;
+        let cell = |a: usize| (p[a].max(0.0) as usize).min(self.size[a] - 2);
+        let (i, j, k) = (cell(0), cell(1), cell(2));
+        let f = (p - Vec3::new(i as f32, j as f32, k as f32)).clamp(Vec3::ZERO, Vec3::ONE);
+        let [row, slab] = [self.size[0], self.size[0] * self.size[1]];
+        let first = i + row * j + slab * k;
+        let v = |n: usize| self.phi[first + (n & 1) + row * (n >> 1 & 1) + slab * (n >> 2)];
+        let lerp = |a: f32, b: f32, t: f32| a + t * (b - a);
+        let along_x = [0, 2, 4, 6].map(|n| lerp(v(n), v(n + 1), f.x));
+        let dx = [0, 2, 4, 6].map(|n| v(n + 1) - v(n));
+        let bilinear = |c: [f32; 4]| lerp(lerp(c[0], c[1], f.y), lerp(c[2], c[3], f.y), f.z);
+        let dy = lerp(along_x[1] - along_x[0], along_x[3] - along_x[2], f.z);
+        let dz = lerp(along_x[2] - along_x[0], along_x[3] - along_x[1], f.y);
+        (bilinear(along_x), Vec3::new(bilinear(dx), dy, dz).normalize_or_zero())
+    }
 }
 
 impl Walls {
     /// No walls.
-    pub const NONE: Walls = Walls { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3] };
+    pub const NONE: Walls = Walls { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3], solid: None };
 
-    /// Calls `seen` with `x` and its mirror images in walls that are nearer than `reach`, corners included.
+    /// Has a place no image nearer than twice `reach`?
+    pub fn are_far(&self, x: Vec3, reach: f32) -> bool {
+        let mut count = 0;
+        self.for_each_image(x, reach, |_| count += 1);
+        count == 1
+    }
+
+    /// Calls `seen` with `x` and its mirror images in walls and solids that are nearer than `reach`, corners included.
     #[inline]
     pub fn for_each_image(&self, x: Vec3, reach: f32, mut seen: impl FnMut(Vec3)) {
+        self.for_each_image_in_walls(x, reach, &mut seen);
+        if let Some(solid) = &self.solid {
+            let (distance, away) = solid.at(x);
+            if distance < reach && away != Vec3::ZERO {
+                self.for_each_image_in_walls(x - 2.0 * distance * away, reach, &mut seen);
+            }
+        }
+    }
+
+    #[inline]
+    fn for_each_image_in_walls(&self, x: Vec3, reach: f32, seen: &mut impl FnMut(Vec3)) {
         // Per axis: the coordinate, and its image where a wall is near. Boxes narrower than the reach have no more.
         let mut images = [[0.0f32; 2]; 3];
         let mut counts = [1usize; 3];
@@ -371,7 +425,7 @@ mod tests {
 
     #[test]
     fn walls_mirror_faces_edges_and_corners() {
-        let walls = Walls { low: [0.0; 3], high: [1.0, f32::INFINITY, 1.0] };
+        let walls = Walls { low: [0.0; 3], high: [1.0, f32::INFINITY, 1.0], solid: None };
         let images = |x: Vec3| {
             let mut seen = vec![];
             walls.for_each_image(x, 0.1, |x| seen.push(x));
@@ -384,5 +438,29 @@ mod tests {
         );
         assert_eq!(images(Vec3::new(0.95, 7.0, 0.03)).len(), 4);
         assert_eq!(images(Vec3::new(0.95, 0.01, 0.03)).len(), 8);
+    }
+
+    #[test]
+    fn solids_mirror_what_is_near_them() {
+        // A sloped plane through the middle of a lattice: its samples are exact.
+        let normal = Vec3::new(0.3, 0.9, -0.2).normalize();
+        let (size, spacing) = ([12usize, 11, 10], 0.1);
+        let place = |n: usize| {
+            spacing * Vec3::new((n % 12) as f32, (n / 12 % 11) as f32, (n / 132) as f32) - Vec3::splat(0.2)
+        };
+        let phi: Arc<[f32]> = (0..12 * 11 * 10).map(|n| normal.dot(place(n) - Vec3::splat(0.3))).collect();
+        let solid = Some(SolidSamples { origin: Vec3::splat(-0.2), spacing, size, phi });
+        let walls = Walls { solid, ..Walls::NONE };
+        for n in 0..200 {
+            let x = 0.6 * unit_vec3(n, 4);
+            let distance = normal.dot(x - 0.3);
+            let mut seen = vec![];
+            walls.for_each_image(x, 0.1, |x| seen.push(x));
+            assert_eq!(seen.len(), 1 + (distance < 0.1) as usize, "{distance}");
+            assert_eq!(walls.are_far(x, 0.1), seen.len() == 1);
+            if let Some(image) = seen.get(1) {
+                assert!(image.distance(x - 2.0 * distance * normal) < 1e-5, "{image}");
+            }
+        }
     }
 }

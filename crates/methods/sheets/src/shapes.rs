@@ -26,9 +26,8 @@ pub struct Shapes {
     /// Covariance of the neighbourhood [sheets eq. 8-10] of each particle at the surface, over that of a ball full of
     /// liquid: eigenvalues of 1 are round.
     pub stretch: Vec<Eigen>,
-    /// Where the air is, seen from each particle at the surface: a unit vector away from the mean of its neighbourhood, zero
-    /// where that lies near the particle itself.
-    pub outward: Vec<Vec3>,
+    /// From each particle at the surface to the mean of its neighbourhood [sheets eq. 9], in reaches of the kernel.
+    pub offset: Vec<Vec3>,
 }
 
 impl Shapes {
@@ -52,7 +51,7 @@ impl Shapes {
         let chunks = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
             let range = parallel::chunk_range(c, CHUNK, n);
             let mut density = Vec::with_capacity(range.len());
-            let (mut stretch, mut outward) = (vec![], vec![]);
+            let (mut stretch, mut offsets) = (vec![], vec![]);
             for i in range {
                 let x = particles.x[i];
                 if around[bins.index(bins.coordinates(x))] == Around::Full {
@@ -64,19 +63,18 @@ impl Shapes {
                 if rho < params.surface_density {
                     let (covariance, offset) = covariance(neighbours, x, h);
                     stretch.push(eigen(&covariance));
-                    let one_sided = offset.length() > ONE_SIDED * h;
-                    outward.push(if one_sided { -offset.normalize() } else { Vec3::ZERO });
+                    offsets.push(offset / h);
                 }
             }
-            (density, stretch, outward)
+            (density, stretch, offsets)
         });
         self.density.clear();
         self.stretch.clear();
-        self.outward.clear();
-        for (density, stretch, outward) in chunks {
+        self.offset.clear();
+        for (density, stretch, offset) in chunks {
             self.density.extend(density);
             self.stretch.extend(stretch);
-            self.outward.extend(outward);
+            self.offset.extend(offset);
         }
         self.place.clear();
         let mut next = 0;
@@ -131,9 +129,16 @@ impl Shapes {
         (self.place[i] != Shapes::ROUND).then(|| &self.stretch[self.place[i] as usize])
     }
 
-    /// Where the air is, zero below the surface and in the middle of sheets and drops.
+    /// From the particle to the mean of its neighbourhood, in reaches of the kernel; zero below the surface.
+    pub fn offset_of(&self, i: usize) -> Vec3 {
+        if self.place[i] == Shapes::ROUND { Vec3::ZERO } else { self.offset[self.place[i] as usize] }
+    }
+
+    /// Where the air is: a unit vector away from the mean of the neighbourhood, zero below the surface and in the middle of
+    /// sheets and drops.
     pub fn outward_of(&self, i: usize) -> Vec3 {
-        if self.place[i] == Shapes::ROUND { Vec3::ZERO } else { self.outward[self.place[i] as usize] }
+        let offset = self.offset_of(i);
+        if offset.length() > ONE_SIDED { -offset.normalize() } else { Vec3::ZERO }
     }
 
     /// Particle `i` becomes the old particle `order[i]`.

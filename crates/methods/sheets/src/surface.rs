@@ -2,11 +2,19 @@
 //!
 //! Bulk liquid ends where the density is half of the full one: flat and quiet, with the liquid's volume and without bubbles
 //! between its particles, which the union of eq. 23 would have. Particles outside that (drops, threads and sheets) are
-//! ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1` (eq. 23), never thinner than the lattice can
-//! see. The surface is the union of both.
+//! ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1` (eq. 23). The surface is the union of both.
+//!
+//! A sheet stretched to a tenth of a particle's thickness is still whole, and no lattice sees it. So ellipsoids are sampled no
+//! thinner than the lattice can see ("we set the minimal eigenvalue of C_i to the order of a single cell", §5.3), and what is
+//! drawn of them is pulled back to the thickness that the mass has ([`SurfaceField::pull`]). Drawn as sampled, a splash has several
+//! times its volume.
+//!
+//! The thickness follows from the density. A sheet with s small particles on d0^2 has `rho / rho_0 = 15/16 s d0 / h` (the
+//! smooth kernel's integral over a plane, pi h^2 / 2, over that of a ball, 8 pi h^3 / 15), so that it is `16/15 h rho / rho_0` thick; a
+//! thread with l of them on d0 has `5/(2 pi) l (d0 / h)^2`, and the cross-section l d0^2.
 
 use crate::around::{Around, cells_around};
-use crate::eigen::{Symmetric, apply};
+use crate::eigen::{Eigen, Symmetric, apply};
 use crate::kernels::lattice_density;
 use crate::neighbours::{Neighbours, Walls};
 use crate::params::SheetParams;
@@ -22,6 +30,19 @@ const SEEN: f32 = 0.867;
 const BULK: f32 = 0.5;
 /// Drops of fewer than about five particles have less than this share of the full density.
 const LONELY: f32 = 0.05;
+
+/// Radius of a ball with the volume of a cube of edge 1.
+const ROUND_RADIUS: f32 = 0.620_35;
+
+/// Share of the kernel that is empty over the offset of its mean, at a straight rim: (1/2) / (16 / (15 pi)).
+const RIM: f32 = 1.47;
+/// Ellipsoids that reach 1.5 spacings along a sheet are lower between its particles, by so much on average.
+const BUMPS: f32 = 1.06;
+/// A mesh of a few triangles around a drop or a thread cuts corners: so much larger, it has their volume.
+const CORNERS: [f32; 2] = [1.17, 1.12];
+
+/// Radius of a drop, in spacings, that the lattice sees as round.
+const DROP: f32 = 1.1;
 
 /// How the surface is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +71,13 @@ pub struct SheetSurface {
 const AIR: u32 = u32::MAX;
 const LIQUID: u32 = u32::MAX - 1;
 
-/// A particle at the surface: `|M (x - p - shift)| = 1`.
+/// A particle at the surface: `|M (x - p - shift)| = 1`, as the lattice sees it, and the part of each axis that is liquid.
 #[derive(Clone, Copy, Debug)]
 struct Ellipsoid {
     inverse_axes: Symmetric,
     shift: Vec3,
+    /// What a place relative to its centre is multiplied by.
+    true_share: Symmetric,
 }
 
 /// The surface as a function of the place, for given particles.
@@ -177,50 +200,129 @@ impl<'a> SurfaceField<'a> {
     /// The shape of a particle at the surface.
     fn ellipsoid(&self, i: usize) -> Ellipsoid {
         let (shapes, d0, thinnest) = (self.shapes, self.params.d0, self.thinnest);
-        let mass = self.particles.weight(i);
         if let Some(stretch) = shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
-            // Half of a layer of its mass, but no less than the lattice sees in that direction: half a spacing along an axis,
-            // sqrt(3) / 2 along a diagonal. A sheet's own stretch is 7/6 in its plane.
-            let axis = |n: usize| {
-                let seen = 0.51 * self.spacing * stretch.vectors[n].abs().element_sum();
-                let along = self.sheet_reach * (stretch.values[n] * (6.0 / 7.0)).clamp(0.0, 1.0);
-                along.max(0.5 * d0 * mass.min(1.0)).max(seen)
-            };
-            let inverse_axes = stretch.with_values([0, 1, 2].map(|n| 1.0 / axis(n)));
-            // A rim ends half a spacing beyond its particles too.
-            let outward = shapes.outward_of(i);
-            let reach = 1.0 / apply(&inverse_axes, outward).length().max(f32::MIN_POSITIVE);
-            let shift = if outward == Vec3::ZERO { outward } else { -(reach - 0.5 * d0).max(0.0) * outward };
-            return Ellipsoid { inverse_axes, shift };
+            return self.thin_ellipsoid(i, stretch);
         }
         // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between eight, so that
-        // nothing is hollow.
-        let own = 0.620_35 * d0 * mass.cbrt();
-        let ball = if shapes.density[i] < LONELY { own } else { SEEN * d0 }.max(thinnest);
+        // nothing is hollow, and is smaller as its mass is.
+        let size = d0 * self.particles.weight(i).cbrt();
+        let (full, least) = match shapes.density[i] < LONELY {
+            true => (CORNERS[0] * ROUND_RADIUS * size, DROP * self.spacing),
+            false => (SEEN * size.min(d0), thinnest.max(SEEN * d0)),
+        };
+        let ball = full.max(least);
+        let share = full / ball;
         Ellipsoid {
             inverse_axes: [1.0 / ball, 1.0 / ball, 1.0 / ball, 0.0, 0.0, 0.0],
             // Towards the air liquid ends half a spacing beyond its outermost particles.
             shift: -(ball - 0.5 * d0) * shapes.outward_of(i),
+            true_share: [share, share, share, 0.0, 0.0, 0.0],
         }
+    }
+
+    /// The shape of a particle in a sheet or thread: around the middle of that, as thick as its mass makes it.
+    fn thin_ellipsoid(&self, i: usize, stretch: &Eigen) -> Ellipsoid {
+        let (shapes, d0, h) = (self.shapes, self.params.d0, self.params.reach_m());
+        let x = self.particles.x[i];
+        // Images in walls belong to no sheet.
+        let rho = match self.walls.are_far(x, h) {
+            true => shapes.density[i],
+            false => self.neighbours.density(x, h, &Walls::NONE) * self.inverse_rho0,
+        };
+        let is_thread = stretch.values[1] <= self.params.thin_ratio * stretch.values[0];
+        let across = |n: usize| n == 2 || is_thread && n == 1;
+        let axes = [0, 1, 2];
+        let offset = shapes.offset_of(i);
+        // At a rim half of the kernel sees nothing, and the mean of the rest is a third of its reach off.
+        let aside = axes.into_iter().filter(|&n| !across(n)).map(|n| offset.dot(stretch.vectors[n]).powi(2));
+        let rho = rho / (1.0 - RIM * aside.sum::<f32>().sqrt()).max(0.25);
+        let full = match is_thread {
+            true => CORNERS[1] * h * (0.4 * rho).sqrt(),
+            false => BUMPS * (8.0 / 15.0) * h * rho,
+        };
+        // The lattice sees half a spacing along an axis, sqrt(3) / 2 along a diagonal, and half as much more is needed where
+        // ellipsoids meet at their flanks. A sheet's own stretch is 7/6 in its plane.
+        let seen = |n: usize| 0.75 * self.spacing * stretch.vectors[n].abs().element_sum();
+        let along = |n: usize| self.sheet_reach * (stretch.values[n] * (6.0 / 7.0)).clamp(0.0, 1.0);
+        let truth = |n: usize| if across(n) { full } else { along(n).max(full) };
+        let drawn = |n: usize| truth(n).max(seen(n));
+        let inverse_axes = stretch.with_values(axes.map(|n| 1.0 / drawn(n)));
+        // The middle, and a rim that ends half a spacing beyond its particles.
+        let middle = axes.into_iter().filter(|&n| across(n)).map(|n| stretch.vectors[n]);
+        let mut shift: Vec3 = middle.map(|normal| h * offset.dot(normal) * normal).sum();
+        let outward = shapes.outward_of(i);
+        if outward != Vec3::ZERO {
+            let reach = 1.0 / apply(&inverse_axes, outward).length().max(f32::MIN_POSITIVE);
+            let in_plane = outward - outward.dot(stretch.vectors[2]) * stretch.vectors[2];
+            shift -= (reach - 0.5 * d0).max(0.0) * in_plane;
+        }
+        Ellipsoid { inverse_axes, shift, true_share: stretch.with_values(axes.map(|n| truth(n) / drawn(n))) }
     }
 
     /// The union's value: metres, first order near the surface.
     pub fn value(&self, x: Vec3) -> f32 {
+        self.nearest(x).0
+    }
+
+    /// The union's value, and whose ellipsoid it is; none for the bulk.
+    #[inline]
+    fn nearest(&self, x: Vec3) -> (f32, Option<usize>) {
         let h = self.params.reach_m();
         let rho = self.neighbours.density(x, h, self.walls) * self.inverse_rho0;
         // Across a flat surface the density falls by 15 / (16 h) a metre.
-        let mut value = (BULK - rho) * (16.0 / 15.0) * h;
+        let (mut value, mut whose) = ((BULK - rho) * (16.0 / 15.0) * h, None);
         if rho > 0.0 {
             self.neighbours.for_each_within(x, self.reach, |i, d, _| {
                 if self.shapes.density[i] < BULK && self.shapes.place[i] != Shapes::ROUND {
-                    let shaped = self.ellipsoids.get(self.shapes.place[i] as usize);
-                    let Ellipsoid { inverse_axes, shift } =
-                        shaped.copied().unwrap_or_else(|| self.ellipsoid(i));
-                    value = value.min(ellipsoid_distance(&inverse_axes, d + shift));
+                    let Ellipsoid { inverse_axes, shift, .. } = self.ellipsoid_of(i);
+                    let own = ellipsoid_distance(&inverse_axes, d + shift);
+                    if own < value {
+                        (value, whose) = (own, Some(i));
+                    }
                 }
             });
         }
-        value.clamp(-self.far_m, self.far_m)
+        (value.clamp(-self.far_m, self.far_m), whose)
+    }
+
+    #[inline]
+    fn ellipsoid_of(&self, i: usize) -> Ellipsoid {
+        let shaped = self.ellipsoids.get(self.shapes.place[i] as usize);
+        shaped.copied().unwrap_or_else(|| self.ellipsoid(i))
+    }
+
+    /// How far a place on the sampled surface is from where the mass puts it; none where it is no place on it (a solid or a wall
+    /// cuts the liquid there).
+    ///
+    /// Test: `sheets_and_drops_are_drawn_with_their_volume`.
+    pub fn pull(&self, x: Vec3) -> Option<Vec3> {
+        let (value, whose) = self.nearest(x);
+        if value.abs() > 0.5 * self.spacing {
+            return None;
+        }
+        let Some(i) = whose else { return Some(Vec3::ZERO) };
+        let Ellipsoid { shift, true_share, .. } = self.ellipsoid_of(i);
+        let place = x - self.particles.x[i] - shift;
+        Some(apply(&true_share, place) - place)
+    }
+
+    /// Pulls the vertices of a mesh of the sampled surface to where the mass puts them. Neighbours go together: half of a pull is
+    /// the mean of theirs.
+    pub fn pull_mesh(&self, positions: &mut [Vec3], triangles: &[[u32; 3]]) {
+        let pulls = parallel::map_indices(positions.len(), |v| self.pull(positions[v]));
+        let mut mean: Vec<Vec3> = pulls.iter().map(|p| p.unwrap_or_default()).collect();
+        let (mut sum, mut count) = (vec![Vec3::ZERO; mean.len()], vec![0.0f32; mean.len()]);
+        for t in triangles {
+            for (&a, &b) in t.iter().zip([&t[1], &t[2], &t[0]]) {
+                // Every edge is met twice, once in each direction.
+                sum[a as usize] += mean[b as usize];
+                count[a as usize] += 1.0;
+            }
+        }
+        for v in (0..mean.len()).filter(|&v| pulls[v].is_some()) {
+            mean[v] = 0.5 * (mean[v] + sum[v] / count[v].max(1.0));
+        }
+        positions.iter_mut().zip(&mean).for_each(|(x, pull)| *x += *pull);
     }
 }
 

@@ -82,6 +82,18 @@ pub struct ParticleView<'a> {
     pub radius: f32,
 }
 
+/// What each particle of a [`ParticleView`] is, for methods that tell them apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParticleKinds {
+    /// An index into [`PARTICLE_KINDS`] each.
+    pub kind: Vec<u8>,
+    /// Radii, metres.
+    pub radius: Vec<f32>,
+}
+
+/// Names of the kinds: as seeded, several in one, put in between to keep a sheet whole.
+pub const PARTICLE_KINDS: [&str; 3] = ["small", "merged", "inserted"];
+
 /// A cell that a plane of constant z cuts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CutCell {
@@ -125,6 +137,10 @@ pub trait Solver: Send {
     }
     /// The particles, where the method has any.
     fn particles(&self) -> Option<ParticleView<'_>>;
+    /// What each of the particles is, where the method tells them apart.
+    fn particle_kinds(&self) -> Option<ParticleKinds> {
+        None
+    }
     /// Height above the domain floor of the highest liquid on the vertical through (x, z); 0 where dry.
     fn height_at(&self, x: f32, z: f32) -> f64;
     /// Pressure at a point, Pa; 0 outside the liquid.

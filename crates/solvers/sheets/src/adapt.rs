@@ -6,7 +6,7 @@ use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_sheets_kernels::{Depth, Population, Stiffness, UNIT_MASS, deposit, dilate};
+use fluvial_sheets_kernels::{Depth, Population, SolidSamples, Stiffness, UNIT_MASS, deposit, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Source};
 
@@ -131,6 +131,7 @@ impl SheetsSolver {
             let solids: Vec<(&Shape, &Motion)> =
                 self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
             rasterize(&mut self.solids, &solids, self.open_walls, &self.grid, self.state.time_s + dt_s);
+            self.mirror_at_solids();
         }
         let (grid, tags, sources) = (self.grid, &self.work.source_cell, &self.setup.sources);
         self.work.area_face.copy_from(&self.solids.open_area);
@@ -164,6 +165,18 @@ impl SheetsSolver {
         });
         self.boundaries_placed = true;
         self.had_sources = has_sources;
+    }
+
+    /// Density counts the liquid's mirror image in solids, as it does in walls.
+    fn mirror_at_solids(&mut self) {
+        if self.setup.solids.is_empty() {
+            return;
+        }
+        let nodes = self.grid.nodes();
+        let phi = self.solids.phi_node.as_slice().into();
+        let solid = SolidSamples { origin: nodes.origin, spacing: nodes.spacing, size: nodes.size, phi };
+        self.work.population.walls.solid = Some(solid.clone());
+        self.state.population.walls.solid = Some(solid);
     }
 
     /// Alg. 4: even spacing.

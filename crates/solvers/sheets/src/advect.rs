@@ -5,11 +5,14 @@ use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::{Population, cells_near_merged, deposit, dilate, w_sharp};
+use fluvial_sheets_kernels::{Population, cells_near_merged, deposit, dilate, lattice_density, w_sharp};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;
+
+/// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
+const SKIN_IN_CELLS: f32 = 0.6;
 
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those that cross an open
@@ -82,8 +85,12 @@ impl SheetsSolver {
         self.fill_deficit();
     }
 
-    /// `phi_L = alpha_L N_0 - sum rho(p_i) / rho_0` over the particles of a cell [sheets eq. 5], each counted with its mass, so
-    /// that inserted and merged particles change nothing; N_0 shrinks with the part of the cell that solids leave open.
+    /// `phi_L = alpha_L - sum rho(p_i) / (rho_0 N_0)` over the particles of a cell [sheets eq. 5], in cells, each counted with its
+    /// mass, so that inserted and merged particles change nothing; N_0 shrinks with the part of the cell that solids leave open.
+    ///
+    /// The deficit tells drops and sheets from air, but is no distance: a full cell under a free face has its surface at 0.8
+    /// cells instead of a half, and pressure is wrong by as much. So where bulk liquid ends, cells get the distance from
+    /// the level of half density instead (see [`Self::measure_surface_cells`]).
     fn fill_deficit(&mut self) {
         let full = self.params.particles_per_cell as f32;
         let Population { particles, neighbours, shapes, params, .. } = &self.work.population;
@@ -94,9 +101,67 @@ impl SheetsSolver {
         for_each_chunk_mut(&mut self.work.phi_cell, slab, |k, phi| {
             for (n, phi) in phi.iter_mut().enumerate() {
                 let cell = k * slab + n;
-                *phi = share * full * if closed[cell] { 1.0 } else { open[cell].max(0.1) } - *phi;
+                let room = if closed[cell] { 1.0 } else { open[cell].max(0.1) };
+                *phi = share * room - *phi / full;
             }
         });
+        self.measure_surface_cells();
+    }
+
+    /// `d = 16/15 h (1/2 - rho / rho_0)`, the distance from the level of half density across a flat surface, for two layers of
+    /// liquid cells and one of air at every surface. Cells with d < 0 are liquid; others only by their deficit, and only away from
+    /// bulk liquid (no neighbour has d < 0): there it is sheets and drops.
+    ///
+    /// Test: `pressure_at_rest_is_hydrostatic` (validation, conformance).
+    fn measure_surface_cells(&mut self) {
+        let (grid, cells) = (self.grid, self.grid.cell_centers());
+        let population = &self.work.population;
+        let h = population.params.reach_m();
+        let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
+        let wet: Vec<bool> = self.work.phi_cell.iter().map(|&p| p < 0.0).collect();
+        let dry: Vec<bool> = wet.iter().map(|w| !w).collect();
+        let (near_wet, near_dry) = (dilate(&wet, grid.cells, 1), dilate(&dry, grid.cells, 2));
+        let closed = &self.work.closed_cell;
+        let mut distance = std::mem::take(&mut self.work.rhs_cell);
+        for_each_chunk_mut(&mut distance, cells.slab(), |k, out| {
+            for (n, out) in out.iter_mut().enumerate() {
+                let cell = k * cells.slab() + n;
+                *out = f32::NAN;
+                if near_wet[cell] && near_dry[cell] && !closed[cell] {
+                    let x = cells.position(n % cells.size[0], n / cells.size[0], k);
+                    let rho = population.neighbours.density(x, h, &population.walls) * inverse_rho0;
+                    *out = (0.5 - rho) * (16.0 / 15.0) * h / grid.dx;
+                }
+            }
+        });
+        // Below the second layer everything is deep inside; no comparison with NaN is true.
+        let inside =
+            |cell: usize| distance[cell] < 0.0 || distance[cell].is_nan() && wet[cell] && !closed[cell];
+        let (phi_cell, skin_cell) = (&mut self.work.phi_cell, &mut self.work.skin_cell);
+        for_each_chunk_mut2((phi_cell, cells.slab()), (skin_cell, cells.slab()), |k, phi, skin| {
+            for (n, (phi, skin)) in phi.iter_mut().zip(skin).enumerate() {
+                let cell = k * cells.slab() + n;
+                let d = distance[cell];
+                *skin = false;
+                if d.is_nan() {
+                    continue;
+                }
+                let at = [n % cells.size[0], n / cells.size[0], k];
+                let beside_bulk = || {
+                    AXES.iter().any(|&axis| {
+                        let stride = cells.stride(axis);
+                        at[axis] > 0 && inside(cell - stride)
+                            || at[axis] + 1 < cells.size[axis] && inside(cell + stride)
+                    })
+                };
+                let beside_bulk = d >= 0.0 && beside_bulk();
+                *skin = beside_bulk && d < SKIN_IN_CELLS;
+                if d < 0.0 || *phi >= 0.0 || beside_bulk {
+                    *phi = d;
+                }
+            }
+        });
+        self.work.rhs_cell = distance;
     }
 
     /// Velocities of the particles on the faces by the sharp kernel, the nearest particle's where nothing weighs [sheets eq. 1].

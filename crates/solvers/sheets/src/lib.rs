@@ -3,6 +3,7 @@
 
 mod adapt;
 mod advect;
+mod flow;
 mod measure;
 mod params;
 mod pressure;
@@ -10,20 +11,24 @@ mod save;
 mod state;
 mod step;
 
-pub use fluvial_sheets_kernels::Kind;
+pub use flow::Flow;
+pub use fluvial_sheets_kernels::{Kind, Topology, UNIT_MASS};
 pub use params::{Params, PositionCorrection};
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
 use fluvial_pressure::MultigridCg;
-use fluvial_sheets_kernels::{Bins, Population, Walls};
+use fluvial_sheets_kernels::{Bins, Population, SheetSurface, Walls};
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
-    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    Fill, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::{MeshParams, mesh_samples, set_velocities};
 use state::{State, Work};
+
+/// Smallest share of a particle that is seeded.
+const LEAST_SEED: f32 = 0.02;
 
 /// Liquid as particles on a uniform grid.
 pub struct SheetsSolver {
@@ -52,6 +57,11 @@ impl SheetsSolver {
         if !setup.refine.is_empty() {
             return Err(unsupported("[[refine]] regions"));
         }
+        if params.flow.is_some()
+            && !(setup.solids.is_empty() && setup.sources.is_empty() && setup.sinks.is_empty())
+        {
+            return Err(unsupported("solids, sources or sinks in a given flow"));
+        }
         if setup.sources.len() > u8::MAX as usize - 1 {
             return Err(unsupported("more than 254 sources"));
         }
@@ -61,8 +71,11 @@ impl SheetsSolver {
         let wall = |side: usize, at: Vec3, none: f32| {
             [0, 1, 2].map(|axis| if open_walls[2 * axis + side] { none } else { at[axis] })
         };
-        let walls =
-            Walls { low: wall(0, bounds.min, f32::NEG_INFINITY), high: wall(1, bounds.max, f32::INFINITY) };
+        let walls = Walls {
+            low: wall(0, bounds.min, f32::NEG_INFINITY),
+            high: wall(1, bounds.max, f32::INFINITY),
+            solid: None,
+        };
         let bins = Bins { min: grid.min, cell_m: grid.dx, size: grid.cells };
         let population = Population::new(bins, walls, params.sheets(grid.dx));
         let mut solver = SheetsSolver {
@@ -89,7 +102,8 @@ impl SheetsSolver {
         Ok(solver)
     }
 
-    /// Seeds the fills on the lattice of small particles, and gives the grid their velocity.
+    /// Seeds the fills on the lattice of small particles, lighter ones where a fill ends between two of them, and gives the grid
+    /// their velocity.
     fn place_liquid(&mut self) {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
@@ -108,15 +122,19 @@ impl SheetsSolver {
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
-                let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.0);
+                let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0);
                 if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
-                    found.push((x, fill.velocity));
+                    found.extend(seed(x, d0, fills).map(|(x, mass)| (x, mass, fill.velocity)));
                 }
             }
             found
         });
         let population = &mut self.work.population;
-        seeds.into_iter().flatten().for_each(|(x, v)| population.particles.push_small(x, v));
+        let flow = self.params.flow;
+        let start = |x: Vec3, v: Vec3| flow.map_or(v, |flow| flow.velocity(x, 0.0));
+        for (x, mass, v) in seeds.into_iter().flatten() {
+            population.particles.push(x, start(x, v), mass, 1, Kind::Small);
+        }
         self.measure_particles();
         self.particles_to_grid();
         self.extrapolate_velocity();
@@ -165,6 +183,21 @@ impl SheetsSolver {
     }
 }
 
+/// The particle of a lattice point, whose cube fills cover in part: where the covered part's centre is, and its mass.
+/// None where it is next to nothing.
+fn seed(x: Vec3, d0: f32, fills: &[Fill]) -> Option<(Vec3, u32)> {
+    let distance = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::INFINITY, f32::min);
+    // The surface is a plane within the cube.
+    let share = (0.5 - distance(x) / d0).clamp(0.0, 1.0);
+    if share > 0.995 {
+        return Some((x, UNIT_MASS));
+    }
+    let slope = |axis: Vec3| distance(x + 0.25 * d0 * axis) - distance(x - 0.25 * d0 * axis);
+    let outward = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
+    let inside = x - 0.5 * (1.0 - share) * d0 * outward;
+    (share > LEAST_SEED).then_some((inside, (share * UNIT_MASS as f32) as u32))
+}
+
 impl Solver for SheetsSolver {
     fn method(&self) -> &'static str {
         "sheets"
@@ -192,7 +225,8 @@ impl Solver for SheetsSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let shape = self.surface_shape();
-        let surface = self.state.population.surface(&shape);
+        let field = self.state.population.surface_field(&shape);
+        let surface = SheetSurface::sample(&field, &shape);
         let lattice = Lattice { size: shape.size, origin: shape.origin, spacing: shape.spacing };
         let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
         let (nodes, phi_solid) = (self.grid.nodes(), &self.solids.phi_node);
@@ -210,6 +244,7 @@ impl Solver for SheetsSolver {
             out.iter_mut().enumerate().for_each(|(i, out)| *out = value([i, j, k]));
         };
         let mut mesh = mesh_samples(&lattice, &mesh_params, fill_row, value);
+        field.pull_mesh(&mut mesh.positions, &mesh.triangles);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.u_face, x));
         mesh
     }
@@ -226,6 +261,15 @@ impl Solver for SheetsSolver {
             id: &particles.id,
             age_s: &particles.age_s,
             radius: 0.5 * self.params.radius_m(self.grid.dx),
+        })
+    }
+
+    fn particle_kinds(&self) -> Option<ParticleKinds> {
+        let particles = &self.state.population.particles;
+        let half = 0.5 * self.params.radius_m(self.grid.dx);
+        Some(ParticleKinds {
+            kind: particles.kind.iter().map(|&kind| kind as u8).collect(),
+            radius: (0..particles.len()).map(|i| particles.radius(i, half)).collect(),
         })
     }
 

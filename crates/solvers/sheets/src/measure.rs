@@ -28,7 +28,9 @@ impl SheetsSolver {
         // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme conserves has the
         // product of two steps' velocities.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        if self.params.flow.is_none() {
+            report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        }
         Ok(report)
     }
 
@@ -132,6 +134,10 @@ impl SheetsSolver {
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let dx = self.grid.dx as f64;
         let liquid = self.setup.liquid;
+        if let Some(flow) = self.params.flow {
+            let dt_s = self.setup.cfl as f64 * dx / flow.fastest_m_s();
+            return SuggestedDt { dt_s, limiter: DtLimiter::Cfl };
+        }
         let gravity = liquid.gravity.length() as f64;
         let speed = self.limiting_speed_m_s.max(self.max_solid_speed());
         let reach = self.setup.cfl as f64 * dx;

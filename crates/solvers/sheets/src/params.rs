@@ -1,6 +1,7 @@
 //! The method's own parameters in the scene's `[method]` table. The first thirteen are those of the paper's Fig. 15, with its
 //! values as defaults.
 
+use crate::flow::Flow;
 use fluvial_sheets_kernels::SheetParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,9 @@ pub struct Params {
     pub pressure_tolerance: f64,
     /// The pressure solve has failed after this many iterations.
     pub pressure_max_iterations: usize,
+    /// The flow that carries the particles, where it is given (`[flow]` of the scene): then neither forces nor pressure act.
+    #[serde(skip)]
+    pub flow: Option<Flow>,
 }
 
 impl Default for Params {
@@ -97,6 +101,7 @@ impl Default for Params {
             sheet_reach: 1.5,
             pressure_tolerance: 1e-5,
             pressure_max_iterations: 200,
+            flow: None,
         }
     }
 }

@@ -115,7 +115,7 @@ impl SheetsSolver {
 
     /// An unknown is a liquid cell with an open face and a liquid neighbour. A lone one flies: its ghost distances are noise, and
     /// the shortest would take the flux of all, whatever velocity one of its particles has.
-    fn mark_unknowns(&mut self) {
+    pub(crate) fn mark_unknowns(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, area) = (&work.phi_cell, &work.area_face);
         let cells = grid.cell_centers();
@@ -162,6 +162,9 @@ impl SheetsSolver {
 
     /// The divergence that a cell shall have, 1/s: where more particles are than fit, a tenth of the excess flows off in a step.
     pub(crate) fn wanted_divergence(&self, cell: usize, dt_s: f32) -> f32 {
+        if self.params.flow.is_some() {
+            return 0.0;
+        }
         let excess = self.work.crowding_cell[cell] - CROWDED;
         if excess > 0.0 { RELEASED_PER_STEP * excess * self.solids.open_volume[cell] / dt_s } else { 0.0 }
     }
@@ -184,10 +187,11 @@ impl SheetsSolver {
     }
 
     /// `u -= q_high - q_low` with ghost values in air. Faces without liquid keep what particles and gravity gave them: drops
-    /// and sheets fly.
+    /// and sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     fn subtract_gradient(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, unknown, q) = (&work.phi_cell, &work.unknown_cell, &work.impulse_cell);
+        let skin = &work.skin_cell;
         for axis in AXES {
             let area = &work.area_face[axis];
             let toward_air = |inside: usize, outside: Option<usize>| match outside {
@@ -210,6 +214,8 @@ impl SheetsSolver {
                     *valid = 0;
                 } else if cells.any(|c| unknown[c]) {
                     *valid = 1;
+                } else if cells.any(|c| skin[c]) {
+                    *valid = 0;
                 }
             });
         }

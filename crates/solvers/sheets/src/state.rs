@@ -81,6 +81,8 @@ pub(crate) struct Work {
     /// Mass around each cell over what fits.
     pub crowding_cell: Vec<f32>,
     pub depth_cell: Vec<Depth>,
+    /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move with it.
+    pub skin_cell: Vec<bool>,
     /// Cells whose pressure is unknown.
     pub unknown_cell: Vec<bool>,
     /// Faces that particles or the projection have given a velocity (or that extrapolation has reached).
@@ -133,6 +135,7 @@ impl Work {
             mass_cell: vec![0.0; cells],
             crowding_cell: vec![0.0; cells],
             depth_cell: vec![Depth::Empty; cells],
+            skin_cell: vec![false; cells],
             unknown_cell: vec![false; cells],
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             known_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),

@@ -9,11 +9,13 @@
 //! - 3: g_{t+1} = Project(g*, phi_L), phi_L the density deficit of eq. 5
 //! - 4: u_{t+1} = alpha (u* + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})                        [Alg. 1]
 //!
+//! Where the flow is given, particles are carried through it and the rest is left out.
+//!
 //! Everything happens in the work arrays; the state changes when the step has succeeded.
 
 use crate::SheetsSolver;
 use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{StepError, StepReport};
+use fluvial_solver_interface::{PressureReport, StepError, StepReport};
 
 pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
@@ -28,6 +30,12 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
         timers.stage("sheets", || s.preserve_sheets(&mut clamps));
         timers.stage("adaptive_sampling", || s.adapt_sampling());
         go_on(s)?;
+        if let Some(flow) = s.params.flow {
+            timers.stage("advect", || s.carry_along(flow, dt_s))?;
+            timers.stage("density", || s.measure_particles());
+            s.mark_unknowns();
+            return timers.stage("measure", || s.measure(dt_s, PressureReport::default()));
+        }
         timers.stage("advect", || s.advect_particles(dt_s, &mut clamps))?;
         go_on(s)?;
         timers.stage("density", || s.measure_particles());

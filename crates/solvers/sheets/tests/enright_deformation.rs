@@ -34,5 +34,5 @@ fn the_sheet_stays_whole_and_everything_comes_back() {
     assert!(left * 20 <= enright.most_inserted, "{left} of {} are left", enright.most_inserted);
     let (without, ..) = run(Options { preserve: false, correct: false });
     println!("{without:?}");
-    assert!(without.pieces > 1 && without.handles > 0, "{without:?}");
+    assert!(without.pieces > 1, "{without:?}");
 }

@@ -241,7 +241,10 @@ pub fn particles() -> Files {
     let count = view.x.len().min(60);
     let (x, v) = (&view.x[..count], &view.v[..count]);
     let (id, age_s) = (&view.id[..count], &view.age_s[..count]);
-    vec![("particles.ply", encode_ply_points(&Points { x, v, id, age_s, radius: view.radius }))]
+    let alike = Points { x, v, id, age_s, radius: view.radius, kind: None, radii: &[] };
+    let (kind, radii) = (vec![2; count], vec![0.5; count]);
+    let differ = Points { kind: Some(&kind), radii: &radii, ..alike };
+    vec![("particles.ply", encode_ply_points(&alike)), ("particles-of-kinds.ply", encode_ply_points(&differ))]
 }
 
 pub fn manifest() -> Files {

@@ -69,6 +69,8 @@ struct Particles {
     ids: ArrayProperty,
     widths: ArrayProperty,
     ages: ArrayProperty,
+    /// Where they differ; then there is a width each.
+    kinds: Option<ArrayProperty>,
 }
 
 impl Surface {
@@ -94,7 +96,7 @@ impl Surface {
 }
 
 impl Particles {
-    fn new() -> Particles {
+    fn new(with_kinds: bool) -> Particles {
         let parameter = |scope: &str| {
             format!("arrayExtent=1;geoScope={scope};isGeomParam=true;podExtent=1;podName=float32_t")
         };
@@ -103,8 +105,9 @@ impl Particles {
             positions: ArrayProperty::floats("P", 3, "geoScope=var;interpretation=point"),
             velocities: ArrayProperty::floats(".velocities", 3, "geoScope=var;interpretation=vector"),
             ids: ArrayProperty::ids(".pointIds", "geoScope=var"),
-            widths: ArrayProperty::floats(".widths", 1, &parameter("con")),
+            widths: ArrayProperty::floats(".widths", 1, &parameter(if with_kinds { "var" } else { "con" })),
             ages: ArrayProperty::floats("age", 1, &parameter("var")),
+            kinds: with_kinds.then(|| ArrayProperty::floats("kind", 1, &parameter("var"))),
         }
     }
 
@@ -114,7 +117,22 @@ impl Particles {
         self.positions.add(archive, &vector_bytes(points.x))?;
         self.velocities.add(archive, &vector_bytes(points.v))?;
         self.ids.add(archive, &points.id.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>())?;
-        self.widths.add(archive, &(2.0 * points.radius).to_le_bytes())?;
+        match (&mut self.kinds, points.kind) {
+            (None, None) => self.widths.add(archive, &(2.0 * points.radius).to_le_bytes())?,
+            (Some(kinds), Some(kind)) => {
+                let bytes =
+                    |values: &mut dyn Iterator<Item = f32>| values.flat_map(f32::to_le_bytes).collect();
+                let widths: Vec<u8> = bytes(&mut points.radii.iter().map(|r| 2.0 * r));
+                let numbers: Vec<u8> = bytes(&mut kind.iter().map(|&k| f32::from(k)));
+                self.widths.add(archive, &widths)?;
+                kinds.add(archive, &numbers)?;
+            }
+            _ => {
+                return Err(io::Error::other(
+                    "particles of one frame have kinds, those of another have none",
+                ));
+            }
+        }
         self.ages.add(archive, &points.age_s.iter().flat_map(|age| age.to_le_bytes()).collect::<Vec<u8>>())
     }
 }
@@ -124,7 +142,7 @@ impl AbcWriter<'_> {
     pub fn frame(&mut self, frame: &AbcFrame) -> io::Result<()> {
         let parts = self.parts.get_or_insert_with(|| Parts {
             surface: frame.surface.map(|_| Surface::new()),
-            particles: frame.points.map(|_| Particles::new()),
+            particles: frame.points.map(|points| Particles::new(points.have_kinds())),
         });
         if parts.surface.is_some() != frame.surface.is_some()
             || parts.particles.is_some() != frame.points.is_some()
@@ -154,7 +172,7 @@ impl AbcWriter<'_> {
                 ObjectKind::Points,
                 p.bounds,
                 arrays,
-                vec![p.ages],
+                std::iter::once(p.ages).chain(p.kinds).collect(),
             )?);
         }
         self.archive.finish(children, first)

@@ -20,13 +20,15 @@ int[] faceVertexIndices
 point3f[] points
 vector3f[] velocities
 ";
-/// Attributes of particles.
+/// Attributes of particles; [`POINT_KIND`] is there where they differ in kind.
 const POINT_ATTRIBUTES: &str = "float3[] extent
 int64[] ids
 point3f[] points
 float[] primvars:age
 vector3f[] velocities
 float[] widths
+";
+const POINT_KIND: &str = "int[] primvars:kind
 ";
 
 const MESH_NAMES: [&str; 7] = [
@@ -38,7 +40,8 @@ const MESH_NAMES: [&str; 7] = [
     "orientation",
     "subdivisionScheme",
 ];
-const POINT_NAMES: [&str; 6] = ["extent", "ids", "points", "primvars:age", "velocities", "widths"];
+const POINT_NAMES: [&str; 7] =
+    ["extent", "ids", "points", "primvars:age", "velocities", "widths", "primvars:kind"];
 const CREATOR: &str = concat!("fluvial ", env!("CARGO_PKG_VERSION"));
 
 /// Writes the layer of a surface.
@@ -61,21 +64,35 @@ pub fn write_usd(path: &Path, mesh: &TriangleMesh, time: FrameTime) -> Result<()
     write_bytes_atomic(path, &layer.file.finish())
 }
 
-/// Writes the layer of particles: `ids`, `widths` (twice the radius) and `primvars:age` beside position and velocity.
+/// Writes the layer of particles: `ids`, `widths` (twice the radius) and `primvars:age` beside position and velocity, and
+/// `primvars:kind` with a width each where they differ.
 pub fn write_usd_points(path: &Path, points: &Points, time: FrameTime) -> Result<(), OutputError> {
     let bounds = points.x.iter().fold(Aabb::EMPTY, |b, &x| b.include(x));
-    let bounds = Aabb { min: bounds.min - points.radius, max: bounds.max + points.radius };
-    let mut layer = Layer::new(36 * points.x.len(), "Points", "particles", &POINT_NAMES, time);
+    let kinds = points.have_kinds();
+    let largest = points.radii.iter().fold(points.radius, |a, &b| a.max(b));
+    let bounds = Aabb { min: bounds.min - largest, max: bounds.max + largest };
+    let names = if kinds { &POINT_NAMES[..] } else { &POINT_NAMES[..6] };
+    let mut layer = Layer::new(44 * points.x.len(), "Points", "particles", names, time);
     let file = &mut layer.file;
-    let values = [
+    let widths: Vec<f32> = match kinds {
+        true => points.radii.iter().map(|r| 2.0 * r).collect(),
+        false => vec![2.0 * points.radius],
+    };
+    let mut values = vec![
         file.array(extent(bounds).into_iter()),
         file.array(points.id.iter().map(|&id| id as i64)),
         file.array(points.x.iter().copied()),
         file.array(points.age_s.iter().copied()),
         file.array(points.v.iter().copied()),
-        file.array([2.0 * points.radius].into_iter()),
+        file.array(widths.into_iter()),
     ];
-    layer.add(POINT_ATTRIBUTES, &values, &[("primvars:age", "vertex"), ("widths", "constant")]);
+    if let Some(kind) = points.kind {
+        values.push(file.array(kind.iter().map(|&k| i32::from(k))));
+    }
+    let spread = if kinds { "vertex" } else { "constant" };
+    let spreads = [("primvars:age", "vertex"), ("widths", spread), ("primvars:kind", "vertex")];
+    let attributes = [POINT_ATTRIBUTES, if kinds { POINT_KIND } else { "" }].concat();
+    layer.add(&attributes, &values, &spreads);
     write_bytes_atomic(path, &layer.file.finish())
 }
 
@@ -121,17 +138,20 @@ impl Layer {
 }
 
 /// Writes the stage over the layers of all frames, which lie beside it, and the manifest of their attributes.
-/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out.
+/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out. `kinds` says whether
+/// the particles differ in kind and width.
 pub fn write_usd_stage(
     path: &Path,
     surfaces: &[(FrameTime, String)],
     particles: &[(FrameTime, String)],
+    kinds: bool,
 ) -> Result<(), OutputError> {
     let manifest = path.with_extension("manifest.usda");
     let manifest_name = manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let write_manifest = |w: &mut dyn std::io::Write| {
         writeln!(w, "#usda 1.0\n\nover \"liquid\"\n{{")?;
-        for (prim, attributes) in [("surface", SURFACE_ATTRIBUTES), ("particles", POINT_ATTRIBUTES)] {
+        let points = [POINT_ATTRIBUTES, if kinds { POINT_KIND } else { "" }].concat();
+        for (prim, attributes) in [("surface", SURFACE_ATTRIBUTES), ("particles", &points)] {
             writeln!(w, "    over \"{prim}\"\n    {{")?;
             attributes.lines().try_for_each(|line| writeln!(w, "        {line}"))?;
             writeln!(w, "    }}")?;
@@ -154,21 +174,23 @@ pub fn write_usd_stage(
             put_clips(w, "Mesh", "surface", mesh_constants(), surfaces, &manifest_name)?;
         }
         if !particles.is_empty() {
-            put_clips(w, "Points", "particles", point_constants(), particles, &manifest_name)?;
+            put_clips(w, "Points", "particles", &point_constants(kinds), particles, &manifest_name)?;
         }
         writeln!(w, "}}")
     })
 }
 
-/// What does not change with time. Widths are one for all; ages one each.
-fn point_constants() -> &'static str {
-    "        float[] primvars:age (
-            interpolation = \"vertex\"
-        )
-        float[] widths (
-            interpolation = \"constant\"
-        )
-"
+/// What does not change with time. Widths are one for all, or one each as the kinds; ages one each.
+fn point_constants(kinds: bool) -> String {
+    let attribute = |declared: &str, spread: &str| {
+        format!("        {declared} (\n            interpolation = \"{spread}\"\n        )\n")
+    };
+    let widths = if kinds { "vertex" } else { "constant" };
+    let mut text = attribute("float[] primvars:age", "vertex") + &attribute("float[] widths", widths);
+    if kinds {
+        text += &attribute(POINT_KIND.trim_end(), "vertex");
+    }
+    text
 }
 
 fn mesh_constants() -> &'static str {
@@ -241,7 +263,7 @@ mod tests {
         let names = |list: &str| -> Vec<String> {
             list.lines().map(|l| l.split_once(' ').unwrap().1.to_owned()).collect()
         };
-        assert_eq!(names(POINT_ATTRIBUTES), POINT_NAMES);
+        assert_eq!(names(&[POINT_ATTRIBUTES, POINT_KIND].concat()), POINT_NAMES);
         assert_eq!(names(SURFACE_ATTRIBUTES), MESH_NAMES[..5]);
     }
 
@@ -252,7 +274,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.usdc");
         let (x, v) = ([Vec3::X, Vec3::new(0.1, 0.2, 0.3)], [Vec3::Y, Vec3::Z]);
-        let points = Points { x: &x, v: &v, id: &[7, 1 << 40], age_s: &[0.5, 0.25], radius: 0.125 };
+        let (id, age_s) = ([7, 1 << 40], [0.5, 0.25]);
+        let alike = Points { x: &x, v: &v, id: &id, age_s: &age_s, radius: 0.125, kind: None, radii: &[] };
+        write_usd_points(&path, &alike, FrameTime { frame: 3, fps: 24.0 }).unwrap();
+        let plain = std::fs::read(&path).unwrap();
+        assert!(!plain.windows(13).any(|w| w == b"primvars:kind"));
+        let points = Points { kind: Some(&[1, 2]), radii: &[0.25, 0.125], ..alike };
         write_usd_points(&path, &points, FrameTime { frame: 3, fps: 24.0 }).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
@@ -269,5 +296,10 @@ mod tests {
         }
         let ids: Vec<u8> = [2u64, 7, 1 << 40].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert!(bytes.windows(ids.len()).any(|w| w == ids));
+        let list = |values: [[u8; 4]; 2]| [&2u64.to_le_bytes()[..], &values.concat()].concat();
+        for array in [list([1i32, 2].map(i32::to_le_bytes)), list([0.5f32, 0.25].map(f32::to_le_bytes))] {
+            assert!(bytes.windows(array.len()).any(|w| w == array), "kinds and widths, one each");
+        }
+        assert!(bytes.windows(13).any(|w| w == b"primvars:kind"));
     }
 }

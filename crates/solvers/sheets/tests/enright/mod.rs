@@ -2,24 +2,15 @@
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};
+use fluvial_sheets::Flow;
 use fluvial_sheets_kernels::{
-    Bins, Kind, Population, Preserved, SheetParams, Stiffness, SurfaceShape, Topology, Walls,
+    Bins, Kind, Population, Preserved, SheetParams, SheetSurface, Stiffness, SurfaceShape, Topology, Walls,
 };
 use fluvial_surface::{MeshParams, mesh_samples};
-use std::f32::consts::PI;
 
 pub const CENTER: Vec3 = Vec3::splat(0.35);
 pub const RADIUS: f32 = 0.15;
 pub const END_S: f32 = 3.0;
-
-/// LeVeque's velocity at its strongest.
-pub fn velocity(x: Vec3) -> Vec3 {
-    let (sx, cx) = (PI * x.x).sin_cos();
-    let (sy, cy) = (PI * x.y).sin_cos();
-    let (sz, cz) = (PI * x.z).sin_cos();
-    let (x2, y2, z2) = (2.0 * sx * cx, 2.0 * sy * cy, 2.0 * sz * cz);
-    Vec3::new(2.0 * sx * sx * y2 * z2, -x2 * sy * sy * z2, -x2 * y2 * sz * sz)
-}
 
 /// What is switched on.
 #[derive(Clone, Copy)]
@@ -58,21 +49,16 @@ impl Enright {
 
     /// One step: fourth-order Runge-Kutta through the flow, then the method.
     pub fn step(&mut self, dt_s: f32, options: Options) {
-        let strength = |t: f32| (PI * t / END_S).cos();
-        let (t, population) = (self.time_s, &mut self.population);
+        let flow = Flow::Enright { period_s: END_S as f64 };
+        let (t, population) = (self.time_s as f64, &mut self.population);
         let particles = &mut population.particles;
-        let at = [t, t + 0.5 * dt_s, t + dt_s].map(strength);
         parallel::for_each_chunk_mut2(
             (&mut particles.x, parallel::CHUNK),
             (&mut particles.v, parallel::CHUNK),
             |_, x, v| {
                 for (x, v) in x.iter_mut().zip(v) {
-                    let k1 = at[0] * velocity(*x);
-                    let k2 = at[1] * velocity(*x + 0.5 * dt_s * k1);
-                    let k3 = at[1] * velocity(*x + 0.5 * dt_s * k2);
-                    let k4 = at[2] * velocity(*x + dt_s * k3);
-                    *x += dt_s / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
-                    *v = at[2] * velocity(*x);
+                    *x = flow.carry(*x, t, dt_s as f64);
+                    *v = flow.velocity(*x, t + dt_s as f64);
                 }
             },
         );
@@ -107,10 +93,14 @@ impl Enright {
         let spacing = 1.0 / n as f32;
         let origin = Vec3::splat(0.5 * spacing);
         let shape = SurfaceShape { spacing, origin, size: [n; 3], sheet_reach: 1.5 };
-        let surface = self.population.surface(&shape);
+        let field = self.population.surface_field(&shape);
+        let surface = SheetSurface::sample(&field, &shape);
         let lattice = Lattice { size: [n; 3], origin, spacing };
         let params = MeshParams { smoothing_rounds: 2 };
-        mesh_samples(&lattice, &params, |j, k, out| surface.fill_row(j, k, out), |at| surface.value(at))
+        let mut mesh =
+            mesh_samples(&lattice, &params, |j, k, out| surface.fill_row(j, k, out), |at| surface.value(at));
+        field.pull_mesh(&mut mesh.positions, &mesh.triangles);
+        mesh
     }
 
     pub fn topology(mesh: &TriangleMesh) -> Topology {
