@@ -32,8 +32,10 @@ const ROUGHEST: f32 = 64.0 / 144.0;
 const REACH: f32 = 1.1;
 
 impl UniformSolver {
-    /// Gravity on every wet face; tension and drag on those that the surface crosses.
+    /// Gravity on every wet face; tension and drag on those that the surface crosses. What presses on the surface is half of
+    /// a projection: it acts only where the other half follows, on unknowns.
     pub(crate) fn apply_forces(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        self.mark_unknowns();
         let (grid, liquid, dt) = (self.grid, self.setup.liquid, dt_s as f32);
         let work = &mut self.work;
         let short_wave_speed = short_wave_speed_m_s(&grid, &liquid);
@@ -63,7 +65,8 @@ impl UniformSolver {
     /// What presses on the surface acts on the faces that it crosses.
     fn press_on_surface(&mut self, dt_s: f32) {
         let (grid, work) = (self.grid, &mut self.work);
-        let (phi, s, closed) = (&work.phi_cell, &work.surface_pressure_cell, &work.closed_cell);
+        let (phi, s) = (&work.phi_cell, &work.surface_pressure_cell);
+        let (closed, unknown) = (&work.closed_cell, &work.unknown_cell);
         let cells = grid.cell_centers();
         for axis in AXES {
             let (faces, stride) = (grid.faces(axis), cells.stride(axis));
@@ -77,6 +80,10 @@ impl UniformSolver {
                     return;
                 }
                 let (inside, outside, n) = if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
+                // A lone cell's ghost distances are noise, down to the floor: a push over theta would throw it.
+                if !unknown[inside] {
+                    return;
+                }
                 let (theta, _) = ghost_theta(phi[inside], phi[outside]);
                 let s = level_set::value_at_crossing(s, phi, inside, outside);
                 u[face] -= n * (dt_s / grid.dx) * s / theta;

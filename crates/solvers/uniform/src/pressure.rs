@@ -25,7 +25,6 @@ pub(crate) fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
 impl UniformSolver {
     /// Solves for the pressure impulse and subtracts its gradient.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        self.mark_unknowns();
         self.fill_right_side();
         let work = &mut self.work;
         let problem = PoissonProblem {
@@ -56,7 +55,7 @@ impl UniformSolver {
 
     /// An unknown is a liquid cell with at least one open face. A lone one, a drop smaller than the grid can turn or
     /// squeeze, is left to fly: its faces' ghost distances are noise, and one of them would take all the flux.
-    fn mark_unknowns(&mut self) {
+    pub(crate) fn mark_unknowns(&mut self) {
         let (grid, work) = (self.grid, &mut self.work);
         let (phi, area) = (&work.phi_cell, &work.area_face);
         let cells = grid.cell_centers();
