@@ -12,6 +12,7 @@ mod pressure;
 mod save;
 mod state;
 mod step;
+mod tension;
 mod volume;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm, Tracker, VolumeCorrection};

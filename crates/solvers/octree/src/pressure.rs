@@ -12,8 +12,6 @@ use fluvial_pressure::sparse::{Csr, FluxMatrix};
 use fluvial_pressure::{self as pressure};
 use fluvial_solver_interface::{PressureReport, StepError};
 use fluvial_tree::assemble::System;
-use fluvial_tree::capillary::filter_curvature;
-use fluvial_tree::curvature::filtered_curvature;
 use fluvial_tree::divergence::inflow;
 use fluvial_tree::extrapolate::extrapolate;
 use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams};
@@ -58,24 +56,11 @@ impl OctreeSolver {
         work.system.assemble(&geometry, &work.gradient);
 
         if self.setup.liquid.surface_tension > 0.0 {
-            let sigma = self.setup.liquid.surface_tension / self.setup.liquid.density;
-            let per_curvature = dt_s as f32 * sigma;
-            let (p_face, capillary) = (&mut work.surface_pressure_face, &mut work.capillary);
-            let stable = self.params.capillary_cfl > 0.0;
-            let phi = &work.phi_pressure;
-            let mut filtered = true;
-            let info = filtered_curvature(p_face, &tree, phi, &mut work.curvature, |kappa| {
-                if stable {
-                    filtered = filter_curvature(kappa, &tree, sigma as f64 * dt_s * dt_s, capillary);
-                }
-            });
-            clamps.add("curvature_limited", info.limited);
-            clamps.add("capillary_filter_unfinished", !filtered as usize);
-            parallel::for_each_chunk_mut(p_face, parallel::CHUNK, |_, p| {
-                p.iter_mut().for_each(|p| *p *= per_curvature);
-            });
-            work.gradient.add_surface_pressure(&mut work.fields.u_face, &geometry, p_face);
+            self.add_tension(dt_s, clamps);
         }
+        let work = &mut self.work;
+        let geometry =
+            Geometry { tree: &tree, phi_cell: &work.phi_pressure, open_area: &work.sources.area_face };
 
         // Minus the flux out of every cell, and the divergence that volume control asks for.
         let mut rhs_cell = std::mem::take(&mut work.rhs_cell);

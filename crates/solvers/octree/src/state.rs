@@ -113,6 +113,8 @@ pub(crate) struct Work {
     pub rhs_cell: Vec<f64>,
     /// Impulse of tension on the faces that the surface crosses, m2/s.
     pub surface_pressure_face: Vec<f32>,
+    /// Bodies of liquid as tension sees them.
+    pub label_cell: Vec<u32>,
     pub curvature: CurvatureScratch,
     pub capillary: CapillaryScratch,
     /// Where what is at a sample now was when the step began.

@@ -1,0 +1,40 @@
+//! Surface tension on free bodies.
+
+use fluvial_conformance::tank;
+use fluvial_foundation::Vec3;
+use fluvial_octree::{OctreeSolver, Params};
+use fluvial_solids::Shape;
+use fluvial_solver_interface::{Fill, Solver};
+
+/// Centre of the mesh's volume.
+fn centre(solver: &OctreeSolver) -> Vec3 {
+    let mesh = solver.surface(&Default::default());
+    let (mut moment, mut volume) = (Vec3::ZERO, 0.0);
+    for t in &mesh.triangles {
+        let [a, b, c] = t.map(|n| mesh.positions[n as usize] - 0.5);
+        let six = a.dot(b.cross(c));
+        (moment, volume) = (moment + six * (a + b + c) / 4.0, volume + six);
+    }
+    moment / volume
+}
+
+/// A large and a small ball become one drop, of cells of two sizes: inner forces do not move its centre.
+#[test]
+fn a_lopsided_drop_stays_where_it_is() {
+    let mut setup = tank(32, 0.5);
+    setup.liquid.gravity = Vec3::ZERO;
+    setup.liquid.surface_tension = 20.0;
+    setup.fills.clear();
+    for (x, radius) in [(0.42, 0.16), (0.61, 0.08)] {
+        let shape = Shape::Sphere { center: Vec3::new(x, 0.5 + 0.1 * x, 0.47), radius };
+        setup.fills.push(Fill { shape, velocity: Vec3::ZERO });
+    }
+    let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
+    let start = centre(&solver);
+    while solver.time_s() < 1.0 {
+        solver.step(solver.suggest_dt().dt_s).unwrap();
+    }
+    let moved = (centre(&solver) - start).length() * 32.0;
+    println!("moved by {moved} cells");
+    assert!(moved < 0.1, "moved by {moved} cells");
+}
