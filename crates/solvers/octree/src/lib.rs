@@ -6,6 +6,7 @@ mod adapt;
 mod advect;
 mod drops;
 mod measure;
+mod momentum;
 mod params;
 mod particles;
 mod pressure;
@@ -72,6 +73,7 @@ impl OctreeSolver {
         solver.place_liquid();
         let (report, limits) = solver.report_of_state();
         solver.state.kinetic_energy_j = report.kinetic_energy_j;
+        solver.state.mean_velocity = solver.mean_velocity_of_state();
         solver.limits = limits;
         if solver.state.volume.start_m3 == 0.0 && solver.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);
@@ -128,6 +130,7 @@ impl OctreeSolver {
         std::mem::swap(&mut state.particles, &mut work.particles.particles);
         std::mem::swap(&mut state.sources_flowing, &mut work.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
+        state.mean_velocity = work.mean_velocity;
         state.cells_moved = work.cells_moved;
         self.limits = work.limits;
         state.time_s += dt_s;

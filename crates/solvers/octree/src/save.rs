@@ -37,6 +37,7 @@ impl OctreeSolver {
             last_dt_s,
             volume,
             kinetic_energy_j,
+            mean_velocity,
             sources_flowing,
             cells_moved,
             time_s,
@@ -48,6 +49,7 @@ impl OctreeSolver {
         out.value("last_dt_s", *last_dt_s)?;
         out.value("cells_moved", *cells_moved)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
+        out.list("mean_velocity", mean_velocity)?;
         out.list("tree.divided", &divided_cells(tree))?;
         out.field("phi_cell", phi_cell)?;
         out.field("u_face", u_face)?;
@@ -80,6 +82,10 @@ impl OctreeSolver {
         state.last_dt_s = from.value("last_dt_s")?;
         state.cells_moved = from.value("cells_moved")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
+        state.mean_velocity = from
+            .list("mean_velocity")?
+            .try_into()
+            .map_err(|_| RestoreError::Mismatch("a mean velocity has three components".into()))?;
         let tree = tree_of(self.shape, from.list("tree.divided")?)?;
         let (cells, faces) = (tree.cell_count(), tree.face_count());
         state.fields = Fields {

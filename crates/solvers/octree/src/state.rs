@@ -67,6 +67,8 @@ pub(crate) struct State {
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
     pub kinetic_energy_j: f64,
+    /// Mean velocity of the liquid, m/s: what it keeps while it touches nothing.
+    pub mean_velocity: [f64; 3],
     /// Which sources flowed during the last step.
     pub sources_flowing: Vec<bool>,
     /// Finest cells that the fastest liquid has crossed since the tree was built.
@@ -103,6 +105,7 @@ pub(crate) struct Work {
     pub volume: Account,
     pub cells_moved: f64,
     pub kinetic_energy_j: f64,
+    pub mean_velocity: [f64; 3],
     pub limits: Limits,
     /// phi as the pressure sees it: drops of one cell have none.
     pub phi_pressure: Vec<f32>,

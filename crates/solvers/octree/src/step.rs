@@ -38,6 +38,7 @@ pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepEr
     go_on(s)?;
     timers.stage("forces", || s.apply_gravity(dt_s));
     let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
+    timers.stage("pressure", || s.keep_momentum(dt_s));
     go_on(s)?;
     timers.stage("extrapolate", || s.extrapolate_velocity());
     timers.stage("particles", || s.update_particles(dt_s));
