@@ -15,7 +15,7 @@ impl OctreeSolver {
     pub(crate) fn keep_momentum(&mut self, dt_s: f64) {
         let work = &mut self.work;
         let (tree, phi, area) = (&work.fields.tree, &work.fields.phi_cell, &work.sources.area_face);
-        let (mean, free) = mean_velocity(tree, &work.fraction_cell, &work.fields.u_face, |cell| {
+        let (mean, free) = mean_velocity(tree, phi, &work.fraction_cell, &work.fields.u_face, |cell| {
             tree.cell_faces()[cell].iter().all(|&face| area[face as usize] == 1.0)
         });
         work.mean_velocity = mean;
@@ -41,13 +41,15 @@ impl OctreeSolver {
     pub(crate) fn mean_velocity_of_state(&self) -> [f64; 3] {
         let (fields, mut fractions) = (&self.state.fields, vec![]);
         liquid_fractions(&mut fractions, &fields.tree, &fields.phi_cell, self.open(&self.state.boundaries));
-        mean_velocity(&fields.tree, &fractions, &fields.u_face, |_| true).0
+        mean_velocity(&fields.tree, &fields.phi_cell, &fractions, &fields.u_face, |_| true).0
     }
 }
 
-/// Mean velocity of the liquid, and whether all cells with any of it are free.
+/// Mean velocity of the liquid, and whether all cells with any of it are free. Cells whose centres are in the air do not speak: some of
+/// their faces are the air's.
 fn mean_velocity(
     tree: &Octree,
+    phi_cell: &[f32],
     fraction_cell: &[f32],
     u_face: &[f32],
     is_free: impl Fn(usize) -> bool + Sync + Send,
@@ -58,11 +60,14 @@ fn mean_velocity(
         for cell in chunk_range(n, CHUNK, cells).filter(|&cell| fraction_cell[cell] > 0.0) {
             let mass = fraction_cell[cell] as f64 * (tree.cell_dx(cell) as f64).powi(3);
             let faces = tree.cell_faces()[cell].map(|face| u_face[face as usize] as f64);
+            part.2 &= is_free(cell);
+            if phi_cell[cell] >= 0.0 {
+                continue;
+            }
             part.0 += mass;
             for (axis, sum) in part.1.iter_mut().enumerate() {
                 *sum += 0.5 * mass * (faces[2 * axis] + faces[2 * axis + 1]);
             }
-            part.2 &= is_free(cell);
         }
         part
     });
