@@ -1,11 +1,13 @@
 //! A drop in its lowest mode, driven by surface tension alone.
 
-use super::set_up::{closed_box, drive, second_moments, star};
+use super::set_up::{closed_box, drive_solver, second_moments, star};
 use super::{Bar, Case, CaseError, Context, Outcome, Row, signal};
 use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
+use fluvial_octree::OctreeSolver;
 use fluvial_output::{Axis, Plot, Style};
-use fluvial_solver_interface::SurfaceParams;
+use fluvial_solids::Shape;
+use fluvial_solver_interface::{Refine, Setup, Solver, SurfaceParams};
 use std::f64::consts::{PI, TAU};
 
 pub const CASE: Case = Case {
@@ -16,14 +18,28 @@ pub const CASE: Case = Case {
     run,
 };
 
+/// The same drop on cells of two sizes.
+pub const ACROSS_LEVELS: Case = Case {
+    name: "drop-across-levels",
+    what: "the drop of drop-oscillation, one half of it in cells twice as large as the other's",
+    source: "Lamb 1932 §275 (Rayleigh 1879); Ando and Batty 2020 §4.6",
+    applies: |method| method.name == "octree",
+    run: across_levels,
+};
+
 const RADIUS: f64 = 0.01;
 const SIGMA: f64 = 0.0728;
 const DENSITY: f64 = 1000.0;
 /// Small enough for linear theory: the frequency shifts with its square.
 const AMPLITUDE: f64 = 0.03;
 
+/// Period of mode 2.
+fn exact_s() -> f64 {
+    TAU / (8.0 * SIGMA / (DENSITY * RADIUS.powi(3))).sqrt()
+}
+
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let exact_s = TAU / (8.0 * SIGMA / (DENSITY * RADIUS.powi(3))).sqrt();
+    let exact_s = exact_s();
     let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[16.0] };
     // Three zero crossings are the fewest that give a period.
     let periods = if context.fine { 4.0 } else { 1.3 };
@@ -35,7 +51,9 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         series: vec![],
     };
     for &per_diameter in resolutions {
-        let samples = oscillate(context, per_diameter, periods, exact_s)?;
+        let plan = FramePlan { frames: (40.0 * periods).ceil() as u32, fps: 40.0 / exact_s };
+        let solver = (context.method.build)(drop(per_diameter))?;
+        let samples = oscillate(context, solver, plan)?;
         let (period, loss) = match signal::analyse(&samples, 0.0) {
             Some(found) => (found.period_s, found.loss_over(1.0)),
             None => (f64::NAN, f64::NAN),
@@ -55,13 +73,26 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     Ok(outcome)
 }
 
-/// Amplitude of mode 2 over R, over time.
-fn oscillate(
-    context: &Context,
-    per_diameter: f64,
-    periods: f64,
-    period_s: f64,
-) -> Result<Vec<[f64; 2]>, CaseError> {
+fn across_levels(context: &Context) -> Result<Outcome, CaseError> {
+    let per_diameter = if context.fine { 32.0 } else { 24.0 };
+    let mut setup = drop(per_diameter);
+    let (dx, bounds) = (setup.domain.grid.dx, setup.domain.grid.bounds());
+    let middle = 0.5 * (bounds.min.x + bounds.max.x);
+    let half =
+        Shape::Box { min: bounds.min - 1.0, max: Vec3::new(middle, bounds.max.y + 1.0, bounds.max.z + 1.0) };
+    setup.refine.push(Refine { shape: half, dx });
+    let params = fluvial_octree::Params { min_dx: Some(2.0 * dx), ..Default::default() };
+    let solver = Box::new(OctreeSolver::new(setup, params)?);
+    let plan = FramePlan { frames: 52, fps: 40.0 / exact_s() };
+    let samples = oscillate(context, solver, plan)?;
+    let period_s = signal::analyse(&samples, 0.0).map_or(f64::NAN, |found| found.period_s);
+    let resolution = format!("{} and {per_diameter} cells per diameter", 0.5 * per_diameter);
+    let row = Row::new(resolution, "period / s", period_s).against(exact_s()).bar(Bar::ErrorAtMost(0.02));
+    Ok(Outcome { rows: vec![row], ..Outcome::default() })
+}
+
+/// A drop in the middle of a box, its cells across the diameter given.
+fn drop(per_diameter: f64) -> Setup {
     let dx = 2.0 * RADIUS / per_diameter;
     let n = (1.5 * per_diameter).round() as usize;
     let center = 0.5 * n as f64 * dx;
@@ -74,10 +105,17 @@ fn oscillate(
     let mut setup = closed_box([n; 3], dx as f32, shape);
     setup.liquid.gravity = Vec3::ZERO;
     setup.liquid.surface_tension = SIGMA as f32;
-    let fps = 40.0 / period_s;
+    setup
+}
+
+/// Amplitude of mode 2 over R, over time.
+fn oscillate(
+    context: &Context,
+    solver: Box<dyn Solver>,
+    plan: FramePlan,
+) -> Result<Vec<[f64; 2]>, CaseError> {
     let mut samples = Vec::new();
-    let plan = FramePlan { frames: (40.0 * periods).ceil() as u32, fps };
-    drive(context, setup, plan, &mut |step, solver| {
+    drive_solver(context, solver, plan, &mut |step, solver| {
         // Iyy - (Ixx + Izz) / 2 is the integral of r^2 P2 over the volume: 4 pi / 5 R^5 a = 3/5 V R^2 a.
         let moments = second_moments(&solver.surface(&SurfaceParams::default()));
         let unit = 4.0 / 3.0 * PI * RADIUS.powi(5) * 3.0 / 5.0;

@@ -88,6 +88,7 @@ pub const CASES: &[Case] = &[
     poisson::FREE_SURFACE,
     poisson::SOLID,
     drop_oscillation::CASE,
+    drop_oscillation::ACROSS_LEVELS,
     static_drop::CASE,
     dam_break::CASE,
     filling::CASE,
