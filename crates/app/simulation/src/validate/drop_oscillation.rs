@@ -42,7 +42,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let exact_s = exact_s();
     let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[16.0] };
     // Three zero crossings are the fewest that give a period.
-    let periods = if context.fine { 4.0 } else { 1.3 };
+    let periods: f64 = if context.fine { 4.0 } else { 1.3 };
     let mut outcome = Outcome::default();
     let mut plot = Plot {
         title: "Drop oscillation, n = 2".into(),
