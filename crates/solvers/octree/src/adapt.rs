@@ -96,8 +96,9 @@ impl OctreeSolver {
     /// Evaluates and keeps sizes, and builds the next tree where liquid has moved far enough.
     pub(crate) fn adapt(&mut self, dt_s: f64) {
         let params = self.params.sizing(self.shape.dx);
+        self.balance_surface_air();
         let old = &self.state.fields;
-        velocity_at_cells(&mut self.work.start.v_cell, &old.tree, &self.work.start.u_face);
+        velocity_at_cells(&mut self.work.start.v_cell, &old.tree, &self.work.u_transport);
         let (tree, start) = (&old.tree, &self.work.start);
         let scene = Scene {
             tree,

@@ -203,7 +203,7 @@ impl OctreeSolver {
 
 /// Where a particle goes in `dt` from a point with velocity `u`, by the midpoint rule.
 #[inline]
-pub(crate) fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
+fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
     x + dt * sampler.cell_vectors(v_cell, x + 0.5 * dt * u)
 }
 

@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod air;
 mod drops;
 mod measure;
 mod momentum;

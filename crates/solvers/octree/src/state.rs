@@ -128,6 +128,9 @@ pub(crate) struct Work {
     /// Back-and-forth errors on the old tree.
     pub error_old: Vec<f32>,
     pub u_free: Vec<f32>,
+    /// What the start's velocity carries along: without sources or sinks in the air at the surface.
+    pub u_transport: Vec<f32>,
+    pub surface_air: Vec<bool>,
     pub system: System,
     pub cg: CgScratch<f64>,
     pub bicgstab: BicgstabScratch<f64>,

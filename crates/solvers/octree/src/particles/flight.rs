@@ -3,7 +3,6 @@
 use super::{GONE, MARGIN_CELLS, ParticleWork, Particles};
 use crate::OctreeSolver;
 use crate::adapt::solids_at;
-use crate::advect::trace;
 use crate::step::Clamps;
 use crate::volume::body_of_cell;
 use fluvial_foundation::{AXES, Vec3, parallel};
@@ -16,7 +15,7 @@ use fluvial_volume::Flux;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A particle farther outside the surface than this flies, cells.
-const FLIES_AT_CELLS: f32 = 0.5;
+const FLIES_AT_CELLS: f32 = 0.25;
 /// Liquid that the grid has lost counts as such where so many particles are within reach of its surface: fewer are drops
 /// too small for the grid.
 const FEWEST_FOR_SURFACE: usize = 4;
@@ -32,7 +31,7 @@ impl OctreeSolver {
         let mut work = std::mem::take(&mut self.work.particles);
         let dt = dt_s as f32;
         let sampler = self.sampler(&self.state.fields.tree);
-        let v_cell = &self.work.start.v_cell;
+        let u_face = &self.work.start.u_face;
         let around = Surroundings::new(self, dt_s);
         let [pushed, trapped] = [AtomicUsize::new(0), AtomicUsize::new(0)];
         let Particles { x, v, flies, heat, .. } = &mut work.particles;
@@ -42,7 +41,8 @@ impl OctreeSolver {
                 *x = if flies {
                     *x + dt * *v
                 } else {
-                    trace(&sampler, v_cell, *x, sampler.cell_vectors(v_cell, *x), dt)
+                    let middle = *x + 0.5 * dt * sampler.velocity(u_face, *x);
+                    *x + dt * sampler.velocity(u_face, middle)
                 };
                 match around.hold(x, v, flies) {
                     Held::Free => {}
