@@ -192,7 +192,7 @@ pub enum Show {
     Water,
     /// The cells of a cut through the middle, for methods whose cells differ in size
     Cells,
-    /// Particles coloured by kind: small ones blue, merged ones amber, those inserted to keep a sheet whole red
+    /// Particles coloured by kind: small ones blue, merged ones amber, those inserted to keep a sheet whole red, drops in the air white
     Particles,
     /// The same without the front half of the domain
     ParticlesCut,

@@ -32,7 +32,7 @@ pub struct Points<'a> {
     pub age_s: &'a [f32],
     /// Radius of every particle, metres (`pscale`); of the smallest where they differ.
     pub radius: f32,
-    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole. None where they are all alike.
+    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying. None where they are all alike.
     pub kind: Option<&'a [u8]>,
     /// Their radii, metres. Empty where they are all alike.
     pub radii: &'a [f32],

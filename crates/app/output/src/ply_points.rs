@@ -42,7 +42,7 @@ pub fn encode_ply_points(points: &Points) -> Vec<u8> {
 
 fn header(count: usize, kinds: bool, radius: f32, crc: u32) -> String {
     let (comment, kind) = match kinds {
-        true => ("comment kind 0 small, 1 merged, 2 inserted\n", "property uchar kind\n"),
+        true => ("comment kind 0 small, 1 merged, 2 inserted, 3 flying\n", "property uchar kind\n"),
         false => ("", ""),
     };
     format!(

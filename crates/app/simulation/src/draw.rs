@@ -16,9 +16,13 @@ const LEVELS: [(usize, usize); 3] = [(4, 256), (2, 160), (1, 96)];
 /// How much cheaper each level is than the one before, about.
 const FALLOFF: f64 = 1.6;
 
-/// Colours of particles by kind, linear: small ones blue, merged ones amber, inserted ones red.
-pub const KIND_COLORS: [Vec3; 3] =
-    [Vec3::new(0.10, 0.30, 0.62), Vec3::new(0.72, 0.46, 0.06), Vec3::new(0.70, 0.025, 0.02)];
+/// Colours of particles by kind, linear: small ones blue, merged ones amber, inserted ones red, flying ones white.
+pub const KIND_COLORS: [Vec3; 4] = [
+    Vec3::new(0.10, 0.30, 0.62),
+    Vec3::new(0.72, 0.46, 0.06),
+    Vec3::new(0.70, 0.025, 0.02),
+    Vec3::new(0.80, 0.82, 0.85),
+];
 
 /// Draws the frames of one scene.
 pub struct Drawer {

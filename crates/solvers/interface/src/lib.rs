@@ -91,8 +91,8 @@ pub struct ParticleKinds {
     pub radius: Vec<f32>,
 }
 
-/// Names of the kinds: as seeded, several in one, put in between to keep a sheet whole.
-pub const PARTICLE_KINDS: [&str; 3] = ["small", "merged", "inserted"];
+/// Names of the kinds: as seeded, several in one, put in between to keep a sheet whole, a drop in the air.
+pub const PARTICLE_KINDS: [&str; 4] = ["small", "merged", "inserted", "flying"];
 
 /// A cell that a plane of constant z cuts.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,8 +24,8 @@ use fluvial_grids::octree::Shape as TreeShape;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    CutCell, LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    CutCell, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError,
+    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_tree::contour::contour;
@@ -36,6 +36,9 @@ use particles::Particles;
 use state::{State, Work};
 use std::sync::Arc;
 
+/// Kinds of particles, by their place in `fluvial_solver_interface::PARTICLE_KINDS`.
+const SMALL: u8 = 0;
+const FLYING: u8 = 3;
 /// How far drawn liquid reaches into solids, in cells, so that no gap shows.
 const OVERLAP_CELLS: f32 = 0.25;
 
@@ -243,6 +246,13 @@ impl Solver for OctreeSolver {
     fn particles(&self) -> Option<ParticleView<'_>> {
         let Particles { x, v, id, age_s, .. } = &self.state.particles;
         self.has_particles().then(|| ParticleView { x, v, id, age_s, radius: self.drop_radius_m() })
+    }
+
+    fn particle_kinds(&self) -> Option<ParticleKinds> {
+        let flies = &self.state.particles.flies;
+        let kind = flies.iter().map(|&flies| if flies != 0 { FLYING } else { SMALL }).collect();
+        let radius = vec![self.drop_radius_m(); flies.len()];
+        self.has_particles().then_some(ParticleKinds { kind, radius })
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {
