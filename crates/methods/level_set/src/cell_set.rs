@@ -39,6 +39,31 @@ impl CellSet {
         self.words[at] |= 1 << (i % BITS);
     }
 
+    /// The cells of a lattice that `is_in` says are, by their flat index.
+    pub fn set_where(&mut self, lattice: &Lattice, is_in: impl Fn(usize) -> bool + Sync + Send) {
+        self.clear(lattice);
+        let ([nx, ny, _], width, slab) = (self.size, self.row(), self.slab());
+        parallel::for_each_chunk_mut(&mut self.words, slab, |k, words| {
+            for (j, words) in words.chunks_mut(width).enumerate() {
+                for i in 0..nx {
+                    words[i / BITS] |= (is_in(nx * (j + ny * k) + i) as u64) << (i % BITS);
+                }
+            }
+        });
+    }
+
+    /// The listed cells and no others, one list of flat indices a z-slab.
+    pub fn set_to(&mut self, cells: &[Vec<u32>]) {
+        let ([nx, ny, _], width, slab) = (self.size, self.row(), self.slab());
+        parallel::for_each_chunk_mut(&mut self.words, slab, |k, words| {
+            words.fill(0);
+            for &cell in &cells[k] {
+                let at = cell as usize - nx * ny * k;
+                words[width * (at / nx) + at % nx / BITS] |= 1 << (at % nx % BITS);
+            }
+        });
+    }
+
     /// Adds the 6-neighbours of the cells of `front` that are not yet in the set, and lists them by their flat
     /// index, one list a z-slab.
     pub fn grow(&mut self, added: &mut Vec<Vec<u32>>, front: &CellSet) {
@@ -105,8 +130,16 @@ mod tests {
             };
             let expected: Vec<u32> = (0..lattice.len()).filter(|&c| is_new(c)).map(|c| c as u32).collect();
             let mut added = Vec::new();
+            let mut same = CellSet::default();
+            same.set_where(&lattice, |cell| inside[cell]);
+            assert_eq!(same.words, set.words);
             set.grow(&mut added, &front);
             assert_eq!(added.concat(), expected, "{size:?}");
+            same.set_to(&added);
+            let mut one_by_one = CellSet::default();
+            one_by_one.clear(&lattice);
+            expected.iter().for_each(|&cell| one_by_one.insert(cell));
+            assert_eq!(same.words, one_by_one.words);
             set.grow(&mut added, &front);
             assert!(added.concat().is_empty(), "cells were added twice");
         }

@@ -26,18 +26,19 @@ pub fn extrapolate_velocity(
         if scratch.layer.len() < nz {
             scratch.layer.resize(nz, Vec::new());
         }
-        crate::fit(&mut scratch.known_in_row, ny * nz);
-        let counts = &mut scratch.known_in_row;
-        parallel::for_each_chunk_mut(counts, ny, |k, counts| {
-            for (row, count) in valid[k * slab..(k + 1) * slab].chunks(nx).zip(counts) {
-                *count = row.iter().fold(0, |sum, &v| sum + (v != 0) as u32);
-            }
-        });
+        let (reached, front, added) = (&mut scratch.reached, &mut scratch.front, &mut scratch.added);
+        reached.set_where(&lattice, |face| valid[face] != 0);
+        front.clone_from(reached);
         for layer in 1..=layers {
-            let (u_known, known, counts): (&[f32], &[u8], &[u32]) = (u, valid, &scratch.known_in_row);
+            reached.grow(added, front);
+            front.set_to(added);
+            let (u_known, known, new): (&[f32], &[u8], &[Vec<u32>]) = (u, valid, added);
             parallel::for_each_chunk_mut(&mut scratch.layer[..nz], 1, |k, found| {
                 found[0].clear();
-                find_layer(&mut found[0], u_known, known, counts, [nx, ny, nz], k);
+                found[0].extend(new[k].iter().map(|&face| {
+                    let at = lattice.coordinates(face as usize);
+                    (face, mean_of_known(u_known, known, [nx, ny, nz], at))
+                }));
             });
             let found = &scratch.layer;
             let mark = (layer + 1).min(255) as u8;
@@ -47,65 +48,6 @@ pub fn extrapolate_velocity(
                     (u[at], valid[at]) = (value, mark);
                 }
             });
-            parallel::for_each_chunk_mut(&mut scratch.known_in_row, ny, |k, counts| {
-                for &(index, _) in &found[k] {
-                    counts[(index as usize - k * slab) / nx] += 1;
-                }
-            });
-        }
-    }
-}
-
-/// Faces of slab k that are unknown and have known neighbours, with the mean of these; `counts` says how many faces of
-/// each row are known.
-fn find_layer(
-    found: &mut Vec<(u32, f32)>,
-    u: &[f32],
-    known: &[u8],
-    counts: &[u32],
-    [nx, ny, nz]: [usize; 3],
-    k: usize,
-) {
-    let mut touched = vec![0u8; nx];
-    for j in 0..ny {
-        let count = |j: usize, k: usize| counts[j + ny * k];
-        let around = [
-            count(j.saturating_sub(1), k),
-            count((j + 1).min(ny - 1), k),
-            count(j, k.saturating_sub(1)),
-            count(j, (k + 1).min(nz - 1)),
-        ];
-        let full = nx as u32;
-        if count(j, k) == full || count(j, k) == 0 && around == [0; 4] {
-            continue;
-        }
-        let start = nx * (j + ny * k);
-        let row = |j: usize, k: usize| &known[nx * (j + ny * k)..nx * (j + ny * k) + nx];
-        let center = row(j, k);
-        touched.copy_from_slice(row(j.saturating_sub(1), k));
-        for other in [row((j + 1).min(ny - 1), k), row(j, k.saturating_sub(1)), row(j, (k + 1).min(nz - 1))] {
-            for i in 0..nx {
-                touched[i] |= other[i];
-            }
-        }
-        // One pass per direction, and a look at the whole row before its faces: these loops vectorise.
-        for i in 1..nx {
-            touched[i] |= center[i - 1];
-        }
-        for i in 1..nx {
-            touched[i - 1] |= center[i];
-        }
-        let mut any = false;
-        for i in 0..nx {
-            any |= (center[i] == 0) & (touched[i] != 0);
-        }
-        if !any {
-            continue;
-        }
-        for i in 0..nx {
-            if center[i] == 0 && touched[i] != 0 {
-                found.push(((start + i) as u32, mean_of_known(u, known, [nx, ny, nz], [i, j, k])));
-            }
         }
     }
 }

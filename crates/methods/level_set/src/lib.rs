@@ -52,8 +52,10 @@ pub struct Scratch {
     pub(crate) band: redistance::Band,
     /// New values of one layer, slab by slab.
     pub(crate) layer: Vec<Vec<(u32, f32)>>,
-    /// Known faces of each row.
-    pub(crate) known_in_row: Vec<u32>,
+    /// Faces that have a value, those of the last layer, and those of the next one slab by slab.
+    pub(crate) reached: cell_set::CellSet,
+    pub(crate) front: cell_set::CellSet,
+    pub(crate) added: Vec<Vec<u32>>,
     /// Cells not yet reached by [`extend_into_solids`].
     pub(crate) unknown: Vec<u8>,
     /// What the last [`redistance`] had to do.
