@@ -137,7 +137,7 @@ fn displacement(
     };
     let own = matrix(i);
     let mut push = Vec3::ZERO;
-    neighbours.for_each_within(particles.x[i], 0.5 * (own_radius + largest), |j, offset, r2| {
+    neighbours.for_each_within(particles.x[i], SLACK * 0.5 * (own_radius + largest), |j, offset, r2| {
         let d = SLACK * 0.5 * (own_radius + particles.radius(j, d0));
         if j == i || r2 >= d * d {
             return;

@@ -267,14 +267,35 @@ impl Neighbours {
     pub fn for_each_within(&self, center: Vec3, reach: f32, mut found: impl FnMut(usize, Vec3, f32)) {
         let reach2 = reach * reach;
         self.for_each_row(center, reach, |range| {
-            for i in range {
-                let d = Vec3::new(self.x[0][i], self.x[1][i], self.x[2][i]) - center;
-                let r2 = d.length_squared();
-                if r2 <= reach2 {
-                    found(i, d, r2);
+            for at in range.clone().step_by(LANES) {
+                let (d, r2) = self.offsets(center, at);
+                let mut hits = 0u32;
+                for l in 0..LANES {
+                    hits |= u32::from(r2[l] <= reach2) << l;
+                }
+                // The arrays go on after the row.
+                hits &= (1u32 << (range.end - at).min(LANES)) - 1;
+                while hits != 0 {
+                    let l = hits.trailing_zeros() as usize;
+                    hits &= hits - 1;
+                    found(at + l, Vec3::new(d[0][l], d[1][l], d[2][l]), r2[l]);
                 }
             }
         });
+    }
+
+    /// Offsets from a place and their squared lengths, eight at a time: few of them are within a short reach.
+    #[inline(always)]
+    fn offsets(&self, center: Vec3, at: usize) -> ([Lanes; 3], Lanes) {
+        let mut d = [load(&self.x[0], at), load(&self.x[1], at), load(&self.x[2], at)];
+        let mut r2 = [0.0f32; LANES];
+        for l in 0..LANES {
+            d[0][l] -= center.x;
+            d[1][l] -= center.y;
+            d[2][l] -= center.z;
+            r2[l] = d[0][l] * d[0][l] + d[1][l] * d[1][l] + d[2][l] * d[2][l];
+        }
+        (d, r2)
     }
 
     /// Is there no particle nearer than `reach`?
@@ -284,9 +305,10 @@ impl Neighbours {
         let mut empty = true;
         self.for_each_row(center, reach, |range| {
             empty = empty
-                && range.into_iter().all(|i| {
-                    let d = Vec3::new(self.x[0][i], self.x[1][i], self.x[2][i]) - center;
-                    d.length_squared() >= reach2
+                && range.clone().step_by(LANES).all(|at| {
+                    let (_, r2) = self.offsets(center, at);
+                    let left = (range.end - at).min(LANES);
+                    (0..LANES).fold(true, |far, l| far & (r2[l] >= reach2 || l >= left))
                 });
         });
         empty

@@ -41,6 +41,9 @@ const BUMPS: f32 = 1.06;
 /// A mesh of a few triangles around a drop or a thread cuts corners: so much larger, it has their volume.
 const CORNERS: [f32; 2] = [1.17, 1.12];
 
+/// Half the least thickness that is drawn, in spacings: the middles that neighbours find differ by about as much, and thinner
+/// sheets would be turned inside out here and there.
+const LEAST_HALF: f32 = 0.08;
 /// Radius of a drop, in spacings, that the lattice sees as round.
 const DROP: f32 = 1.1;
 
@@ -240,6 +243,7 @@ impl<'a> SurfaceField<'a> {
             true => CORNERS[1] * h * (0.4 * rho).sqrt(),
             false => BUMPS * (8.0 / 15.0) * h * rho,
         };
+        let full = full.max(LEAST_HALF * self.spacing);
         // The lattice sees half a spacing along an axis, sqrt(3) / 2 along a diagonal, and half as much more is needed where
         // ellipsoids meet at their flanks. A sheet's own stretch is 7/6 in its plane.
         let seen = |n: usize| 0.75 * self.spacing * stretch.vectors[n].abs().element_sum();

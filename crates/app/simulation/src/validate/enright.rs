@@ -88,7 +88,7 @@ fn run_sheets(context: &Context) -> Result<Outcome, CaseError> {
     let solver = SheetsSolver::new(setup, params)?;
     let (mesh_0, mut curve) = (solver.surface(&SurfaceParams::default()), vec![]);
     let pieces = |mesh: &TriangleMesh| Topology::of(&mesh.positions, &mesh.triangles).pieces as f64;
-    let held_m3 = solver.volume_in(&ball);
+    let held_m3 = solver.initial_report().liquid_volume_m3;
     let (mut half, mut steps) = ([f64::NAN; 2], 0);
     let plan = FramePlan { frames: 20, fps: 20.0 / f64::from(END_S) };
     let solver = drive_solver(context, Box::new(solver), plan, &mut |step, solver| {
