@@ -58,11 +58,20 @@ pub const METHODS: &[Method] = &[
         build: |setup| octree(setup, true),
         build_uncorrected: |setup| octree(setup, false),
     },
+    Method {
+        name: "sheets",
+        tracker: None,
+        has_particles: true,
+        pressure_tolerance: SHEETS_TOLERANCE,
+        build: |setup| sheets(setup, true),
+        build_uncorrected: |setup| sheets(setup, false),
+    },
 ];
 
 /// The methods' defaults, by which the bar of hydrostatic rest is set.
 const UNIFORM_TOLERANCE: f64 = 1e-5;
 const OCTREE_TOLERANCE: f64 = 1e-5;
+const SHEETS_TOLERANCE: f64 = 1e-5;
 
 fn uniform(setup: Setup, tracker: Tracker, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
     let mut params = Params { tracker, ..Params::default() };
@@ -78,6 +87,15 @@ fn octree(setup: Setup, corrected: bool) -> Result<Box<dyn Solver>, SetupError> 
         params.volume_correction = fluvial_octree::VolumeCorrection::Off;
     }
     Ok(Box::new(OctreeSolver::new(setup, params)?))
+}
+
+/// Without correction of the positions, which is what moves this method's volume.
+fn sheets(setup: Setup, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
+    let mut params = fluvial_sheets::Params::default();
+    if !corrected {
+        params.position_correction = fluvial_sheets::PositionCorrection::Off;
+    }
+    Ok(Box::new(SheetsSolver::new(setup, params)?))
 }
 
 /// The solver that a scene asks for.
@@ -102,6 +120,7 @@ mod tests {
     fn the_listed_tolerance_is_the_methods_default() {
         assert_eq!(UNIFORM_TOLERANCE, Params::default().pressure_tolerance);
         assert_eq!(OCTREE_TOLERANCE, fluvial_octree::Params::default().pressure_tolerance);
+        assert_eq!(SHEETS_TOLERANCE, fluvial_sheets::Params::default().pressure_tolerance);
     }
 
     #[test]

@@ -45,6 +45,7 @@ cases! {
     poisson_free_surface "poisson-free-surface"
     poisson_solid "poisson-solid"
     drop_oscillation "drop-oscillation"
+    drop_across_levels "drop-across-levels"
     static_drop "static-drop"
     dam_break "dam-break"
     filling "filling"
