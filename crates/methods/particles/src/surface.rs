@@ -50,7 +50,7 @@ struct Seen {
     offset: f32,
 }
 
-/// The particles around a point, as the level set of [`Averager`] sees them; for any grid of edge dx.
+/// The particles around a point, as their level set sees them; for any grid of edge dx.
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
     dx: f32,
