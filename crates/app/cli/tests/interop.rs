@@ -203,6 +203,42 @@ fn openvdb_opens_the_volumes_and_finds_a_level_set() {
     }
 }
 
+/// Cells of several sizes become one sparse grid of the smallest; VTK's dense ones are refused before anything is computed.
+#[test]
+fn openvdb_opens_the_volumes_of_an_octree() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = SCENE.replace("name = \"uniform\"\ntracker = \"flip\"", "name = \"octree\"\nmax_dx = 0.125");
+    let scene = scene.replace("resolution = 16", "resolution = 32").replace("particles = true\n", "");
+    std::fs::write(dir.path().join("octree.toml"), scene).unwrap();
+    let volumes = ["--set", "output.volumes=vdb", "--frames", "8"];
+    fluvial(dir.path(), &[&["run", "octree.toml", "-o", "out"], &volumes[..]].concat());
+    fluvial(dir.path(), &["mesh", "out", "--frames", "8"]);
+    let mut refused = assert_cmd::Command::cargo_bin("fluvial").unwrap();
+    let refused = refused.current_dir(dir.path()).args(["run", "octree.toml", "--set", "output.volumes=vtk"]);
+    let said = String::from_utf8(refused.assert().code(2).get_output().stderr.clone()).unwrap();
+    assert!(said.contains("OpenVDB only") && said.contains("volumes = \"vdb\""), "{said}");
+    let mesh = |file: &str| read_ply(&dir.path().join(file)).unwrap();
+    let own = mesh("out/surface.0008.ply").volume();
+    let again = mesh("out/mesh/surface.0008.ply").volume();
+    assert!((again / own - 1.0).abs() < 0.02, "{again} {own}");
+
+    let files: Vec<String> =
+        (0..9).map(|n| dir.path().join(format!("out/volume.{n:04}.vdb")).display().to_string()).collect();
+    let Some(found) = read("read_openvdb.py", &["openvdb", "pyopenvdb"], &files) else { return };
+    for (frame, volume) in found["volumes"].as_array().unwrap().iter().enumerate() {
+        assert_eq!((&volume["class"], &volume["vel_class"]), (&json!("level set"), &json!("staggered")));
+        assert!(close(&volume["dx"], 1.0 / 32.0, 1e-9), "{volume}");
+        for yes in ["same_transform", "active_in_band", "inactive_is_background"] {
+            assert_eq!(volume[yes], true, "{yes} in frame {frame}");
+        }
+        let mesh_m3 = mesh(&format!("out/surface.{frame:04}.ply")).volume();
+        assert!(close(&volume["volume_m3"], mesh_m3, 0.03 * mesh_m3), "{volume} {mesh_m3}");
+        assert!(close(&volume["median_slope"], 1.0, 0.05), "{volume}");
+        assert!(volume["slopes_near_one"].as_f64().unwrap() > 0.8, "{volume}");
+    }
+    assert!(found["volumes"][8]["max_speed_component"].as_f64().unwrap() > 0.5);
+}
+
 #[test]
 fn the_runs_of_all_formats_are_the_same_run() {
     let read = |path: &str| std::fs::read(run().path(path)).unwrap();

@@ -1,6 +1,6 @@
 //! What the writers of frames are given.
 
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 
 /// Which moment a file holds: frame n is the state at n / fps seconds.
@@ -77,6 +77,32 @@ impl PointCloud {
     }
 }
 
+/// Liquid on a uniform grid, asked for cell by cell: what volumes are written from. Cells that differ in size are
+/// interpolated to the smallest, and only near the surface.
+pub trait VolumeSource: Sync {
+    /// Where the samples lie.
+    fn grid(&self) -> UniformGrid;
+    /// Signed distance at the centre of a cell, negative inside the liquid, metres: a distance to
+    /// [`crate::HALF_WIDTH_CELLS`] cells from the surface at least.
+    fn phi(&self, cell: [usize; 3]) -> f32;
+    /// Velocity on the low side of a cell along an axis, m/s, valid as far as `phi` is a distance. The cell may lie one
+    /// beyond the last along that axis.
+    fn velocity(&self, axis: Axis, at: [usize; 3]) -> f32;
+    /// Depth of a cell's centre inside the solids, negative outside, metres, exact to [`crate::HALF_WIDTH_CELLS`] cells.
+    fn depth_in_solids(&self, cell: [usize; 3]) -> f32;
+    /// Is every cell from `low` to `high` (exclusive) farther outside the solids than [`crate::HALF_WIDTH_CELLS`] cells?
+    fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool;
+    /// For a box of cells that is for sure farther than [`crate::HALF_WIDTH_CELLS`] from the surface: is it liquid?
+    fn far_from_surface(&self, _low: [usize; 3], _high: [usize; 3]) -> Option<bool> {
+        None
+    }
+    /// Is little of the grid near the surface? Then [`Self::far_from_surface`] is asked for ever smaller boxes, and velocity is
+    /// written near the closed surface only, not in the depth of the liquid.
+    fn is_sparse(&self) -> bool {
+        false
+    }
+}
+
 /// The liquid on its grid.
 #[derive(Clone, Copy, Debug)]
 pub struct VolumeView<'a> {
@@ -89,4 +115,37 @@ pub struct VolumeView<'a> {
     pub u_face: &'a FaceField,
     /// Distance to solids at the nodes, negative inside, exact to three cells, metres.
     pub phi_solid_node: Option<&'a [f32]>,
+}
+
+impl VolumeSource for VolumeView<'_> {
+    fn grid(&self) -> UniformGrid {
+        self.grid
+    }
+
+    #[inline]
+    fn phi(&self, [i, j, k]: [usize; 3]) -> f32 {
+        let [nx, ny, _] = self.grid.cells;
+        self.phi_cell[i + nx * (j + ny * k)]
+    }
+
+    #[inline]
+    fn velocity(&self, axis: Axis, [i, j, k]: [usize; 3]) -> f32 {
+        self.u_face[axis][self.grid.faces(axis).index(i, j, k)]
+    }
+
+    /// Nodal distances end at three cells; what lies deeper is outside the liquid's band whatever its depth.
+    fn depth_in_solids(&self, [i, j, k]: [usize; 3]) -> f32 {
+        let Some(phi_solid) = self.phi_solid_node else { return f32::NEG_INFINITY };
+        let nodes = self.grid.nodes();
+        let corners = nodes.corner_values(phi_solid, nodes.index(i, j, k));
+        let deepest = -(crate::HALF_WIDTH_CELLS - 1e-3) * self.grid.dx;
+        if corners.iter().any(|&c| c <= deepest) {
+            return f32::INFINITY;
+        }
+        -corners.iter().sum::<f32>() / 8.0
+    }
+
+    fn is_free_of_solids(&self, _low: [usize; 3], _high: [usize; 3]) -> bool {
+        self.phi_solid_node.is_none()
+    }
 }

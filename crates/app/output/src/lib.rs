@@ -25,7 +25,7 @@ pub use atomic::{
     write_json_atomic,
 };
 pub use disk::free_bytes;
-pub use frame::{FrameTime, PointCloud, Points, VolumeView};
+pub use frame::{FrameTime, PointCloud, Points, VolumeSource, VolumeView};
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
 pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest};

@@ -153,14 +153,19 @@ impl Method {
     pub fn has_particles(&self) -> bool {
         match self {
             Method::Uniform(params) => params.has_particles(),
-            Method::Octree(_) => false,
+            Method::Octree(params) => params.tracker == fluvial_octree::Tracker::Flip,
             Method::Sheets(_) => true,
         }
     }
 
-    /// Has it a level set on a uniform grid, which volumes are written from?
-    pub fn has_volumes(&self) -> bool {
-        matches!(self, Method::Uniform(_))
+    /// Can volumes be written in a format? Where cells differ in size only in one that stores them sparsely.
+    pub fn has_volumes(&self, format: VolumeFormat) -> bool {
+        match self {
+            _ if format == VolumeFormat::None => true,
+            Method::Uniform(_) => true,
+            Method::Octree(_) => format == VolumeFormat::Vdb,
+            Method::Sheets(_) => false,
+        }
     }
 
     /// Can cells have different sizes?

@@ -434,12 +434,19 @@ impl Scene {
             let help = "remove `particles`, or set tracker = \"flip\" or \"apic\" in [method]";
             return Err(self.fail("output.particles", message, help));
         }
-        if self.output.volumes != VolumeFormat::None && !self.method.has_volumes() {
-            let message = format!(
-                "the method `{}` writes no volumes: it has no level set on a single grid",
-                self.method.name()
-            );
-            let help = "remove `volumes`; surfaces are written with velocities (`mesh`)";
+        if !self.method.has_volumes(self.output.volumes) {
+            let name = self.method.name();
+            let (message, help) = if self.method.has_volumes(VolumeFormat::Vdb) {
+                let message =
+                    format!("the method `{name}` writes volumes as OpenVDB only: a VTK image is not sparse");
+                (
+                    message,
+                    "set volumes = \"vdb\"; for ParaView, mesh = \"vtk\" writes the surface with velocities",
+                )
+            } else {
+                let message = format!("the method `{name}` writes no volumes: it has no level set");
+                (message, "remove `volumes`; surfaces are written with velocities (`mesh`)")
+            };
             return Err(self.fail("output.volumes", message, help));
         }
         if let Some(camera) = &self.output.camera {

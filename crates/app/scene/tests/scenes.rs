@@ -69,6 +69,24 @@ fn a_given_flow_is_handed_over_and_excludes_what_it_makes_meaningless() {
 }
 
 #[test]
+fn an_octree_writes_sparse_volumes_only_and_particles_where_it_has_them() {
+    let build = |changes: &[(&str, &str)]| {
+        let changes: Vec<(String, String)> =
+            changes.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        Scene::load("moving-cylinder", &changes).unwrap().build()
+    };
+    assert!(build(&[("output.volumes", "vdb")]).is_ok());
+    assert!(build(&[("output.particles", "true"), ("method.tracker", "flip")]).is_ok());
+    for (key, value, message, help) in [
+        ("output.volumes", "vtk", "writes volumes as OpenVDB only", "volumes = \"vdb\""),
+        ("output.particles", "true", "no particles to write", "tracker = \"flip\""),
+    ] {
+        let said = format!("{:?}", miette::Report::new(build(&[(key, value)]).unwrap_err()));
+        assert!(said.contains(message) && said.contains(help), "{said}");
+    }
+}
+
+#[test]
 fn a_resolved_scene_reads_back_to_the_same_set_up() {
     for (name, _) in builtin_scenes() {
         let scene = Scene::load(name, &[("time.frames".into(), "7".into())]).unwrap();

@@ -11,15 +11,15 @@
 //! Every file is written once, complete or absent. A series only names files; it is made anew from those that are
 //! there, so that a run that was killed or resumed has one that is right.
 
-use fluvial_foundation::StageTimers;
-use fluvial_grids::TriangleMesh;
+use fluvial_foundation::{Axis, StageTimers};
+use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{
-    AbcFrame, CellCut, CutCell, FrameTime, OutputError, Points, VolumeView, write_abc, write_obj, write_ply,
-    write_ply_cells, write_ply_points, write_pvd, write_usd, write_usd_points, write_usd_stage, write_vdb,
-    write_vti, write_vtp, write_vtp_points,
+    AbcFrame, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, Points, VolumeSource, VolumeView,
+    write_abc, write_obj, write_ply, write_ply_cells, write_ply_points, write_pvd, write_usd,
+    write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp, write_vtp_points,
 };
 use fluvial_scene::{MeshFormat, Ready, VolumeFormat};
-use fluvial_solver_interface::Solver;
+use fluvial_solver_interface::{SPARSE_BAND_CELLS, Solver, SparseLevelSet};
 use std::path::{Path, PathBuf};
 
 /// Which files a frame has.
@@ -74,6 +74,13 @@ impl FileFormats {
             };
             written.push(timers.stage("write_particles", || write_points(dir, self.mesh, time, &points))?);
         }
+        if self.volumes == VolumeFormat::Vdb
+            && let Some(liquid) = solver.sparse_level_set()
+        {
+            let path = frame_path(dir, "volume", time.frame, "vdb");
+            timers.stage("write_volume", || write_vdb(&path, &Sparse(&*liquid), time))?;
+            written.push(path);
+        }
         if let (Some(ending), Some(view)) = (volume_ending(self.volumes), solver.level_set()) {
             let path = frame_path(dir, "volume", time.frame, ending);
             let volume = VolumeView {
@@ -99,6 +106,41 @@ impl FileFormats {
         let series = timers.stage("write_series", || write_series(dir, formats, time, kinds))?;
         written.extend(series);
         Ok(written)
+    }
+}
+
+/// A liquid of cells that differ in size, as the writer of volumes asks for it.
+pub struct Sparse<'a>(pub &'a dyn SparseLevelSet);
+
+const _: () = assert!(HALF_WIDTH_CELLS <= SPARSE_BAND_CELLS, "what the solver calls far is far for a file");
+
+impl VolumeSource for Sparse<'_> {
+    fn grid(&self) -> UniformGrid {
+        self.0.grid()
+    }
+
+    fn phi(&self, cell: [usize; 3]) -> f32 {
+        self.0.phi(cell)
+    }
+
+    fn velocity(&self, axis: Axis, at: [usize; 3]) -> f32 {
+        self.0.velocity(axis, at)
+    }
+
+    fn depth_in_solids(&self, cell: [usize; 3]) -> f32 {
+        -self.0.phi_solid(cell)
+    }
+
+    fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool {
+        self.0.is_free_of_solids(low, high)
+    }
+
+    fn far_from_surface(&self, low: [usize; 3], high: [usize; 3]) -> Option<bool> {
+        self.0.far_from_surface(low, high)
+    }
+
+    fn is_sparse(&self) -> bool {
+        true
     }
 }
 

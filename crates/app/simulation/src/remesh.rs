@@ -159,8 +159,10 @@ fn spline(x: f32, count: usize) -> [(usize, f32); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame_files::Sparse;
     use fluvial_foundation::Vec3;
-    use fluvial_output::{FrameTime, VolumeView, encode_vdb};
+    use fluvial_octree::OctreeSolver;
+    use fluvial_output::{FrameTime, VolumeSource, VolumeView, encode_vdb};
     use fluvial_solver_interface::{Domain, Fill, Liquid, Solid, Solver, SurfaceParams};
     use fluvial_uniform::{Params, UniformSolver};
 
@@ -234,6 +236,74 @@ mod tests {
             assert!((fineness / (scale * scale) - 1.0).abs() < 0.2, "{scale}: {fineness}");
             let (a, b) = (mesh.bounds(), own.bounds());
             assert!((a.min - b.min).length() < 0.02 && (a.max - b.max).length() < 0.05, "{a:?} {b:?}");
+        }
+    }
+
+    /// Water of cells of several sizes, a few steps in motion.
+    fn octree(with_solid: bool) -> (Setup, OctreeSolver) {
+        let mut setup = setup(with_solid);
+        setup.domain.grid = UniformGrid { cells: [48, 32, 32], dx: 1.0 / 32.0, ..setup.domain.grid };
+        let params = fluvial_octree::Params { max_dx: Some(0.125), ..Default::default() };
+        let mut solver = OctreeSolver::new(setup.clone(), params).unwrap();
+        for _ in 0..4 {
+            solver.step(0.01).unwrap();
+        }
+        (setup, solver)
+    }
+
+    /// Believes no box to be far from anything.
+    struct Doubtful<'a>(Sparse<'a>);
+
+    impl VolumeSource for Doubtful<'_> {
+        fn grid(&self) -> UniformGrid {
+            self.0.grid()
+        }
+        fn phi(&self, cell: [usize; 3]) -> f32 {
+            self.0.phi(cell)
+        }
+        fn velocity(&self, axis: usize, at: [usize; 3]) -> f32 {
+            self.0.velocity(axis, at)
+        }
+        fn depth_in_solids(&self, cell: [usize; 3]) -> f32 {
+            self.0.depth_in_solids(cell)
+        }
+        fn is_free_of_solids(&self, _: [usize; 3], _: [usize; 3]) -> bool {
+            false
+        }
+        fn is_sparse(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn the_volume_of_a_tree_holds_its_liquid_and_what_it_calls_far_is_far() {
+        let time = FrameTime { frame: 2, fps: 24.0 };
+        for with_solid in [false, true] {
+            let (setup, solver) = octree(with_solid);
+            let liquid = solver.sparse_level_set().unwrap();
+            let bytes = encode_vdb(&Sparse(&*liquid), time);
+            assert!(
+                bytes == encode_vdb(&Doubtful(Sparse(&*liquid)), time),
+                "every voxel asked gives the same file"
+            );
+            let volume = VdbVolume::parse(bytes).unwrap();
+            let (phi, dx) = (volume.phi_cell().unwrap(), setup.domain.grid.dx);
+            if !with_solid {
+                let in_file: f64 = phi.iter().map(|p| f64::from(0.5 - p / dx).clamp(0.0, 1.0)).sum();
+                let change = in_file * f64::from(dx).powi(3) / solver.initial_report().liquid_volume_m3 - 1.0;
+                assert!(change.abs() < 2e-3, "{change}");
+            }
+            let params = RemeshParams { grid: setup.domain.grid, smoothing: 0 };
+            let mesh = remesh(&volume, &setup, &params).unwrap();
+            let own = solver.surface(&SurfaceParams::default());
+            assert!(mesh.defects().is_clean());
+            let change = mesh.volume() / own.volume() - 1.0;
+            assert!(change.abs() < 0.01, "solid {with_solid}: {change}");
+            // Velocity is there at every vertex, on walls and floor too.
+            for (x, v) in mesh.positions.iter().zip(&mesh.velocities) {
+                let difference = (*v - solver.velocity_at(*x)).length();
+                assert!(difference < 0.12, "{x}: {v} {}", solver.velocity_at(*x));
+            }
         }
     }
 

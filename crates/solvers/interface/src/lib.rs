@@ -11,7 +11,7 @@ pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
 
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::{FaceField, TriangleMesh, UniformGrid};
 use fluvial_solids::Shape;
 
@@ -67,6 +67,26 @@ pub struct LevelSetView<'a> {
     /// Distance to solids at the nodes, negative inside, exact to three cells, metres; `None` without solids.
     pub phi_solid_node: Option<&'a [f32]>,
 }
+
+/// Liquid of cells that differ in size, interpolated to the grid of the smallest, cell by cell: for volume files. Everything
+/// farther than [`SPARSE_BAND_CELLS`] from surface and solids need only be known to be so.
+pub trait SparseLevelSet: Sync {
+    /// The grid of the smallest cells.
+    fn grid(&self) -> UniformGrid;
+    /// Signed distance at the centre of a cell, negative inside the liquid, metres.
+    fn phi(&self, cell: [usize; 3]) -> f32;
+    /// Velocity on the low side of a cell along an axis, m/s; the cell may lie one beyond the last along that axis.
+    fn velocity(&self, axis: Axis, at: [usize; 3]) -> f32;
+    /// Distance from the centre of a cell to the solids, negative inside, metres.
+    fn phi_solid(&self, cell: [usize; 3]) -> f32;
+    /// For a box of cells from `low` to `high` (exclusive) that is for sure far from the surface: is it liquid?
+    fn far_from_surface(&self, low: [usize; 3], high: [usize; 3]) -> Option<bool>;
+    /// Is a box of cells far outside all solids?
+    fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool;
+}
+
+/// What a [`SparseLevelSet`] calls far, cells of its grid.
+pub const SPARSE_BAND_CELLS: f32 = 3.0;
 
 /// Liquid as particles; all slices have one length.
 pub struct ParticleView<'a> {
@@ -131,6 +151,10 @@ pub trait Solver: Send {
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh;
     /// The level set, where the method has one on a uniform grid.
     fn level_set(&self) -> Option<LevelSetView<'_>>;
+    /// The level set, where the method's cells differ in size.
+    fn sparse_level_set(&self) -> Option<Box<dyn SparseLevelSet + '_>> {
+        None
+    }
     /// The cells that the plane at a z cuts, where they differ in size.
     fn cut_cells(&self, _z: f32) -> Option<Vec<CutCell>> {
         None

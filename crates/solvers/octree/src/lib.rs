@@ -12,6 +12,7 @@ mod params;
 mod particles;
 mod pressure;
 mod save;
+mod sparse;
 mod state;
 mod step;
 mod tension;
@@ -25,7 +26,8 @@ use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     CutCell, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError,
-    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    Solver, SparseLevelSet, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, Wall,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_tree::contour::contour;
@@ -230,6 +232,10 @@ impl Solver for OctreeSolver {
 
     fn level_set(&self) -> Option<LevelSetView<'_>> {
         None
+    }
+
+    fn sparse_level_set(&self) -> Option<Box<dyn SparseLevelSet + '_>> {
+        Some(Box::new(sparse::SparseLiquid::new(self)))
     }
 
     fn cut_cells(&self, z: f32) -> Option<Vec<CutCell>> {

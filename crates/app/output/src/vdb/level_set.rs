@@ -1,23 +1,33 @@
 //! The liquid as it is drawn: closed at the walls, cut off inside solids.
 
 use super::{HALF_WIDTH_CELLS, SOLID_OVERLAP_CELLS};
-use crate::VolumeView;
+use crate::VolumeSource;
 use fluvial_foundation::AXES;
-use fluvial_grids::Lattice;
+use fluvial_grids::UniformGrid;
 
-/// Evaluates the level sets of a volume at any voxel, in metres, cut to ± the half width.
-pub(super) struct LevelSets<'a> {
-    volume: VolumeView<'a>,
-    cells: Lattice,
-    nodes: Lattice,
+/// A box of voxels is looked into voxel by voxel when it is no longer than this; else its halves are asked first.
+const SMALL_BOX: i32 = 3;
+
+/// The level sets at a voxel, metres, cut to ± the half width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Values {
+    /// The liquid's own; beyond the walls that of the nearest cell.
+    pub uncut: f32,
+    /// Liquid ∩ box − solids.
+    pub closed: f32,
+}
+
+/// Evaluates the level sets of a volume at any voxel.
+pub(super) struct LevelSets<'a, S: VolumeSource + ?Sized> {
+    source: &'a S,
+    grid: UniformGrid,
     half_width: f32,
 }
 
-impl<'a> LevelSets<'a> {
-    pub fn new(volume: VolumeView<'a>) -> Self {
-        let (cells, nodes) = (volume.grid.cell_centers(), volume.grid.nodes());
-        assert_eq!(volume.phi_cell.len(), cells.len(), "one value per cell");
-        LevelSets { volume, cells, nodes, half_width: HALF_WIDTH_CELLS * volume.grid.dx }
+impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
+    pub fn new(source: &'a S) -> Self {
+        let grid = source.grid();
+        LevelSets { source, grid, half_width: HALF_WIDTH_CELLS * grid.dx }
     }
 
     /// The value that stands for everything farther outside.
@@ -25,29 +35,72 @@ impl<'a> LevelSets<'a> {
         self.half_width
     }
 
-    /// The liquid's own level set; beyond the walls that of the nearest cell.
-    pub fn uncut(&self, voxel: [i32; 3]) -> f32 {
-        let n = self.cells.index_clamped(voxel[0] as isize, voxel[1] as isize, voxel[2] as isize);
-        self.limit(self.volume.phi_cell[n])
-    }
-
-    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)? There
-    /// [`Self::closed`] is [`Self::uncut`].
+    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)? There both level
+    /// sets are one.
     pub fn is_uncut(&self, low: [i32; 3], high: [i32; 3]) -> bool {
         let margin = HALF_WIDTH_CELLS.ceil() as i32;
-        let inside = |a: usize| low[a] >= margin && high[a] <= self.cells.size[a] as i32 - margin;
-        self.volume.phi_solid_node.is_none() && AXES.into_iter().all(inside)
+        let inside = |a: usize| low[a] >= margin && high[a] <= self.grid.cells[a] as i32 - margin;
+        AXES.into_iter().all(inside)
+            && self.source.is_free_of_solids(low.map(|v| v as usize), high.map(|v| v as usize))
+    }
+
+    /// Calls `body` with the values of every voxel of a box; where nothing is near, voxels are not looked at one by one.
+    pub fn for_each(&self, low: [i32; 3], high: [i32; 3], body: &mut impl FnMut([i32; 3], Values)) {
+        let far = self.source.far_from_surface(
+            AXES.map(|a| self.clamp(a, low[a])),
+            AXES.map(|a| self.clamp(a, high[a] - 1) + 1),
+        );
+        let edge = |a: usize| high[a] - low[a];
+        let is_uncut = self.is_uncut(low, high);
+        let longest = AXES.into_iter().fold(0, |best, a| if edge(a) > edge(best) { a } else { best });
+        let known = match far {
+            Some(false) => Some(self.half_width),
+            Some(true) if is_uncut => Some(-self.half_width),
+            _ => None,
+        };
+        if known.is_none() && edge(longest) > SMALL_BOX && self.source.is_sparse() {
+            let middle = low[longest] + edge(longest) / 2;
+            let (mut end, mut start) = (high, low);
+            (end[longest], start[longest]) = (middle, middle);
+            self.for_each(low, end, body);
+            self.for_each(start, high, body);
+            return;
+        }
+        for i in low[0]..high[0] {
+            for j in low[1]..high[1] {
+                for k in low[2]..high[2] {
+                    let at = [i, j, k];
+                    if let Some(value) = known {
+                        body(at, Values { uncut: value, closed: value });
+                        continue;
+                    }
+                    let uncut = if far == Some(true) { -self.half_width } else { self.uncut(at) };
+                    let closed = if is_uncut { uncut } else { self.closed(at, uncut) };
+                    body(at, Values { uncut, closed });
+                }
+            }
+        }
+    }
+
+    /// The cell whose values a voxel beyond the walls has.
+    fn clamp(&self, a: usize, voxel: i32) -> usize {
+        voxel.clamp(0, self.grid.cells[a] as i32 - 1) as usize
+    }
+
+    fn uncut(&self, voxel: [i32; 3]) -> f32 {
+        self.limit(self.source.phi(AXES.map(|a| self.clamp(a, voxel[a]))))
     }
 
     /// The level set of liquid ∩ box − solids from the distances to the three: the largest of them inside. Outside,
     /// beyond the edge where two meet, the distance to the edge is that of a right angle.
-    pub fn closed(&self, voxel: [i32; 3]) -> f32 {
+    fn closed(&self, voxel: [i32; 3], uncut: f32) -> f32 {
         let box_distance = self.box_distance(voxel);
-        if box_distance >= self.half_width {
+        if box_distance >= self.half_width || uncut >= self.half_width {
             return self.half_width;
         }
-        let solid = self.volume.phi_solid_node.map(|phi| self.inside_solid(phi, voxel));
-        let distances = [self.uncut(voxel), box_distance, solid.unwrap_or(f32::NEG_INFINITY)];
+        // Liquid reaches a little into solids.
+        let depth = self.source.depth_in_solids(AXES.map(|a| self.clamp(a, voxel[a])));
+        let distances = [uncut, box_distance, depth - SOLID_OVERLAP_CELLS * self.grid.dx];
         let largest = distances.into_iter().fold(f32::NEG_INFINITY, f32::max);
         let outside = distances.iter().filter(|d| **d > 0.0);
         if outside.clone().count() < 2 {
@@ -61,25 +114,12 @@ impl<'a> LevelSets<'a> {
     fn box_distance(&self, voxel: [i32; 3]) -> f32 {
         let beyond = AXES.map(|a| {
             let at = voxel[a] as f32 + 0.5;
-            (-at).max(at - self.cells.size[a] as f32)
+            (-at).max(at - self.grid.cells[a] as f32)
         });
         let inside = beyond[0].max(beyond[1]).max(beyond[2]).min(0.0);
         let outside = beyond.map(|b| b.max(0.0));
         let length = (outside[0] * outside[0] + outside[1] * outside[1] + outside[2] * outside[2]).sqrt();
-        self.volume.grid.dx * (inside + length)
-    }
-
-    /// Depth inside the solids, less the overlap. Nodal distances end at three cells; what lies deeper is outside the
-    /// liquid's band whatever its depth.
-    fn inside_solid(&self, phi_solid: &[f32], voxel: [i32; 3]) -> f32 {
-        let dx = self.volume.grid.dx;
-        let at = AXES.map(|a| voxel[a].clamp(0, self.cells.size[a] as i32 - 1) as usize);
-        let corners = self.nodes.corner_values(phi_solid, self.nodes.index(at[0], at[1], at[2]));
-        let deepest = -(HALF_WIDTH_CELLS - 1e-3) * dx;
-        if corners.iter().any(|&c| c <= deepest) {
-            return self.half_width;
-        }
-        -corners.iter().sum::<f32>() / 8.0 - SOLID_OVERLAP_CELLS * dx
+        self.grid.dx * (inside + length)
     }
 
     fn limit(&self, value: f32) -> f32 {

@@ -45,7 +45,8 @@ enum Block {
     Outside,
     /// All minus the background.
     Inside,
-    Leaf(PackedLeaf),
+    /// In a box: most blocks of an adaptive liquid are empty.
+    Leaf(Box<PackedLeaf>),
 }
 
 struct PackedLeaf {
@@ -124,7 +125,7 @@ pub(super) fn build<T: Value>(
         let lower = upper.lower.entry(child_index(at, LOWER, 5) as u16).or_insert_with(LowerNode::new);
         let child = child_index(at, LEAF, 4);
         match block {
-            Block::Leaf(leaf) => drop(lower.leaves.insert(child as u16, leaf)),
+            Block::Leaf(leaf) => drop(lower.leaves.insert(child as u16, *leaf)),
             _ => lower.inside[child / 64] |= 1 << (child % 64),
         }
     }
@@ -168,7 +169,7 @@ fn pack<T: Value>(origin: [i32; 3], leaf: &LeafValues<T>) -> Block {
     mask.iter().for_each(|w| buffer.extend_from_slice(&w.to_le_bytes()));
     put_inactive(&mut buffer, any_inside, any_outside, &outside);
     put_zipped(&mut buffer, &raw);
-    Block::Leaf(PackedLeaf { mask, buffer, bounds: [low, high], active })
+    Block::Leaf(Box::new(PackedLeaf { mask, buffer, bounds: [low, high], active }))
 }
 
 /// The kind of a node's inactive values, with the mask that tells outside from inside where it has both.

@@ -3,22 +3,27 @@
 use super::level_set::LevelSets;
 use super::tree::{self, LeafValues, Tree, Value};
 use super::{COMPRESSION, FILE_VERSION, HALF_WIDTH_CELLS, LEAF, LEAF_VOXELS, LIBRARY_VERSION, MAGIC};
-use super::{SURFACE, UNCUT, VELOCITY};
-use crate::{FrameTime, OutputError, VolumeView, write_bytes_atomic};
+use super::{SURFACE, UNCUT, VELOCITY, child_index, child_origin};
+use crate::{FrameTime, OutputError, VolumeSource, write_bytes_atomic};
 use fluvial_foundation::AXES;
 use fluvial_grids::UniformGrid;
 use std::path::Path;
 
 /// Writes level set and velocity of a frame.
-pub fn write_vdb(path: &Path, volume: &VolumeView, time: FrameTime) -> Result<(), OutputError> {
+pub fn write_vdb<S: VolumeSource + ?Sized>(
+    path: &Path,
+    volume: &S,
+    time: FrameTime,
+) -> Result<(), OutputError> {
     write_bytes_atomic(path, &encode_vdb(volume, time))
 }
 
 /// The bytes of the file.
-pub fn encode_vdb(volume: &VolumeView, time: FrameTime) -> Vec<u8> {
-    let grid = &volume.grid;
-    let (surface, uncut) = level_set_trees(volume);
-    let velocity = velocity_tree(volume);
+pub fn encode_vdb<S: VolumeSource + ?Sized>(volume: &S, time: FrameTime) -> Vec<u8> {
+    let grid = &volume.grid();
+    let sets = LevelSets::new(volume);
+    let (surface, uncut) = level_set_trees(&sets, grid);
+    let velocity = velocity_tree(volume, &sets);
     let about = about(time);
     // Positions in a file are absolute; the header's length does not depend on what it says.
     let mut at = header(grid, time, 0).len();
@@ -40,69 +45,67 @@ pub fn encode_vdb(volume: &VolumeView, time: FrameTime) -> Vec<u8> {
 }
 
 /// `surface` and `surface_uncut`.
-fn level_set_trees(volume: &VolumeView) -> (Tree, Tree) {
-    let sets = LevelSets::new(*volume);
+fn level_set_trees<S: VolumeSource + ?Sized>(sets: &LevelSets<S>, grid: &UniformGrid) -> (Tree, Tree) {
     let background = sets.background();
     let margin = HALF_WIDTH_CELLS.ceil() as i32;
-    let cells = volume.grid.cells.map(|n| n as i32);
+    let cells = grid.cells.map(|n| n as i32);
     let high = |origin: [i32; 3]| origin.map(|o| o + LEAF);
     let fill_surface = |origin, leaf: &mut LeafValues<f32>| {
-        let is_uncut = sets.is_uncut(origin, high(origin));
-        for n in 0..LEAF_VOXELS {
-            let at = voxel(origin, n);
-            let value = if is_uncut { sets.uncut(at) } else { sets.closed(at) };
-            leaf.values[n] = value;
-            leaf.active[n] = value.abs() < background;
-            leaf.inside[n] = value <= -background;
-        }
+        sets.for_each(origin, high(origin), &mut |at, value| {
+            let n = child_index(at, 1, 3);
+            leaf.values[n] = value.closed;
+            leaf.active[n] = value.closed.abs() < background;
+            leaf.inside[n] = value.closed <= -background;
+        });
     };
     let surface = tree::build([-margin; 3], cells.map(|n| n + margin), background, fill_surface);
     let fill_uncut = |origin, leaf: &mut LeafValues<f32>| {
         if sets.is_uncut(origin, high(origin)) {
             return;
         }
-        for n in 0..LEAF_VOXELS {
-            let at = voxel(origin, n);
+        sets.for_each(origin, high(origin), &mut |at, value| {
             if AXES.iter().all(|&a| at[a] < cells[a]) {
-                leaf.values[n] = sets.uncut(at);
-                leaf.active[n] = leaf.values[n] != sets.closed(at);
+                let n = child_index(at, 1, 3);
+                leaf.values[n] = value.uncut;
+                leaf.active[n] = value.uncut != value.closed;
             }
-        }
+        });
     };
     let uncut = tree::build([0; 3], cells, background, fill_uncut);
     (surface, uncut)
 }
 
-/// Face velocities of all cells that lie in the liquid or its band.
-fn velocity_tree(volume: &VolumeView) -> Tree {
-    let grid = &volume.grid;
-    let (cells, faces) = (grid.cell_centers(), AXES.map(|a| grid.faces(a)));
-    let band = HALF_WIDTH_CELLS * grid.dx;
+/// Face velocities of all cells that lie in the liquid or its band; of a sparse volume only near its closed surface.
+fn velocity_tree<S: VolumeSource + ?Sized>(volume: &S, sets: &LevelSets<S>) -> Tree {
+    /// Edge of a leaf with the cells below it.
+    const WIDE: i32 = LEAF + 1;
+    let grid = volume.grid();
+    let (band, in_depth) = (sets.background(), !volume.is_sparse());
     let size = grid.cells.map(|n| n as i32);
-    let index = |at: [i32; 3]| cells.index(at[0] as usize, at[1] as usize, at[2] as usize);
-    let near = |at: [i32; 3]| {
-        AXES.iter().all(|&a| at[a] >= 0 && at[a] < size[a]) && volume.phi_cell[index(at)] < band
-    };
     let fill = |origin: [i32; 3], leaf: &mut LeafValues<[f32; 3]>| {
+        let low = origin.map(|o| o - 1);
+        let mut near = [false; (WIDE * WIDE * WIDE) as usize];
+        let index = |at: [i32; 3]| {
+            let [i, j, k]: [i32; 3] = std::array::from_fn(|a| at[a] - low[a]);
+            (i + WIDE * (j + WIDE * k)) as usize
+        };
+        sets.for_each(low, low.map(|o| o + WIDE), &mut |at, value| {
+            let is_near = if in_depth { value.uncut < band } else { value.closed.abs() < band };
+            near[index(at)] = is_near && AXES.iter().all(|&a| at[a] >= 0 && at[a] < size[a]);
+        });
         for n in 0..LEAF_VOXELS {
-            let at = voxel(origin, n);
-            let below = |a: usize| near(std::array::from_fn(|b| at[b] - i32::from(a == b)));
-            leaf.active[n] = near(at) || below(0) || below(1) || below(2);
+            let at = child_origin(origin, n, 1, 3);
+            let below = |a: usize| near[index(std::array::from_fn(|b| at[b] - i32::from(a == b)))];
+            leaf.active[n] = near[index(at)] || below(0) || below(1) || below(2);
             if leaf.active[n] {
                 leaf.values[n] = AXES.map(|a| {
-                    let has_face = AXES.iter().all(|&b| (at[b] as usize) < faces[a].size[b]);
-                    let face = || faces[a].index(at[0] as usize, at[1] as usize, at[2] as usize);
-                    if has_face { volume.u_face[a][face()] } else { 0.0 }
+                    let has_face = AXES.iter().all(|&b| at[b] < size[b] + i32::from(a == b));
+                    if has_face { volume.velocity(a, at.map(|v| v as usize)) } else { 0.0 }
                 });
             }
         }
     };
     tree::build([0; 3], size.map(|n| n + 1), [0.0; 3], fill)
-}
-
-/// Voxel `n` of the leaf at `origin`.
-fn voxel(origin: [i32; 3], n: usize) -> [i32; 3] {
-    [origin[0] + (n >> 6) as i32, origin[1] + ((n >> 3) & 7) as i32, origin[2] + (n & 7) as i32]
 }
 
 /// A value of OpenVDB's metadata.
