@@ -109,7 +109,7 @@ fn main() {
         let mut info = RedistanceInfo::default();
         if wanted("redistance") {
             let distance = best(leaves, || {
-                info = redistance(&mut phi, &tree, &mut scratch);
+                info = redistance(&mut phi, &tree, &[], &mut scratch);
                 0.0
             });
             println!("redistance {distance:.1} ns a leaf; {info:?}");

@@ -1,66 +1,109 @@
 //! A field at cell centres continued into cells where it means nothing, e.g. phi into solids, so that the interface meets them
 //! as if they were not there.
 
-use fluvial_foundation::{AXES, parallel};
+use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Side;
 
-/// Continues a field into the `closed` cells, `rings` rings deep: linearly, `2 q_1 - q_2`, the mean over all sides
-/// on which two known cells of the same size follow each other; the mean of the known neighbours where there is no such side.
-/// Every ring reads only earlier ones. Verified by `extend.rs`.
-pub fn extend_cells(q_cell: &mut [f32], tree: &Octree, closed: &[bool], rings: usize) {
+/// Singular directions of a fit get no slope: this part of the trace is added to its matrix.
+const REGULARISATION: f64 = 1e-5;
+/// A cell whose value is its own or not known yet has no source.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Continues a field into all `closed` cells, linearly: every one takes what the open cells nearest to it say, a value and a
+/// slope fitted to open cells alone. Nothing is read that was itself continued, so that errors grow with the distance from the
+/// wall and not from ring to ring: a surface invented inside a solid would draw liquid in as soon as the solid moves on.
+/// Cells that no open cell can reach stay as they are. Verified by `extend.rs`.
+pub fn extend_cells(q_cell: &mut [f32], tree: &Octree, closed: &[bool]) {
     assert_eq!(q_cell.len(), tree.cell_count(), "one value per cell");
     assert_eq!(closed.len(), tree.cell_count(), "one mark per cell");
-    let mut missing: Vec<u32> = (0..closed.len() as u32).filter(|&cell| closed[cell as usize]).collect();
-    let mut unknown = closed.to_vec();
-    for _ in 0..rings {
-        let (q, known) = (&*q_cell, |cell: u32| !unknown[cell as usize]);
-        let values = parallel::map_indices(missing.len(), |n| continued(q, tree, &known, missing[n]));
-        if values.iter().all(Option::is_none) {
-            return;
+    // The open cell that speaks for each cell.
+    let mut source: Vec<u32> =
+        closed.iter().zip(0..).map(|(&closed, cell)| if closed { UNKNOWN } else { cell }).collect();
+    let mut ring: Vec<u32> = (0..closed.len() as u32).filter(|&cell| closed[cell as usize]).collect();
+    ring.retain(|&cell| {
+        let mut beside_open = false;
+        tree.for_neighbours(cell as usize, |other| beside_open |= !closed[other]);
+        beside_open
+    });
+    let mut seen = vec![false; closed.len()];
+    ring.iter().for_each(|&cell| seen[cell as usize] = true);
+    while !ring.is_empty() {
+        let q = &*q_cell;
+        let found =
+            parallel::map_indices(ring.len(), |n| continued(q, tree, closed, &source, ring[n] as usize));
+        for (&cell, (value, from)) in ring.iter().zip(found) {
+            (q_cell[cell as usize], source[cell as usize]) = (value, from);
         }
-        for (&cell, value) in missing.iter().zip(values) {
-            if let Some(value) = value {
-                (q_cell[cell as usize], unknown[cell as usize]) = (value, false);
-            }
+        let mut next = Vec::new();
+        for &cell in &ring {
+            tree.for_neighbours(cell as usize, |other| {
+                if closed[other] && !seen[other] {
+                    seen[other] = true;
+                    next.push(other as u32);
+                }
+            });
         }
-        missing.retain(|&cell| unknown[cell as usize]);
+        ring = next;
     }
 }
 
-fn continued(q: &[f32], tree: &Octree, known: &impl Fn(u32) -> bool, cell: u32) -> Option<f32> {
-    let level = tree.cells()[cell as usize].level;
-    // The one cell across a side, if it has the same size.
-    let across = |cell: u32, side: usize| match tree.sides(tree.cell_faces()[cell as usize][side] as usize)
-        [side % 2]
-    {
-        Side::Cell(other) if tree.cells()[other as usize].level == level => Some(other),
-        _ => None,
-    };
-    let (mut lines, mut line_count) = (0.0f64, 0);
-    let (mut sum, mut count) = (0.0f64, 0);
-    for side in AXES.into_iter().flat_map(|axis| [2 * axis, 2 * axis + 1]) {
-        if let Some(first) = across(cell, side).filter(|&c| known(c))
-            && let Some(second) = across(first, side).filter(|&c| known(c))
-        {
-            lines += 2.0 * q[first as usize] as f64 - q[second as usize] as f64;
-            line_count += 1;
-        }
-        let mut see = |other: u32| {
-            if known(other) {
-                sum += q[other as usize] as f64;
-                count += 1;
+/// The mean of what the sources of a cell's neighbours continue to, and the nearest of them.
+fn continued(q: &[f32], tree: &Octree, closed: &[bool], source: &[u32], cell: usize) -> (f32, u32) {
+    let x = tree.cell_center(cell).as_dvec3();
+    let (mut sum, mut count) = (0.0, 0.0);
+    let mut nearest = (f64::INFINITY, UNKNOWN);
+    tree.for_neighbours(cell, |other| {
+        let from = source[other];
+        if from != UNKNOWN {
+            let offset = x - tree.cell_center(from as usize).as_dvec3();
+            sum += q[from as usize] as f64 + slope(q, tree, closed, from as usize).dot(offset);
+            count += 1.0;
+            if offset.length_squared() < nearest.0 {
+                nearest = (offset.length_squared(), from);
             }
-        };
-        match tree.sides(tree.cell_faces()[cell as usize][side] as usize)[side % 2] {
-            Side::Outside => {}
-            Side::Cell(other) => see(other),
-            Side::Quad(others) => others.into_iter().for_each(see),
         }
+    });
+    ((sum / count) as f32, nearest.1)
+}
+
+/// Slope at an open cell: least squares over its open neighbours, as small as they allow.
+fn slope(q: &[f32], tree: &Octree, closed: &[bool], cell: usize) -> DVec3 {
+    let x = tree.cell_center(cell).as_dvec3();
+    let (mut m, mut b) = ([[0.0; 3]; 3], DVec3::ZERO);
+    tree.for_neighbours(cell, |other| {
+        if !closed[other] {
+            let d = tree.cell_center(other).as_dvec3() - x;
+            let weight = 1.0 / d.length_squared();
+            for i in 0..3 {
+                for j in 0..=i {
+                    m[i][j] += weight * d[i] * d[j];
+                }
+            }
+            b += weight * (q[other] as f64 - q[cell] as f64) * d;
+        }
+    });
+    let trace = m[0][0] + m[1][1] + m[2][2];
+    if trace == 0.0 {
+        return DVec3::ZERO;
     }
-    match (line_count, count) {
-        (0, 0) => None,
-        (0, _) => Some((sum / count as f64) as f32),
-        _ => Some((lines / line_count as f64) as f32),
+    for (i, row) in m.iter_mut().enumerate() {
+        row[i] += REGULARISATION * trace;
     }
+    solve(m, b)
+}
+
+/// Cholesky's method for a positive definite system, given by its lower half.
+fn solve(m: [[f64; 3]; 3], b: DVec3) -> DVec3 {
+    let (mut l, mut y) = ([[0.0; 3]; 3], [0.0; 3]);
+    for i in 0..3 {
+        for j in 0..i {
+            l[i][j] = (m[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>()) / l[j][j];
+        }
+        l[i][i] = (m[i][i] - (0..i).map(|k| l[i][k] * l[i][k]).sum::<f64>()).sqrt();
+        y[i] = (b[i] - (0..i).map(|k| l[i][k] * y[k]).sum::<f64>()) / l[i][i];
+    }
+    for i in (0..3).rev() {
+        y[i] = (y[i] - (i + 1..3).map(|k| l[k][i] * y[k]).sum::<f64>()) / l[i][i];
+    }
+    DVec3::from_array(y)
 }

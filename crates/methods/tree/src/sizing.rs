@@ -87,6 +87,9 @@ pub struct Scene<'a> {
     pub u_face: &'a [f32],
 }
 
+/// Cells deeper in a solid than this, in their own size, ask for nothing.
+const DEEP_IN_SOLID_CELLS: f32 = 2.0;
+
 /// `S = gamma_phi |lap(phi + phi_solid)| + gamma_u sqrt(sum_i (du_i/dx_i)^2)` at cells beside the surface, zero elsewhere
 /// [octree eq. 39]. The Laplacian sums gradients over a cell's faces; at
 /// T-junctions it is an estimate of the right order, no more. Verified by `sizing.rs`.
@@ -102,6 +105,11 @@ pub fn evaluate(out_cell: &mut [f32], scene: &Scene, params: &SizingParams) {
 }
 
 fn is_at_surface(scene: &Scene, cell: usize) -> bool {
+    // What the level set does deep in a solid is seen by nobody.
+    let deep_m = -DEEP_IN_SOLID_CELLS * scene.tree.cell_dx(cell);
+    if scene.phi_solid_cell.is_some_and(|solid| solid[cell] < deep_m) {
+        return false;
+    }
     let wet = scene.phi_cell[cell] < 0.0;
     let mut differs = false;
     scene.tree.for_neighbours(cell, |other| differs |= (scene.phi_cell[other] < 0.0) != wet);

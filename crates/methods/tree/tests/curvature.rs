@@ -29,7 +29,7 @@ fn ball_errors_of(finest: usize, radius: f64, again: bool) -> [f64; 3] {
     let tree = halves(finest);
     let mut phi_cell = at_cells(&tree, |x| (x - CENTRE).length() - radius);
     if again {
-        redistance(&mut phi_cell, &tree, &mut RedistanceScratch::default());
+        redistance(&mut phi_cell, &tree, &[], &mut RedistanceScratch::default());
     }
     let (kappa_face, info) = of_field(&tree, &phi_cell);
     assert!(info.cells > 500 && info.limited == 0, "{info:?}");

@@ -14,7 +14,7 @@ fn a_tilted_plane_gets_its_distance_everywhere() {
     let middle = tree.shape().bounds().center().as_dvec3();
     let distance = |x: DVec3| (x - middle).dot(normal);
     let mut phi = at_cells(&tree, |x| 3.0 * distance(x));
-    let info = redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+    let info = redistance(&mut phi, &tree, &[], &mut RedistanceScratch::default());
     assert!(info.seeds > 100 && info.flat == 0, "{info:?}");
     let mut worst = [0.0f64; 2];
     for cell in 0..tree.cell_count() {
@@ -39,7 +39,7 @@ fn ball(finest: usize) -> [[f64; 4]; 2] {
     let distance = |x: DVec3| (x - centre).length() - radius;
     let tree = quartered(finest, 0, |x, dx| distance(x.as_dvec3()).abs() < 3.0 * dx as f64);
     let mut phi = at_cells(&tree, |x| 1.5 * distance(x) * (1.0 + distance(x)));
-    let info = redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+    let info = redistance(&mut phi, &tree, &[], &mut RedistanceScratch::default());
     assert_eq!(info.flat, 0);
     let mut errors = [[0.0f64; 4]; 2];
     for cell in 0..tree.cell_count() {
@@ -78,7 +78,7 @@ fn twenty_calls_keep_the_volume() {
         let mut phi = at_cells(&tree, distance);
         let (before, mut scratch) = (contour(&tree, &phi).volume(), RedistanceScratch::default());
         for _ in 0..20 {
-            redistance(&mut phi, &tree, &mut scratch);
+            redistance(&mut phi, &tree, &[], &mut scratch);
         }
         let after = contour(&tree, &phi).volume() / before - 1.0;
         println!("volume after twenty calls: {after:+.2e}");
@@ -90,13 +90,13 @@ fn twenty_calls_keep_the_volume() {
 fn without_a_surface_nothing_changes_and_threads_do_not_matter() {
     let tree = random_tree(4, [4, 3, 3], 1, 2);
     let mut all_air = vec![1.0; tree.cell_count()];
-    assert_eq!(redistance(&mut all_air, &tree, &mut RedistanceScratch::default()).seeds, 0);
+    assert_eq!(redistance(&mut all_air, &tree, &[], &mut RedistanceScratch::default()).seeds, 0);
     assert!(all_air.iter().all(|&v| v == 1.0));
     let middle = tree.shape().bounds().center().as_dvec3();
     let run = |threads| {
         parallel::with_threads(threads, || {
             let mut phi = at_cells(&tree, |x| (x - middle).length_squared() - 0.3);
-            redistance(&mut phi, &tree, &mut RedistanceScratch::default());
+            redistance(&mut phi, &tree, &[], &mut RedistanceScratch::default());
             phi
         })
     };

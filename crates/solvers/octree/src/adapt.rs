@@ -28,8 +28,6 @@ const REBUILD_AFTER_CELLS: f64 = 1.0;
 const SOLID_BAND_CELLS: f32 = 3.0;
 /// Nodes nearer than this part of a cell to a solid's surface lie on it, see `fluvial_solids::rasterize`.
 const ON_SURFACE_CELLS: f32 = 1e-3;
-/// Cells into a solid to which phi is continued.
-const RINGS_INTO_SOLIDS: usize = 4;
 
 /// The tree's box for a set-up: as many levels as all sides allow.
 pub(crate) fn tree_shape(setup: &Setup, max_dx: Option<f32>) -> Result<TreeShape, SetupError> {
@@ -314,15 +312,16 @@ impl OctreeSolver {
         })
     }
 
-    /// Makes phi a distance to the same surface again, inside solids too.
+    /// Makes phi a distance to the same surface again, and continues it into solids.
     pub(crate) fn redistance(&mut self, clamps: &mut crate::step::Clamps) {
         let work = &mut self.work;
         let (tree, phi) = (&work.fields.tree, &mut work.fields.phi_cell);
-        if !self.setup.solids.is_empty() {
-            extend_cells(phi, tree, &work.boundaries.closed_cell, RINGS_INTO_SOLIDS);
-        }
-        let info = redistance(phi, tree, &mut work.redistance);
+        let closed = &work.boundaries.closed_cell;
+        let info = redistance(phi, tree, closed, &mut work.redistance);
         clamps.add("flat_distances", info.flat);
+        if !self.setup.solids.is_empty() {
+            extend_cells(phi, tree, closed);
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use fluvial_solver_interface::{
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_tree::contour::contour;
+use fluvial_tree::extend::extend_cells;
 use fluvial_tree::redistance::redistance;
 use fluvial_tree::volume::liquid_fractions;
 use measure::{Limits, Liquid};
@@ -103,7 +104,9 @@ impl OctreeSolver {
         let fills = &self.setup.fills;
         let phi = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
         let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
-        redistance(&mut phi_cell, &tree, &mut self.work.redistance);
+        let boundaries = self.boundaries_on(&tree, 0.0, &mut Default::default());
+        redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut self.work.redistance);
+        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
             for face in tree.faces(axis) {
@@ -118,7 +121,6 @@ impl OctreeSolver {
                 }
             }
         }
-        let boundaries = self.boundaries_on(&tree, 0.0, &mut Default::default());
         let fields = &mut self.state.fields;
         fields.size_cell = vec![0.0; tree.cell_count()];
         fields.impulse_cell = vec![0.0; tree.cell_count()];

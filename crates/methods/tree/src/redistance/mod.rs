@@ -44,11 +44,20 @@ pub struct RedistanceInfo {
 }
 
 /// Makes `phi_cell` a signed distance, keeping the sign of every cell. Without a surface nothing changes.
-pub fn redistance(phi_cell: &mut [f32], tree: &Octree, scratch: &mut RedistanceScratch) -> RedistanceInfo {
+///
+/// A change of sign in or beside a `closed` cell is no surface: what a level set does inside solids is invented, and distances
+/// to it would reach the liquid outside. No list means that none is closed.
+pub fn redistance(
+    phi_cell: &mut [f32],
+    tree: &Octree,
+    closed: &[bool],
+    scratch: &mut RedistanceScratch,
+) -> RedistanceInfo {
     let cells = tree.cell_count();
     assert_eq!(phi_cell.len(), cells, "one phi per cell");
+    assert!(closed.is_empty() || closed.len() == cells, "one mark per cell");
     let RedistanceScratch { seeds, seed_of, offers, changed } = scratch;
-    seeds.find(seed_of, tree, phi_cell);
+    seeds.find(seed_of, tree, phi_cell, closed);
     if seeds.cells.is_empty() {
         return RedistanceInfo::default();
     }

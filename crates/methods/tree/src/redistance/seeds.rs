@@ -84,10 +84,10 @@ struct Piece {
 
 impl Seeds {
     /// Finds and fits them; `seed_of` gets the numbers of seeds at their cells, [`NONE`] elsewhere.
-    pub fn find(&mut self, seed_of: &mut Vec<AtomicU32>, tree: &Octree, phi: &[f32]) {
+    pub fn find(&mut self, seed_of: &mut Vec<AtomicU32>, tree: &Octree, phi: &[f32], closed: &[bool]) {
         seed_of.clear();
         seed_of.resize_with(tree.cell_count(), || AtomicU32::new(NONE));
-        mark(seed_of, tree, phi);
+        mark(seed_of, tree, phi, closed);
         self.cells.clear();
         for (cell, seed) in seed_of.iter_mut().map(AtomicU32::get_mut).enumerate() {
             if *seed != NONE {
@@ -169,16 +169,18 @@ impl Seeds {
     }
 }
 
-/// Marks cells with a neighbour of the other sign.
-fn mark(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32]) {
+/// Marks open cells with an open neighbour of the other sign.
+fn mark(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32], closed: &[bool]) {
     let wet = |cell: u32| phi[cell as usize] < 0.0;
+    let open = |cell: u32| closed.get(cell as usize) != Some(&true);
+    let differ = |a: u32, b: u32| wet(a) != wet(b) && open(a) && open(b);
     let set = |cell: u32| seed_of[cell as usize].store(0, Relaxed);
     parallel::for_each_index(parallel::chunk_count(tree.face_count(), parallel::CHUNK), |n| {
         for face in parallel::chunk_range(n, parallel::CHUNK, tree.face_count()) {
             match tree.sides(face) {
-                [Side::Cell(a), Side::Cell(b)] if wet(a) != wet(b) => [a, b].into_iter().for_each(set),
+                [Side::Cell(a), Side::Cell(b)] if differ(a, b) => [a, b].into_iter().for_each(set),
                 [Side::Cell(a), Side::Quad(others)] | [Side::Quad(others), Side::Cell(a)] => {
-                    others.into_iter().filter(|&b| wet(a) != wet(b)).for_each(|b| {
+                    others.into_iter().filter(|&b| differ(a, b)).for_each(|b| {
                         set(a);
                         set(b);
                     });
