@@ -5,7 +5,6 @@ use crate::camera::{Camera, View};
 use crate::environment::{Environment, srgb8, tone_map};
 use crate::image::Image;
 use crate::light_map::LightMap;
-use crate::optics::WaterColor;
 use crate::render::{RenderParams, TankEdges};
 use crate::scene::{Prepared, RenderScene};
 use crate::shade::Shader;
@@ -51,7 +50,7 @@ pub fn render_balls(
     let scale = domain.size().element_product().cbrt();
     let environment = Environment::studio(camera.look_at - camera.position, scale);
     let shadows = ShadowMap::new(balls, domain, environment.sun, SHADOW_TEXELS);
-    let water = WaterColor::for_size(scale);
+    let water = params.water(scale);
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, Some(&shadows));
     let pixel_angle = view.pixel_angle(height);
     let shader =

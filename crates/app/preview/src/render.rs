@@ -20,20 +20,34 @@ pub struct RenderParams {
     pub edge_samples: usize,
     /// Texels of the light map along the floor's longer side; more gives finer caustics.
     pub light_map: usize,
+    /// Water looks like a metre of clear water over this length, m; by default the edge of a cube as large as the domain.
+    pub clarity: Option<f32>,
+}
+
+impl RenderParams {
+    /// The water's colour in a scene of this size, metres.
+    pub(crate) fn water(&self, size: f32) -> WaterColor {
+        WaterColor::for_size(self.clarity.unwrap_or(size))
+    }
 }
 
 impl Default for RenderParams {
     fn default() -> Self {
-        RenderParams { width: 640, height: 360, edge_samples: 4, light_map: 320 }
+        RenderParams { width: 640, height: 360, edge_samples: 4, light_map: 320, clarity: None }
     }
 }
 
-/// A pixel before encoding: tone-mapped colour, and what was seen.
+/// A pixel before encoding: light, its tone-mapped colour, and what was seen.
 #[derive(Clone, Copy)]
 struct Sample {
+    light: Vec3,
     color: Vec3,
     seen: Seen,
 }
+
+/// Light of a sample that counts in the mean of a pixel: lamps in drops smaller than a pixel make these bright, as they are, but
+/// not from one frame to the next.
+const MOST_LIGHT: f32 = 4.0;
 
 /// Draws the scene. The same bytes with any number of threads.
 pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Image {
@@ -44,7 +58,7 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     // The edge of a cube as large as the domain: a channel is as blue as a pool of its cross-section.
     let scale = scene.domain.size().element_product().cbrt();
     let environment = Environment::studio(forward, scale);
-    let water = WaterColor::for_size(scale);
+    let water = params.water(scale);
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, None);
     let pixel_angle = view.pixel_angle(height);
     let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows: None };
@@ -55,9 +69,9 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
         let ray = view.ray(px, py);
         let (light, seen, t) = shader.camera_ray(&ray);
         let light = edges.over(light, [px, py], view.depth(&ray, t));
-        Sample { color: tone_map(light), seen }
+        Sample { light: light.min(Vec3::splat(MOST_LIGHT)), color: tone_map(light), seen }
     };
-    let blank = Sample { color: Vec3::ZERO, seen: Seen::Sky };
+    let blank = Sample { light: Vec3::ZERO, color: Vec3::ZERO, seen: Seen::Sky };
     let mut first = vec![blank; width * height];
     parallel::for_each_chunk_mut(&mut first, width, |y, row| {
         for (x, out) in row.iter_mut().enumerate() {
@@ -67,16 +81,16 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     let mut rgb = vec![0u8; 3 * width * height];
     parallel::for_each_chunk_mut(&mut rgb, 3 * width, |y, row| {
         for (x, out) in row.chunks_exact_mut(3).enumerate() {
-            let mut color = first[x + width * y].color;
+            let Sample { mut light, mut color, .. } = first[x + width * y];
             if params.edge_samples > 1 && is_edge(&first, width, height, x, y) {
                 // The centre is reused; the others lie on a rank-1 lattice around it.
                 let n = params.edge_samples;
                 for s in 1..n {
                     let (u, v) = (s as f32 / n as f32, (s as f32 * 0.618_034).fract());
                     let shift = |w: f32| if w < 0.5 { w + 0.5 } else { w - 0.5 };
-                    color += sample_at(x as f32 + shift(u), y as f32 + shift(v)).color;
+                    light += sample_at(x as f32 + shift(u), y as f32 + shift(v)).light;
                 }
-                color /= n as f32;
+                color = tone_map(light / n as f32);
             }
             out.copy_from_slice(&[srgb8(color.x), srgb8(color.y), srgb8(color.z)]);
         }

@@ -25,6 +25,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "rocky-waterfall",
         "merging-bodies",
         "seaplane",
+        "tilted-rest",
     ]
 }
 

@@ -389,6 +389,11 @@ pub struct OutputSpec {
     /// Where the pictures are seen from; frames the whole domain where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub camera: Option<CameraSpec>,
+    /// In the pictures water looks like 1 m of clear water over this length, m: less is murkier. By default the edge of a cube
+    /// as large as the domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub clarity: Option<f64>,
     /// Wall time between checkpoints, s. `fluvial resume` goes on from the newest.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_every_s: f64,
@@ -406,6 +411,7 @@ impl Default for OutputSpec {
             preview: true,
             preview_size: [640, 360],
             camera: None,
+            clarity: None,
             checkpoint_every_s: 300.0,
             checkpoints_kept: 2,
         }

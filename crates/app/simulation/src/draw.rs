@@ -29,6 +29,7 @@ pub struct Drawer {
     domain: Aabb,
     camera: Camera,
     size: [usize; 2],
+    clarity: Option<f32>,
     /// Solids in their own frame, and how they move.
     solids: Vec<(TriangleMesh, Motion)>,
 }
@@ -41,7 +42,8 @@ impl Drawer {
         let cell = ready.setup.domain.grid.dx;
         let solids =
             ready.setup.solids.iter().map(|s| (triangles(s, domain, cell), s.motion.clone())).collect();
-        let mut drawer = Drawer { domain, camera: Camera::framing(domain, 1.0), size, solids };
+        let clarity = ready.output.clarity.map(|c| c as f32);
+        let mut drawer = Drawer { domain, camera: Camera::framing(domain, 1.0), size, clarity, solids };
         drawer.look(ready.output.camera, size);
         drawer
     }
@@ -64,11 +66,7 @@ impl Drawer {
         let solids = self.solids_at(time_s);
         let scene = RenderScene { liquid, solids: &solids, domain: self.domain };
         let (edge_samples, light_map) = LEVELS[level];
-        render(
-            &scene,
-            &self.camera,
-            &RenderParams { width: self.size[0], height: self.size[1], edge_samples, light_map },
-        )
+        render(&scene, &self.camera, &self.params(edge_samples, light_map))
     }
 
     /// Draws particles as balls coloured by kind; with `cut`, only the half of the domain that lies behind its middle.
@@ -92,8 +90,13 @@ impl Drawer {
             &self.solids_at(time_s),
             self.domain,
             &self.camera,
-            &RenderParams { width: self.size[0], height: self.size[1], edge_samples, light_map },
+            &self.params(edge_samples, light_map),
         )
+    }
+
+    fn params(&self, edge_samples: usize, light_map: usize) -> RenderParams {
+        let [width, height] = self.size;
+        RenderParams { width, height, edge_samples, light_map, clarity: self.clarity }
     }
 
     fn solids_at(&self, time_s: f64) -> Vec<TriangleMesh> {
