@@ -135,14 +135,14 @@ fn displacement(
         Some(m) => *m,
         None => ROUND,
     };
-    let own = matrix(i);
+    let (own, is_round) = (matrix(i), shapes.place[i] == Shapes::ROUND);
     let mut push = Vec3::ZERO;
     neighbours.for_each_within(particles.x[i], SLACK * 0.5 * (own_radius + largest), |j, offset, r2| {
         let d = SLACK * 0.5 * (own_radius + particles.radius(j, d0));
         if j == i || r2 >= d * d {
             return;
         }
-        let r = if inverse.is_empty() {
+        let r = if inverse.is_empty() || is_round && shapes.place[j] == Shapes::ROUND {
             offset
         } else {
             let other = matrix(j);

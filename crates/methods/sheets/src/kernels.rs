@@ -1,11 +1,12 @@
 //! The two kernels and the sums over them [sheets §3.1].
 
-use crate::neighbours::{LANES, Lanes, Neighbours, Walls, smooth_lanes};
+use crate::lanes::Lanes;
+use crate::neighbours::{Neighbours, Walls, smooth_lanes};
 use crate::particles::Particles;
 use fluvial_foundation::Vec3;
 
 /// Closest distance that the sharp kernel knows, as a share of its radius: nearer ones weigh as much.
-const CLOSEST: f32 = 1e-3;
+pub(crate) const CLOSEST: f32 = 1e-3;
 
 /// The kernel that resamples: `h^2 / r^2 - 1` inside `h`, given r^2 [sheets eq. 3]. It grows without bound towards r = 0, so
 /// that the sum at a particle is the particle's own value; held at r = h / 1000.
@@ -51,10 +52,7 @@ impl Neighbours {
         let mut total = 0.0;
         walls.for_each_image(x, h, |x| {
             let [sum] = self.sums(x, h, |sums: &mut [Lanes; 1], d, m| {
-                let w = smooth_lanes(&d, inverse_h2);
-                for l in 0..LANES {
-                    sums[0][l] += m[l] * w[l];
-                }
+                sums[0] = m.mul_add(smooth_lanes(&d, inverse_h2), sums[0]);
             });
             total += sum;
         });
@@ -62,10 +60,32 @@ impl Neighbours {
     }
 }
 
+/// [`Neighbours::density`] and, of the particles alone, without images, the weighted mean of the offsets from the place [sheets
+/// eq. 9], in one go.
+pub(crate) fn density_and_mean(neighbours: &Neighbours, x: Vec3, h: f32, walls: &Walls) -> (f32, Vec3) {
+    let inverse_h2 = 1.0 / (h * h);
+    let [own, w, sx, sy, sz] = neighbours.sums(x, h, |sums: &mut [Lanes; 5], d, m| {
+        let w = smooth_lanes(&d, inverse_h2);
+        sums[0] = m.mul_add(w, sums[0]);
+        sums[1] += w;
+        sums[2] = w.mul_add(d[0], sums[2]);
+        sums[3] = w.mul_add(d[1], sums[3]);
+        sums[4] = w.mul_add(d[2], sums[4]);
+    });
+    let mut total = own;
+    let mut first = true;
+    walls.for_each_image(x, h, |image| {
+        // The place itself comes first.
+        total += if first { 0.0 } else { neighbours.density(image, h, &Walls::NONE) };
+        first = false;
+    });
+    (total, Vec3::new(sx, sy, sz) / w.max(f32::MIN_POSITIVE))
+}
+
 /// `u(x) = sum m_i u_i W_sharp(p_i - x, alpha d_i) / sum m_i W_sharp` [sheets eq. 1]; the nearest particle's velocity where
 /// nothing weighs, none beyond `farthest`. `largest` is the largest radius d_i around.
 ///
-/// Tests: `velocity_at_a_particle_is_its_own`, `linear_velocity_comes_back_on_average`.
+/// Tests: `velocity_is_that_of_a_plain_sum`, `velocity_at_a_particle_is_its_own`, `linear_velocity_comes_back_on_average`.
 #[inline]
 pub fn velocity_at(
     x: Vec3,
@@ -75,8 +95,7 @@ pub fn velocity_at(
     farthest: f32,
 ) -> Option<Vec3> {
     let (mut sum, mut weight) = (Vec3::ZERO, 0.0f32);
-    neighbours.for_each_within(x, alpha * largest, |i, _, r2| {
-        let w = particles.weight(i) * w_sharp(r2, alpha * particles.radius(i, d0));
+    neighbours.for_each_sharp(x, alpha * largest, alpha * d0, |i, w| {
         sum += w * particles.v[i];
         weight += w;
     });
@@ -132,6 +151,28 @@ mod tests {
             }
             let found = neighbours.density(x, 0.15, &walls) as f64;
             assert!((found - exact).abs() < 1e-4 * exact, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn velocity_is_that_of_a_plain_sum() {
+        let (mut particles, mut neighbours) = cloud(3000);
+        for i in 0..particles.len() {
+            particles.count[i] = 1 + (i % 8) as u8;
+            particles.mass[i] *= particles.count[i] as u32;
+        }
+        neighbours.weigh(&particles);
+        for n in 0..200 {
+            let (x, d0) = (unit_vec3(n, 9), 0.04);
+            let (mut sum, mut weight) = (Vec3::ZERO, 0.0);
+            for i in 0..particles.len() {
+                let r2 = (particles.x[i] - x).length_squared();
+                let w = particles.weight(i) * w_sharp(r2, 1.2 * particles.radius(i, d0));
+                sum += w * particles.v[i];
+                weight += w;
+            }
+            let found = velocity_at(x, &particles, &neighbours, (d0, 2.0 * d0, 1.2), 0.2).unwrap();
+            assert!((found - sum / weight).length() < 1e-5, "{found} {}", sum / weight);
         }
     }
 

@@ -1,15 +1,15 @@
 //! Who is near whom: particles sorted by cell, read in straight ranges of x-rows.
 
 use crate::families::Families;
-use crate::particles::Particles;
+use crate::kernels::CLOSEST;
+use crate::lanes::{LANES, Lanes};
+use crate::particles::{Particles, radius_of};
 use fluvial_foundation::{Vec3, parallel};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Numbers that are worked on at once.
-pub(crate) const LANES: usize = 8;
-/// One value per lane.
-pub(crate) type Lanes = [f32; LANES];
+/// Larger balls are searched by rows clipped to them, smaller ones by their box.
+const CLIP_IN_CELLS: f32 = 0.75;
 
 /// The box of cells that particles are sorted into. Particles outside count to the nearest cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +31,23 @@ impl Bins {
     /// The cell of a position, as far as it lies inside.
     #[inline]
     pub fn coordinates(&self, x: Vec3) -> [usize; 3] {
-        let c = (x - self.min) / self.cell_m;
-        let at = |v: f32, n: usize| (v.max(0.0) as usize).min(n - 1);
-        [at(c.x, self.size[0]), at(c.y, self.size[1]), at(c.z, self.size[2])]
+        [self.coordinate(x.x, 0), self.coordinate(x.y, 1), self.coordinate(x.z, 2)]
+    }
+
+    /// The cell along one axis of a coordinate.
+    #[inline(always)]
+    fn coordinate(&self, x: f32, axis: usize) -> usize {
+        // A conversion to 32 bits takes half as long.
+        (((x - self.min[axis]) / self.cell_m).max(0.0) as i32 as usize).min(self.size[axis] - 1)
+    }
+
+    /// Squared distance along an axis from a place to the slab of cells with this coordinate; the outermost have no end.
+    #[inline(always)]
+    fn gap2(&self, x: Vec3, axis: usize, at: usize) -> f32 {
+        let low = self.min[axis] + at as f32 * self.cell_m;
+        let below = if at == 0 { 0.0 } else { low - x[axis] };
+        let above = if at + 1 == self.size[axis] { 0.0 } else { x[axis] - low - self.cell_m };
+        below.max(above).max(0.0).powi(2)
     }
 
     /// Flat index of a cell, x fastest.
@@ -145,6 +159,8 @@ pub struct Neighbours {
     x: [Vec<f32>; 3],
     /// Mass relative to a small particle.
     weight: Vec<f32>,
+    /// Squared radius relative to a small particle.
+    radius2: Vec<f32>,
     keys: Vec<u32>,
     order: Vec<u32>,
 }
@@ -152,7 +168,15 @@ pub struct Neighbours {
 impl Neighbours {
     /// An empty search over a box of cells. A cell of two small radii is the best size.
     pub fn new(bins: Bins) -> Self {
-        Neighbours { bins, start: vec![], x: Default::default(), weight: vec![], keys: vec![], order: vec![] }
+        Neighbours {
+            bins,
+            start: vec![],
+            x: Default::default(),
+            weight: vec![],
+            radius2: vec![],
+            keys: vec![],
+            order: vec![],
+        }
     }
 
     /// The cells.
@@ -185,6 +209,8 @@ impl Neighbours {
         self.take_down(x);
         self.weight.clear();
         self.weight.resize(x.len() + LANES, 1.0);
+        self.radius2.clear();
+        self.radius2.resize(x.len() + LANES, 1.0);
         &self.order
     }
 
@@ -227,11 +253,14 @@ impl Neighbours {
         }
     }
 
-    /// Takes over masses that have changed.
+    /// Takes over masses and sizes that have changed.
     pub fn weigh(&mut self, particles: &Particles) {
         self.weight.clear();
         self.weight.extend((0..particles.len()).map(|i| particles.weight(i)));
         self.weight.resize(particles.len() + LANES, 0.0);
+        self.radius2.clear();
+        self.radius2.extend(particles.count.iter().map(|&count| radius_of(count, 1.0).powi(2)));
+        self.radius2.resize(particles.len() + LANES, 1.0);
     }
 
     /// The particles of a cell.
@@ -246,15 +275,30 @@ impl Neighbours {
         self.start[cells.start] as usize..self.start[cells.end] as usize
     }
 
-    /// Calls `row` with the ranges of particles in the cells that a ball's box touches.
-    #[inline]
+    /// Calls `row` with the ranges of particles in the cells that a ball touches, and perhaps a few more.
+    #[inline(always)]
     fn for_each_row(&self, center: Vec3, reach: f32, mut row: impl FnMut(Range<usize>)) {
         let bins = &self.bins;
         let (low, high) = (bins.coordinates(center - reach), bins.coordinates(center + reach));
+        // Small balls fill most of their box.
+        let clip = reach > CLIP_IN_CELLS * bins.cell_m;
+        // Roundings must not take a cell away.
+        let reach2 = (reach + 1e-4 * bins.cell_m).powi(2);
         for k in low[2]..=high[2] {
+            let z2 = if clip { bins.gap2(center, 2, k) } else { 0.0 };
             for j in low[1]..=high[1] {
-                let first = bins.index([low[0], j, k]);
-                let range = self.start[first] as usize..self.start[first + high[0] - low[0] + 1] as usize;
+                let (mut first, mut last) = (low[0], high[0]);
+                if clip {
+                    let left2 = reach2 - z2 - bins.gap2(center, 1, j);
+                    if left2 <= 0.0 {
+                        continue;
+                    }
+                    let half = left2.sqrt();
+                    (first, last) =
+                        (bins.coordinate(center.x - half, 0), bins.coordinate(center.x + half, 0));
+                }
+                let cell = bins.index([first, j, k]);
+                let range = self.start[cell] as usize..self.start[cell + last - first + 1] as usize;
                 if !range.is_empty() {
                     row(range);
                 }
@@ -262,54 +306,82 @@ impl Neighbours {
         }
     }
 
+    /// Coordinates and weights of a row, in eights; the last may reach into other rows.
+    #[inline(always)]
+    fn eights(&self, range: &Range<usize>) -> Eights<'_> {
+        let end = range.start + range.len().next_multiple_of(LANES);
+        let x = self.x[0][range.start..end].as_chunks().0;
+        Eights {
+            x,
+            y: &self.x[1][range.start..end].as_chunks().0[..x.len()],
+            z: &self.x[2][range.start..end].as_chunks().0[..x.len()],
+            weight: &self.weight[range.start..end].as_chunks().0[..x.len()],
+        }
+    }
+
     /// Calls `found(index, offset, squared distance)` for every particle within `reach` of `center`, in order of cells.
     #[inline]
     pub fn for_each_within(&self, center: Vec3, reach: f32, mut found: impl FnMut(usize, Vec3, f32)) {
-        let reach2 = reach * reach;
+        let (reach2, from) = (Lanes::splat(reach * reach), splat(center));
         self.for_each_row(center, reach, |range| {
-            for at in range.clone().step_by(LANES) {
-                let (d, r2) = self.offsets(center, at);
-                let mut hits = 0u32;
-                for l in 0..LANES {
-                    hits |= u32::from(r2[l] <= reach2) << l;
-                }
+            let row = self.eights(&range);
+            for n in 0..row.x.len() {
+                let at = range.start + LANES * n;
+                let mut hits = squared(&row.offsets(n, &from)).at_most(reach2);
                 // The arrays go on after the row.
                 hits &= (1u32 << (range.end - at).min(LANES)) - 1;
                 while hits != 0 {
                     let l = hits.trailing_zeros() as usize;
                     hits &= hits - 1;
-                    found(at + l, Vec3::new(d[0][l], d[1][l], d[2][l]), r2[l]);
+                    let d = Vec3::new(row.x[n][l], row.y[n][l], row.z[n][l]) - center;
+                    found(at + l, d, d.x * d.x + d.y * d.y + d.z * d.z);
                 }
             }
         });
     }
 
-    /// Offsets from a place and their squared lengths, eight at a time: few of them are within a short reach.
-    #[inline(always)]
-    fn offsets(&self, center: Vec3, at: usize) -> ([Lanes; 3], Lanes) {
-        let mut d = [load(&self.x[0], at), load(&self.x[1], at), load(&self.x[2], at)];
-        let mut r2 = [0.0f32; LANES];
-        for l in 0..LANES {
-            d[0][l] -= center.x;
-            d[1][l] -= center.y;
-            d[2][l] -= center.z;
-            r2[l] = d[0][l] * d[0][l] + d[1][l] * d[1][l] + d[2][l] * d[2][l];
-        }
-        (d, r2)
+    /// Calls `found(index, weight)` for every particle that weighs at a place, `m_i W_sharp(p_i - x, alpha d_i)` [sheets eq. 1], in
+    /// order of cells. `reach` is that of the largest around, alpha d; `small` that of a small one, alpha d0.
+    ///
+    /// Test: `velocity_is_that_of_a_plain_sum`.
+    #[inline]
+    pub fn for_each_sharp(&self, center: Vec3, reach: f32, small: f32, mut found: impl FnMut(usize, f32)) {
+        let (small2, from, zero) = (Lanes::splat(small * small), splat(center), Lanes::splat(0.0));
+        let (one, closest2) = (Lanes::splat(1.0), Lanes::splat(CLOSEST * CLOSEST));
+        self.for_each_row(center, reach, |range| {
+            let row = self.eights(&range);
+            let radius2 = &self.radius2[range.start..range.start + LANES * row.x.len()].as_chunks().0;
+            for n in 0..row.x.len() {
+                let h2 = small2 * Lanes::load(&radius2[n]);
+                let r2 = squared(&row.offsets(n, &from));
+                let near = zero.max(h2 / r2.max(closest2 * h2) - one) * Lanes::load(&row.weight[n]);
+                let at = range.start + LANES * n;
+                // The arrays go on after the row.
+                let mut hits = !near.at_most(zero) & ((1u32 << (range.end - at).min(LANES)) - 1);
+                let weights = near.to_array();
+                while hits != 0 {
+                    let l = hits.trailing_zeros() as usize;
+                    hits &= hits - 1;
+                    found(at + l, weights[l]);
+                }
+            }
+        });
     }
 
     /// Is there no particle nearer than `reach`?
     #[inline]
     pub fn is_empty_within(&self, center: Vec3, reach: f32) -> bool {
-        let reach2 = reach * reach;
+        let (reach2, from) = (Lanes::splat(reach * reach), splat(center));
         let mut empty = true;
         self.for_each_row(center, reach, |range| {
-            empty = empty
-                && range.clone().step_by(LANES).all(|at| {
-                    let (_, r2) = self.offsets(center, at);
-                    let left = (range.end - at).min(LANES);
-                    (0..LANES).fold(true, |far, l| far & (r2[l] >= reach2 || l >= left))
-                });
+            if empty {
+                let row = self.eights(&range);
+                for n in 0..row.x.len() {
+                    let near = !reach2.at_most(squared(&row.offsets(n, &from)));
+                    let left = range.len() - LANES * n;
+                    empty &= near & ((1u32 << left.min(LANES)) - 1) == 0;
+                }
+            }
         });
         empty
     }
@@ -334,50 +406,60 @@ impl Neighbours {
         reach: f32,
         add: impl Fn(&mut [Lanes; N], [Lanes; 3], Lanes),
     ) -> [f32; N] {
-        let mut sums = [[0.0f32; LANES]; N];
-        let far = 4.0 * reach;
+        let mut sums = [Lanes::splat(0.0); N];
+        let (far, from) = (4.0 * reach, splat(center));
         self.for_each_row(center, reach, |range| {
-            let mut at = range.start;
-            while at < range.end {
-                let mut d = [load(&self.x[0], at), load(&self.x[1], at), load(&self.x[2], at)];
-                for l in 0..LANES {
-                    d[0][l] -= center.x;
-                    d[1][l] -= center.y;
-                    d[2][l] -= center.z;
-                }
-                if at + LANES > range.end {
+            let row = self.eights(&range);
+            for n in 0..row.x.len() {
+                let mut d = row.offsets(n, &from);
+                let left = range.len() - LANES * n;
+                if left < LANES {
                     // The arrays go on; what belongs to other cells is moved away.
-                    let left = range.end - at;
-                    for l in 0..LANES {
-                        d[0][l] = if l < left { d[0][l] } else { far };
-                    }
+                    d[0] = d[0].first(left, far);
                 }
-                add(&mut sums, d, load(&self.weight, at));
-                at += LANES;
+                add(&mut sums, d, Lanes::load(&row.weight[n]));
             }
         });
-        sums.map(|lanes| {
-            let [a, b, c, d, e, f, g, h] = lanes;
-            ((a + e) + (c + g)) + ((b + f) + (d + h))
-        })
+        sums.map(Lanes::sum)
     }
 }
 
-/// The lanes from `at` on; arrays are padded by as many.
+/// A row of particles in eights, slices of one length.
+struct Eights<'a> {
+    x: &'a [[f32; LANES]],
+    y: &'a [[f32; LANES]],
+    z: &'a [[f32; LANES]],
+    weight: &'a [[f32; LANES]],
+}
+
+impl Eights<'_> {
+    /// Offsets of the particles of an eight from a place.
+    #[inline(always)]
+    fn offsets(&self, n: usize, from: &[Lanes; 3]) -> [Lanes; 3] {
+        [
+            Lanes::load(&self.x[n]) - from[0],
+            Lanes::load(&self.y[n]) - from[1],
+            Lanes::load(&self.z[n]) - from[2],
+        ]
+    }
+}
+
+/// The same place in every lane.
 #[inline(always)]
-fn load(values: &[f32], at: usize) -> Lanes {
-    *values[at..].first_chunk().expect("arrays are padded")
+fn splat(x: Vec3) -> [Lanes; 3] {
+    [Lanes::splat(x.x), Lanes::splat(x.y), Lanes::splat(x.z)]
+}
+
+#[inline(always)]
+fn squared(d: &[Lanes; 3]) -> Lanes {
+    d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
 }
 
 /// `1 - r^2 / h^2`, not below zero: the smooth kernel [sheets eq. 4] in every lane.
 #[inline(always)]
 pub(crate) fn smooth_lanes(d: &[Lanes; 3], inverse_h2: f32) -> Lanes {
-    let mut w = [0.0; LANES];
-    for l in 0..LANES {
-        let r2 = d[0][l] * d[0][l] + d[1][l] * d[1][l] + d[2][l] * d[2][l];
-        w[l] = (1.0 - r2 * inverse_h2).max(0.0);
-    }
-    w
+    let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2] * d[2]));
+    r2.mul_add(Lanes::splat(-inverse_h2), Lanes::splat(1.0)).max(Lanes::splat(0.0))
 }
 
 #[cfg(test)]
@@ -417,7 +499,7 @@ mod tests {
                 assert_eq!(neighbours.is_empty_within(center, reach), brute >= reach * reach);
                 let [sum] = neighbours.sums(center, reach, |s: &mut [Lanes; 1], d, m| {
                     let w = smooth_lanes(&d, 1.0 / (reach * reach));
-                    (0..LANES).for_each(|l| s[0][l] += m[l] * w[l]);
+                    s[0] += m * w;
                 });
                 let exact: f32 = particles
                     .x

@@ -3,6 +3,7 @@
 use crate::candidates::find_candidates;
 use crate::collapse::collapse;
 use crate::correct::{Correction, Stiffness, correct_positions};
+use crate::deposit::deposit;
 use crate::families::Families;
 use crate::insert::{insert, order_candidates};
 use crate::neighbours::{Bins, Neighbours, Walls};
@@ -16,6 +17,9 @@ use fluvial_foundation::Vec3;
 /// Rounds of merging in a step; what is left merges in the next.
 const MERGE_ROUNDS: usize = 4;
 
+/// Another round is for rounds in which at least one of so many particles merged.
+const WORTHWHILE: usize = 100;
+
 /// Liquid as particles that merge, split, are inserted and collapse.
 #[derive(Clone, Debug)]
 pub struct Population {
@@ -25,6 +29,8 @@ pub struct Population {
     pub families: Families,
     /// Shapes of the neighbourhoods, as of the last [`Self::measure`].
     pub shapes: Shapes,
+    /// Mass in every cell of the search, in small particles, as of the last [`Self::measure`].
+    pub mass_cell: Vec<f32>,
     /// Who is near whom, as of the last [`Self::sort`].
     pub neighbours: Neighbours,
     /// Walls that mirror the liquid.
@@ -53,6 +59,7 @@ impl Population {
             particles: Particles::default(),
             families: Families::default(),
             shapes: Shapes::default(),
+            mass_cell: vec![0.0; bins.count()],
             neighbours: Neighbours::new(bins),
             walls,
             params,
@@ -70,14 +77,16 @@ impl Population {
         self.shapes.rearrange(self.neighbours.last_order());
     }
 
-    /// Measures density, stretch and thinness of all particles.
+    /// Measures density, stretch and thinness of all particles, and the mass of all cells. Wants sorted particles.
     pub fn measure(&mut self) {
-        self.shapes.measure(&self.particles, &self.neighbours, &self.walls, &self.params);
+        let Population { particles, shapes, mass_cell, neighbours, walls, params, .. } = self;
+        deposit(mass_cell, particles, neighbours, params.d0, |i| particles.weight(i));
+        shapes.measure(particles, neighbours, mass_cell, walls, params);
     }
 
     /// Inserts and collapses [sheets Alg. 2]. Wants sorted and measured particles, leaves them unsorted; shapes follow.
     pub fn preserve(&mut self, allowed: impl Fn(Vec3) -> bool + Sync + Send) -> Preserved {
-        let Population { particles, families, shapes, neighbours, walls, params } = self;
+        let Population { particles, families, shapes, neighbours, walls, params, .. } = self;
         let candidates = find_candidates(particles, shapes, neighbours, walls, params, allowed);
         let order = order_candidates(&candidates, neighbours.bins(), params);
         let inserted = insert(particles, families, shapes, &candidates, &order, params);
@@ -91,22 +100,20 @@ impl Population {
     }
 
     /// Merges in deep cells up to `most` small ones (none where it is 1), splits near the surface [sheets Alg. 3]; `depth` by cell
-    /// of the search. Wants sorted particles and leaves them sorted.
+    /// of the search. Leaves the particles unsorted.
     pub fn adapt(&mut self, depth: &[Depth], most: u8, allowed: impl Fn(Vec3) -> bool) -> Merged {
         let mut report = Merged::default();
         for _ in 0..if most > 1 { MERGE_ROUNDS } else { 0 } {
+            self.sort();
             let Population { particles, families, neighbours, params, .. } = self;
             let merged = merge(particles, families, neighbours, depth, (params.d0, most));
             report.merged += merged;
-            if merged == 0 {
+            // Looking for more than a handful is not worth it.
+            if merged * WORTHWHILE < self.particles.len() {
                 break;
             }
-            self.sort();
         }
         report.split = split(&mut self.particles, &self.neighbours, depth, self.params.d0, allowed);
-        if report.split > 0 {
-            self.sort();
-        }
         report
     }
 

@@ -35,8 +35,8 @@ pub struct Merged {
     pub split: usize,
 }
 
-/// Merges pairs of deep particles that are each other's nearest and closer than their mean radius, if together they hold at
-/// most `most` small ones (eq. 17 says 8 for a cell of two radii). One round; returns how many pairs merged, after which
+/// Merges pairs of deep particles that are closer than their mean radius and each other's nearest among those with whom they hold
+/// at most `most` small ones (eq. 17 says 8 for a cell of two radii). One round; returns how many pairs merged, after which
 /// the particles want sorting. Inserted particles, and parents to whom somebody owes, stay as they are.
 ///
 /// The new particle has the sum of the masses and stands at their centre of mass with their mean velocity (the paper takes
@@ -61,7 +61,6 @@ pub fn merge(
         parallel::chunk_range(c, CHUNK, n).map(may).collect::<Vec<_>>()
     })
     .concat();
-    let largest = radius_of(most, d0);
     // Distances that differ by less than a hundredth count as equal, and chance decides, the same for both: on the lattice
     // that particles are seeded on, rows would otherwise wait for each other.
     let steps = 50.0 / (d0 * d0);
@@ -71,8 +70,9 @@ pub fn merge(
             let mut best: Option<(u32, u64, u32, f32)> = None;
             if may[i] {
                 let d = particles.radius(i, d0);
+                let largest = radius_of(most - particles.count[i], d0);
                 neighbours.for_each_within(particles.x[i], 0.5 * (d + largest), |j, _, r2| {
-                    if j != i && may[j] {
+                    if j != i && may[j] && particles.count[i] + particles.count[j] <= most {
                         let key = ((r2 * steps) as u32, chance(i, j), j as u32, r2);
                         if best.is_none_or(|b| key < b) {
                             best = Some(key);
@@ -91,11 +91,7 @@ pub fn merge(
     let mut merged = 0;
     for i in 0..n {
         let j = nearest[i] as usize;
-        if nearest[i] == NONE
-            || j < i
-            || nearest[j] as usize != i
-            || particles.count[i] + particles.count[j] > most
-        {
+        if nearest[i] == NONE || j < i || nearest[j] as usize != i {
             continue;
         }
         let (a, b) = (particles.mass[i] as f32, particles.mass[j] as f32);

@@ -1,9 +1,11 @@
 //! What a particle's neighbourhood looks like: its density, its stretch, and whether it is a sheet [sheets §4.1].
 
-use crate::around::{Around, cells_around};
+use crate::around::cells_below_surface;
+use crate::cells::dilate;
 use crate::eigen::{Eigen, Symmetric, eigen};
-use crate::kernels::lattice_density;
-use crate::neighbours::{LANES, Lanes, Neighbours, Walls, smooth_lanes};
+use crate::kernels::{density_and_mean, lattice_density};
+use crate::lanes::Lanes;
+use crate::neighbours::{Neighbours, Walls, smooth_lanes};
 use crate::params::SheetParams;
 use crate::particles::Particles;
 use fluvial_foundation::{Vec3, parallel};
@@ -36,33 +38,34 @@ impl Shapes {
 
     /// Measures all particles: density everywhere, stretch where density is below `surface_density`.
     ///
-    /// Amid cells that are all at least half full nothing is summed up: there the density counts as full.
+    /// `mass_cell` is what [`deposit`](crate::deposit) says of the masses. Below the surface ([`cells_below_surface`]) nothing is summed up: there the density counts as full.
     /// Tests: `a_sheet_is_thin_and_a_pool_is_not`, `covariance_is_that_of_a_plain_sum`, `joints_of_sheets_are_thin`.
     pub fn measure(
         &mut self,
         particles: &Particles,
         neighbours: &Neighbours,
+        mass_cell: &[f32],
         walls: &Walls,
         params: &SheetParams,
     ) {
         let (n, h) = (particles.len(), params.reach_m());
         let inverse_rho0 = 1.0 / lattice_density(params.density_reach);
-        let (bins, around) = (neighbours.bins(), cells_around(particles, neighbours, params, 0.0));
+        let (bins, below) = (neighbours.bins(), cells_below_surface(mass_cell, neighbours.bins(), params));
         let chunks = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
             let range = parallel::chunk_range(c, CHUNK, n);
             let mut density = Vec::with_capacity(range.len());
             let (mut stretch, mut offsets) = (vec![], vec![]);
             for i in range {
                 let x = particles.x[i];
-                if around[bins.index(bins.coordinates(x))] == Around::Full {
+                if below[bins.index(bins.coordinates(x))] {
                     density.push(1.0);
                     continue;
                 }
-                let rho = neighbours.density(x, h, walls) * inverse_rho0;
+                let (rho, offset) = density_and_mean(neighbours, x, h, walls);
+                let rho = rho * inverse_rho0;
                 density.push(rho);
                 if rho < params.surface_density {
-                    let (covariance, offset) = covariance(neighbours, x, h);
-                    stretch.push(eigen(&covariance));
+                    stretch.push(eigen(&covariance(neighbours, x + offset, h)));
                     offsets.push(offset / h);
                 }
             }
@@ -105,10 +108,15 @@ impl Shapes {
     fn spread_to_joints(&mut self, particles: &Particles, neighbours: &Neighbours, params: &SheetParams) {
         let reach = params.insert_max * params.d0;
         let (place, thin) = (&self.place, &self.thin);
+        let bins = neighbours.bins();
+        let cell = |i: usize| bins.index(bins.coordinates(particles.x[i]));
+        let mut near_thin = vec![false; bins.count()];
+        (0..thin.len()).filter(|&i| thin[i]).for_each(|i| near_thin[cell(i)] = true);
+        let near_thin = dilate(&near_thin, bins.size, (reach / bins.cell_m).ceil() as usize);
         let chunks = parallel::map_indices(parallel::chunk_count(thin.len(), CHUNK), |c| {
             let range = parallel::chunk_range(c, CHUNK, thin.len());
             let joint = |&i: &usize| {
-                if thin[i] || place[i] == Shapes::ROUND {
+                if thin[i] || place[i] == Shapes::ROUND || !near_thin[cell(i)] {
                     return false;
                 }
                 let (mut all, mut labelled) = (0, 0);
@@ -156,40 +164,28 @@ const ONE_SIDED: f32 = 0.15;
 const BALL: f32 = 1.0 / 7.0;
 
 /// `C_i = sum (p_j - q)(p_j - q)^T W(p_j - q) / sum W(p_j - q)`, q the weighted mean around the particle [sheets eq. 8, 9],
-/// over the covariance of a ball; and q - p_i.
-fn covariance(neighbours: &Neighbours, x: Vec3, h: f32) -> (Symmetric, Vec3) {
+/// over the covariance of a ball.
+fn covariance(neighbours: &Neighbours, mean: Vec3, h: f32) -> Symmetric {
     let inverse_h2 = 1.0 / (h * h);
-    let [w, sx, sy, sz] = neighbours.sums(x, h, |sums: &mut [Lanes; 4], d, _| {
-        let w = smooth_lanes(&d, inverse_h2);
-        for l in 0..LANES {
-            sums[0][l] += w[l];
-            sums[1][l] += w[l] * d[0][l];
-            sums[2][l] += w[l] * d[1][l];
-            sums[3][l] += w[l] * d[2][l];
-        }
-    });
-    let mean = x + Vec3::new(sx, sy, sz) / w.max(f32::MIN_POSITIVE);
     let [w, xx, yy, zz, xy, xz, yz] = neighbours.sums(mean, h, |sums: &mut [Lanes; 7], d, _| {
         let w = smooth_lanes(&d, inverse_h2);
-        for l in 0..LANES {
-            let wd = [w[l] * d[0][l], w[l] * d[1][l], w[l] * d[2][l]];
-            sums[0][l] += w[l];
-            sums[1][l] += wd[0] * d[0][l];
-            sums[2][l] += wd[1] * d[1][l];
-            sums[3][l] += wd[2] * d[2][l];
-            sums[4][l] += wd[0] * d[1][l];
-            sums[5][l] += wd[0] * d[2][l];
-            sums[6][l] += wd[1] * d[2][l];
-        }
+        let wd = [w * d[0], w * d[1], w * d[2]];
+        sums[0] += w;
+        sums[1] = wd[0].mul_add(d[0], sums[1]);
+        sums[2] = wd[1].mul_add(d[1], sums[2]);
+        sums[3] = wd[2].mul_add(d[2], sums[3]);
+        sums[4] = wd[0].mul_add(d[1], sums[4]);
+        sums[5] = wd[0].mul_add(d[2], sums[5]);
+        sums[6] = wd[1].mul_add(d[2], sums[6]);
     });
     let scale = 1.0 / (w.max(f32::MIN_POSITIVE) * BALL * h * h);
-    ([xx, yy, zz, xy, xz, yz].map(|c| c * scale), mean - x)
+    [xx, yy, zz, xy, xz, yz].map(|c| c * scale)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bins, Families};
+    use crate::{Bins, Families, deposit};
     use fluvial_foundation::random::unit_vec3;
 
     const D0: f32 = 0.01;
@@ -199,7 +195,9 @@ mod tests {
         let mut neighbours = Neighbours::new(bins);
         neighbours.sort(particles, &mut Families::default());
         let mut shapes = Shapes::default();
-        shapes.measure(particles, &neighbours, &Walls::NONE, params);
+        let mut mass = vec![0.0; bins.count()];
+        deposit(&mut mass, particles, &neighbours, D0, |i| particles.weight(i));
+        shapes.measure(particles, &neighbours, &mass, &Walls::NONE, params);
         (shapes, neighbours)
     }
 
@@ -231,7 +229,8 @@ mod tests {
                 all().map(|p| w(p - mean) * (p - mean)[a] * (p - mean)[b]).sum::<f64>() / total
             };
             let exact = [c(0, 0), c(1, 1), c(2, 2), c(0, 1), c(0, 2), c(1, 2)].map(|v| v * 7.0 / (h * h));
-            let (found, offset) = covariance(&neighbours, particles.x[i], h as f32);
+            let (_, offset) = density_and_mean(&neighbours, particles.x[i], h as f32, &Walls::NONE);
+            let found = covariance(&neighbours, particles.x[i] + offset, h as f32);
             assert!((offset.as_dvec3() + x - mean).length() < 1e-6);
             for k in 0..6 {
                 assert!((found[k] as f64 - exact[k]).abs() < 1e-4, "{found:?} {exact:?}");

@@ -14,6 +14,7 @@
 //! thread with l of them on d0 has `5/(2 pi) l (d0 / h)^2`, and the cross-section l d0^2.
 
 use crate::around::{Around, cells_around};
+use crate::deposit::deposit;
 use crate::eigen::{Eigen, Symmetric, apply};
 use crate::kernels::lattice_density;
 use crate::neighbours::{Neighbours, Walls};
@@ -105,7 +106,11 @@ impl SheetSurface {
     ///
     /// Tests: `a_lattice_ball_has_its_volume`, `a_sheet_is_seen_whole_in_any_direction`, `blocks_agree_with_single_samples`.
     pub fn sample(field: &SurfaceField, shape: &SurfaceShape) -> SheetSurface {
-        let around = cells_around(field.particles, field.neighbours, field.params, field.reach);
+        let bins = field.neighbours.bins();
+        let mut mass = vec![0.0; bins.count()];
+        let particles = field.particles;
+        deposit(&mut mass, particles, field.neighbours, field.params.d0, |i| particles.weight(i));
+        let around = cells_around(&mass, bins, field.params, field.reach);
         let blocks = shape.size.map(|n| n.div_ceil(BLOCK));
         let count = blocks.iter().product();
         let sampled = parallel::map_indices(count, |b| {

@@ -44,7 +44,10 @@ impl Sheet {
 
     fn sort(&mut self) {
         self.neighbours.sort(&mut self.particles, &mut self.families);
-        self.shapes.measure(&self.particles, &self.neighbours, &Walls::NONE, &self.params);
+        let particles = &self.particles;
+        let mut mass = vec![0.0; self.neighbours.bins().count()];
+        deposit(&mut mass, particles, &self.neighbours, self.params.d0, |i| particles.weight(i));
+        self.shapes.measure(particles, &self.neighbours, &mass, &Walls::NONE, &self.params);
     }
 
     fn candidates(&self) -> Vec<Candidate> {

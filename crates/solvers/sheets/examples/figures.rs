@@ -1,4 +1,4 @@
-//! Figures of the method: `cargo run --release --example figures -- sampling | spacing | speed`.
+//! Figures of the method: `cargo run --release --example figures -- sampling [seconds [on|off]] | spacing | speed`.
 //!
 //! - `sampling`: a dam break with and without merged particles: counts, time, front and mean height;
 //! - `spacing`: distances to the nearest neighbour after 200 steps with and without position correction;
@@ -42,19 +42,31 @@ fn mean_height(solver: &SheetsSolver) -> f64 {
 
 fn sampling() {
     let n = 64;
+    let end_s: f64 = std::env::args().nth(2).map_or(0.6, |a| a.parse().expect("seconds"));
     println!("dam break 0.4 x 0.5 x 1 in {n}^3; front and mean height (centre of mass) in metres");
     println!("adaptive  t/s  particles  merged  step/s  front   mean height");
+    let only = std::env::args().nth(3);
     for adaptive in [true, false] {
+        if only.as_ref().is_some_and(|only| (only == "on") != adaptive) {
+            continue;
+        }
         let params = Params { adaptive_sampling: adaptive, ..Params::default() };
         let mut solver = SheetsSolver::new(dam(n, Vec3::new(0.4, 0.5, 2.0)), params).unwrap();
         let mut next = 0.1;
         let (mut seconds, mut steps) = (0.0, 0);
-        while solver.time_s() < 0.6 {
+        let mut stages: Vec<(&'static str, f64)> = vec![];
+        while solver.time_s() < end_s {
             let dt_s = solver.suggest_dt().dt_s.min(next - solver.time_s()).max(1e-6);
             let start = Instant::now();
-            solver.step(dt_s).unwrap();
+            let report = solver.step(dt_s).unwrap();
             seconds += start.elapsed().as_secs_f64();
             steps += 1;
+            for (name, seconds) in report.stages_s.iter() {
+                match stages.iter_mut().find(|(n, _)| *n == name) {
+                    Some((_, sum)) => *sum += seconds,
+                    None => stages.push((name, seconds)),
+                }
+            }
             if solver.time_s() >= next - 1e-9 {
                 println!(
                     "{adaptive:8} {:4.1} {:10} {:7} {:7.3} {:6.4} {:8.4}",
@@ -68,6 +80,8 @@ fn sampling() {
                 next += 0.1;
             }
         }
+        let stages = stages.iter().map(|(name, sum)| format!("{name} {:.1}", 1e3 * sum / steps as f64));
+        println!("ms a step: {}", stages.collect::<Vec<_>>().join(", "));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_sheets_kernels::{Depth, Population, SolidSamples, Stiffness, UNIT_MASS, deposit, dilate};
+use fluvial_sheets_kernels::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Source};
 
@@ -18,7 +18,7 @@ const MARGIN_IN_CELLS: f32 = 0.02;
 const SURFACE_LAYERS: usize = 5;
 
 /// Steps from one merging to the next.
-const MERGE_EVERY: u64 = 4;
+const MERGE_EVERY: u64 = 8;
 
 impl SheetsSolver {
     /// The work starts from the state.
@@ -132,6 +132,9 @@ impl SheetsSolver {
                 self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
             rasterize(&mut self.solids, &solids, self.open_walls, &self.grid, self.state.time_s + dt_s);
             self.mirror_at_solids();
+            let full = self.params.particles_per_cell as f32;
+            let room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
+            self.work.room_cell = box_sums(&room, self.grid.cells, 2);
         }
         let (grid, tags, sources) = (self.grid, &self.work.source_cell, &self.setup.sources);
         self.work.area_face.copy_from(&self.solids.open_area);
@@ -206,7 +209,6 @@ impl SheetsSolver {
         let place = Place::new(&self.setup, &self.solids, &self.grid);
         let report = self.work.population.preserve(|x| place.allows(x));
         clamps.add("sheet_too_light_to_split", report.too_light);
-        self.work.population.sort();
     }
 
     /// Alg. 3: merging and splitting.
@@ -214,7 +216,6 @@ impl SheetsSolver {
         if !self.params.adaptive_sampling {
             return;
         }
-        self.fill_masses();
         self.fill_depth();
         let place = Place::new(&self.setup, &self.solids, &self.grid);
         // Splitting cannot wait; merging only saves work, and looking for pairs costs some.
@@ -223,21 +224,15 @@ impl SheetsSolver {
         self.work.population.adapt(&self.work.depth_cell, most, |x| place.allows(x));
     }
 
-    /// Mass of every cell, in small particles. Wants sorted particles.
-    pub(crate) fn fill_masses(&mut self) {
-        let Population { particles, neighbours, params, .. } = &self.work.population;
-        deposit(&mut self.work.mass_cell, particles, neighbours, params.d0, |i| particles.weight(i));
-    }
-
     /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest neutral [sheets Alg. 3].
+    /// Masses are those of the last measurement: spacing and sheets have moved little since.
     fn fill_depth(&mut self) {
         let full = self.params.particles_per_cell as f32;
         let (work, solids) = (&mut self.work, &self.solids);
         let share = self.params.liquid_share;
-        let empty: Vec<bool> = (0..work.mass_cell.len())
-            .map(|c| {
-                !work.closed_cell[c] && work.mass_cell[c] < share * full * solids.open_volume[c].max(0.1)
-            })
+        let mass_cell = &work.population.mass_cell;
+        let empty: Vec<bool> = (0..mass_cell.len())
+            .map(|c| !work.closed_cell[c] && mass_cell[c] < share * full * solids.open_volume[c].max(0.1))
             .collect();
         let size = self.grid.cells;
         let near_empty = dilate(&empty, size, SURFACE_LAYERS);

@@ -2,10 +2,10 @@
 
 use crate::SheetsSolver;
 use crate::step::Clamps;
-use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
+use fluvial_foundation::{AXES, Vec3};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::{Population, cells_near_merged, deposit, dilate, lattice_density, w_sharp};
+use fluvial_sheets_kernels::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
@@ -80,7 +80,6 @@ impl SheetsSolver {
     pub(crate) fn measure_particles(&mut self) {
         self.work.population.sort();
         self.work.population.measure();
-        self.fill_masses();
         self.fill_crowding();
         self.fill_deficit();
     }
@@ -171,38 +170,36 @@ impl SheetsSolver {
         let work = &mut self.work;
         let (particles, neighbours) = (&work.population.particles, &work.population.neighbours);
         let cells = grid.cell_centers();
-        let near_merged = cells_near_merged(particles, neighbours);
         // Cells with particles, and their neighbours: only their faces can know anything.
-        let near = dilate(&work.mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells, 1);
+        let mass_cell = &work.population.mass_cell;
+        let near = dilate(&mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells, 1);
         for axis in AXES {
             let lattice = grid.faces(axis);
-            for_each_chunk_mut2(
-                (&mut work.u_face[axis], lattice.slab()),
-                (&mut work.valid_face[axis], lattice.slab()),
-                |k, u, valid| {
-                    for (n, (u, valid)) in u.iter_mut().zip(valid).enumerate() {
-                        let at = [n % lattice.size[0], n / lattice.size[0], k];
-                        let cell = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
+            let points = Points { origin: lattice.origin, size: lattice.size };
+            // Not in use before the velocity is copied there.
+            let weights = &mut work.u_before[axis];
+            let kernel = (d0, largest, reach);
+            let sums = (&mut work.u_face[axis][..], &mut weights[..]);
+            spread_velocity(sums, &points, axis, particles, neighbours, kernel);
+            let (weights, slab) = (&work.u_before[axis], lattice.slab());
+            let (u, valid) = ((&mut work.u_face[axis][..], slab), (&mut work.valid_face[axis][..], slab));
+            for_each_chunk_mut2(u, valid, |k, u, valid| {
+                for (n, (u, valid)) in u.iter_mut().zip(valid).enumerate() {
+                    let at = [n % lattice.size[0], n / lattice.size[0], k];
+                    let cell = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
+                    let weight = weights[k * slab + n];
+                    let nearest = |x: Vec3| neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx);
+                    if weight > 1e-6 {
+                        (*u, *valid) = (*u / weight, 1);
+                    } else if let Some((i, _)) =
+                        near[cell].then(|| nearest(lattice.position(at[0], at[1], at[2]))).flatten()
+                    {
+                        (*u, *valid) = (particles.v[i][axis], 1);
+                    } else {
                         (*u, *valid) = (0.0, 0);
-                        if !near[cell] {
-                            continue;
-                        }
-                        let x = lattice.position(at[0], at[1], at[2]);
-                        let (mut sum, mut weight) = (0.0f32, 0.0f32);
-                        let largest = if near_merged[cell] { largest } else { d0 };
-                        neighbours.for_each_within(x, reach * largest, |i, _, r2| {
-                            let w = particles.weight(i) * w_sharp(r2, reach * particles.radius(i, d0));
-                            sum += w * particles.v[i][axis];
-                            weight += w;
-                        });
-                        if weight > 1e-6 {
-                            (*u, *valid) = (sum / weight, 1);
-                        } else if let Some((i, _)) = neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx) {
-                            (*u, *valid) = (particles.v[i][axis], 1);
-                        }
                     }
-                },
-            );
+                }
+            });
         }
         work.u_before.copy_from(&work.u_face);
         work.known_face.clone_from(&work.valid_face);

@@ -107,10 +107,8 @@ impl SheetsSolver {
 
     /// Mass in the 5^3 cells around each cell over what they hold when full.
     pub(crate) fn fill_crowding(&mut self) {
-        let (size, full) = (self.grid.cells, self.params.particles_per_cell as f32);
-        let room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
-        let room = box_sums(&room, size, 2);
-        self.work.crowding_cell = box_sums(&self.work.mass_cell, size, 2);
+        self.work.crowding_cell = box_sums(&self.work.population.mass_cell, self.grid.cells, 2);
+        let room = &self.work.room_cell;
         for_each_chunk_mut(&mut self.work.crowding_cell, CHUNK, |c, held| {
             let room = &room[parallel::chunk_range(c, CHUNK, room.len())];
             held.iter_mut().zip(room).for_each(|(held, room)| *held /= room.max(1e-3));
@@ -122,7 +120,7 @@ impl SheetsSolver {
     /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the space that they
     /// have lost shows here.
     pub(crate) fn occupied_volume(&self) -> f64 {
-        let (mass, crowding) = (&self.work.mass_cell, &self.work.crowding_cell);
+        let (mass, crowding) = (&self.work.population.mass_cell, &self.work.crowding_cell);
         let sum = ordered_sum(parallel::chunk_count(mass.len(), CHUNK), |c| {
             let range = parallel::chunk_range(c, CHUNK, mass.len());
             range.map(|c| (mass[c] / crowding[c].max(1.0)) as f64).sum()

@@ -54,7 +54,7 @@ impl SheetsSolver {
         let population = &self.work.population;
         let h = population.params.reach_m();
         let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
-        let wet: Vec<bool> = self.work.mass_cell.iter().map(|&m| m > 0.0).collect();
+        let wet: Vec<bool> = self.work.population.mass_cell.iter().map(|&m| m > 0.0).collect();
         let near = dilate(&wet, grid.cells, 2);
         let mut distance = vec![0.5 * h; cells.len()];
         for_each_chunk_mut(&mut distance, cells.slab(), |k, out| {

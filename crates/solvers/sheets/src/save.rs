@@ -91,8 +91,9 @@ impl SheetsSolver {
 }
 
 fn save_population(population: &Population, out: &mut StateWriter) -> io::Result<()> {
-    // Neighbours and shapes follow from the particles.
-    let Population { particles, families, shapes: _, neighbours: _, walls: _, params: _ } = population;
+    // Neighbours, shapes and masses of cells follow from the particles.
+    let Population { particles, families, shapes: _, mass_cell: _, neighbours: _, walls: _, params: _ } =
+        population;
     let Particles { x, v, mass, count, kind, steps, family, id, age_s, next_id } = particles;
     out.value("particles.next_id", *next_id)?;
     out.list("particles.x", x)?;

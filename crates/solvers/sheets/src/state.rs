@@ -76,10 +76,10 @@ pub(crate) struct Work {
     pub source_cell: Vec<u8>,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
-    /// Mass of each cell in small particles.
-    pub mass_cell: Vec<f32>,
     /// Mass around each cell over what fits.
     pub crowding_cell: Vec<f32>,
+    /// What the 5^3 cells around each hold when they are full, in small particles.
+    pub room_cell: Vec<f32>,
     pub depth_cell: Vec<Depth>,
     /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move with it.
     pub skin_cell: Vec<bool>,
@@ -132,8 +132,8 @@ impl Work {
             u_boundary: faces(),
             source_cell: vec![0; cells],
             closed_cell: vec![false; cells],
-            mass_cell: vec![0.0; cells],
             crowding_cell: vec![0.0; cells],
+            room_cell: vec![0.0; cells],
             depth_cell: vec![Depth::Empty; cells],
             skin_cell: vec![false; cells],
             unknown_cell: vec![false; cells],
