@@ -6,44 +6,55 @@ use fluvial_grids::Octree;
 
 /// Singular directions of a fit get no slope: this part of the trace is added to its matrix.
 const REGULARISATION: f64 = 1e-5;
-/// A cell whose value is its own or not known yet has no source.
+/// No source yet; the same for cells that the next ring has.
 const UNKNOWN: u32 = u32::MAX;
+const WAITING: u32 = u32::MAX - 1;
+
+/// Memory of [`extend_cells`], to be kept from call to call.
+#[derive(Debug, Default)]
+pub struct ExtendScratch {
+    /// The open cell that speaks for each cell.
+    source: Vec<u32>,
+    /// Cells of the present ring and of the next.
+    ring: Vec<u32>,
+    next: Vec<u32>,
+}
 
 /// Continues a field into all `closed` cells, linearly: every one takes what the open cells nearest to it say, a value and a
 /// slope fitted to open cells alone. Nothing is read that was itself continued, so that errors grow with the distance from the
 /// wall and not from ring to ring: a surface invented inside a solid would draw liquid in as soon as the solid moves on.
 /// Cells that no open cell can reach stay as they are. Verified by `extend.rs`.
-pub fn extend_cells(q_cell: &mut [f32], tree: &Octree, closed: &[bool]) {
+pub fn extend_cells(q_cell: &mut [f32], tree: &Octree, closed: &[bool], scratch: &mut ExtendScratch) {
     assert_eq!(q_cell.len(), tree.cell_count(), "one value per cell");
     assert_eq!(closed.len(), tree.cell_count(), "one mark per cell");
-    // The open cell that speaks for each cell.
-    let mut source: Vec<u32> =
-        closed.iter().zip(0..).map(|(&closed, cell)| if closed { UNKNOWN } else { cell }).collect();
-    let mut ring: Vec<u32> = (0..closed.len() as u32).filter(|&cell| closed[cell as usize]).collect();
-    ring.retain(|&cell| {
+    let ExtendScratch { source, ring, next } = scratch;
+    source.clear();
+    source.extend(closed.iter().zip(0..).map(|(&closed, cell)| if closed { UNKNOWN } else { cell }));
+    ring.clear();
+    ring.extend((0..closed.len() as u32).filter(|&cell| {
         let mut beside_open = false;
-        tree.for_neighbours(cell as usize, |other| beside_open |= !closed[other]);
+        if closed[cell as usize] {
+            tree.for_neighbours(cell as usize, |other| beside_open |= !closed[other]);
+        }
         beside_open
-    });
-    let mut seen = vec![false; closed.len()];
-    ring.iter().for_each(|&cell| seen[cell as usize] = true);
+    }));
     while !ring.is_empty() {
         let q = &*q_cell;
         let found =
-            parallel::map_indices(ring.len(), |n| continued(q, tree, closed, &source, ring[n] as usize));
+            parallel::map_indices(ring.len(), |n| continued(q, tree, closed, source, ring[n] as usize));
         for (&cell, (value, from)) in ring.iter().zip(found) {
             (q_cell[cell as usize], source[cell as usize]) = (value, from);
         }
-        let mut next = Vec::new();
-        for &cell in &ring {
+        next.clear();
+        for &cell in &*ring {
             tree.for_neighbours(cell as usize, |other| {
-                if closed[other] && !seen[other] {
-                    seen[other] = true;
+                if source[other] == UNKNOWN {
+                    source[other] = WAITING;
                     next.push(other as u32);
                 }
             });
         }
-        ring = next;
+        std::mem::swap(ring, next);
     }
 }
 
@@ -54,7 +65,7 @@ fn continued(q: &[f32], tree: &Octree, closed: &[bool], source: &[u32], cell: us
     let mut nearest = (f64::INFINITY, UNKNOWN);
     tree.for_neighbours(cell, |other| {
         let from = source[other];
-        if from != UNKNOWN {
+        if from < WAITING {
             let offset = x - tree.cell_center(from as usize).as_dvec3();
             sum += q[from as usize] as f64 + slope(q, tree, closed, from as usize).dot(offset);
             count += 1.0;

@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use fluvial_foundation::{DVec3, parallel};
+use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Shape;
 use fluvial_tree::contour::contour;
 use fluvial_tree::redistance::{RedistanceScratch, redistance};
 
@@ -101,4 +103,28 @@ fn without_a_surface_nothing_changes_and_threads_do_not_matter() {
         })
     };
     assert_eq!(run(1), run(3));
+}
+
+/// A ball of air inside a closed block below a flat surface, as moving solids would carry it along: distances outside are to the flat
+/// surface alone. Without the marks they are to the ball.
+#[test]
+fn a_change_of_sign_in_a_solid_is_no_surface() {
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 3, roots: [8; 3] };
+    let tree = Octree::build(shape, 3, |cell| {
+        let x = shape.center(cell);
+        (x.y - 0.8).abs() < 0.1 || (x - Vec3::new(0.5, 0.3, 0.5)).abs().max_element() < 0.25
+    });
+    let ball = |x: DVec3| 0.12 - x.distance(DVec3::new(0.5, 0.3, 0.5));
+    let phi = at_cells(&tree, |x| (x.y - 0.8).max(ball(x)));
+    let closed: Vec<bool> = (0..tree.cell_count())
+        .map(|c| (tree.cell_center(c) - Vec3::new(0.5, 0.3, 0.5)).abs().max_element() < 0.2)
+        .collect();
+    let error = |marks: &[bool]| {
+        let mut phi = phi.clone();
+        redistance(&mut phi, &tree, marks, &mut RedistanceScratch::default());
+        let open = (0..tree.cell_count()).filter(|&c| !closed[c]);
+        open.fold(0.0f32, |m, c| m.max((phi[c] - (tree.cell_center(c).y - 0.8)).abs()))
+    };
+    assert!(error(&closed) < 1e-3 * shape.dx, "{} cells", error(&closed) / shape.dx);
+    assert!(error(&[]) > 0.1, "{}: the ball is not seen without marks either", error(&[]));
 }

@@ -320,7 +320,7 @@ impl OctreeSolver {
         let info = redistance(phi, tree, closed, &mut work.redistance);
         clamps.add("flat_distances", info.flat);
         if !self.setup.solids.is_empty() {
-            extend_cells(phi, tree, closed);
+            extend_cells(phi, tree, closed, &mut work.extend);
         }
     }
 }

@@ -106,7 +106,7 @@ impl OctreeSolver {
         let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
         let boundaries = self.boundaries_on(&tree, 0.0, &mut Default::default());
         redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut self.work.redistance);
-        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell);
+        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut self.work.extend);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
             for face in tree.faces(axis) {

@@ -8,6 +8,7 @@ use fluvial_pressure::krylov::{BicgstabScratch, CgScratch};
 use fluvial_tree::assemble::System;
 use fluvial_tree::capillary::CapillaryScratch;
 use fluvial_tree::curvature::CurvatureScratch;
+use fluvial_tree::extend::ExtendScratch;
 use fluvial_tree::extrapolate::ExtrapolateScratch;
 use fluvial_tree::fractions::FractionsScratch;
 use fluvial_tree::gradient::PressureGradient;
@@ -135,6 +136,7 @@ pub(crate) struct Work {
     pub cg: CgScratch<f64>,
     pub bicgstab: BicgstabScratch<f64>,
     pub redistance: RedistanceScratch,
+    pub extend: ExtendScratch,
     pub extrapolate: ExtrapolateScratch,
     pub fractions: FractionsScratch,
 }
