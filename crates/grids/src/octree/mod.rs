@@ -256,6 +256,22 @@ impl Octree {
         [self.side(low), self.side(high)]
     }
 
+    /// The cells beside a face, those of the low side first.
+    #[inline(always)]
+    pub fn cells_beside(&self, face: usize) -> impl Iterator<Item = usize> {
+        let Face { low, high } = &self.faces[face];
+        self.leaves_of(low).iter().chain(self.leaves_of(high)).map(|&cell| cell as usize)
+    }
+
+    #[inline(always)]
+    fn leaves_of<'a>(&'a self, code: &'a u32) -> &'a [u32] {
+        match *code {
+            OUTSIDE => &[],
+            quad if quad & QUAD != 0 => &self.quads[(quad & !QUAD) as usize],
+            _ => std::slice::from_ref(code),
+        }
+    }
+
     #[inline(always)]
     fn side(&self, code: u32) -> Side {
         match code {

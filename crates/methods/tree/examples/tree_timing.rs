@@ -9,7 +9,7 @@ use fluvial_tree::contour::contour;
 use fluvial_tree::divergence::inflow;
 use fluvial_tree::extrapolate::{ExtrapolateScratch, extrapolate};
 use fluvial_tree::gradient::{Geometry, GradientParams, PressureGradient};
-use fluvial_tree::interpolate::{Interpolation, Sampler, velocity_at_cells};
+use fluvial_tree::interpolate::{Interpolation, Sampler, Tracing};
 use fluvial_tree::redistance::{RedistanceInfo, RedistanceScratch, redistance};
 use std::time::Instant;
 
@@ -60,13 +60,13 @@ fn main() {
         .collect();
     let grid = UniformGrid { min: shape.min, cells: shape.cells(0), dx: shape.dx };
     let (centers, q_grid) = (grid.cell_centers(), vec![0.5; grid.cell_count()]);
-    let mut u_cell = vec![];
+    let mut tracing = Tracing::default();
     parallel::with_threads(1, || {
         let vectors = best(leaves, || {
-            velocity_at_cells(&mut u_cell, &tree, &u_face);
+            tracing.fill(&tree, &u_face);
             0.0
         });
-        println!("velocity at cells: {vectors:.1} ns a leaf");
+        println!("velocity for tracing: {vectors:.1} ns a leaf");
         let uniform = best(all.len(), || all.iter().map(|&x| centers.sample(&q_grid, x)).sum());
         println!("for comparison, a uniform grid's cells: {uniform:.1} ns a point");
         for kind in [Interpolation::Mls, Interpolation::Continuous] {
@@ -79,13 +79,12 @@ fn main() {
                 let cells = best(points.len(), || points.iter().map(|&x| sampler.cells(&phi_cell, x)).sum());
                 let velocity =
                     best(points.len(), || points.iter().map(|&x| sampler.velocity(&u_face, x).x).sum());
-                let vectors =
-                    best(points.len(), || points.iter().map(|&x| sampler.cell_vectors(&u_cell, x).x).sum());
+                let vectors = best(points.len(), || points.iter().map(|&x| tracing.at(&tree, x).x).sum());
                 let component =
                     best(points.len(), || points.iter().map(|&x| sampler.component(&u_face, 0, x)).sum());
                 let share = 100.0 * points.len() as f64 / all.len() as f64;
                 println!(
-                    "{kind:?} {name} ({share:.1} %): cells {cells:.1} ns, vectors {vectors:.1} ns, component {component:.1} ns, velocity {velocity:.1} ns a point"
+                    "{kind:?} {name} ({share:.1} %): cells {cells:.1} ns, traced {vectors:.1} ns, component {component:.1} ns, velocity {velocity:.1} ns a point"
                 );
             }
         }

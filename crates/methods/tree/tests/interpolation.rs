@@ -7,7 +7,7 @@ use fluvial_foundation::random::{unit_f32, unit_vec3};
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::{Octree, UniformGrid};
-use fluvial_tree::interpolate::{Interpolation, Sampler, velocity_at_cells};
+use fluvial_tree::interpolate::{Interpolation, Sampler, Tracing};
 
 const KINDS: [Interpolation; 2] = [Interpolation::Mls, Interpolation::Continuous];
 
@@ -41,8 +41,8 @@ fn linear_fields_are_reproduced_everywhere() {
     for (seed, passes) in [(1, 0), (2, 1), (3, 3), (4, 0)] {
         let tree = random_tree(4, [5, 4, 3], passes, seed);
         let (q_cell, u_face) = (at_cells(&tree, linear), at_faces(&tree, vector));
-        let mut u_cell = vec![];
-        velocity_at_cells(&mut u_cell, &tree, &u_face);
+        let mut tracing = Tracing::default();
+        tracing.fill(&tree, &u_face);
         let mut slow = 0;
         for kind in KINDS {
             let sampler = Sampler::new(&tree, kind);
@@ -52,9 +52,8 @@ fn linear_fields_are_reproduced_everywhere() {
                 assert!(error < 1e-6, "{kind:?} {x}: {error:.1e}");
                 let error = (sampler.velocity(&u_face, x).as_dvec3() - vector(wanted)).abs().max_element();
                 assert!(error < 1e-6, "{kind:?} faces {x}: {error:.1e}");
-                let error =
-                    (sampler.cell_vectors(&u_cell, x).as_dvec3() - vector(wanted)).abs().max_element();
-                assert!(error < 1.5e-6, "{kind:?} vectors {x}: {error:.1e}");
+                let error = (tracing.at(&tree, x).as_dvec3() - vector(wanted)).abs().max_element();
+                assert!(error < 1.5e-6, "tracing {x}: {error:.1e}");
                 slow += !sampler.is_fast(x) as usize;
             }
         }
@@ -186,23 +185,22 @@ fn errors_fall_with_the_square_of_the_cell_size() {
     }
 }
 
-/// Vectors at cells are their components, one by one.
+/// Twice as fine, a quarter of the error: where sizes meet too.
 #[test]
-fn vectors_agree_with_their_components() {
-    let tree = random_tree(4, [5, 4, 3], 0, 7);
-    let fields = [1.0, 0.5, 0.3].map(|k| at_cells(&tree, |x| bumpy(k * x)));
-    let vectors: Vec<Vec3> =
-        (0..tree.cell_count()).map(|c| Vec3::new(fields[0][c], fields[1][c], fields[2][c])).collect();
-    for kind in KINDS {
-        let sampler = Sampler::new(&tree, kind);
-        for x in points(&tree, 2000, 1) {
-            let components = [0, 1, 2].map(|a| sampler.cells(&fields[a], x));
-            assert!(
-                (sampler.cell_vectors(&vectors, x) - Vec3::from(components)).length() < 1e-6,
-                "{kind:?} {x}"
-            );
-        }
-    }
+fn traced_velocity_is_of_second_order() {
+    let vector = |x: DVec3| DVec3::new(bumpy(x), bumpy(0.7 * x), bumpy(1.3 * x));
+    let error = |finest: usize| {
+        let tree = quartered(finest, 1, |x, dx| (x - 0.4).length() < 0.2 + 2.0 * dx);
+        let mut tracing = Tracing::default();
+        tracing.fill(&tree, &at_faces(&tree, vector));
+        let sampler = Sampler::new(&tree, Interpolation::Mls);
+        let slow: Vec<Vec3> = points(&tree, 20000, 3).into_iter().filter(|&x| !sampler.is_fast(x)).collect();
+        assert!(slow.len() > 1000, "{}", slow.len());
+        let of = |x: &Vec3| (tracing.at(&tree, *x).as_dvec3() - vector(x.as_dvec3())).abs().max_element();
+        slow.iter().map(of).fold(0.0, f64::max)
+    };
+    let (coarse, fine) = (error(64), error(128));
+    assert!((coarse / fine).log2() > 1.8, "{coarse:.1e} {fine:.1e}");
 }
 
 #[test]

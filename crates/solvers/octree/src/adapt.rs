@@ -5,12 +5,11 @@ use crate::params::Params;
 use crate::state::{Boundaries, SourceTags};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::{OUTSIDE, SMOOTHING_PASSES, Shape as TreeShape, Side};
+use fluvial_grids::octree::{SMOOTHING_PASSES, Shape as TreeShape, Side};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, SetupError};
 use fluvial_tree::extend::extend_cells;
 use fluvial_tree::fractions::{close_walls, open_fractions, solid_velocity};
-use fluvial_tree::interpolate::velocity_at_cells;
 use fluvial_tree::redistance::redistance;
 use fluvial_tree::sizing::{self, Scene};
 use fluvial_tree::volume::{Open, liquid_volume};
@@ -96,7 +95,7 @@ impl OctreeSolver {
         let params = self.params.sizing(self.shape.dx);
         self.balance_surface_air();
         let old = &self.state.fields;
-        velocity_at_cells(&mut self.work.start.v_cell, &old.tree, &self.work.u_transport);
+        self.work.start.tracing.fill(&old.tree, &self.work.u_transport);
         let (tree, start) = (&old.tree, &self.work.start);
         let scene = Scene {
             tree,
@@ -120,7 +119,7 @@ impl OctreeSolver {
             sizing::spread(&mut spread, &mut self.work.error_old, tree, params.sweeps);
             let sampler = self.sampler(tree);
             let phi = |x: Vec3| sampler.cells(&start.phi_cell, x);
-            let from = |x: Vec3| x - dt_s as f32 * start.v_cell[tree.locate(x).cell as usize];
+            let from = |x: Vec3| x - dt_s as f32 * start.tracing.v_cell[tree.locate(x).cell as usize];
             let new = sizing::build(
                 self.shape,
                 SMOOTHING_PASSES,
@@ -323,17 +322,4 @@ impl OctreeSolver {
             extend_cells(phi, tree, closed, &mut work.extend);
         }
     }
-}
-
-/// The cells beside a face, those of a side in turn.
-pub(crate) fn cells_beside(tree: &Octree, face: usize) -> impl Iterator<Item = usize> {
-    let mut cells = [OUTSIDE; 8];
-    for (n, side) in tree.sides(face).into_iter().enumerate() {
-        match side {
-            Side::Outside => {}
-            Side::Cell(cell) => cells[4 * n] = cell,
-            Side::Quad(quad) => cells[4 * n..4 * n + 4].copy_from_slice(&quad),
-        }
-    }
-    cells.into_iter().filter(|&cell| cell != OUTSIDE).map(|cell| cell as usize)
 }

@@ -1,7 +1,6 @@
 //! Transport straight from the old tree onto the new one [octree §3.2]: nothing is resampled on the way.
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use crate::params::Advection;
 use crate::step::Clamps;
 use fluvial_foundation::{Vec3, parallel};
@@ -30,7 +29,8 @@ impl OctreeSolver {
         let mut phi = std::mem::take(&mut self.work.fields.phi_cell);
         let mut size = std::mem::take(&mut self.work.fields.size_cell);
         let (start, old, new) = (&self.work.start, &self.state.fields.tree, &self.work.fields.tree);
-        let (sampler, same) = (self.sampler(old), Arc::ptr_eq(old, new));
+        let (sampler, tracing) = (self.sampler(old), &start.tracing);
+        let same = Arc::ptr_eq(old, new);
         let reach_m = self.largest_speed(&start.u_face) * dt;
         // Whether something is near is asked of the cell that is there: half a diagonal of it, and stencils, besides.
         let near = |old_cell: usize, dx: f32| {
@@ -43,7 +43,7 @@ impl OctreeSolver {
                 let x = new.cell_center(cell);
                 let there = if same { cell } else { old.locate(x).cell as usize };
                 *departure = if near(there, new.cell_dx(cell)) {
-                    trace(&sampler, &start.v_cell, x, start.v_cell[there], -dt)
+                    tracing.trace(old, x, tracing.v_cell[there], -dt)
                 } else {
                     Vec3::NAN
                 };
@@ -91,7 +91,7 @@ impl OctreeSolver {
     fn phi_error(&self, error: &mut Vec<f32>, phi_new: &[f32], dt: f32) -> usize {
         let ignored = AtomicUsize::new(0);
         let (start, old, new) = (&self.work.start, &self.state.fields.tree, &self.work.fields.tree);
-        let (from, to) = (self.sampler(old), self.sampler(new));
+        let (to, tracing) = (self.sampler(new), &start.tracing);
         error.resize(old.cell_count(), 0.0);
         parallel::for_each_chunk_mut(error, parallel::CHUNK, |n, error| {
             for (i, error) in error.iter_mut().enumerate() {
@@ -99,7 +99,7 @@ impl OctreeSolver {
                 let (phi, dx) = (start.phi_cell[cell], old.cell_dx(cell));
                 *error = 0.0;
                 if phi.abs() < 2.0 * dx {
-                    let x = trace(&from, &start.v_cell, old.cell_center(cell), start.v_cell[cell], dt);
+                    let x = tracing.trace(old, old.cell_center(cell), tracing.v_cell[cell], dt);
                     let half = 0.5 * (phi - to.cells(phi_new, x));
                     if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
                         *error = half;
@@ -119,7 +119,8 @@ impl OctreeSolver {
         let mut u_face = std::mem::take(&mut self.work.fields.u_face);
         let (start, old) = (&self.work.start, &self.state.fields.tree);
         let (new, phi_new) = (&self.work.fields.tree, &self.work.fields.phi_cell);
-        let (sampler, same) = (self.sampler(old), Arc::ptr_eq(old, new));
+        let (sampler, tracing) = (self.sampler(old), &start.tracing);
+        let same = Arc::ptr_eq(old, new);
         let band_cells = if self.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
         departure.resize(new.face_count(), Vec3::NAN);
         u_face.resize(new.face_count(), 0.0);
@@ -131,15 +132,12 @@ impl OctreeSolver {
                     let face = n * parallel::CHUNK + i;
                     let band_m = band_cells * new.face_dx(face);
                     (*departure, *u) = (Vec3::NAN, 0.0);
-                    if cells_beside(new, face).any(|cell| phi_new[cell] < band_m) {
+                    if new.cells_beside(face).any(|cell| phi_new[cell] < band_m) {
                         let axis = new.face_axis(face);
                         let x = new.face_center(face, axis);
-                        let here = if same {
-                            mean_beside(old, &start.v_cell, face)
-                        } else {
-                            sampler.cell_vectors(&start.v_cell, x)
-                        };
-                        *departure = trace(&sampler, &start.v_cell, x, here, -dt);
+                        let here =
+                            if same { mean_beside(old, &tracing.v_cell, face) } else { tracing.at(old, x) };
+                        *departure = tracing.trace(old, x, here, -dt);
                         *u = sampler.component(&start.u_face, axis, *departure);
                     }
                 }
@@ -168,7 +166,7 @@ impl OctreeSolver {
     /// Half of what is missing at the old faces inside the liquid when the carried velocity is carried back.
     fn velocity_error(&self, error: &mut Vec<f32>, u_new: &[f32], dt: f32) {
         let (start, old, new) = (&self.work.start, &self.state.fields.tree, &self.work.fields.tree);
-        let (from, to) = (self.sampler(old), self.sampler(new));
+        let (to, tracing) = (self.sampler(new), &start.tracing);
         error.resize(old.face_count(), 0.0);
         parallel::for_each_chunk_mut(error, parallel::CHUNK, |n, error| {
             for (i, error) in error.iter_mut().enumerate() {
@@ -176,10 +174,10 @@ impl OctreeSolver {
                 *error = 0.0;
                 // Carried velocities end near the surface: what comes back from there is no error.
                 let deep_m = -old.face_dx(face);
-                if cells_beside(old, face).all(|cell| start.phi_cell[cell] < deep_m) {
+                if old.cells_beside(face).all(|cell| start.phi_cell[cell] < deep_m) {
                     let axis = old.face_axis(face);
-                    let u = mean_beside(old, &start.v_cell, face);
-                    let x = trace(&from, &start.v_cell, old.face_center(face, axis), u, dt);
+                    let u = mean_beside(old, &tracing.v_cell, face);
+                    let x = tracing.trace(old, old.face_center(face, axis), u, dt);
                     *error = 0.5 * (start.u_face[face] - to.component(u_new, axis, x));
                 }
             }
@@ -199,12 +197,6 @@ impl OctreeSolver {
         let [x, y, z] = [0, 1, 2].map(fastest);
         (x * x + y * y + z * z).sqrt() as f32
     }
-}
-
-/// Where a particle goes in `dt` from a point with velocity `u`, by the midpoint rule.
-#[inline]
-fn trace(sampler: &Sampler, v_cell: &[Vec3], x: Vec3, u: Vec3, dt: f32) -> Vec3 {
-    x + dt * sampler.cell_vectors(v_cell, x + 0.5 * dt * u)
 }
 
 /// Velocity at a face from the cells beside it: the mean of both sides.
@@ -237,7 +229,7 @@ fn range_around(tree: &Octree, u_face: &[f32], axis: usize, x: Vec3) -> [f32; 2]
     };
     see(cell);
     for &face in &tree.cell_faces()[cell] {
-        cells_beside(tree, face as usize).for_each(&mut see);
+        tree.cells_beside(face as usize).for_each(&mut see);
     }
     range
 }

@@ -1,7 +1,6 @@
 //! The air at the surface: velocity that carries the surface must not make or lose volume there.
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
 use fluvial_tree::divergence::signed_area;
 
@@ -44,7 +43,7 @@ impl OctreeSolver {
         for (cell, excess_m3_s) in excesses.into_iter().flatten() {
             let dx = tree.cell_dx(cell) as f64;
             let leads_away = |face: usize| {
-                let others = || cells_beside(&tree, face).filter(|&other| other != cell);
+                let others = || tree.cells_beside(face).filter(|&other| other != cell);
                 area[face] > 0.0
                     && !tree.is_junction(face)
                     && others().count() == 1

@@ -236,8 +236,7 @@ impl OctreeSolver {
             return 0.0;
         }
         let here = tree.locate(x).cell as usize;
-        let around =
-            tree.cell_faces()[here].iter().flat_map(|&f| crate::adapt::cells_beside(tree, f as usize));
+        let around = tree.cell_faces()[here].iter().flat_map(|&f| tree.cells_beside(f as usize));
         let phi = &fields.phi_cell;
         let wettest = around.fold(here, |best, cell| if phi[cell] < phi[best] { cell } else { best });
         let cell = if phi[here] < 0.0 { here } else { wettest };
@@ -328,8 +327,7 @@ fn outflow(of: &Liquid, cell: usize) -> f64 {
 /// Is a liquid cell one without liquid neighbours?
 fn lone(of: &Liquid, cell: usize) -> bool {
     of.tree.cell_faces()[cell].iter().all(|&face| {
-        crate::adapt::cells_beside(of.tree, face as usize)
-            .all(|other| other == cell || of.phi_cell[other] >= 0.0)
+        of.tree.cells_beside(face as usize).all(|other| other == cell || of.phi_cell[other] >= 0.0)
     })
 }
 
@@ -338,7 +336,7 @@ fn phi_slope(tree: &Octree, phi: &[f32], cell: usize) -> Vec3 {
     let x = tree.cell_center(cell);
     let mut slope = Vec3::ZERO;
     for &face in &tree.cell_faces()[cell] {
-        for other in crate::adapt::cells_beside(tree, face as usize).filter(|&other| other != cell) {
+        for other in tree.cells_beside(face as usize).filter(|&other| other != cell) {
             let away = tree.cell_center(other) - x;
             slope += (phi[other] - phi[cell]) / away.length_squared() * away;
         }

@@ -5,7 +5,6 @@
 //! the difference is taken off all of it, a uniform velocity, which changes no shape and no divergence.
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
 use fluvial_grids::Octree;
 use fluvial_tree::volume::liquid_fractions;
@@ -29,7 +28,7 @@ impl OctreeSolver {
         parallel::for_each_chunk_mut(&mut work.fields.u_face, CHUNK, |n, u| {
             for (i, u) in u.iter_mut().enumerate() {
                 let face = n * CHUNK + i;
-                if cells_beside(tree, face).any(|cell| phi[cell] < 0.0) {
+                if tree.cells_beside(face).any(|cell| phi[cell] < 0.0) {
                     *u += missing[tree.face_axis(face)];
                 }
             }

@@ -1,7 +1,6 @@
 //! Forces and the projection [octree §4]: gravity, tension on the surface, pressure; then velocity beyond the liquid.
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use crate::params::SurfaceForm;
 use crate::step::Clamps;
 use fluvial_foundation::{Vec3, parallel};
@@ -25,7 +24,7 @@ impl OctreeSolver {
         parallel::for_each_chunk_mut(&mut self.work.fields.u_face, parallel::CHUNK, |n, u| {
             for (i, u) in u.iter_mut().enumerate() {
                 let face = n * parallel::CHUNK + i;
-                if cells_beside(tree, face).any(|cell| phi[cell] < 0.0) {
+                if tree.cells_beside(face).any(|cell| phi[cell] < 0.0) {
                     *u += push[tree.face_axis(face)];
                 }
             }
@@ -115,7 +114,7 @@ impl OctreeSolver {
                 let alone = phi[cell] < 0.0
                     && tree.cell_faces()[cell].iter().all(|&face| {
                         let face = face as usize;
-                        area[face] == 1.0 && cells_beside(tree, face).all(dry)
+                        area[face] == 1.0 && tree.cells_beside(face).all(dry)
                     });
                 *out = if alone { -phi[cell] } else { phi[cell] };
             }
@@ -148,8 +147,8 @@ impl OctreeSolver {
         let tree = work.fields.tree.clone();
         let (phi, p_phi, area) = (&work.fields.phi_cell, &work.phi_pressure, &work.sources.area_face);
         let (gradient, tags) = (&work.gradient, &work.sources.cell);
-        let is_source = |face: usize| !tags.is_empty() && cells_beside(&tree, face).any(|c| tags[c] != 0);
-        let flies = |face: usize| cells_beside(&tree, face).any(|c| phi[c] < 0.0 && p_phi[c] >= 0.0);
+        let is_source = |face: usize| !tags.is_empty() && tree.cells_beside(face).any(|c| tags[c] != 0);
+        let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && p_phi[c] >= 0.0);
         work.known_face.clear();
         work.known_face.extend(parallel::map_indices(tree.face_count(), |face| {
             gradient.acts_on(face) || (area[face] > 0.0 && flies(face)) || is_source(face)
@@ -187,12 +186,12 @@ impl OctreeSolver {
         parallel::for_each_chunk_mut(&mut u_face, parallel::CHUNK, |n, u| {
             for (i, u) in u.iter_mut().enumerate() {
                 let face = n * parallel::CHUNK + i;
-                let is_source = !tags.is_empty() && cells_beside(tree, face).any(|c| tags[c] != 0);
+                let is_source = !tags.is_empty() && tree.cells_beside(face).any(|c| tags[c] != 0);
                 if boundaries.open_area[face] > 0.0 || is_source {
                     continue;
                 }
                 let (axis, dx) = (tree.face_axis(face), tree.face_dx(face));
-                let mut cells = cells_beside(tree, face);
+                let mut cells = tree.cells_beside(face);
                 let deep = cells.any(|cell| boundaries.phi_solid_cell[cell] < -4.0 * dx);
                 if deep {
                     *u = boundaries.u_solid[face];

@@ -12,6 +12,7 @@ use fluvial_tree::extend::ExtendScratch;
 use fluvial_tree::extrapolate::ExtrapolateScratch;
 use fluvial_tree::fractions::FractionsScratch;
 use fluvial_tree::gradient::PressureGradient;
+use fluvial_tree::interpolate::Tracing;
 use fluvial_tree::redistance::RedistanceScratch;
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -85,8 +86,8 @@ pub(crate) struct State {
 pub(crate) struct Start {
     pub phi_cell: Vec<f32>,
     pub u_face: Vec<f32>,
-    /// Velocity at cell centres, for tracing.
-    pub v_cell: Vec<Vec3>,
+    /// Its velocity for tracing.
+    pub tracing: Tracing,
     /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere; empty when none is active.
     pub tags: Vec<u8>,
     pub volume: Account,

@@ -1,7 +1,6 @@
 //! Surface tension [octree §4.6, eq. 27 to 32].
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use crate::step::Clamps;
 use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::Octree;
@@ -40,7 +39,7 @@ impl OctreeSolver {
         parallel::for_each_chunk_mut(&mut work.fields.u_face, parallel::CHUNK, |n, u| {
             for (i, u) in u.iter_mut().enumerate() {
                 let face = n * parallel::CHUNK + i;
-                let label = cells_beside(&tree, face).map(|cell| label_cell[cell]).find(|&l| l != NO_REGION);
+                let label = tree.cells_beside(face).map(|cell| label_cell[cell]).find(|&l| l != NO_REGION);
                 if let Some(label) = label {
                     *u -= kicks[label as usize][tree.face_axis(face)];
                 }

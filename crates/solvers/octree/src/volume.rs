@@ -103,7 +103,7 @@ impl OctreeSolver {
         let tree = &self.state.fields.tree;
         let start = &self.work.start;
         let x = new_tree.cell_center(cell);
-        let from = x - dt_s as f32 * start.v_cell[tree.locate(x).cell as usize];
+        let from = x - dt_s as f32 * start.tracing.v_cell[tree.locate(x).cell as usize];
         let bounds = tree.shape().bounds();
         let there = tree.locate(from.clamp(bounds.min, bounds.max)).cell as usize;
         body_of_cell(tree, there, &old.label_cell, &start.phi_cell)
@@ -177,7 +177,7 @@ pub(crate) fn body_of_cell(tree: &Octree, cell: usize, labels: &[u32], phi: &[f3
     }
     let mut best = (f32::INFINITY, NO_BODY);
     for &face in &tree.cell_faces()[cell] {
-        for other in crate::adapt::cells_beside(tree, face as usize) {
+        for other in tree.cells_beside(face as usize) {
             if labels[other] != NO_BODY && phi[other] < best.0 {
                 best = (phi[other], labels[other]);
             }

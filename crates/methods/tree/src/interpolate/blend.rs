@@ -7,13 +7,13 @@
 //! samples with stretched kernels [octree §5.1, Fig. 9]; this needs no knowledge of the surroundings and no linear
 //! systems.
 
-use super::lattice::{Family, Lattices, Value, sum_corners};
+use super::lattice::{Family, Lattices, sum_corners};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
 
 /// Value at a point of the domain.
-pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
+pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
     let lattices = Lattices { tree, family, values };
     let shape = tree.shape();
     // Coordinates in f64 from here: a place's own rounding must not show as a jump.
@@ -22,7 +22,7 @@ pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], locate
         let offset = family.offset();
         [0, 1, 2].map(|a| (x[a] as f64 - shape.min[a] as f64) / dx - offset[a] as f64)
     };
-    let (mut sum, mut rest) = (V::Wide::default(), 1.0);
+    let (mut sum, mut rest) = (0.0, 1.0);
     // A finer level has no part in the value unless the leaf touches it.
     for level in located.level - located.near_finer as usize..shape.levels {
         let coarser = if level + 1 < shape.levels {
@@ -45,5 +45,5 @@ pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], locate
             break;
         }
     }
-    V::narrow(sum)
+    sum as f32
 }

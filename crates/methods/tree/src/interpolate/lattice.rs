@@ -1,86 +1,8 @@
 //! The lattices that samples of a family would form if all cells were of one level, and values on them.
 
 use super::trilinear::between;
-use fluvial_foundation::{Axis, DVec3, Vec3};
+use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
-use std::ops::{Add, AddAssign, Mul, Sub};
-
-/// What can be interpolated: numbers and vectors.
-pub trait Value: Copy + Default + Add<Output = Self> + Sub<Output = Self> + Mul<f32, Output = Self> {
-    /// The same in double precision, in which sums are formed.
-    type Wide: Copy
-        + Default
-        + AddAssign
-        + Add<Output = Self::Wide>
-        + Sub<Output = Self::Wide>
-        + Mul<f64, Output = Self::Wide>;
-    /// Sums over samples of the value times four factors.
-    type Sums: Default;
-    /// To double precision.
-    fn wide(self) -> Self::Wide;
-    /// And back.
-    fn narrow(wide: Self::Wide) -> Self;
-    /// Adds a sample to sums.
-    fn add_to(sums: &mut Self::Sums, factors: [f64; 4], value: Self::Wide);
-    /// The four sums times coefficients.
-    fn combine(sums: &Self::Sums, coefficients: [f64; 4]) -> Self::Wide;
-}
-
-#[inline(always)]
-fn add4(sums: &mut [f64; 4], factors: [f64; 4], value: f64) {
-    for j in 0..4 {
-        sums[j] += factors[j] * value;
-    }
-}
-
-#[inline(always)]
-fn dot4(a: &[f64; 4], b: [f64; 4]) -> f64 {
-    (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])
-}
-
-impl Value for f32 {
-    type Wide = f64;
-    type Sums = [f64; 4];
-    #[inline(always)]
-    fn add_to(sums: &mut [f64; 4], factors: [f64; 4], value: f64) {
-        add4(sums, factors, value);
-    }
-    #[inline(always)]
-    fn combine(sums: &[f64; 4], coefficients: [f64; 4]) -> f64 {
-        dot4(sums, coefficients)
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self as f64
-    }
-    #[inline(always)]
-    fn narrow(wide: f64) -> f32 {
-        wide as f32
-    }
-}
-
-impl Value for Vec3 {
-    type Wide = DVec3;
-    type Sums = [[f64; 4]; 3];
-    #[inline(always)]
-    fn add_to(sums: &mut [[f64; 4]; 3], factors: [f64; 4], value: DVec3) {
-        for a in 0..3 {
-            add4(&mut sums[a], factors, value[a]);
-        }
-    }
-    #[inline(always)]
-    fn combine(sums: &[[f64; 4]; 3], coefficients: [f64; 4]) -> DVec3 {
-        DVec3::from_array([0, 1, 2].map(|a| dot4(&sums[a], coefficients)))
-    }
-    #[inline(always)]
-    fn wide(self) -> DVec3 {
-        self.as_dvec3()
-    }
-    #[inline(always)]
-    fn narrow(wide: DVec3) -> Vec3 {
-        wide.as_vec3()
-    }
-}
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,16 +84,16 @@ impl Family {
 
 /// Values of a family on the levels' lattices.
 #[derive(Clone, Copy)]
-pub struct Lattices<'a, V> {
+pub struct Lattices<'a> {
     pub tree: &'a Octree,
     pub family: Family,
-    pub values: &'a [V],
+    pub values: &'a [f32],
 }
 
-impl<V: Value> Lattices<'_, V> {
+impl Lattices<'_> {
     /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser ones; one place
     /// beyond a wall, continued linearly. All of these keep linear fields.
-    pub fn value(&self, level: usize, at: [i32; 3]) -> V::Wide {
+    pub fn value(&self, level: usize, at: [i32; 3]) -> f64 {
         let count = self.family.count(self.tree, level);
         for a in 0..3 {
             if at[a] >= 0 && at[a] < count[a] {
@@ -183,10 +105,10 @@ impl<V: Value> Lattices<'_, V> {
             return self.value(level, edge) * 2.0 - self.value(level, inner);
         }
         if let Some(sample) = self.family.sample(self.tree, level, at) {
-            return self.values[sample as usize].wide();
+            return self.values[sample as usize] as f64;
         }
         if self.family.is_finer(self.tree, level, at) {
-            let (mut sum, mut n) = (V::Wide::default(), 0.0);
+            let (mut sum, mut n) = (0.0, 0.0);
             for child in self.family.children(at) {
                 (sum, n) = (sum + self.value(level - 1, child), n + 1.0);
             }
@@ -202,12 +124,12 @@ impl<V: Value> Lattices<'_, V> {
     }
 
     /// Trilinear interpolation on a level's lattice at coordinates counted in its samples.
-    pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> V::Wide {
+    pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> f64 {
         sum_corners(x_in_lattice, |at| self.value(level, at))
     }
 
     /// Are all eight samples around a point of this level, and what lies between them?
-    pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<V> {
+    pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<f32> {
         let count = self.family.count(self.tree, level);
         let (mut low, mut f) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
@@ -218,7 +140,7 @@ impl<V: Value> Lattices<'_, V> {
             low[a] = (x_in_lattice[a] as i32).clamp(0, count[a] - 2);
             f[a] = x_in_lattice[a] - low[a] as f32;
         }
-        let mut c = [V::default(); 8];
+        let mut c = [0.0; 8];
         for (c, sample) in c.iter_mut().zip(self.family.samples_around(self.tree, level, low)) {
             *c = *self.values.get(sample as usize)?;
         }
@@ -227,12 +149,9 @@ impl<V: Value> Lattices<'_, V> {
 }
 
 /// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not asked for.
-pub fn sum_corners<W>(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> W) -> W
-where
-    W: Default + AddAssign + Mul<f64, Output = W>,
-{
+pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
     let low = [x[0].floor(), x[1].floor(), x[2].floor()];
-    let mut sum = W::default();
+    let mut sum = 0.0;
     for o in 0..8 {
         let (mut weight, mut at) = (1.0, [0; 3]);
         for a in 0..3 {

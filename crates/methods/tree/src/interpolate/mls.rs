@@ -1,6 +1,6 @@
 //! Moving least squares [octree §5.1, 5.2].
 
-use super::lattice::{Family, Lattices, Value};
+use super::lattice::{Family, Lattices};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Located, OUTSIDE, Side};
@@ -22,7 +22,7 @@ const MIRRORED: u32 = u32::MAX;
 
 /// What a fit needs of the samples around a point, as sums over them in rows of four: weights and weighted offsets (in cells of the
 /// point's leaf), each of these times offsets, and times values.
-struct Samples<V: Value> {
+struct Samples {
     number: [u32; MOST],
     len: usize,
     /// w, wx, wy, wz.
@@ -30,52 +30,46 @@ struct Samples<V: Value> {
     /// The same times x, y, z.
     second: [[f64; 4]; 3],
     /// The same times values.
-    values: V::Sums,
+    values: [f64; 4],
 }
 
-impl<V: Value> Samples<V> {
+impl Samples {
     fn new() -> Self {
-        Samples {
-            number: [MIRRORED; MOST],
-            len: 0,
-            first: [0.0; 4],
-            second: [[0.0; 4]; 3],
-            values: V::Sums::default(),
-        }
+        Samples { number: [MIRRORED; MOST], len: 0, first: [0.0; 4], second: [[0.0; 4]; 3], values: [0.0; 4] }
     }
 
     #[inline(always)]
-    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: V::Wide) {
+    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: f64) {
         self.number[self.len] = number;
         self.len += 1;
         self.add(offset, weight, value);
     }
 
     #[inline(always)]
-    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: V::Wide) {
+    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: f64) {
         let row = [weight, weight * x, weight * y, weight * z];
         for j in 0..4 {
             self.first[j] += row[j];
             self.second[0][j] += row[j] * x;
             self.second[1][j] += row[j] * y;
             self.second[2][j] += row[j] * z;
+            self.values[j] += row[j] * value;
         }
-        V::add_to(&mut self.values, row, value);
     }
 
     /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted mean, minus the
     /// slope times the mean offset. None where samples lie in a plane, unless `flat` directions are to be left out.
-    fn fit(&self, flat: bool) -> Option<V::Wide> {
+    fn fit(&self, flat: bool) -> Option<f64> {
         let total = 1.0 / self.first[0];
         let d = [self.first[1] * total, self.first[2] * total, self.first[3] * total];
         // Covariances C of the offsets.
         let c = |a: usize, b: usize| self.second[a][b + 1] * total - d[a] * d[b];
         let c = [[c(0, 0), 0.0, 0.0], [c(1, 0), c(1, 1), 0.0], [c(2, 0), c(2, 1), c(2, 2)]];
-        // With b, those of offsets and values, the slope C^-1 b times d is b times C^-1 d: one system for all components.
+        // With b, those of offsets and values, the slope C^-1 b times d is b times C^-1 d.
         let along = if flat { solve_flat(c, d) } else { solve(c, d)? };
         let mean = 1.0 + along[0] * d[0] + along[1] * d[1] + along[2] * d[2];
-        let [x, y, z] = along.map(|v| -v * total);
-        Some(V::combine(&self.values, [mean * total, x, y, z]))
+        let [sum, x, y, z] = self.values;
+        Some(total * ((mean * sum - along[0] * x) - (along[1] * y + along[2] * z)))
     }
 }
 
@@ -126,9 +120,9 @@ fn factor(distance: f64, size: f64) -> f64 {
 }
 
 /// Value at a point of the domain.
-pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
+pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
     let lattices = Lattices { tree, family, values };
-    let mut samples = Samples::<V>::new();
+    let mut samples = Samples::new();
     let own = located.level;
     // Kernels of coarser faces reach two cells along their normal.
     let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
@@ -145,10 +139,10 @@ pub fn interpolate<V: Value>(tree: &Octree, family: Family, values: &[V], locate
     if samples.len > 3
         && let Some(value) = samples.fit(false)
     {
-        return V::narrow(value);
+        return value as f32;
     }
     add_ring(&mut samples, &lattices, located, x);
-    V::narrow(samples.fit(true).expect("flat directions are left out"))
+    samples.fit(true).expect("flat directions are left out") as f32
 }
 
 /// Coordinates on a level's lattice, rounded as `grids::Lattice` does.
@@ -160,13 +154,7 @@ fn in_lattice(tree: &Octree, family: Family, level: usize, x: Vec3) -> Vec3 {
 /// Takes the samples of a level, mirrored ones too, whose kernels exceed [`EPSILON`] at the point; offsets are counted in
 /// cells of level `unit`. Returns their number.
 #[inline]
-fn collect<V: Value>(
-    samples: &mut Samples<V>,
-    lattices: &Lattices<V>,
-    unit: usize,
-    level: usize,
-    x: Vec3,
-) -> usize {
+fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize, x: Vec3) -> usize {
     let Lattices { tree, family, values } = *lattices;
     let (count, before) = (family.count(tree, level), samples.len);
     let (offset, shape) = (family.offset(), tree.shape());
@@ -192,8 +180,8 @@ fn collect<V: Value>(
     for (o, &sample) in around.iter().enumerate() {
         // Absent samples count with weight zero instead of by a branch: where they are is as good as random.
         let taken = (sample as usize) < values.len() && weight(o) > EPSILON;
-        let value = values[if taken { sample as usize } else { 0 }].wide();
-        let (weight, value) = if taken { (weight(o), value) } else { (0.0, V::Wide::default()) };
+        let value = values[if taken { sample as usize } else { 0 }] as f64;
+        let (weight, value) = if taken { (weight(o), value) } else { (0.0, 0.0) };
         samples.number[samples.len] = sample;
         samples.len += taken as usize;
         samples.add(offset(o), weight, value);
@@ -211,7 +199,7 @@ fn collect<V: Value>(
 }
 
 /// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their kernels.
-fn add_ring<V: Value>(samples: &mut Samples<V>, lattices: &Lattices<V>, located: &Located, x: Vec3) {
+fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Vec3) {
     let Lattices { tree, family, values } = *lattices;
     let unit = tree.shape().dx_of(located.level) as f64;
     let (mut ring, mut len) = ([0; MOST_IN_RING], 0);
@@ -232,7 +220,7 @@ fn add_ring<V: Value>(samples: &mut Samples<V>, lattices: &Lattices<V>, located:
             d[a] = distance / unit;
             weight *= factor(distance, size as f64);
         }
-        samples.add(d, weight, values[n].wide());
+        samples.add(d, weight, values[n] as f64);
     };
     // The nearest sample is the own leaf's, or one that its sides share with neighbours.
     match family {

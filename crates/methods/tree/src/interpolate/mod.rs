@@ -11,12 +11,15 @@
 mod blend;
 mod lattice;
 mod mls;
+mod trace;
 mod trilinear;
 
-use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel};
+pub use trace::Tracing;
+
+use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::{Located, OUTSIDE};
-use lattice::{Family, Value};
+use fluvial_grids::octree::Located;
+use lattice::Family;
 
 /// What happens where cells of different size meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,19 +49,6 @@ impl<'a> Sampler<'a> {
     /// Verified by `interpolation.rs`.
     #[inline]
     pub fn cells(&self, q_cell: &[f32], x_in_world: Vec3) -> f32 {
-        debug_assert_eq!(q_cell.len(), self.tree.cell_count());
-        let x = self.inside(x_in_world);
-        let located = self.tree.locate(x);
-        if located.uniform {
-            return trilinear::cells(self.tree, &located, q_cell, x);
-        }
-        self.general(Family::Cells, q_cell, &located, x)
-    }
-
-    /// As [`Self::cells`] for vectors at cell centres, at little more than the cost of one component: e.g. velocities of
-    /// [`velocity_at_cells`], for tracing.
-    #[inline]
-    pub fn cell_vectors(&self, q_cell: &[Vec3], x_in_world: Vec3) -> Vec3 {
         debug_assert_eq!(q_cell.len(), self.tree.cell_count());
         let x = self.inside(x_in_world);
         let located = self.tree.locate(x);
@@ -118,37 +108,10 @@ impl<'a> Sampler<'a> {
 
     #[cold]
     #[inline(never)]
-    fn general<V: Value>(&self, family: Family, values: &[V], located: &Located, x: Vec3) -> V {
+    fn general(&self, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
         match self.kind {
             Interpolation::Mls => mls::interpolate(self.tree, family, values, located, x),
             Interpolation::Continuous => blend::interpolate(self.tree, family, values, located, x),
         }
     }
-}
-
-/// Velocity at cell centres from that at faces: the mean of a cell's two faces of an axis, or interpolated beside larger cells, whose
-/// faces are not centred on the small one. Keeps linear fields, but not all short waves: for tracing, not to be carried along.
-/// Verified by `interpolation.rs`.
-pub fn velocity_at_cells(out_cell: &mut Vec<Vec3>, tree: &Octree, u_face: &[f32]) {
-    assert_eq!(u_face.len(), tree.face_count(), "one velocity per face");
-    let sampler = Sampler::new(tree, Interpolation::Mls);
-    out_cell.resize(tree.cell_count(), Vec3::ZERO);
-    parallel::for_each_chunk_mut(out_cell, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let cell = n * parallel::CHUNK + i;
-            let level = tree.cells()[cell].level as usize;
-            let faces = &tree.cell_faces()[cell];
-            // Leaves of higher numbers than a level's are larger.
-            let end = tree.cells_of(level).end as u32;
-            let is_larger =
-                |side: usize| tree.leaf_across(cell, side).is_some_and(|n| n >= end && n != OUTSIDE);
-            for axis in AXES {
-                out[axis] = if !is_larger(2 * axis) && !is_larger(2 * axis + 1) {
-                    0.5 * (u_face[faces[2 * axis] as usize] + u_face[faces[2 * axis + 1] as usize])
-                } else {
-                    sampler.component(u_face, axis, tree.cell_center(cell))
-                };
-            }
-        }
-    });
 }

@@ -1,10 +1,15 @@
 //! The fast path: trilinear interpolation in a dual cell of eight leaves of one size. The same operations in the same order as
 //! `grids::Lattice`, so that results agree with those of a uniform grid bit for bit.
 
-use super::lattice::Value;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
+use std::ops::{Add, Mul, Sub};
+
+/// What can be interpolated: numbers and vectors.
+pub trait Value: Copy + Default + Add<Output = Self> + Sub<Output = Self> + Mul<f32, Output = Self> {}
+impl Value for f32 {}
+impl Value for Vec3 {}
 
 #[inline(always)]
 fn lerp<V: Value>(a: V, b: V, t: f32) -> V {

@@ -10,7 +10,6 @@ mod birth;
 mod flight;
 
 use crate::OctreeSolver;
-use crate::adapt::cells_beside;
 use crate::params::Tracker;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -124,7 +123,7 @@ impl OctreeSolver {
         work.bins.mark_around(&mut work.near_cell, tree, |_| true);
         let particles = &work.particles;
         let on_grid = u_face.clone();
-        let is_wet = |face: usize| cells_beside(tree, face).any(|cell| phi[cell] < 0.0);
+        let is_wet = |face: usize| tree.cells_beside(face).any(|cell| phi[cell] < 0.0);
         to_faces(
             &mut u_face,
             tree,
