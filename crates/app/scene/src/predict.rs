@@ -3,6 +3,7 @@
 use crate::{MeshFormat, Method, Ready, VolumeFormat};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
+use fluvial_solids::PlacedSolids;
 
 /// Memory of the uniform solver by cell of the grid. This and the numbers below were fitted to the peak memory of
 /// runs of the built-in scenes, 32 to 128 cells a side (tests/scenes.rs has some).
@@ -31,10 +32,29 @@ const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
-/// The octree's memory by cell of the tree, and a checkpoint's; how a splash lets the first tree grow. Rough: not fitted to runs yet.
-const BYTES_PER_TREE_CELL: f64 = 900.0;
+/// The octree: memory by cell of the tree, more by liquid cell and by particle, fitted to peaks of its scenes; a checkpoint's.
+const BYTES_PER_TREE_CELL: f64 = 640.0;
+const BYTES_PER_LIQUID_TREE_CELL: f64 = 1290.0;
+const BYTES_PER_PARTICLE_TREE: f64 = 260.0;
+const BYTES_FIXED_TREE: f64 = 10e6;
 const CHECKPOINT_BYTES_PER_TREE_CELL: f64 = 34.0;
-const OCTREE_GROWTH: f64 = 2.0;
+/// How far the largest tree of a run lies between the first and one with the finest cells all along the surface, with
+/// [`LIVELY_CELLS`] along the longest side: where liquid falls; and for each part of the surface that solids pass through, with the
+/// waves they make. The smaller the cells, the fewer places ask for the smallest.
+const LIVELY_SHARE: f64 = 0.8;
+const LIVELY_SHARE_FLIP: f64 = 1.0;
+const WAKE_WIDTH: f64 = 4.0;
+const LIVELY_CELLS: f64 = 64.0;
+const LIVELY_POWER: f64 = 0.65;
+/// A tree with the finest cells all along the surface has so many cells and liquid cells for each face of surface.
+const TREE_CELLS_PER_FACE: f64 = 14.0;
+const LIQUID_TREE_CELLS_PER_FACE: f64 = 6.6;
+/// Particles in a full cell of the octree's band.
+const PARTICLES_PER_CELL_TREE: f64 = 8.0;
+/// A sparse volume by face of closed surface.
+const VDB_BYTES_PER_FACE: f64 = 65.0;
+/// Moments at which moving solids are looked at, and points along each side.
+const LOOKS: usize = 64;
 /// The sheets method: memory by cell and particle, by vertex of its finer surface; a checkpoint's; how insertion lets the
 /// number of particles grow, and the share of the domain that sources are expected to fill.
 const BYTES_PER_CELL_SHEETS: f64 = 190.0;
@@ -105,7 +125,9 @@ pub fn predict(ready: &Ready) -> Prediction {
     let vertices = SURFACE_GROWTH * VERTICES_PER_FACE * inside.surface_faces.max(2.0 * floor);
     let params = match &ready.method {
         Method::Uniform(params) => params,
-        Method::Octree(params) => return predict_octree(ready, params),
+        Method::Octree(params) => {
+            return predict_octree(ready, params, upright_faces > 0.0, &inside);
+        }
         Method::Sheets(params) => return predict_sheets(ready, params, &inside, vertices),
     };
     let band_cells = band_growth * free_faces.max(floor) * params.narrow_band as f64;
@@ -159,26 +181,87 @@ fn mesh_bytes(format: MeshFormat, vertices: f64) -> f64 {
         }
 }
 
-/// The octree's first tree is built and counted; a splash makes it grow.
-fn predict_octree(ready: &Ready, params: &fluvial_octree::Params) -> Prediction {
-    let count = fluvial_octree::count_first_tree(&ready.setup, params).unwrap_or_default();
-    let cells = OCTREE_GROWTH * count.cells as f64;
-    let vertices = OCTREE_GROWTH * VERTICES_PER_FACE * count.surface_cells as f64;
+/// The octree's first tree is built and counted; a splash makes it grow towards one that is fine all along the surface. `falls`: is
+/// some of the surface upright?
+fn predict_octree(
+    ready: &Ready,
+    params: &fluvial_octree::Params,
+    falls: bool,
+    inside: &Inside,
+) -> Prediction {
+    let first = fluvial_octree::count_first_tree(&ready.setup, params).unwrap_or_default();
+    let has_particles = params.tracker == fluvial_octree::Tracker::Flip;
+    let share = lively_share(ready, falls, if has_particles { LIVELY_SHARE_FLIP } else { LIVELY_SHARE });
+    let faces = first.surface_faces;
+    let grown = |first: usize, finest: f64| first as f64 + share * (finest - first as f64).max(0.0);
+    let cells = grown(first.cells, TREE_CELLS_PER_FACE * faces);
+    let liquid_cells = grown(first.liquid_cells, (LIQUID_TREE_CELLS_PER_FACE * faces).min(inside.cells));
+    let vertices = VERTICES_PER_FACE * grown(first.surface_cells, faces);
+    let band_cells = share * faces * f64::from(params.narrow_band);
+    let particles = if has_particles { band_cells * PARTICLES_PER_CELL_TREE } else { 0.0 };
     let [width, height] = ready.output.preview_size.map(f64::from);
     let (pixels, picture_bytes) =
         if ready.output.preview { (width * height, PICTURE_BYTES_FIXED) } else { (0.0, 0.0) };
-    let memory = BYTES_FIXED
+    let memory = BYTES_FIXED_TREE
         + cells * BYTES_PER_TREE_CELL
-        + vertices * BYTES_PER_VERTEX
+        + liquid_cells * BYTES_PER_LIQUID_TREE_CELL
+        + particles * BYTES_PER_PARTICLE_TREE
         + pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
         + picture_bytes;
+    let point_bytes = if ready.output.particles { particles * 42.0 } else { 0.0 };
+    let volume_bytes = match ready.output.volumes {
+        VolumeFormat::None => 0.0,
+        _ => VDB_BYTES_PER_FACE * (inside.surface_faces + share * faces),
+    };
     Prediction {
-        checkpoint_bytes: (CHECKPOINT_BYTES_PER_TREE_CELL * cells + CHECKPOINT_BYTES_FIXED) as u64,
-        cells: count.cells as u64,
-        liquid_cells: count.liquid_cells as u64,
+        checkpoint_bytes: (CHECKPOINT_BYTES_PER_TREE_CELL * cells
+            + CHECKPOINT_BYTES_PER_PARTICLE * particles
+            + CHECKPOINT_BYTES_FIXED) as u64,
+        cells: first.cells as u64,
+        liquid_cells: first.liquid_cells as u64,
         memory_bytes: memory as u64,
-        disk_bytes_per_frame: (mesh_bytes(ready.output.mesh, vertices) + pixels) as u64,
+        disk_bytes_per_frame: (mesh_bytes(ready.output.mesh, vertices) + point_bytes + volume_bytes + pixels)
+            as u64,
     }
+}
+
+/// How far a tree will grow towards the finest cells all along the surface, 0 to 1.
+fn lively_share(ready: &Ready, falls: bool, most: f64) -> f64 {
+    let setup = &ready.setup;
+    let longest = setup.domain.grid.cells.into_iter().fold(0, usize::max) as f64;
+    let at_this_size = |share: f64| share * (LIVELY_CELLS / longest.max(LIVELY_CELLS)).powf(LIVELY_POWER);
+    let moves = setup.fills.iter().any(|fill| fill.velocity != Vec3::ZERO) || !setup.sources.is_empty();
+    if moves || (falls && setup.liquid.gravity != Vec3::ZERO) {
+        return at_this_size(most);
+    }
+    at_this_size((WAKE_WIDTH * swept_share(ready)).min(most))
+}
+
+/// The part of the surface, seen from above, that moving solids pass through during a run.
+fn swept_share(ready: &Ready) -> f64 {
+    let setup = &ready.setup;
+    let moving: Vec<_> = setup.solids.iter().filter(|s| !s.motion.is_static()).collect();
+    if moving.is_empty() {
+        return 0.0;
+    }
+    let bounds = setup.domain.grid.bounds();
+    let end_s = f64::from(ready.frames) / ready.fps;
+    let times = (0..=LOOKS).map(|n| end_s * n as f64 / LOOKS as f64);
+    let placed: Vec<PlacedSolids> =
+        times.map(|t| PlacedSolids::new(moving.iter().map(|s| (&s.shape, &s.motion)), t)).collect();
+    let place =
+        |n: usize, axis: usize| bounds.min[axis] + bounds.size()[axis] * (n as f32 + 0.5) / LOOKS as f32;
+    let (mut surface, mut swept) = (0, 0);
+    for column in 0..LOOKS * LOOKS {
+        let at = |y| Vec3::new(place(column % LOOKS, 0), y, place(column / LOOKS, 2));
+        let wet = |x: &Vec3| setup.fills.iter().any(|f| f.shape.distance(*x) < 0.0);
+        let Some(top) = (0..LOOKS).rev().map(|n| at(place(n, 1))).find(wet) else { continue };
+        surface += 1;
+        // The moments are apart: half the way of a solid between two of them belongs to it.
+        let reach = 0.5 * bounds.size().max_element() / LOOKS as f32;
+        swept += usize::from(placed.iter().any(|solids| solids.distance(top, reach) < reach));
+    }
+    swept as f64 / f64::from(surface.max(1))
 }
 
 /// All liquid is particles; the surface is sampled more finely than the grid.

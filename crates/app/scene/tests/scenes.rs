@@ -169,6 +169,38 @@ fn memory_is_predicted_near_what_was_measured() {
     }
 }
 
+/// The same for trees, which grow while they run; every scene of the method.
+#[test]
+fn memory_of_trees_is_predicted_near_what_was_measured() {
+    let mut far = vec![];
+    for (name, resolution, frames, tracker, measured_mb) in [
+        ("water-drop", "64", "60", "levelset", 66.1),
+        ("water-drop", "64", "24", "flip", 114.7),
+        ("moving-cylinder", "64", "96", "levelset", 73.3),
+        ("moving-cylinder", "128", "48", "levelset", 155.0),
+        ("seaplane", "128", "72", "flip", 89.8),
+        ("seaplane", "256", "48", "flip", 185.4),
+        ("rocky-waterfall", "64", "96", "flip", 53.8),
+        ("merging-bodies", "64", "96", "levelset", 42.9),
+    ] {
+        let overrides = [
+            ("method.name", "octree"),
+            ("domain.resolution", resolution),
+            ("time.frames", frames),
+            ("method.tracker", tracker),
+            ("output.preview", "false"),
+        ];
+        let overrides = overrides.map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let ready = Scene::load(name, &overrides).unwrap().build().unwrap();
+        let ratio = predict(&ready).memory_bytes as f64 / 1e6 / measured_mb;
+        println!("{name} {resolution} {tracker}: {ratio:.2}");
+        if !(0.8..1.2).contains(&ratio) {
+            far.push((name, resolution, ratio));
+        }
+    }
+    assert!(far.is_empty(), "{far:?}");
+}
+
 /// Every table refuses unknown keys in the schema too, so that editors which use it say the same as the program.
 #[test]
 fn the_schema_is_strict_and_explains_every_key() {

@@ -166,7 +166,7 @@ impl OctreeSolver {
 }
 
 /// Cells of a first tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TreeCount {
     /// All.
     pub cells: usize,
@@ -174,6 +174,8 @@ pub struct TreeCount {
     pub liquid_cells: usize,
     /// Those that the surface passes.
     pub surface_cells: usize,
+    /// Area of the surface, in faces of finest cells.
+    pub surface_faces: f64,
 }
 
 /// Builds a set-up's first tree, and nothing else, to count its cells.
@@ -181,11 +183,14 @@ pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, Set
     let tree = adapt::first_tree(setup, params, adapt::tree_shape(setup, params.max_dx)?);
     let phi = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
     let phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
-    let near = |cell: &usize| phi_cell[*cell].abs() < 0.5 * tree.cell_dx(*cell);
+    // Of two cells whose sides the surface lies on, one.
+    let near = |cell: &usize| (-0.5..0.5).contains(&(phi_cell[*cell] / tree.cell_dx(*cell)));
+    let faces = |cell: usize| f64::from(tree.cell_dx(cell) / tree.shape().dx).powi(2);
     Ok(TreeCount {
         cells: tree.cell_count(),
         liquid_cells: phi_cell.iter().filter(|&&phi| phi < 0.0).count(),
         surface_cells: (0..tree.cell_count()).filter(near).count(),
+        surface_faces: (0..tree.cell_count()).filter(near).map(faces).sum(),
     })
 }
 

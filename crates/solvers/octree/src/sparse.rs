@@ -18,6 +18,8 @@ pub(crate) struct SparseLiquid<'a> {
     grid: UniformGrid,
     /// Continuous where cells of two sizes meet: the surface is looked at closely, and jumps would show in reflections.
     phi: Sampler<'a>,
+    /// Cheaper, for what is far from the surface.
+    rough: Sampler<'a>,
     velocity: Sampler<'a>,
     solids: PlacedSolids<'a>,
     band: f32,
@@ -30,6 +32,7 @@ impl<'a> SparseLiquid<'a> {
             solver,
             grid: solver.setup.domain.grid,
             phi: Sampler::new(tree, Interpolation::Continuous),
+            rough: Sampler::new(tree, Interpolation::Mls),
             velocity: solver.sampler(tree),
             solids: solids_at(&solver.setup, solver.state.time_s),
             band: SPARSE_BAND_CELLS * shape.dx,
@@ -68,7 +71,7 @@ impl SparseLevelSet for SparseLiquid<'_> {
 
     fn far_from_surface(&self, low: [usize; 3], high: [usize; 3]) -> Option<bool> {
         let (middle, radius) = self.ball(low, high);
-        let phi = self.phi.cells(&self.solver.state.fields.phi_cell, middle);
+        let phi = self.rough.cells(&self.solver.state.fields.phi_cell, middle);
         (phi.abs() > MOST_SLOPE * radius + self.band).then_some(phi < 0.0)
     }
 
