@@ -25,5 +25,5 @@ mod quadric;
 pub mod redistance;
 pub mod regions;
 pub mod sizing;
-mod slope;
+pub mod slope;
 pub mod volume;

@@ -9,7 +9,7 @@ const REGULARISATION: f64 = 1e-7;
 /// Slopes of `N` fields at a cell: least squares over the neighbours that `counts` lets in, nearer ones with more weight, as small as
 /// they allow. Linear fields have theirs wherever neighbours span the space. Verified by `extend.rs` and `interpolation.rs`.
 #[inline]
-pub(crate) fn slopes<const N: usize>(
+pub fn slopes<const N: usize>(
     tree: &Octree,
     cell: usize,
     counts: impl Fn(usize) -> bool,

@@ -3,7 +3,7 @@
 use crate::OctreeSolver;
 use crate::params::SurfaceForm;
 use crate::step::Clamps;
-use fluvial_foundation::{Vec3, parallel};
+use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Side;
 use fluvial_pressure::amg::{Amg, AmgParams};
 use fluvial_pressure::krylov::{bicgstab, conjugate_gradients};
@@ -14,7 +14,10 @@ use fluvial_tree::assemble::System;
 use fluvial_tree::divergence::inflow;
 use fluvial_tree::extrapolate::extrapolate;
 use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams};
-use fluvial_tree::interpolate::Sampler;
+use fluvial_tree::slope::slopes;
+
+/// Cells deeper in a solid, in their own size, move with it.
+const DEEP_CELLS: f32 = 4.0;
 
 impl OctreeSolver {
     /// Gravity on every face that touches liquid.
@@ -177,33 +180,49 @@ impl OctreeSolver {
 
     /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal.
     fn constrain_to_solids(&mut self) {
-        let mut u_free = std::mem::take(&mut self.work.u_free);
         let mut u_face = std::mem::take(&mut self.work.fields.u_face);
-        u_free.clone_from(&u_face);
+        let mut through = std::mem::take(&mut self.work.through_cell);
         let (tree, boundaries) = (&self.work.fields.tree, &self.work.boundaries);
-        let sampler = self.sampler(tree);
+        let (u_solid, phi_solid) = (&boundaries.u_solid, &boundaries.phi_solid_cell);
+        let is_deep = |cell: usize| phi_solid[cell] < -DEEP_CELLS * tree.cell_dx(cell);
+        // What flows through walls, at the cells beside them.
+        through.resize(tree.cell_count(), Vec3::ZERO);
+        parallel::for_each_chunk_mut(&mut through, parallel::CHUNK, |n, through| {
+            for (i, through) in through.iter_mut().enumerate() {
+                let cell = n * parallel::CHUNK + i;
+                *through = Vec3::ZERO;
+                if phi_solid[cell] < tree.cell_dx(cell) && !is_deep(cell) {
+                    let faces = tree.cell_faces()[cell].map(|face| face as usize);
+                    let [slope] = slopes(tree, cell, |_| true, |cell| [phi_solid[cell]]);
+                    let normal = slope.as_vec3().normalize_or_zero();
+                    let relative = |face: usize| u_face[face] - u_solid[face];
+                    let relative = Vec3::from_array(
+                        AXES.map(|a| 0.5 * (relative(faces[2 * a]) + relative(faces[2 * a + 1]))),
+                    );
+                    *through = normal.dot(relative) * normal;
+                }
+            }
+        });
         let tags = &self.work.sources.cell;
         parallel::for_each_chunk_mut(&mut u_face, parallel::CHUNK, |n, u| {
             for (i, u) in u.iter_mut().enumerate() {
                 let face = n * parallel::CHUNK + i;
-                let is_source = !tags.is_empty() && tree.cells_beside(face).any(|c| tags[c] != 0);
-                if boundaries.open_area[face] > 0.0 || is_source {
+                let is_source = || !tags.is_empty() && tree.cells_beside(face).any(|c| tags[c] != 0);
+                if boundaries.open_area[face] > 0.0 || is_source() {
                     continue;
                 }
-                let (axis, dx) = (tree.face_axis(face), tree.face_dx(face));
-                let mut cells = tree.cells_beside(face);
-                let deep = cells.any(|cell| boundaries.phi_solid_cell[cell] < -4.0 * dx);
-                if deep {
-                    *u = boundaries.u_solid[face];
+                if tree.cells_beside(face).any(is_deep) {
+                    *u = u_solid[face];
                     continue;
                 }
-                let x = tree.face_center(face, axis);
-                let normal = slope(&sampler, &boundaries.phi_solid_cell, x, 0.5 * dx).normalize_or_zero();
-                let relative = sampler.velocity(&u_free, x) - sampler.velocity(&boundaries.u_solid, x);
-                *u -= normal[axis] * normal.dot(relative);
+                let axis = tree.face_axis(face);
+                let (sum, count) = tree
+                    .cells_beside(face)
+                    .fold((0.0, 0.0), |(s, n), cell| (s + through[cell][axis], n + 1.0));
+                *u -= sum / count;
             }
         });
-        (self.work.u_free, self.work.fields.u_face) = (u_free, u_face);
+        (self.work.through_cell, self.work.fields.u_face) = (through, u_face);
     }
 }
 
@@ -213,11 +232,4 @@ fn matrix(system: &mut System) -> FluxMatrix<f32> {
     let (start, column) = (std::mem::take(&mut system.start), std::mem::take(&mut system.column));
     let off = Csr::new(system.cells.len(), start, column, value);
     FluxMatrix::new(off, std::mem::take(&mut system.row_sum))
-}
-
-/// Central differences of a field at cell centres.
-fn slope(sampler: &Sampler, q_cell: &[f32], x: Vec3, half_m: f32) -> Vec3 {
-    let along =
-        |axis: Vec3| sampler.cells(q_cell, x + half_m * axis) - sampler.cells(q_cell, x - half_m * axis);
-    Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * half_m)
 }

@@ -129,7 +129,8 @@ pub(crate) struct Work {
     pub spread_cell: Vec<f32>,
     /// Back-and-forth errors on the old tree.
     pub error_old: Vec<f32>,
-    pub u_free: Vec<f32>,
+    /// Velocity through walls at the cells beside them, m/s.
+    pub through_cell: Vec<Vec3>,
     /// What the start's velocity carries along: without sources or sinks in the air at the surface.
     pub u_transport: Vec<f32>,
     pub surface_air: Vec<bool>,
