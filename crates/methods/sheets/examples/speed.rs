@@ -46,7 +46,14 @@ fn main() {
             p.shapes.stretch.len(),
             p.shapes.thin.iter().filter(|t| **t).count()
         );
-        let stiffness = Stiffness { per_step: 0.3, anisotropic: true, d0, largest: d0, velocity_reach: 1.0 };
+        let stiffness = Stiffness {
+            per_step: 0.3,
+            anisotropic: true,
+            d0,
+            largest: d0,
+            velocity_reach: 1.0,
+            merged: true,
+        };
         time("correct", &mut || {
             p.correct(&stiffness, |x| x.clamp(Vec3::ZERO, Vec3::ONE));
         });

@@ -31,6 +31,8 @@ pub struct Stiffness {
     pub largest: f32,
     /// Reach of the velocity kernel in radii, alpha_u.
     pub velocity_reach: f32,
+    /// Move those below the surface in cells with merged particles and beside such, too.
+    pub merged: bool,
 }
 
 /// What a correction did.
@@ -69,6 +71,9 @@ pub fn correct_positions(
             .map(|i| {
                 let bins = neighbours.bins();
                 let merged = near_merged[bins.index(bins.coordinates(particles.x[i]))];
+                if merged && !stiffness.merged && shapes.place[i] == Shapes::ROUND {
+                    return (particles.x[i], particles.v[i]);
+                }
                 let largest = if merged { stiffness.largest } else { stiffness.d0 };
                 let mut push = displacement(i, particles, shapes, neighbours, (stiffness, largest), &inverse);
                 let most = 0.5 * stiffness.d0;
@@ -157,7 +162,9 @@ fn displacement(
         }
     });
     if let (false, Some(stretch)) = (inverse.is_empty(), shapes.stretch_of(i)) {
-        let across = 1.0 - (stretch.values[2] / stretch.values[1].max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
+        // Nothing in a sheet: what thickens again would carry it far out.
+        let flatness = stretch.values[2] / stretch.values[1].max(f32::MIN_POSITIVE);
+        let across = if shapes.thin[i] { 1.0 } else { 1.0 - flatness.clamp(0.0, 1.0) };
         push -= across * stretch.vectors[2].dot(push) * stretch.vectors[2];
         let outward = shapes.outward_of(i);
         push -= outward.dot(push).max(0.0) * outward;

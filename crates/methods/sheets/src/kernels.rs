@@ -39,6 +39,22 @@ pub fn lattice_density(reach: f32) -> f32 {
     sum as f32
 }
 
+/// Distance from a flat surface, negative inside, in reaches of the kernel, of a place with this share of the full density.
+///
+/// A plane through the kernel at s holds `15/16 (1 - s^2)^2` of it, so that `rho / rho_0 = 1/2 - 15/16 (s - 2/3 s^3 + 1/5 s^5)`, which is
+/// solved for s; beyond 0.7, where the density says little, it is held. The linear term alone is 4 % wrong at s = 1/4.
+/// Test: `density_tells_the_distance_from_a_flat_surface`.
+pub fn distance_of_density(share: f32) -> f32 {
+    let held = ((0.5 - share) * (16.0 / 15.0)).clamp(-0.5, 0.5);
+    let mut s = held;
+    for _ in 0..5 {
+        let s2 = s * s;
+        let slope = (1.0 - s2) * (1.0 - s2);
+        s -= (s * (1.0 - s2 * (2.0 / 3.0 - 0.2 * s2)) - held) / slope;
+    }
+    s
+}
+
 impl Neighbours {
     /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls and solids [sheets eq. 2], in masses of a
     /// small particle.
@@ -132,6 +148,32 @@ mod tests {
         // The integral of the smooth kernel is 8 pi h^3 / 15; the lattice sum comes near.
         let exact = 8.0 * std::f32::consts::PI * 64.0 / 15.0;
         assert!((lattice_density(4.0) / exact - 1.0).abs() < 0.01, "{}", lattice_density(4.0));
+    }
+
+    #[test]
+    fn density_tells_the_distance_from_a_flat_surface() {
+        // Closed form there and back.
+        for n in -13..=13 {
+            let s = n as f32 * 0.05;
+            let share = 0.5 - 15.0 / 16.0 * (s - 2.0 / 3.0 * s.powi(3) + 0.2 * s.powi(5));
+            assert!((distance_of_density(share) - s).abs() < 2e-5, "{s} {}", distance_of_density(share));
+        }
+        assert!(distance_of_density(0.0) < 0.72 && distance_of_density(1.0) > -0.72);
+        // Particles on a lattice below a plane.
+        let (d0, h) = (0.025, 0.1);
+        let mut particles = Particles::default();
+        for n in 0..40 * 20 * 40 {
+            let at = [n % 40, n / 40 % 20, n / 800].map(|v| v as f32 + 0.5);
+            particles.push_small(d0 * Vec3::from_array(at), Vec3::ZERO);
+        }
+        let mut neighbours = Neighbours::new(Bins { min: Vec3::ZERO, cell_m: 0.05, size: [20; 3] });
+        neighbours.sort(&mut particles, &mut Families::default());
+        for n in -24..=24 {
+            let s = n as f32 * 0.025;
+            let share =
+                neighbours.density(Vec3::new(0.5, 0.5 + s * h, 0.5), h, &Walls::NONE) / lattice_density(4.0);
+            assert!((distance_of_density(share) - s).abs() < 0.02, "{s} {}", distance_of_density(share));
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use deposit::deposit;
 pub use eigen::{Eigen, Symmetric, eigen};
 pub use families::Families;
 pub use insert::{Inserted, insert, order_candidates};
-pub use kernels::{lattice_density, velocity_at, w_sharp, w_smooth};
+pub use kernels::{distance_of_density, lattice_density, velocity_at, w_sharp, w_smooth};
 pub use neighbours::{Bins, Neighbours, SolidSamples, Walls};
 pub use params::SheetParams;
 pub use particles::{Kind, NO_FAMILY, Particles, UNIT_MASS};

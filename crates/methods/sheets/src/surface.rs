@@ -32,6 +32,9 @@ const BULK: f32 = 0.5;
 /// Drops of fewer than about five particles have less than this share of the full density.
 const LONELY: f32 = 0.05;
 
+/// Particles of no sheet are taken to be as far apart as their density says, down to this share of the full one.
+const SPARSEST: f32 = 0.2;
+
 /// Radius of a ball with the volume of a cube of edge 1.
 const ROUND_RADIUS: f32 = 0.620_35;
 
@@ -214,9 +217,12 @@ impl<'a> SurfaceField<'a> {
         // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between eight, so that
         // nothing is hollow, and is smaller as its mass is.
         let size = d0 * self.particles.weight(i).cbrt();
+        // Where layers fold onto each other there are fewer than fit, farther apart: hollow all the same without this.
+        let amid = shapes.outward_of(i) == Vec3::ZERO;
+        let apart = if amid { shapes.density[i].clamp(SPARSEST, 1.0).cbrt().recip() } else { 1.0 };
         let (full, least) = match shapes.density[i] < LONELY {
             true => (CORNERS[0] * ROUND_RADIUS * size, DROP * self.spacing),
-            false => (SEEN * size.min(d0), thinnest.max(SEEN * d0)),
+            false => (SEEN * size.min(d0) * apart, thinnest.max(SEEN * d0 * apart)),
         };
         let ball = full.max(least);
         let share = full / ball;

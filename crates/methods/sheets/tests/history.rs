@@ -212,6 +212,7 @@ fn thread_count_changes_no_bit() {
                     d0: D0,
                     largest: 2.0 * D0,
                     velocity_reach: 1.0,
+                    merged: true,
                 };
                 correct_positions(&mut crowd.particles, &crowd.shapes, &crowd.neighbours, &stiffness, |x| x);
                 crowd.sort();

@@ -265,7 +265,7 @@ fn merging_keeps_mass_and_momentum() {
 }
 
 fn stiffness(anisotropic: bool) -> Stiffness {
-    Stiffness { per_step: 0.3, anisotropic, d0: D0, largest: D0, velocity_reach: 1.0 }
+    Stiffness { per_step: 0.3, anisotropic, d0: D0, largest: D0, velocity_reach: 1.0, merged: true }
 }
 
 /// Mean and least distance to the nearest neighbour, in radii.

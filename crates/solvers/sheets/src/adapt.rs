@@ -18,7 +18,11 @@ const MARGIN_IN_CELLS: f32 = 0.02;
 const SURFACE_LAYERS: usize = 5;
 
 /// Steps from one merging to the next.
-const MERGE_EVERY: u64 = 8;
+const MERGE_EVERY: u64 = 4;
+
+/// Steps from one correction of the spacing among merged particles to the next: nobody sees it, and it takes twice the time of
+/// that among small ones.
+const CORRECT_MERGED_EVERY: u64 = 2;
 
 impl SheetsSolver {
     /// The work starts from the state.
@@ -195,6 +199,7 @@ impl SheetsSolver {
             d0: population.params.d0,
             largest: population.largest_radius(),
             velocity_reach: self.params.velocity_reach,
+            merged: self.state.steps.is_multiple_of(CORRECT_MERGED_EVERY),
         };
         let report = population.correct(&stiffness, |x| place.confine(x));
         clamps.add("position_correction_held", report.held);

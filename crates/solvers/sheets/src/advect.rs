@@ -11,6 +11,10 @@ use fluvial_solver_interface::StepError;
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;
 
+/// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one that just counts as
+/// liquid would have a surface at its very centre and feel an accordingly steep pressure.
+const LEAST_DEFICIT: f32 = 0.02;
+
 /// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
 const SKIN_IN_CELLS: f32 = 0.6;
 
@@ -157,6 +161,8 @@ impl SheetsSolver {
                 *skin = beside_bulk && d < SKIN_IN_CELLS;
                 if d < 0.0 || *phi >= 0.0 || beside_bulk {
                     *phi = d;
+                } else {
+                    *phi = phi.min(-LEAST_DEFICIT);
                 }
             }
         });
@@ -183,20 +189,21 @@ impl SheetsSolver {
             spread_velocity(sums, &points, axis, particles, neighbours, kernel);
             let (weights, slab) = (&work.u_before[axis], lattice.slab());
             let (u, valid) = ((&mut work.u_face[axis][..], slab), (&mut work.valid_face[axis][..], slab));
+            let nearest = |x: Vec3| neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx);
             for_each_chunk_mut2(u, valid, |k, u, valid| {
-                for (n, (u, valid)) in u.iter_mut().zip(valid).enumerate() {
-                    let at = [n % lattice.size[0], n / lattice.size[0], k];
-                    let cell = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
-                    let weight = weights[k * slab + n];
-                    let nearest = |x: Vec3| neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx);
-                    if weight > 1e-6 {
-                        (*u, *valid) = (*u / weight, 1);
-                    } else if let Some((i, _)) =
-                        near[cell].then(|| nearest(lattice.position(at[0], at[1], at[2]))).flatten()
-                    {
-                        (*u, *valid) = (particles.v[i][axis], 1);
-                    } else {
-                        (*u, *valid) = (0.0, 0);
+                let rows = u.chunks_mut(lattice.size[0]).zip(valid.chunks_mut(lattice.size[0]));
+                for (j, (u, valid)) in rows.enumerate() {
+                    let weights = &weights[lattice.index(0, j, k)..];
+                    let near = &near[cells.index_clamped(0, j as isize, k as isize)..][..grid.cells[0]];
+                    for (i, (u, valid)) in u.iter_mut().zip(valid).enumerate() {
+                        *valid = u8::from(weights[i] > 1e-6);
+                        *u = if *valid == 1 { *u / weights[i] } else { 0.0 };
+                        if *valid == 0
+                            && near[i.min(grid.cells[0] - 1)]
+                            && let Some((p, _)) = nearest(lattice.position(i, j, k))
+                        {
+                            (*u, *valid) = (particles.v[p][axis], 1);
+                        }
                     }
                 }
             });

@@ -14,12 +14,14 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::FaceField;
 use fluvial_level_set as level_set;
 use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
-use fluvial_sheets_kernels::{dilate, lattice_density};
+use fluvial_sheets_kernels::{box_sums, dilate, distance_of_density, lattice_density};
 use fluvial_solver_interface::{PressureReport, StepError};
 
-/// Smallest ghost distance in cells. The deficit is no distance: a cell that just counts as liquid would have a surface at
-/// its very centre and feel an accordingly steep pressure, so the floor is higher than that of level sets.
-pub(crate) const THETA_MIN: f32 = 0.05;
+/// Smallest ghost distance in cells.
+pub(crate) const THETA_MIN: f32 = 0.001;
+
+/// Curvature is measured this near to the surface, in reaches of the kernel.
+const TENSION_BAND: f32 = 0.55;
 
 /// Cells count as crowded above this share of what fits: less is how particles happen to lie.
 const CROWDED: f32 = 1.01;
@@ -42,6 +44,7 @@ impl SheetsSolver {
             });
         }
         if liquid.surface_tension > 0.0 {
+            self.mark_unknowns();
             self.apply_tension(dt, clamps);
         }
     }
@@ -56,18 +59,29 @@ impl SheetsSolver {
         let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
         let wet: Vec<bool> = self.work.population.mass_cell.iter().map(|&m| m > 0.0).collect();
         let near = dilate(&wet, grid.cells, 2);
-        let mut distance = vec![0.5 * h; cells.len()];
+        let mut distance = vec![distance_of_density(0.0) * h; cells.len()];
         for_each_chunk_mut(&mut distance, cells.slab(), |k, out| {
             for (n, out) in out.iter_mut().enumerate().filter(|(n, _)| near[k * cells.slab() + n]) {
                 let x = cells.position(n % cells.size[0], n / cells.size[0], k);
                 let rho = population.neighbours.density(x, h, &population.walls) * inverse_rho0;
-                *out = ((0.5 - rho) * (16.0 / 15.0) * h).clamp(-0.5 * h, 0.5 * h);
+                *out = distance_of_density(rho) * h;
             }
         });
         // Not in use before the projection.
         let kappa = &mut self.work.rhs_cell;
-        clamps.add("curvature_limited", level_set::curvature(kappa, &distance, &cells, 0.45 * h));
+        let band = TENSION_BAND * h;
+        clamps.add("curvature_limited", level_set::curvature(kappa, &distance, &cells, band));
+        // Mean over 3^3 cells, those at the surface first: tension on waves of a few cells would feed on the particles' noise.
+        let weights: Vec<f32> = distance.iter().map(|d| (1.0 - d.abs() / band).max(0.0)).collect();
+        let weighted: Vec<f32> = kappa.iter().zip(&weights).map(|(k, w)| k * w).collect();
+        let means = box_sums(&weighted, grid.cells, 1).into_iter().zip(box_sums(&weights, grid.cells, 1));
+        // The level of half density lies h^2 / 6R inside a ball of radius R, and is more curved by that.
+        kappa.iter_mut().zip(means).for_each(|(k, (sum, weight))| {
+            let mean = sum / weight.max(1e-3);
+            *k = mean / (1.0 + (h * mean).powi(2) / 24.0);
+        });
         let (kappa, phi, closed) = (&self.work.rhs_cell, &self.work.phi_cell, &self.work.closed_cell);
+        let unknown = &self.work.unknown_cell;
         let strength = dt_s / grid.dx * liquid.surface_tension / liquid.density;
         for axis in AXES {
             for_each_face(&mut self.work.u_face[axis], &grid, axis, |_, cells, u| {
@@ -76,6 +90,10 @@ impl SheetsSolver {
                     return;
                 }
                 let (inside, outside, n) = if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
+                // Half of a projection: without the other half it would throw a cell that flies.
+                if !unknown[inside] {
+                    return;
+                }
                 let kappa = level_set::value_at_crossing(kappa, phi, inside, outside);
                 *u -= n * strength * kappa / ghost_theta(phi[inside], phi[outside]);
             });

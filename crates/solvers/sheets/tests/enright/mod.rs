@@ -73,6 +73,7 @@ impl Enright {
                 d0: population.params.d0,
                 largest: population.params.d0,
                 velocity_reach: 1.0,
+                merged: true,
             };
             population.correct(&stiffness, |x| x);
         }
