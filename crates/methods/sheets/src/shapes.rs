@@ -38,7 +38,7 @@ impl Shapes {
 
     /// Measures all particles: density everywhere, stretch where density is below `surface_density`.
     ///
-    /// `mass_cell` is what [`deposit`](crate::deposit) says of the masses. Below the surface ([`cells_below_surface`]) nothing is summed up: there the density counts as full.
+    /// `mass_cell` is what [`deposit`](crate::deposit) says of the masses. Below the surface (`around::cells_below_surface`) nothing is summed up: there the density counts as full.
     /// Tests: `a_sheet_is_thin_and_a_pool_is_not`, `covariance_is_that_of_a_plain_sum`, `joints_of_sheets_are_thin`.
     pub fn measure(
         &mut self,
