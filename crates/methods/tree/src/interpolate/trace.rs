@@ -9,13 +9,13 @@ use fluvial_grids::octree::OUTSIDE;
 /// Velocity at cell centres, and its slopes where cells of different size meet.
 ///
 /// Points that are traced need a velocity of second order, all three components at once: trilinear in uniform surroundings, elsewhere
-/// what the point's leaf says, a value and slopes, at a tenth of the cost of moving least squares. What is carried along the
+/// what the point's leaf says, a value and slopes, without a fit at every point. What is carried along the
 /// paths is still read from faces.
 #[derive(Clone, Debug, Default)]
 pub struct Tracing {
     /// Velocity at cell centres, m/s.
     pub v_cell: Vec<Vec3>,
-    /// Its derivatives along the axes, 1/s; zero in uniform surroundings, where nobody asks.
+    /// Its derivatives along the axes, 1/s; anything in uniform surroundings, where nobody asks.
     slope_cell: Vec<[Vec3; 3]>,
 }
 
