@@ -4,6 +4,7 @@
 //! writes its own output, and reductions add the chunks' partial results in chunk order.
 
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Items per chunk in loops over flat arrays: large enough to hide scheduling, small enough to balance.
 pub const CHUNK: usize = 1 << 14;
@@ -51,6 +52,34 @@ pub fn map_indices<T: Send>(count: usize, body: impl Fn(usize) -> T + Sync + Sen
     (0..count).into_par_iter().map(body).collect()
 }
 
+/// `body(range, chunk of a)` in parallel; results in the order of the chunks.
+pub fn map_chunks<A: Send, R: Send + Default>(
+    a: &mut [A],
+    chunk: usize,
+    body: impl Fn(Range<usize>, &mut [A]) -> R + Sync + Send,
+) -> Vec<R> {
+    let mut none: Vec<()> = vec![(); a.len()];
+    map_chunks2(a, &mut none, chunk, |range, a, _| body(range, a))
+}
+
+/// `body(range, chunk of a, chunk of b)` in parallel; results in the order of the chunks.
+pub fn map_chunks2<A: Send, B: Send, R: Send + Default>(
+    a: &mut [A],
+    b: &mut [B],
+    chunk: usize,
+    body: impl Fn(Range<usize>, &mut [A], &mut [B]) -> R + Sync + Send,
+) -> Vec<R> {
+    let len = a.len();
+    assert_eq!(b.len(), len);
+    let parts = a.chunks_mut(chunk).zip(b.chunks_mut(chunk));
+    let mut tasks: Vec<_> = parts.map(|(a, b)| (a, b, R::default())).collect();
+    for_each_chunk_mut(&mut tasks, 1, |n, task| {
+        let (a, b, result) = &mut task[0];
+        *result = body(chunk_range(n, chunk, len), a, b);
+    });
+    tasks.into_iter().map(|t| t.2).collect()
+}
+
 /// Sum over `parts` partial sums, added in index order: the same bits with any number of threads.
 pub fn ordered_sum(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
     map_indices(parts, partial).into_iter().sum()
@@ -64,7 +93,7 @@ pub fn ordered_max(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -
 }
 
 /// The index range of chunk `index` of an array of `len` items.
-pub fn chunk_range(index: usize, chunk: usize, len: usize) -> std::ops::Range<usize> {
+pub fn chunk_range(index: usize, chunk: usize, len: usize) -> Range<usize> {
     index * chunk..((index + 1) * chunk).min(len)
 }
 

@@ -129,11 +129,11 @@ impl Default for TimeSpec {
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Method {
     /// The uniform reference solver.
-    Uniform(fluvial_uniform::Params),
+    Uniform(fluvial_solver_uniform::Params),
     /// The surface-adaptive octree.
-    Octree(fluvial_octree::Params),
+    Octree(fluvial_solver_octree::Params),
     /// Particles that keep thin sheets whole.
-    Sheets(fluvial_sheets::Params),
+    Sheets(fluvial_solver_sheets::Params),
 }
 
 impl Method {
@@ -153,7 +153,7 @@ impl Method {
     pub fn has_particles(&self) -> bool {
         match self {
             Method::Uniform(params) => params.has_particles(),
-            Method::Octree(params) => params.tracker == fluvial_octree::Tracker::Flip,
+            Method::Octree(params) => params.tracker == fluvial_solver_octree::Tracker::Flip,
             Method::Sheets(_) => true,
         }
     }
@@ -188,17 +188,17 @@ impl Method {
             (
                 "uniform",
                 "The reference: one grid of equal cells.",
-                fluvial_uniform::Params::json_schema(generator),
+                fluvial_solver_uniform::Params::json_schema(generator),
             ),
             (
                 "octree",
                 "Cells as small as the surface asks for, on an octree that follows it.",
-                fluvial_octree::Params::json_schema(generator),
+                fluvial_solver_octree::Params::json_schema(generator),
             ),
             (
                 "sheets",
                 "Particles that keep thin sheets whole: splashes, films, crowns.",
-                fluvial_sheets::Params::json_schema(generator),
+                fluvial_solver_sheets::Params::json_schema(generator),
             ),
         ]
     }
@@ -206,7 +206,7 @@ impl Method {
 
 impl Default for Method {
     fn default() -> Self {
-        Method::Uniform(fluvial_uniform::Params::default())
+        Method::Uniform(fluvial_solver_uniform::Params::default())
     }
 }
 

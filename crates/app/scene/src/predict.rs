@@ -138,7 +138,7 @@ pub fn predict(ready: &Ready) -> Prediction {
         + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
         + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
         + with(params.has_particles(), BYTES_PER_CELL_PARTICLES);
-    let is_apic = params.tracker == fluvial_uniform::Tracker::Apic;
+    let is_apic = params.tracker == fluvial_solver_uniform::Tracker::Apic;
     let per_particle = BYTES_PER_PARTICLE + with(is_apic, BYTES_PER_PARTICLE_APIC);
     let [width, height] = ready.output.preview_size.map(f64::from);
     let pixels = with(ready.output.preview, width * height);
@@ -185,12 +185,12 @@ fn mesh_bytes(format: MeshFormat, vertices: f64) -> f64 {
 /// some of the surface upright?
 fn predict_octree(
     ready: &Ready,
-    params: &fluvial_octree::Params,
+    params: &fluvial_solver_octree::Params,
     falls: bool,
     inside: &Inside,
 ) -> Prediction {
-    let first = fluvial_octree::count_first_tree(&ready.setup, params).unwrap_or_default();
-    let has_particles = params.tracker == fluvial_octree::Tracker::Flip;
+    let first = fluvial_solver_octree::count_first_tree(&ready.setup, params).unwrap_or_default();
+    let has_particles = params.tracker == fluvial_solver_octree::Tracker::Flip;
     let share = lively_share(ready, falls, if has_particles { LIVELY_SHARE_FLIP } else { LIVELY_SHARE });
     let faces = first.surface_faces;
     let grown = |first: usize, finest: f64| first as f64 + share * (finest - first as f64).max(0.0);
@@ -267,7 +267,7 @@ fn swept_share(ready: &Ready) -> f64 {
 /// All liquid is particles; the surface is sampled more finely than the grid.
 fn predict_sheets(
     ready: &Ready,
-    params: &fluvial_sheets::Params,
+    params: &fluvial_solver_sheets::Params,
     inside: &Inside,
     vertices: f64,
 ) -> Prediction {

@@ -6,9 +6,9 @@ use crate::format::{
 };
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_sheets::Flow;
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
+use fluvial_solver_sheets::Flow;
 
 /// More cells than this cannot be addressed by the solvers' 32-bit cell numbers.
 const MOST_CELLS: f64 = 4.0e9;

@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release -p fluvial-simulation --example octree_junctions -- [scene|all] [resolution] [frames]`
 
-use fluvial_octree::{OctreeSolver, Params, count_first_tree};
 use fluvial_scene::{Method, Scene};
 use fluvial_solver_interface::Solver;
+use fluvial_solver_octree::{OctreeSolver, Params, count_first_tree};
 
 const SCENES: [&str; 5] = ["water-drop", "moving-cylinder", "rocky-waterfall", "merging-bodies", "seaplane"];
 

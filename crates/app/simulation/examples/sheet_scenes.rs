@@ -4,8 +4,8 @@
 //! `cargo run --release -p fluvial-simulation --example sheet_scenes -- [scene|all] [resolution] [frames,frames...]`
 
 use fluvial_scene::{Method, Scene};
-use fluvial_sheets::{Kind, SheetsSolver, Topology};
 use fluvial_solver_interface::{Solver, SurfaceParams};
+use fluvial_solver_sheets::{Kind, SheetsSolver, Topology};
 
 /// Scenes, and the frames at which their sheets are widest.
 const SCENES: [(&str, &[u32]); 4] = [
@@ -68,7 +68,7 @@ fn report(name: &str, frame: u32, preserve: bool, solver: &SheetsSolver) {
     assert!(mesh.defects().is_clean());
     let found = Topology::of(&mesh.positions, &mesh.triangles);
     let population = solver.population();
-    let mass_m3 = population.particles.total_mass() as f64 / f64::from(fluvial_sheets::UNIT_MASS)
+    let mass_m3 = population.particles.total_mass() as f64 / f64::from(fluvial_solver_sheets::UNIT_MASS)
         * f64::from(population.params.d0).powi(3);
     println!(
         "{name:18} {frame:5} {preserve:8} {:7} {:7} {:7} {:9.3} {:12.4} {:11.3} {:9} {:9} {:8}",

@@ -57,7 +57,7 @@ fn splash() -> Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluvial_uniform::{Params, Tracker};
+    use fluvial_solver_uniform::{Params, Tracker};
 
     #[test]
     fn methods_and_parameters_differ_and_the_same_gives_the_same() {

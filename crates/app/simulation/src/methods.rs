@@ -1,9 +1,9 @@
 //! The methods that validation and benchmarks know by name.
 
-use fluvial_octree::OctreeSolver;
-use fluvial_sheets::SheetsSolver;
 use fluvial_solver_interface::{Setup, SetupError, Solver};
-use fluvial_uniform::{Params, Tracker, UniformSolver, VolumeCorrection};
+use fluvial_solver_octree::OctreeSolver;
+use fluvial_solver_sheets::SheetsSolver;
+use fluvial_solver_uniform::{Params, Tracker, UniformSolver, VolumeCorrection};
 
 /// Makes a solver for a set-up.
 pub type Build = fn(Setup) -> Result<Box<dyn Solver>, SetupError>;
@@ -82,18 +82,18 @@ fn uniform(setup: Setup, tracker: Tracker, corrected: bool) -> Result<Box<dyn So
 }
 
 fn octree(setup: Setup, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
-    let mut params = fluvial_octree::Params::default();
+    let mut params = fluvial_solver_octree::Params::default();
     if !corrected {
-        params.volume_correction = fluvial_octree::VolumeCorrection::Off;
+        params.volume_correction = fluvial_solver_octree::VolumeCorrection::Off;
     }
     Ok(Box::new(OctreeSolver::new(setup, params)?))
 }
 
 /// Without correction of the positions, which is what moves this method's volume.
 fn sheets(setup: Setup, corrected: bool) -> Result<Box<dyn Solver>, SetupError> {
-    let mut params = fluvial_sheets::Params::default();
+    let mut params = fluvial_solver_sheets::Params::default();
     if !corrected {
-        params.position_correction = fluvial_sheets::PositionCorrection::Off;
+        params.position_correction = fluvial_solver_sheets::PositionCorrection::Off;
     }
     Ok(Box::new(SheetsSolver::new(setup, params)?))
 }
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn the_listed_tolerance_is_the_methods_default() {
         assert_eq!(UNIFORM_TOLERANCE, Params::default().pressure_tolerance);
-        assert_eq!(OCTREE_TOLERANCE, fluvial_octree::Params::default().pressure_tolerance);
-        assert_eq!(SHEETS_TOLERANCE, fluvial_sheets::Params::default().pressure_tolerance);
+        assert_eq!(OCTREE_TOLERANCE, fluvial_solver_octree::Params::default().pressure_tolerance);
+        assert_eq!(SHEETS_TOLERANCE, fluvial_solver_sheets::Params::default().pressure_tolerance);
     }
 
     #[test]

@@ -161,10 +161,10 @@ mod tests {
     use super::*;
     use crate::frame_files::Sparse;
     use fluvial_foundation::Vec3;
-    use fluvial_octree::OctreeSolver;
     use fluvial_output::{FrameTime, VolumeSource, VolumeView, encode_vdb};
     use fluvial_solver_interface::{Domain, Fill, Liquid, Solid, Solver, SurfaceParams};
-    use fluvial_uniform::{Params, UniformSolver};
+    use fluvial_solver_octree::OctreeSolver;
+    use fluvial_solver_uniform::{Params, UniformSolver};
 
     fn setup(with_solid: bool) -> Setup {
         let grid = UniformGrid { min: Vec3::new(-0.5, 0.0, 0.25), cells: [24, 16, 16], dx: 1.0 / 16.0 };
@@ -243,7 +243,7 @@ mod tests {
     fn octree(with_solid: bool) -> (Setup, OctreeSolver) {
         let mut setup = setup(with_solid);
         setup.domain.grid = UniformGrid { cells: [48, 32, 32], dx: 1.0 / 32.0, ..setup.domain.grid };
-        let params = fluvial_octree::Params { max_dx: Some(0.125), ..Default::default() };
+        let params = fluvial_solver_octree::Params { max_dx: Some(0.125), ..Default::default() };
         let mut solver = OctreeSolver::new(setup.clone(), params).unwrap();
         for _ in 0..4 {
             solver.step(0.01).unwrap();

@@ -2,7 +2,7 @@
 //! times for three tolerances, iterations, memory and the gain of a refresh. The export is the linear system for other
 //! programs: u64 rows and entries, u32 row starts, u32 columns, f64 values, f64 right side, little endian.
 
-use fluvial_pressure::amg::{AmgParams, Smoother};
+use fluvial_linear::amg::{AmgParams, Smoother};
 use fluvial_pressure::cases::Case;
 use fluvial_pressure::{AmgCg, Params, PressureSolver};
 use std::io::Write;

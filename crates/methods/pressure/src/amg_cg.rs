@@ -1,10 +1,10 @@
 //! Conjugate gradients with algebraic multigrid on the assembled matrix.
 
-use crate::amg::{Amg, AmgParams, PatternChanged};
 use crate::assemble::Assembled;
-use crate::krylov::{CgScratch, conjugate_gradients};
-use crate::sparse::FluxMatrix;
 use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError, THETA_MIN};
+use fluvial_linear::amg::{Amg, AmgParams, PatternChanged};
+use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
+use fluvial_linear::sparse::FluxMatrix;
 
 /// [`conjugate_gradients`] in f32 with an f64 solution, preconditioned by [`Amg`]. For grids
 /// [`MultigridCg`](crate::MultigridCg) is faster and leaner; this is the same machinery that irregular stencils use.
@@ -80,7 +80,7 @@ impl PressureSolver for AmgCg {
 
     fn traffic_bytes(&self) -> Option<usize> {
         let rows = self.x.len();
-        let matrix = 8 * self.assembled.matrix.off.entries() + 8 * rows;
+        let matrix = 8 * self.assembled.matrix.off_diagonal().entries() + 8 * rows;
         // Dot product, direction, A p with its product, step; the f64 solution counts twice.
         let iteration = self.amg.as_ref()?.cycle_bytes() + matrix + 4 * rows * (2 + 3 + 2 + 8);
         // Start, right side and result, and a true residual before and after.

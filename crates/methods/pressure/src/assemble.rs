@@ -1,9 +1,10 @@
 //! A [`PoissonProblem`] as a sparse matrix.
 
-use crate::krylov::{Real, map_chunks};
-use crate::sparse::{Csr, FluxMatrix};
 use crate::{PoissonProblem, PrepareInfo, ghost_coefficient};
 use fluvial_foundation::parallel;
+use fluvial_foundation::parallel::map_chunks;
+use fluvial_linear::krylov::Real;
+use fluvial_linear::sparse::{Csr, FluxMatrix};
 
 const NOBODY: u32 = u32::MAX;
 

@@ -13,11 +13,9 @@
 //! [`MultigridCg::solution_f64`]; rounding to the f32 result costs about `6e-8 |A| |p| / |rhs|`.
 //! Results do not depend on the number of threads.
 //!
-//! For other operators (octrees, power diagrams, cut cells) there are [`krylov`] methods over anything that can be applied
-//! row by row, [`sparse`] matrices that keep row sums exactly, and algebraic multigrid ([`amg`]) over them; [`AmgCg`] puts
-//! them behind the same [`PressureSolver`] as all the rest, [`mod@reference`] methods included.
+//! [`AmgCg`] puts the algebraic multigrid of `fluvial_linear` behind the same [`PressureSolver`], and [`mod@reference`]
+//! methods are there to compare with.
 
-pub mod amg;
 mod amg_cg;
 mod assemble;
 pub mod cases;
@@ -29,18 +27,14 @@ mod discretise;
 mod fill;
 mod full_cycles;
 mod kernels;
-pub mod krylov;
 mod layout;
 mod multigrid;
 mod operator;
 mod pockets;
 pub mod reference;
-mod sealed;
 mod solution;
 mod solvers;
 mod spans;
-pub mod sparse;
-mod stop;
 mod storage;
 mod sweep;
 mod traffic;
@@ -48,9 +42,9 @@ mod transfer;
 
 pub use amg_cg::AmgCg;
 pub use cg::MultigridCg;
+pub use fluvial_linear::{Info, Norm, Params, SolveError};
 pub use full_cycles::FullCycles;
 pub use solvers::{NamedSolver, SOLVERS};
-pub use stop::{Info, Norm, Params, SolveError};
 pub use traffic::KernelTiming;
 
 /// The smallest [`ghost_theta`], unless another is set.

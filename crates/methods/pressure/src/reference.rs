@@ -2,9 +2,9 @@
 //! against. The factorisation and its solves run on one thread.
 
 use crate::assemble::Assembled;
-use crate::krylov::{self, CgScratch, Identity, conjugate_gradients};
-use crate::sparse::FluxMatrix;
 use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError, THETA_MIN};
+use fluvial_linear::krylov::{self, CgScratch, Identity, conjugate_gradients};
+use fluvial_linear::sparse::FluxMatrix;
 
 /// What multiplies the residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +35,12 @@ impl IncompleteCholesky {
     fn factor(&mut self, a: &FluxMatrix<f32>, modified: f64) {
         self.pivot.clear();
         let floor = if modified > 0.0 { SMALL_PIVOT } else { 1e-8 };
-        for row in 0..a.excess.len() {
+        for row in 0..a.excess().len() {
             let diagonal = a.diagonal(row);
             let mut e = diagonal;
-            let (column, value) = a.off.row(row);
+            let (column, value) = a.off_diagonal().row(row);
             for (&k, &a_ik) in column.iter().zip(value).take_while(|(k, _)| (**k as usize) < row) {
-                let (beyond, values) = a.off.row(k as usize);
+                let (beyond, values) = a.off_diagonal().row(k as usize);
                 let others = beyond.iter().zip(values).filter(|(j, _)| **j > k && **j as usize != row);
                 let others: f64 = others.map(|(_, &v)| v as f64).sum();
                 let (a_ik, pivot) = (a_ik as f64, self.pivot[k as usize]);
@@ -62,7 +62,7 @@ impl krylov::Preconditioner<f64> for Factored<'_> {
     fn apply(&mut self, z: &mut [f64], r: &[f64]) -> f64 {
         let e = self.pivot;
         for row in 0..r.len() {
-            let (column, value) = self.matrix.off.row(row);
+            let (column, value) = self.matrix.off_diagonal().row(row);
             let mut sum = r[row];
             for (&k, &a) in column.iter().zip(value).take_while(|(k, _)| (**k as usize) < row) {
                 sum -= a as f64 * e[k as usize] * z[k as usize];
@@ -70,7 +70,7 @@ impl krylov::Preconditioner<f64> for Factored<'_> {
             z[row] = sum * e[row];
         }
         for row in (0..r.len()).rev() {
-            let (column, value) = self.matrix.off.row(row);
+            let (column, value) = self.matrix.off_diagonal().row(row);
             let mut sum = z[row];
             for (&k, &a) in column.iter().zip(value).rev().take_while(|(k, _)| (**k as usize) > row) {
                 sum -= a as f64 * e[row] * z[k as usize];

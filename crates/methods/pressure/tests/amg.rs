@@ -2,12 +2,12 @@
 
 use fluvial_foundation::parallel;
 use fluvial_foundation::random::unit_f32;
-use fluvial_pressure::amg::{Amg, AmgParams, PatternChanged, Smoother};
-use fluvial_pressure::cases::Case;
-use fluvial_pressure::krylov::{
+use fluvial_linear::amg::{Amg, AmgParams, PatternChanged, Smoother};
+use fluvial_linear::krylov::{
     BicgstabScratch, CgScratch, LinearOperator, Preconditioner, bicgstab, conjugate_gradients, dot,
 };
-use fluvial_pressure::sparse::FluxMatrix;
+use fluvial_linear::sparse::FluxMatrix;
+use fluvial_pressure::cases::Case;
 use fluvial_pressure::{AmgCg, Info, Params, PressureSolver, SolveError};
 use graded::{Interface, Mesh, flux};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Algebraic multigrid on the named problems of uniform grids.
 
 use fluvial_foundation::parallel;
-use fluvial_pressure::amg::{AmgParams, Smoother};
+use fluvial_linear::amg::{AmgParams, Smoother};
 use fluvial_pressure::cases::Case;
 use fluvial_pressure::{AmgCg, Info, MultigridCg, Params, PressureSolver, SolveError};
 

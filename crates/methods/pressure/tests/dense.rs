@@ -1,6 +1,6 @@
 //! The solver against a dense direct solve on small random domains.
 
-use fluvial_pressure::amg::AmgParams;
+use fluvial_linear::amg::AmgParams;
 use fluvial_pressure::{AmgCg, FullCycles, MultigridCg, Params, PoissonProblem, PressureSolver, ghost_theta};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

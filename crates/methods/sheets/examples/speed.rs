@@ -1,9 +1,9 @@
 //! Seconds of each operation on a pool with a sheet above it, 400 000 particles in 100^3 cells:
-//! `cargo run --release -p fluvial-sheets-kernels --example speed`.
+//! `cargo run --release -p fluvial-sheets --example speed`.
 
 use fluvial_foundation::Vec3;
 use fluvial_foundation::random::unit_vec3;
-use fluvial_sheets_kernels::*;
+use fluvial_sheets::*;
 use std::time::Instant;
 
 fn main() {

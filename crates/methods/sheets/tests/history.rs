@@ -2,7 +2,7 @@
 
 use fluvial_foundation::random::{splitmix64, unit_f32, unit_vec3};
 use fluvial_foundation::{Vec3, parallel};
-use fluvial_sheets_kernels::*;
+use fluvial_sheets::*;
 use proptest::prelude::*;
 
 const D0: f32 = 0.05;

@@ -2,7 +2,7 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_foundation::random::{unit_f32, unit_vec3};
-use fluvial_sheets_kernels::*;
+use fluvial_sheets::*;
 
 const D0: f32 = 0.01;
 

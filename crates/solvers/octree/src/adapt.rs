@@ -6,13 +6,13 @@ use crate::state::{Boundaries, SourceTags};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape as TreeShape, Side};
+use fluvial_octree::extend::extend_cells;
+use fluvial_octree::fractions::{close_walls, open_fractions, solid_velocity};
+use fluvial_octree::redistance::redistance;
+use fluvial_octree::sizing::{self, Scene};
+use fluvial_octree::volume::{Open, liquid_volume};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, SetupError};
-use fluvial_tree::extend::extend_cells;
-use fluvial_tree::fractions::{close_walls, open_fractions, solid_velocity};
-use fluvial_tree::redistance::redistance;
-use fluvial_tree::sizing::{self, Scene};
-use fluvial_tree::volume::{Open, liquid_volume};
 use std::sync::Arc;
 
 /// Unless `max_dx` asks for it, no coarsest cell is larger than 32 finest ones, or than an eighth of the domain's shortest side: a
@@ -160,7 +160,7 @@ impl OctreeSolver {
         &self,
         tree: &Octree,
         time_s: f64,
-        scratch: &mut fluvial_tree::fractions::FractionsScratch,
+        scratch: &mut fluvial_octree::fractions::FractionsScratch,
     ) -> Boundaries {
         let mut out = Boundaries::default();
         let solids = solids_at(&self.setup, time_s);

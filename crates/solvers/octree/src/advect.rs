@@ -6,7 +6,7 @@ use crate::step::Clamps;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
-use fluvial_tree::interpolate::Sampler;
+use fluvial_octree::interpolate::Sampler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -2,7 +2,7 @@
 
 use crate::OctreeSolver;
 use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
-use fluvial_tree::divergence::signed_area;
+use fluvial_octree::divergence::signed_area;
 
 impl OctreeSolver {
     /// The start's velocity, made divergence-free in the air cells at the surface.

@@ -1,5 +1,5 @@
 //! The surface-adaptive octree liquid after Ando and Batty, "A Practical Octree Liquid Simulator with Adaptive Surface
-//! Resolution", ACM TOG 39(4), 2020: resolution that varies along the water surface itself. The numerics are `fluvial_tree`;
+//! Resolution", ACM TOG 39(4), 2020: resolution that varies along the water surface itself. The numerics are `fluvial_octree`;
 //! here they become a time step. README.md maps the paper.
 
 mod adapt;
@@ -23,6 +23,10 @@ pub use params::{Advection, Interpolation, Params, SurfaceForm, Tracker, VolumeC
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Shape as TreeShape;
 use fluvial_grids::{Octree, TriangleMesh};
+use fluvial_octree::contour::contour;
+use fluvial_octree::extend::extend_cells;
+use fluvial_octree::redistance::redistance;
+use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     CutCell, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError,
@@ -30,10 +34,6 @@ use fluvial_solver_interface::{
     SurfaceParams, Wall,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
-use fluvial_tree::contour::contour;
-use fluvial_tree::extend::extend_cells;
-use fluvial_tree::redistance::redistance;
-use fluvial_tree::volume::liquid_fractions;
 use measure::{Limits, Liquid};
 use particles::Particles;
 use state::{State, Work};

@@ -5,11 +5,11 @@ use crate::particles::Particles;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
+use fluvial_octree::divergence::signed_area;
+use fluvial_octree::gradient::{Geometry, GradientParams, face_row};
+use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
-use fluvial_tree::divergence::signed_area;
-use fluvial_tree::gradient::{Geometry, GradientParams, face_row};
-use fluvial_tree::volume::liquid_fractions;
 use fluvial_volume::Account;
 use std::f64::consts::PI;
 

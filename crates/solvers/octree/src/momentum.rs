@@ -7,7 +7,7 @@
 use crate::OctreeSolver;
 use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
 use fluvial_grids::Octree;
-use fluvial_tree::volume::liquid_fractions;
+use fluvial_octree::volume::liquid_fractions;
 
 impl OctreeSolver {
     /// Makes the mean velocity of free liquid what it was, and gravity's part.

@@ -1,8 +1,8 @@
 //! The method's own parameters in the scene's `[method]` table.
 
-use fluvial_tree::gradient::FreeSurface;
-use fluvial_tree::interpolate;
-use fluvial_tree::sizing::SizingParams;
+use fluvial_octree::gradient::FreeSurface;
+use fluvial_octree::interpolate;
+use fluvial_octree::sizing::SizingParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,16 +5,16 @@ use crate::params::SurfaceForm;
 use crate::step::Clamps;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Side;
-use fluvial_pressure::amg::{Amg, AmgParams};
-use fluvial_pressure::krylov::{bicgstab, conjugate_gradients};
-use fluvial_pressure::sparse::{Csr, FluxMatrix};
-use fluvial_pressure::{self as pressure};
+use fluvial_linear as linear;
+use fluvial_linear::amg::{Amg, AmgParams};
+use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
+use fluvial_linear::sparse::{Csr, FluxMatrix};
+use fluvial_octree::assemble::System;
+use fluvial_octree::divergence::inflow;
+use fluvial_octree::extrapolate::extrapolate;
+use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams};
+use fluvial_octree::slope::slopes;
 use fluvial_solver_interface::{PressureReport, StepError};
-use fluvial_tree::assemble::System;
-use fluvial_tree::divergence::inflow;
-use fluvial_tree::extrapolate::extrapolate;
-use fluvial_tree::gradient::{FreeSurface, Geometry, GradientParams};
-use fluvial_tree::slope::slopes;
 
 /// Cells deeper in a solid, in their own size, move with it.
 const DEEP_CELLS: f32 = 4.0;
@@ -81,11 +81,11 @@ impl OctreeSolver {
         let work = &mut self.work;
         let mut p = work.system.gather(&work.fields.impulse_cell);
         let operator = matrix(&mut work.system);
-        let stop = pressure::Params {
+        let stop = linear::Params {
             relative_tolerance: self.params.pressure_tolerance,
             absolute_tolerance: 0.0,
             max_iterations: self.params.pressure_max_iterations,
-            ..pressure::Params::DEFAULT
+            ..linear::Params::DEFAULT
         };
         let preconditioned = symmetric.as_ref().unwrap_or(&operator);
         let mut amg = Amg::new(preconditioned, AmgParams::default());

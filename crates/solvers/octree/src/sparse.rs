@@ -4,9 +4,9 @@ use crate::OctreeSolver;
 use crate::adapt::solids_at;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::UniformGrid;
+use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{SPARSE_BAND_CELLS, SparseLevelSet};
-use fluvial_tree::interpolate::{Interpolation, Sampler};
 
 /// Distances change by no more than the way between two points. Interpolated between cells they may change by this many
 /// times as much: each component of the slope by the whole.

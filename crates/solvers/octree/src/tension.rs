@@ -4,10 +4,10 @@ use crate::OctreeSolver;
 use crate::step::Clamps;
 use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::Octree;
-use fluvial_tree::capillary::filter_curvature;
-use fluvial_tree::curvature::filtered_curvature;
-use fluvial_tree::gradient::{Geometry, gradient_row};
-use fluvial_tree::regions::{NO_REGION, label_regions};
+use fluvial_octree::capillary::filter_curvature;
+use fluvial_octree::curvature::filtered_curvature;
+use fluvial_octree::gradient::{Geometry, gradient_row};
+use fluvial_octree::regions::{NO_REGION, label_regions};
 
 impl OctreeSolver {
     /// The pressure `sigma kappa` on the surface, and nothing that would move a free body as a whole.

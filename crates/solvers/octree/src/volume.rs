@@ -8,9 +8,9 @@ use crate::step::Clamps;
 use fluvial_foundation::parallel::{self, chunk_count, chunk_range, map_indices};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
-use fluvial_tree::divergence::signed_area;
-use fluvial_tree::regions::label_regions;
-use fluvial_tree::volume::liquid_fractions;
+use fluvial_octree::divergence::signed_area;
+use fluvial_octree::regions::label_regions;
+use fluvial_octree::volume::liquid_fractions;
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
 
 /// Steps in which a controller removes nine tenths of an error.

@@ -2,9 +2,9 @@
 
 use fluvial_conformance::{advance, tank};
 use fluvial_foundation::Vec3;
-use fluvial_octree::{OctreeSolver, Params, Tracker};
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Fill, Setup, Solid, Solver, StepReport};
+use fluvial_solver_octree::{OctreeSolver, Params, Tracker};
 
 fn with(tracker: Tracker) -> Params {
     Params { tracker, ..Params::default() }
@@ -79,7 +79,7 @@ fn particles_keep_a_film_that_the_level_set_loses() {
             setup.fills.push(Fill { shape, velocity: Vec3::new(0.0, -3.0 * side, 0.0) });
         }
         let mut params = with(tracker);
-        params.volume_correction = fluvial_octree::VolumeCorrection::Off;
+        params.volume_correction = fluvial_solver_octree::VolumeCorrection::Off;
         let mut solver = OctreeSolver::new(setup, params).unwrap();
         let last = advance(&mut solver, 0.1).pop().unwrap();
         last.volume_error

@@ -2,9 +2,9 @@
 
 use fluvial_conformance::tank;
 use fluvial_foundation::Vec3;
-use fluvial_octree::{OctreeSolver, Params};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Fill, Solver};
+use fluvial_solver_octree::{OctreeSolver, Params};
 
 /// Centre of the mesh's volume.
 fn centre(solver: &OctreeSolver) -> Vec3 {

@@ -2,9 +2,9 @@
 
 use fluvial_conformance::{advance, dam_break, tank};
 use fluvial_foundation::Vec3;
-use fluvial_octree::{OctreeSolver, Params};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Refine, Setup, SetupError, Solver};
+use fluvial_solver_octree::{OctreeSolver, Params};
 
 fn ball(center: Vec3, radius: f32) -> Shape {
     Shape::Sphere { center, radius }

@@ -5,7 +5,7 @@
 mod enright;
 
 use enright::{END_S, Enright, Options, ball_m3};
-use fluvial_sheets_kernels::Kind;
+use fluvial_sheets::Kind;
 use std::time::Instant;
 
 fn main() {

@@ -6,9 +6,9 @@
 
 use fluvial_conformance::dam_break;
 use fluvial_foundation::Vec3;
-use fluvial_sheets::{Kind, Params, PositionCorrection, SheetsSolver};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Setup, Solver};
+use fluvial_solver_sheets::{Kind, Params, PositionCorrection, SheetsSolver};
 use std::time::Instant;
 
 fn main() {

@@ -6,7 +6,7 @@ use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_sheets_kernels::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
+use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Source};
 

@@ -5,7 +5,7 @@ use crate::step::Clamps;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
-use fluvial_sheets_kernels::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
+use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::StepError;
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.

@@ -12,13 +12,13 @@ mod state;
 mod step;
 
 pub use flow::Flow;
-pub use fluvial_sheets_kernels::{Kind, Topology, UNIT_MASS};
+pub use fluvial_sheets::{Kind, Topology, UNIT_MASS};
 pub use params::{Params, PositionCorrection};
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
 use fluvial_pressure::MultigridCg;
-use fluvial_sheets_kernels::{Bins, Population, SheetSurface, Walls};
+use fluvial_sheets::{Bins, Population, SheetSurface, Walls};
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
     Fill, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,

@@ -6,7 +6,7 @@ use crate::state::{Account, State};
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::FaceField;
-use fluvial_sheets_kernels::{Particles, Population, SurfaceShape, box_sums};
+use fluvial_sheets::{Particles, Population, SurfaceShape, box_sums};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use std::f64::consts::PI;

@@ -2,7 +2,7 @@
 //! values as defaults.
 
 use crate::flow::Flow;
-use fluvial_sheets_kernels::SheetParams;
+use fluvial_sheets::SheetParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,7 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::FaceField;
 use fluvial_level_set as level_set;
 use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
-use fluvial_sheets_kernels::{box_sums, dilate, distance_of_density, lattice_density};
+use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
 use fluvial_solver_interface::{PressureReport, StepError};
 
 /// Smallest ghost distance in cells.

@@ -4,7 +4,7 @@
 use crate::SheetsSolver;
 use crate::state::{Account, State};
 use fluvial_foundation::AXES;
-use fluvial_sheets_kernels::{Families, Kind, Particles, Population};
+use fluvial_sheets::{Families, Kind, Particles, Population};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
 

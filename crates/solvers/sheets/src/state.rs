@@ -3,7 +3,7 @@
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_particles as carriers;
-use fluvial_sheets_kernels::{Depth, Population};
+use fluvial_sheets::{Depth, Population};
 
 /// The liquid's account, in masses of a small particle: whole numbers of quanta, so that it adds up exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

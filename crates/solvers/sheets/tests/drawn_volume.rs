@@ -2,7 +2,7 @@
 
 use fluvial_foundation::{Vec3, random::unit_vec3};
 use fluvial_grids::Lattice;
-use fluvial_sheets_kernels::*;
+use fluvial_sheets::*;
 use fluvial_surface::{MeshParams, mesh_samples};
 
 const N: usize = 40;

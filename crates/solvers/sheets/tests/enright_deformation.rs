@@ -4,7 +4,7 @@
 mod enright;
 
 use enright::{END_S, Enright, Options, ball_m3};
-use fluvial_sheets_kernels::Kind;
+use fluvial_sheets::Kind;
 
 /// At 40 cells the sheet is thinner than a particle: the ball must be torn without help. `examples/enright.rs` has 100.
 #[test]

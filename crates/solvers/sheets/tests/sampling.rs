@@ -2,8 +2,8 @@
 
 use fluvial_conformance::{advance, dam_break};
 use fluvial_foundation::Vec3;
-use fluvial_sheets::{Kind, Params, SheetsSolver};
 use fluvial_solids::Shape;
+use fluvial_solver_sheets::{Kind, Params, SheetsSolver};
 
 #[test]
 fn merging_saves_particles_and_moves_neither_front_nor_height() {

@@ -2,7 +2,7 @@
 
 use fluvial_conformance::Subject;
 use fluvial_solver_interface::{Setup, Solver};
-use fluvial_uniform::{Params, Tracker, UniformSolver};
+use fluvial_solver_uniform::{Params, Tracker, UniformSolver};
 
 fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
     let params = Params { tracker, ..Default::default() };

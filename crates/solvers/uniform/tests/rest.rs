@@ -4,7 +4,7 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver, Wall};
-use fluvial_uniform::{Params, UniformSolver};
+use fluvial_solver_uniform::{Params, UniformSolver};
 
 /// Waves twice as long as the stairs of a tilted surface used to feed on rounding errors: 2e-4 m/s after five
 /// seconds, 0.09 m/s after ten. The bar is what the pressure's tolerance leaves of one step's gravity.

@@ -4,7 +4,7 @@ use fluvial_conformance::tank;
 use fluvial_foundation::Vec3;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Setup, Solver, Source};
-use fluvial_uniform::{Params, UniformSolver, VolumeCorrection};
+use fluvial_solver_uniform::{Params, UniformSolver, VolumeCorrection};
 
 const RADIUS: f32 = 0.08;
 

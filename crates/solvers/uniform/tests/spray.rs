@@ -4,7 +4,7 @@ use fluvial_conformance::tank;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Fill, Solver};
-use fluvial_uniform::{Params, UniformSolver};
+use fluvial_solver_uniform::{Params, UniformSolver};
 
 /// Two drops of one cell each that pass by each other. The pressure that drags short waves used to push such cells over
 /// their ghost distances, with no projection to answer: particles of more than 400 m/s in a dam break of 0.5 m.

@@ -4,10 +4,10 @@ use super::set_up::{closed_box, drive_solver, second_moments, star};
 use super::{Bar, Case, CaseError, Context, Outcome, Row, signal};
 use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
-use fluvial_octree::OctreeSolver;
 use fluvial_output::{Axis, Plot, Style};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Refine, Setup, Solver, SurfaceParams};
+use fluvial_solver_octree::OctreeSolver;
 use std::f64::consts::{PI, TAU};
 
 pub const CASE: Case = Case {
@@ -81,7 +81,7 @@ fn across_levels(context: &Context) -> Result<Outcome, CaseError> {
     let half =
         Shape::Box { min: bounds.min - 1.0, max: Vec3::new(middle, bounds.max.y + 1.0, bounds.max.z + 1.0) };
     setup.refine.push(Refine { shape: half, dx });
-    let params = fluvial_octree::Params { min_dx: Some(2.0 * dx), ..Default::default() };
+    let params = fluvial_solver_octree::Params { min_dx: Some(2.0 * dx), ..Default::default() };
     let solver = Box::new(OctreeSolver::new(setup, params)?);
     let plan = FramePlan { frames: 52, fps: 40.0 / exact_s() };
     let samples = oscillate(context, solver, plan)?;

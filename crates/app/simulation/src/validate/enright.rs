@@ -7,10 +7,10 @@ use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{Axis, Plot, Style};
-use fluvial_sheets::{Flow, Params, SheetsSolver, Topology};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Solver, SurfaceParams};
-use fluvial_uniform::Tracker;
+use fluvial_solver_sheets::{Flow, Params, SheetsSolver, Topology};
+use fluvial_solver_uniform::Tracker;
 use std::f32::consts::PI;
 
 pub const CASE: Case = Case {

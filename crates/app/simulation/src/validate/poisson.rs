@@ -6,7 +6,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_output::{Axis, Plot, Style};
 use fluvial_pressure::{MultigridCg, Params, PoissonProblem};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
-use fluvial_uniform::Tracker;
+use fluvial_solver_uniform::Tracker;
 
 pub const FREE_SURFACE: Case = Case {
     name: "poisson-free-surface",
@@ -146,7 +146,7 @@ fn cell_center(at: &[usize; 3], dx: f64) -> DVec3 {
 
 fn solve(grid: &UniformGrid, phi_cell: &[f32], open: &FaceField, rhs: &[f32]) -> Vec<f64> {
     let mut solver = MultigridCg::new(grid.cells);
-    solver.set_theta_min(fluvial_uniform::THETA_MIN);
+    solver.set_theta_min(fluvial_solver_uniform::THETA_MIN);
     solver.prepare(&PoissonProblem {
         cells: grid.cells,
         phi_cell,

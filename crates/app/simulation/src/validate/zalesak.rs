@@ -6,7 +6,7 @@ use super::{Bar, Case, CaseError, Context, Outcome, Row};
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_solids::Shape;
-use fluvial_uniform::Tracker;
+use fluvial_solver_uniform::Tracker;
 use std::f32::consts::PI;
 
 pub const CASE: Case = Case {

@@ -1,7 +1,7 @@
 //! A graded mesh as an octree has it, for tests of solvers.
 
 use fluvial_foundation::random::unit_f32;
-use fluvial_pressure::sparse::{Csr, FluxMatrix};
+use fluvial_linear::sparse::{Csr, FluxMatrix};
 use std::collections::BTreeMap;
 
 /// What a fine cell sees beyond a face to a coarse one.

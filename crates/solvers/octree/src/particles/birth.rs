@@ -5,7 +5,7 @@ use crate::OctreeSolver;
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
-use fluvial_tree::particles::for_around;
+use fluvial_octree::particles::for_around;
 
 /// A cell with fewer gets new ones.
 const FEWEST: usize = 4;

@@ -8,9 +8,9 @@ use crate::volume::body_of_cell;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
+use fluvial_octree::particles::for_around;
 use fluvial_particles::Average;
 use fluvial_solids::PlacedSolids;
-use fluvial_tree::particles::for_around;
 use fluvial_volume::Flux;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -13,8 +13,8 @@ use crate::OctreeSolver;
 use crate::params::Tracker;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_tree::interpolate::Sampler;
-use fluvial_tree::particles::{Bins, to_faces};
+use fluvial_octree::interpolate::Sampler;
+use fluvial_octree::particles::{Bins, to_faces};
 use std::sync::atomic::AtomicBool;
 
 /// Particles in a full cell.
