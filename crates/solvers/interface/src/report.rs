@@ -1,6 +1,7 @@
 //! What a step says about itself.
 
 use fluvial_foundation::StageTimers;
+use std::f64::consts::PI;
 
 /// What kept the step from being longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -25,6 +26,25 @@ pub struct SuggestedDt {
     pub dt_s: f64,
     /// What limits it.
     pub limiter: DtLimiter,
+}
+
+impl SuggestedDt {
+    /// A step that nothing limits yet.
+    pub const UNLIMITED: SuggestedDt = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
+
+    /// Shortens the step where this limit is the tightest so far.
+    pub fn limit(&mut self, dt_s: f64, limiter: DtLimiter) {
+        if dt_s < self.dt_s {
+            *self = SuggestedDt { dt_s, limiter };
+        }
+    }
+
+    /// Gravity waves of two cells' length, `omega^2 = g pi / dx`, are explicit: half of their limit `omega dt < 2`.
+    pub fn limit_gravity_waves(&mut self, gravity_m_s2: f64, dx: f64) {
+        if gravity_m_s2 > 0.0 {
+            self.limit((dx / (gravity_m_s2 * PI)).sqrt(), DtLimiter::Gravity);
+        }
+    }
 }
 
 /// How the pressure solve went.

@@ -1,9 +1,9 @@
 //! The scene as ready objects, the same for every method.
 
-use crate::StepError;
+use crate::{Flow, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, Shape};
+use fluvial_solids::{Motion, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +79,13 @@ pub struct Source {
     pub active_s: [f64; 2],
 }
 
+impl Source {
+    /// Does it flow at this moment?
+    pub fn is_active(&self, time_s: f64) -> bool {
+        self.active_s[0] <= time_s && time_s < self.active_s[1]
+    }
+}
+
 /// Liquid inside the shape is removed.
 #[derive(Clone, Debug)]
 pub struct Sink {
@@ -86,6 +93,13 @@ pub struct Sink {
     pub shape: Shape,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
+}
+
+impl Sink {
+    /// Does it take liquid at this moment?
+    pub fn is_active(&self, time_s: f64) -> bool {
+        self.active_s[0] <= time_s && time_s < self.active_s[1]
+    }
 }
 
 /// A cell size forced inside a shape (adaptive methods).
@@ -114,6 +128,8 @@ pub struct Setup {
     pub sinks: Vec<Sink>,
     /// Forced cell sizes.
     pub refine: Vec<Refine>,
+    /// A flow that is given instead of computed: neither forces nor pressure act.
+    pub flow: Option<Flow>,
     /// Cells that the fastest liquid may cross in a step; a method may let films and drops that it does not resolve go further.
     pub cfl: f32,
 }
@@ -122,6 +138,54 @@ pub struct Setup {
 const FARTHEST_DOMAINS: f64 = 100.0;
 
 impl Setup {
+    /// Distance to the liquid at the start, negative inside, metres.
+    pub fn fill_distance(&self, x: Vec3) -> f32 {
+        self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
+    }
+
+    /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also in the air
+    /// around it, for the first back-trace.
+    pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {
+        let (mut best, mut velocity) = (reach_m, None);
+        for fill in &self.fills {
+            let d = fill.shape.distance(x).max(0.0);
+            if d <= best {
+                (best, velocity) = (d, Some(fill.velocity));
+            }
+        }
+        velocity
+    }
+
+    /// The sources that flow at a moment, with their numbers.
+    pub fn active_sources(&self, time_s: f64) -> impl Iterator<Item = (usize, &Source)> {
+        self.sources.iter().enumerate().filter(move |(_, source)| source.is_active(time_s))
+    }
+
+    /// The sinks that take liquid at a moment, with their numbers.
+    pub fn active_sinks(&self, time_s: f64) -> impl Iterator<Item = (usize, &Sink)> {
+        self.sinks.iter().enumerate().filter(move |(_, sink)| sink.is_active(time_s))
+    }
+
+    /// Which sides of the domain are open.
+    pub fn open_walls(&self) -> [bool; 6] {
+        self.domain.walls.map(|wall| wall == Wall::Open)
+    }
+
+    /// Does any solid move?
+    pub fn has_moving_solids(&self) -> bool {
+        self.solids.iter().any(|solid| !solid.motion.is_static())
+    }
+
+    /// The solids where they are at a moment.
+    pub fn solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
+        PlacedSolids::new(self.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
+    }
+
+    /// Fastest of the solids, which move at up to `solids_m_s`, and the sources that flow at a moment, m/s.
+    pub fn boundary_speed_m_s(&self, time_s: f64, solids_m_s: f64) -> f64 {
+        self.active_sources(time_s).fold(solids_m_s, |most, (_, s)| most.max(s.velocity.length() as f64))
+    }
+
     /// Is `dt_s` a length that a step can have when the fastest liquid moves at `speed_m_s`? Positive, and not so long that
     /// positions would lose all meaning.
     pub fn check_step(&self, dt_s: f64, speed_m_s: f64) -> Result<(), StepError> {

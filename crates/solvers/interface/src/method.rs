@@ -1,0 +1,164 @@
+//! What a method says about itself, before a solver of it exists.
+//!
+//! A solver crate implements [`Method`] and [`Listed`] for its parameters and stands in the registry's list; scene format,
+//! schema, prediction, validation and benchmarks ask here and know no method by name.
+
+use crate::{ParamError, Setup, SetupError, Solver, Survey, Tracker};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// A method with its parameters: what the scene's `[method]` table says.
+pub trait Method: std::fmt::Debug + Send + Sync {
+    /// The method's name in scene files.
+    fn name(&self) -> &'static str;
+    /// The parameters, without the name.
+    fn params(&self) -> serde_json::Value;
+    /// The first parameter that is out of range.
+    fn first_error(&self) -> Option<ParamError>;
+    /// What it can do with these parameters.
+    fn capabilities(&self) -> Capabilities;
+    /// By which factor its pressure solve reduces the residual.
+    fn pressure_tolerance(&self) -> f64;
+    /// Refuses a set-up that is too large for the method. Nothing large may be allocated to find out.
+    fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
+    /// What a run will need.
+    fn predict(&self, scenario: &Scenario) -> Needs;
+    /// Makes a solver with the liquid of a set-up in its place.
+    fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError>;
+}
+
+/// What the registry lists: a kind of method, whatever its parameters.
+pub trait Listed: Method + Serialize + DeserializeOwned + JsonSchema + Default + 'static {
+    /// The method's name in scene files.
+    const NAME: &'static str;
+    /// What it is for, in a sentence.
+    const ABOUT: &'static str;
+    /// The forms in which validation runs it.
+    fn variants() -> Vec<Variant>;
+}
+
+/// What a method can do, for scenes that ask for more than it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Does it carry particles?
+    pub particles: bool,
+    /// Can volumes be written?
+    pub volumes: Volumes,
+    /// Can cells differ in size (`[[refine]]`)?
+    pub adaptive: bool,
+    /// Can the flow be given instead of computed (`[flow]`)?
+    pub given_flow: bool,
+}
+
+/// How a method's level set can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volumes {
+    /// It has none.
+    None,
+    /// In formats that store only what lies near the surface.
+    Sparse,
+    /// In any format.
+    Dense,
+}
+
+/// A run that is to be predicted.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario<'a> {
+    /// What the solver will be given.
+    pub setup: &'a Setup,
+    /// What was seen of it.
+    pub survey: &'a Survey,
+    /// Simulated time, seconds.
+    pub end_s: f64,
+}
+
+/// What a run will need, files and pictures not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Needs {
+    /// Cells at the start.
+    pub cells: f64,
+    /// Those of them that hold liquid.
+    pub liquid_cells: f64,
+    /// Main memory of the program at its peak, bytes.
+    pub memory_bytes: f64,
+    /// Particles at the most.
+    pub particles: f64,
+    /// Vertices of the surface mesh at the most.
+    pub vertices: f64,
+    /// A volume file, bytes.
+    pub volume_bytes: f64,
+    /// A checkpoint, bytes, at most.
+    pub checkpoint_bytes: f64,
+}
+
+/// A form in which validation runs a method.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The method's name, and behind a slash what tells its forms apart.
+    pub name: &'static str,
+    /// With these parameters.
+    pub method: Arc<dyn Method>,
+    /// The same without anything that corrects volume, whose divergence would hide what exact cases look for.
+    pub uncorrected: Arc<dyn Method>,
+    /// How its transport alone can be tested.
+    pub transport: TransportTest,
+}
+
+/// How a method's transport can be tested without the rest of a step.
+#[derive(Clone, Debug)]
+pub enum TransportTest {
+    /// It cannot.
+    None,
+    /// By the kernels of the uniform grid, which it uses.
+    UniformKernels(Tracker),
+    /// By the method itself in a given flow, with these parameters.
+    GivenFlow(Arc<dyn Method>),
+}
+
+/// A line of the registry.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The method's name in scene files.
+    pub name: &'static str,
+    /// What it is for, in a sentence.
+    pub about: &'static str,
+    /// The schema of its parameters.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// The method with the given parameters, the rest by default.
+    pub read: fn(serde_json::Value) -> Result<Arc<dyn Method>, serde_json::Error>,
+    /// The forms in which validation runs it.
+    pub variants: fn() -> Vec<Variant>,
+}
+
+impl Entry {
+    /// The line of a method.
+    pub const fn of<M: Listed>() -> Entry {
+        fn read<M: Listed>(params: serde_json::Value) -> Result<Arc<dyn Method>, serde_json::Error> {
+            Ok(Arc::new(serde_json::from_value::<M>(params)?))
+        }
+        Entry {
+            name: M::NAME,
+            about: M::ABOUT,
+            schema: M::json_schema,
+            read: read::<M>,
+            variants: M::variants,
+        }
+    }
+}
+
+/// More cells than this cannot be addressed by 32-bit cell numbers.
+const MOST_NUMBERED_CELLS: f64 = 4.0e9;
+
+/// Refuses more cells than 32-bit numbers can address; `bytes_per_cell` is what a cell takes.
+pub fn check_cell_count(cells: f64, bytes_per_cell: f64) -> Result<(), SetupError> {
+    if cells <= MOST_NUMBERED_CELLS {
+        return Ok(());
+    }
+    Err(SetupError::TooLarge {
+        cells,
+        most: MOST_NUMBERED_CELLS,
+        gib: cells * bytes_per_cell / f64::powi(1024.0, 3),
+    })
+}

@@ -1,0 +1,168 @@
+//! A look at a set-up before anything is computed: how much liquid and surface there will be, for predictions.
+
+use crate::Setup;
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::UniformGrid;
+
+/// A splash has more surface than the liquid at the start.
+const SURFACE_GROWTH: f64 = 2.0;
+/// Vertices of the surface mesh by area of a cell's face.
+pub const VERTICES_PER_FACE: f64 = 1.25;
+/// Blocks are not looked into below this part of the grid's longest side: counts need no more.
+const FINEST_LOOK: usize = 128;
+
+/// Liquid and surface at the start, in cells and cell faces of the finest grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Survey {
+    /// Liquid outside solids, with all of its surface.
+    pub inside: Inside,
+    /// The free surface: that of the fills where neither wall nor solid touches it.
+    pub free_faces: f64,
+    /// The part of it that stands upright: that liquid will fall.
+    pub upright_faces: f64,
+    /// The domain's floor where there are sources, which cover it in time; 0 without sources.
+    pub flooded_faces: f64,
+}
+
+impl Survey {
+    /// Looks at a set-up.
+    pub fn of(setup: &Setup) -> Survey {
+        let grid = &setup.domain.grid;
+        let bounds = grid.bounds();
+        let in_fill = |x: Vec3| setup.fill_distance(x);
+        let in_solid = |x: Vec3| {
+            let distances =
+                setup.solids.iter().map(|s| s.shape.distance(s.motion.pose(0.0).body_from_world(x)));
+            distances.fold(f32::INFINITY, f32::min)
+        };
+        let beyond_walls = |x: Vec3| (bounds.min - x).max(x - bounds.max).max_element();
+        let bounded = |x: Vec3| in_fill(x).max(-in_solid(x)).max(beyond_walls(x));
+        let margin = 0.25 * grid.dx;
+        let normal = |x: Vec3| {
+            let slope = |e: Vec3| in_fill(x + margin * e) - in_fill(x - margin * e);
+            Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero()
+        };
+        let is_free = |x: Vec3, d: f32| {
+            let foot = x - d * normal(x);
+            beyond_walls(foot) < -margin && in_solid(foot) > margin
+        };
+        let down = setup.liquid.gravity.normalize_or_zero();
+        let is_upright = |x: Vec3, d: f32| normal(x).dot(down).abs() < 0.9 && is_free(x, d);
+        let floor = (grid.cells[0] * grid.cells[2]) as f64;
+        Survey {
+            inside: inside_cells(grid, &bounded),
+            free_faces: surface_faces(grid, &in_fill, &is_free),
+            upright_faces: surface_faces(grid, &in_fill, &is_upright),
+            flooded_faces: if setup.sources.is_empty() { 0.0 } else { floor },
+        }
+    }
+
+    /// Vertices of the largest surface mesh that is expected, on a grid of the finest cells.
+    pub fn most_vertices(&self) -> f64 {
+        SURFACE_GROWTH * VERTICES_PER_FACE * self.inside.surface_faces.max(2.0 * self.flooded_faces)
+    }
+}
+
+/// What lies inside a shape, in cells of a grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Inside {
+    /// Cells whose centre is inside.
+    pub cells: f64,
+    /// Area of its surface within the grid, in cell faces.
+    pub surface_faces: f64,
+}
+
+/// Counts cells whose centre is inside (`distance < 0`, slope at most 1), looking only where the surface is.
+pub fn inside_cells(grid: &UniformGrid, distance: &dyn Fn(Vec3) -> f32) -> Inside {
+    let mut inside = Inside::default();
+    let leaf = finest_leaf(grid);
+    count(&mut inside, grid, [0; 3], grid.cells, leaf, distance, &|_, _| true);
+    if inside.cells == 0.0 && leaf > 1 {
+        // A shape that falls between the looks: look at single cells.
+        count(&mut inside, grid, [0; 3], grid.cells, 1, distance, &|_, _| true);
+    }
+    inside
+}
+
+/// Area of the part of a shape's surface that `counts` says so, asked with a place near it and its distance.
+fn surface_faces(
+    grid: &UniformGrid,
+    distance: &dyn Fn(Vec3) -> f32,
+    counts: &dyn Fn(Vec3, f32) -> bool,
+) -> f64 {
+    let mut inside = Inside::default();
+    count(&mut inside, grid, [0; 3], grid.cells, finest_leaf(grid), distance, counts);
+    inside.surface_faces
+}
+
+fn finest_leaf(grid: &UniformGrid) -> usize {
+    grid.cells.into_iter().max().unwrap_or(1).div_ceil(FINEST_LOOK)
+}
+
+fn count(
+    inside: &mut Inside,
+    grid: &UniformGrid,
+    lo: [usize; 3],
+    hi: [usize; 3],
+    leaf: usize,
+    distance: &dyn Fn(Vec3) -> f32,
+    counts: &dyn Fn(Vec3, f32) -> bool,
+) {
+    let centers = grid.cell_centers();
+    let low = centers.position(lo[0], lo[1], lo[2]);
+    let high = centers.position(hi[0] - 1, hi[1] - 1, hi[2] - 1);
+    let center = 0.5 * (low + high);
+    let d = distance(center);
+    let size: [usize; 3] = std::array::from_fn(|a| hi[a] - lo[a]);
+    let cells = size.iter().product::<usize>() as f64;
+    let radius = 0.5 * low.distance(high) + 0.5 * grid.dx;
+    if d > radius {
+        return;
+    }
+    if d < -radius {
+        inside.cells += cells;
+        return;
+    }
+    let longest = AXES.into_iter().max_by_key(|&a| size[a]).unwrap_or(0);
+    if size[longest] > leaf {
+        let middle = lo[longest] + size[longest] / 2;
+        let (mut first_hi, mut second_lo) = (hi, lo);
+        (first_hi[longest], second_lo[longest]) = (middle, middle);
+        count(inside, grid, lo, first_hi, leaf, distance, counts);
+        count(inside, grid, second_lo, hi, leaf, distance, counts);
+        return;
+    }
+    if d < 0.0 {
+        inside.cells += cells;
+    }
+    // The area is the volume of a shell `leaf` cells thick, over its thickness.
+    if d.abs() <= 0.501 * leaf as f32 * grid.dx && counts(center, d) {
+        inside.surface_faces += cells / leaf as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ball_is_counted_within_a_few_percent_at_any_resolution() {
+        for n in [32usize, 100, 400] {
+            let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
+            let ball = |x: Vec3| x.distance(Vec3::splat(0.5)) - 0.3;
+            let inside = inside_cells(&grid, &ball);
+            let volume = 4.0 / 3.0 * std::f64::consts::PI * 0.027 * (n as f64).powi(3);
+            let area = 4.0 * std::f64::consts::PI * 0.09 * (n as f64).powi(2);
+            assert!((inside.cells / volume - 1.0).abs() < 0.02, "{n}: {} {volume}", inside.cells);
+            assert!((inside.surface_faces / area - 1.0).abs() < 0.1, "{n}: {} {area}", inside.surface_faces);
+        }
+    }
+
+    #[test]
+    fn a_drop_smaller_than_the_look_is_found() {
+        let n = 1000usize;
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1e-3 };
+        let drop = |x: Vec3| x.distance(Vec3::new(0.3005, 0.5005, 0.7005)) - 0.8e-3;
+        assert_eq!(inside_cells(&grid, &drop).cells, 1.0);
+    }
+}
