@@ -32,7 +32,7 @@ pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
     let grid = &ready.setup.domain.grid;
     let [nx, ny, nz] = grid.cells;
     let seconds = f64::from(ready.frames) / ready.fps;
-    let cells = if ready.method.is_adaptive() {
+    let cells = if ready.method.capabilities().adaptive {
         let finest = format!("{nx} x {ny} x {nz} finest cells of {} m", grid.dx);
         format!("a first tree of {} cells in a box of {finest}", short(prediction.cells as usize))
     } else {

@@ -7,6 +7,7 @@ use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::FileMark;
 use fluvial_scene::{Ready, Scene, predict};
+use fluvial_simulation::FramePlan;
 use fluvial_simulation::cache::{Cache, sweep};
 use fluvial_simulation::changes::differences;
 use fluvial_simulation::checkpoint::{Checkpoint, list_checkpoints, read_checkpoint};
@@ -15,7 +16,6 @@ use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::picture::{Picture, PictureBudget};
 use fluvial_simulation::record::{RecordError, RunRecord, RunStatus, scene_crc32};
 use fluvial_simulation::report::write_report;
-use fluvial_simulation::{FramePlan, methods};
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -55,7 +55,9 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     let done = checkpoint.as_ref().map_or(0, |c| c.header.position.frame);
     disk_check(dir, &ready, &prediction, frames.saturating_sub(done), args.limits.ignore_disk_space)?;
     let plan = FramePlan { frames, fps: ready.fps };
-    let mut solver = methods::build(&ready.method, ready.setup.clone())
+    let mut solver = ready
+        .method
+        .build(ready.setup.clone())
         .map_err(|e| Failure::bad_input(e, "change the scene or its method"))?;
     let picture = pictures(&record, &ready, dir, plan, checkpoint.as_ref())?;
     let mut settings = settings(&scene, &ready, dir, plan, threads, picture);
@@ -101,7 +103,7 @@ fn check_numerics(
     ready: &Ready,
 ) -> Result<bool, Failure> {
     let Some(header) = checkpoint.map(|c| &c.header) else { return Ok(false) };
-    let now = fingerprint(&ready.method);
+    let now = fingerprint(&*ready.method);
     if header.fingerprint == now {
         return Ok(false);
     }

@@ -14,7 +14,7 @@ use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::picture::Picture;
 use fluvial_simulation::record::{InputFile, RunRecord, SceneSource};
 use fluvial_simulation::report::write_report;
-use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, methods, run as simulate, run_from};
+use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, run as simulate, run_from};
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,9 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     tracing::info!("{}, {threads} threads", command_line());
 
     let plan = FramePlan { frames: ready.frames, fps: ready.fps };
-    let mut solver = methods::build(&ready.method, ready.setup.clone())
+    let mut solver = ready
+        .method
+        .build(ready.setup.clone())
         .map_err(|e| Failure::bad_input(e, "change the scene or its method"))?;
     let picture: Option<Box<dyn Picture>> = if draws_pictures(&ready, !args.no_preview) {
         Some(Box::new(RunPictures::new(dir.clone(), Drawer::new(&ready), plan.frames, plan.fps)?))
@@ -125,7 +127,7 @@ pub fn settings(
         source: SceneSource::default(),
         inputs: inputs_of(&resolved),
         scene: resolved,
-        fingerprint: fingerprint(&ready.method),
+        fingerprint: fingerprint(&*ready.method),
         threads,
         plan,
         probes: ready.probes.clone(),

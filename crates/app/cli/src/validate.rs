@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{create_dir, write_bytes_atomic, write_json_atomic};
-use fluvial_simulation::methods::{METHODS, Method, find_methods};
 use fluvial_simulation::validate::{CASES, Case, CaseError, Context, Row, print_table, run_case};
+use fluvial_solver_interface::Variant;
+use fluvial_solver_registry::{find_variants, names, variants};
 
 /// Runs validation cases and prints, writes and judges their rows.
 pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
@@ -77,7 +78,7 @@ fn list() {
         println!("  {:22} {}\n  {:22} source: {}", case.name, case.what, "", case.source);
     }
     println!("Methods:");
-    METHODS.iter().for_each(|m| println!("  {}", m.name));
+    variants().iter().for_each(|v| println!("  {}", v.name));
 }
 
 fn choose_cases(names: &[String]) -> Result<Vec<&'static Case>, Failure> {
@@ -94,19 +95,19 @@ fn choose_cases(names: &[String]) -> Result<Vec<&'static Case>, Failure> {
     names.iter().map(find).collect()
 }
 
-fn choose_methods(names: &[String]) -> Result<Vec<&'static Method>, Failure> {
-    if names.is_empty() {
-        return Ok(METHODS.iter().collect());
+fn choose_methods(wanted: &[String]) -> Result<Vec<Variant>, Failure> {
+    if wanted.is_empty() {
+        return Ok(variants());
     }
     let mut methods = Vec::new();
-    for name in names {
-        let found = find_methods(name);
+    for name in wanted {
+        let found = find_variants(name);
         if found.is_empty() {
-            let known: Vec<&str> = METHODS.iter().map(|m| m.name).collect();
-            return Err(Failure::bad_input(
-                format!("there is no method `{name}`"),
-                format!("uniform, {}", known.join(", ")),
-            ));
+            let mut known = names();
+            known.extend(variants().iter().map(|v| v.name));
+            known.sort_unstable();
+            known.dedup();
+            return Err(Failure::bad_input(format!("there is no method `{name}`"), known.join(", ")));
         }
         methods.extend(found);
     }

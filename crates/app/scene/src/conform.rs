@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
     }
 
     fn method_name(&self, name: &Node) -> Result<(), SceneError> {
-        let known: Vec<&str> = crate::Method::NAMES.to_vec();
+        let known = fluvial_solver_registry::names();
         match name.as_str() {
             Some(n) if known.contains(&n) => Ok(()),
             Some(n) if PLANNED_METHODS.contains(&n) => {
@@ -48,7 +48,7 @@ impl<'a> Checker<'a> {
             None => Err(self.fail(
                 &name.place,
                 format!("expected a method's name, found {}", name.kind()),
-                "write name = \"uniform\"",
+                format!("write name = \"{}\"", known[0]),
             )),
         }
     }
@@ -61,7 +61,8 @@ impl<'a> Checker<'a> {
     fn node(&self, node: &Node, schema: &'a Json, path: &str) -> Result<(), SceneError> {
         let mut resolved = self.resolve(schema);
         if path == "method" {
-            let name = node.get("name").and_then(Node::as_str).unwrap_or(crate::Method::NAMES[0]);
+            let name =
+                node.get("name").and_then(Node::as_str).unwrap_or(fluvial_solver_registry::default_name());
             resolved = method_schema(resolved, name);
         }
         if let Some(words) = string_choices(resolved) {

@@ -3,7 +3,8 @@
 
 use crate::Origin;
 use crate::shapes::{MotionSpec, ShapeSpec};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use fluvial_solver_registry::ChosenMethod;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A scene of Fluvial: what is simulated, how, and what is written. SI units, Y is up.
@@ -20,11 +21,11 @@ pub struct Scene {
     pub time: TimeSpec,
     /// The method and its own parameters.
     #[serde(default)]
-    pub method: Method,
+    pub method: ChosenMethod,
     /// The liquid's constants and gravity.
     #[serde(default)]
     pub liquid: LiquidSpec,
-    /// A flow that is given instead of computed, for tests of what carries the liquid. Only `sheets` knows it.
+    /// A flow that is given instead of computed, for tests of what carries the liquid. A method that computes every flow refuses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowSpec>,
     /// Liquid at the start. Where fills overlap, the last one's velocity holds.
@@ -39,7 +40,7 @@ pub struct Scene {
     /// Places where liquid is removed.
     #[serde(default)]
     pub sink: Vec<SinkSpec>,
-    /// Cell sizes forced inside shapes, for adaptive methods (`octree`). The method `uniform` refuses them.
+    /// Cell sizes forced inside shapes, for methods whose cells differ in size; others refuse them.
     #[serde(default)]
     pub refine: Vec<RefineSpec>,
     /// Gauges; each is a column of `probes.csv`.
@@ -121,120 +122,6 @@ pub struct TimeSpec {
 impl Default for TimeSpec {
     fn default() -> Self {
         TimeSpec { frames: 120, fps: 24.0, cfl: 2.0 }
-    }
-}
-
-/// The method, with its own parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum Method {
-    /// The uniform reference solver.
-    Uniform(fluvial_solver_uniform::Params),
-    /// The surface-adaptive octree.
-    Octree(fluvial_solver_octree::Params),
-    /// Particles that keep thin sheets whole.
-    Sheets(fluvial_solver_sheets::Params),
-}
-
-impl Method {
-    /// Methods in this build, by their scene names.
-    pub const NAMES: [&'static str; 3] = ["uniform", "octree", "sheets"];
-
-    /// The scene name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Method::Uniform(_) => "uniform",
-            Method::Octree(_) => "octree",
-            Method::Sheets(_) => "sheets",
-        }
-    }
-
-    /// Does it carry particles?
-    pub fn has_particles(&self) -> bool {
-        match self {
-            Method::Uniform(params) => params.has_particles(),
-            Method::Octree(params) => params.tracker == fluvial_solver_octree::Tracker::Flip,
-            Method::Sheets(_) => true,
-        }
-    }
-
-    /// Can volumes be written in a format? Where cells differ in size only in one that stores them sparsely.
-    pub fn has_volumes(&self, format: VolumeFormat) -> bool {
-        match self {
-            _ if format == VolumeFormat::None => true,
-            Method::Uniform(_) => true,
-            Method::Octree(_) => format == VolumeFormat::Vdb,
-            Method::Sheets(_) => false,
-        }
-    }
-
-    /// Can cells have different sizes?
-    pub fn is_adaptive(&self) -> bool {
-        matches!(self, Method::Octree(_))
-    }
-
-    /// The first parameter that is out of range: its name and what it should be.
-    pub(crate) fn first_error(&self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Method::Uniform(params) => params.first_error(),
-            Method::Octree(params) => params.first_error(),
-            Method::Sheets(params) => params.first_error(),
-        }
-    }
-
-    /// What each method is, and its parameters.
-    fn schemas(generator: &mut SchemaGenerator) -> [(&'static str, &'static str, Schema); 3] {
-        [
-            (
-                "uniform",
-                "The reference: one grid of equal cells.",
-                fluvial_solver_uniform::Params::json_schema(generator),
-            ),
-            (
-                "octree",
-                "Cells as small as the surface asks for, on an octree that follows it.",
-                fluvial_solver_octree::Params::json_schema(generator),
-            ),
-            (
-                "sheets",
-                "Particles that keep thin sheets whole: splashes, films, crowns.",
-                fluvial_solver_sheets::Params::json_schema(generator),
-            ),
-        ]
-    }
-}
-
-impl Default for Method {
-    fn default() -> Self {
-        Method::Uniform(fluvial_solver_uniform::Params::default())
-    }
-}
-
-impl JsonSchema for Method {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Method".into()
-    }
-
-    /// One table per method, told apart by `name`.
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let variants = Method::schemas(generator).map(|(name, about, mut schema)| {
-            let name = serde_json::json!({
-                "description": "Which method simulates the scene.",
-                "type": "string", "enum": [name], "default": Method::NAMES[0],
-            });
-            if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut)
-            {
-                let rest = std::mem::take(properties);
-                properties.insert("name".into(), name);
-                properties.extend(rest);
-            }
-            schema.insert("description".into(), about.into());
-            schema
-        });
-        schemars::json_schema!({
-            "description": "The method and its own parameters.",
-            "oneOf": variants,
-        })
     }
 }
 

@@ -20,9 +20,8 @@ mod tree;
 pub use builtin::{builtin_scenes, describe};
 pub use error::SceneError;
 pub use format::{
-    CameraSpec, DomainSpec, FillSpec, FlowName, FlowSpec, LiquidSpec, MeshFormat, Method, OutputSpec,
-    ProbeKindSpec, ProbeSpec, RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat,
-    WallSpec, Walls,
+    CameraSpec, DomainSpec, FillSpec, FlowName, FlowSpec, LiquidSpec, MeshFormat, OutputSpec, ProbeKindSpec,
+    ProbeSpec, RefineSpec, Scene, SinkSpec, SolidSpec, SourceSpec, TimeSpec, VolumeFormat, WallSpec, Walls,
 };
 pub use poses::{PosesError, parse_poses};
 pub use predict::{Prediction, predict};
@@ -32,6 +31,8 @@ pub use shapes::{
     BoxSpec, CylinderSpec, HeightfieldSpec, KeySpec, MeshSpec, MotionSpec, PlaneSpec, ShapeSpec, SphereSpec,
     TorusSpec, TransformSpec,
 };
+
+pub use fluvial_solver_registry::ChosenMethod;
 
 use std::path::{Path, PathBuf};
 use tree::{Node, Place, Sources};
@@ -84,7 +85,7 @@ impl Scene {
         conform::check(&tree, &schema(), &sources)?;
         let mut json = tree.to_json();
         if let Some(method) = json.get_mut("method").and_then(|m| m.as_object_mut()) {
-            method.entry("name").or_insert_with(|| Method::NAMES[0].into());
+            method.entry("name").or_insert_with(|| fluvial_solver_registry::default_name().into());
         }
         let mut scene: Scene = serde_json::from_value(json)
             .map_err(|e| sources.error(&tree.place, e.to_string(), "compare with the scene reference"))?;

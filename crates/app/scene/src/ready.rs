@@ -2,16 +2,18 @@
 
 use crate::error::SceneError;
 use crate::format::{
-    FlowName, Method, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, VolumeFormat, WallSpec,
+    FlowName, FlowSpec, OutputSpec, ProbeKindSpec, ProbeSpec, Scene, SourceSpec, VolumeFormat, WallSpec,
 };
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
-use fluvial_solver_sheets::Flow;
+use fluvial_solver_interface::{
+    Domain, Fill, Flow, Liquid, Refine, Setup, SetupError, Sink, Solid, Source, Volumes, Wall, inside_cells,
+};
+use fluvial_solver_registry::ChosenMethod;
 
-/// More cells than this cannot be addressed by the solvers' 32-bit cell numbers.
-const MOST_CELLS: f64 = 4.0e9;
+/// No method has more cells along a side of the domain than this.
+const MOST_CELLS_ALONG_A_SIDE: f64 = 1e6;
 /// A domain side may be moved by this much to fit the cells.
 const LARGEST_ADJUSTMENT: f64 = 0.01;
 
@@ -23,7 +25,7 @@ pub struct Ready {
     /// What the solver is given.
     pub setup: Setup,
     /// Which solver, with its parameters.
-    pub method: Method,
+    pub method: ChosenMethod,
     /// Frames after the initial state.
     pub frames: u32,
     /// Frames per simulated second.
@@ -91,14 +93,16 @@ impl Scene {
             sources: self.sources(bounds)?,
             sinks: self.sinks(bounds)?,
             refine: self.refine()?,
+            flow: self.flow.as_ref().map(|flow| self.given_flow(flow)).transpose()?,
             cfl: self.time.cfl,
         };
+        self.method.check_size(&setup).map_err(|error| self.too_large(&error))?;
         let probes = self.probes(bounds)?;
         self.check_output()?;
         Ok(Ready {
             name: self.name().to_string(),
             setup,
-            method: self.method_in_flow()?,
+            method: self.method.clone(),
             frames: self.time.frames,
             fps: self.time.fps,
             probes,
@@ -112,7 +116,7 @@ impl Scene {
             let message = format!("`{name}` is out of range");
             return Err(self.fail(&format!("method.{name}"), message, format!("give {wanted}")));
         }
-        if !self.refine.is_empty() && !self.method.is_adaptive() {
+        if !self.refine.is_empty() && !self.method.capabilities().adaptive {
             let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
             let help =
                 "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
@@ -121,14 +125,29 @@ impl Scene {
         Ok(())
     }
 
-    /// The method, told of a given flow; what a flow excludes is refused.
-    fn method_in_flow(&self) -> Result<Method, SceneError> {
-        let mut method = self.method.clone();
-        let Some(flow) = &self.flow else { return Ok(method) };
-        let Method::Sheets(params) = &mut method else {
+    /// What is too many cells for the method, at the key that asks for them.
+    fn too_large(&self, error: &SetupError) -> SceneError {
+        let help = "choose a larger `dx` or a smaller `resolution`, or a method whose cells differ in size";
+        self.fail(self.cell_size_key(), error.to_string(), help)
+    }
+
+    /// The key that gives the cell size.
+    fn cell_size_key(&self) -> &'static str {
+        if self.domain.dx.is_some() { "domain.dx" } else { "domain.resolution" }
+    }
+
+    /// A flow that is given; what it excludes is refused.
+    fn given_flow(&self, flow: &FlowSpec) -> Result<Flow, SceneError> {
+        if !self.method.capabilities().given_flow {
             let message = format!("the method `{}` has no support for [flow]", self.method.name());
-            return Err(self.fail("flow", message, "set name = \"sheets\" in [method], or remove [flow]"));
-        };
+            let able: Vec<&str> = fluvial_solver_registry::variants()
+                .iter()
+                .filter(|v| v.method.capabilities().given_flow)
+                .map(|v| v.method.name())
+                .collect();
+            let help = format!("set name = \"{}\" in [method], or remove [flow]", able.join("\" or \""));
+            return Err(self.fail("flow", message, help));
+        }
         let unit_box = self.domain.min == [0.0; 3] && self.domain.max == [1.0; 3];
         if !unit_box {
             let help = "set min = [0, 0, 0] and max = [1, 1, 1] in [domain]";
@@ -156,8 +175,7 @@ impl Scene {
             return Err(self.fail(place, message, help));
         }
         let FlowName::Enright = flow.name;
-        params.flow = Some(Flow::Enright { period_s: flow.period });
-        Ok(method)
+        Ok(Flow::Enright { period_s: flow.period })
     }
 
     /// The finest grid; sides that are no multiple of the cell are moved a little, with a note.
@@ -188,16 +206,12 @@ impl Scene {
             (None, Some(resolution)) => longest / resolution as f64,
         };
         let counts: [f64; 3] = std::array::from_fn(|a| (size[a] / dx).round().max(1.0));
-        let total = counts.iter().product::<f64>();
-        let given = if d.dx.is_some() { "domain.dx" } else { "domain.resolution" };
-        if total > MOST_CELLS || dx as f32 <= 0.0 {
-            let memory = total * crate::predict::BYTES_PER_CELL / f64::powi(1024.0, 3);
-            let message = format!(
-                "too many cells: {:.3e} x {:.3e} x {:.3e} = {total:.3e}, about {memory:.0} GiB of memory",
-                counts[0], counts[1], counts[2]
-            );
+        let given = self.cell_size_key();
+        let most = counts.into_iter().fold(0.0, f64::max);
+        if most > MOST_CELLS_ALONG_A_SIDE || dx as f32 <= 0.0 {
+            let message = format!("too many cells: {most:.3e} along a side");
             let help = format!(
-                "at most {MOST_CELLS:.0e} cells are possible; choose a larger `dx` or a smaller `resolution`"
+                "no method has more than {MOST_CELLS_ALONG_A_SIDE:.0e}; choose a larger `dx` or a smaller `resolution`"
             );
             return Err(self.fail(given, message, help));
         }
@@ -255,7 +269,7 @@ impl Scene {
             if !touches(&shape, grid.bounds()) {
                 return Err(self.outside(&path, "fill", grid.bounds()));
             }
-            if crate::predict::inside_cells(grid, &|x| shape.distance(x)).cells == 0.0 {
+            if inside_cells(grid, &|x| shape.distance(x)).cells == 0.0 {
                 let help = format!("make it larger than a cell ({} m), or the cells smaller", grid.dx);
                 return Err(self.fail(&path, "the fill covers no cell", help));
             }
@@ -429,25 +443,26 @@ impl Scene {
             let message = format!("a picture of {width} x {height} pixels cannot be drawn");
             return Err(self.fail("output.preview_size", message, "give width and height from 16 to 8192"));
         }
-        if self.output.particles && !self.method.has_particles() {
+        if self.output.particles && !self.method.capabilities().particles {
             let message = "there are no particles to write: the method tracks the liquid without them";
             let help = "remove `particles`, or set tracker = \"flip\" or \"apic\" in [method]";
             return Err(self.fail("output.particles", message, help));
         }
-        if !self.method.has_volumes(self.output.volumes) {
-            let name = self.method.name();
-            let (message, help) = if self.method.has_volumes(VolumeFormat::Vdb) {
+        let name = self.method.name();
+        match (self.method.capabilities().volumes, self.output.volumes) {
+            (Volumes::None, VolumeFormat::Vdb | VolumeFormat::Vtk) => {
+                let message = format!("the method `{name}` writes no volumes: it has no level set");
+                let help = "remove `volumes`; surfaces are written with velocities (`mesh`)";
+                return Err(self.fail("output.volumes", message, help));
+            }
+            (Volumes::Sparse, VolumeFormat::Vtk) => {
                 let message =
                     format!("the method `{name}` writes volumes as OpenVDB only: a VTK image is not sparse");
-                (
-                    message,
-                    "set volumes = \"vdb\"; for ParaView, mesh = \"vtk\" writes the surface with velocities",
-                )
-            } else {
-                let message = format!("the method `{name}` writes no volumes: it has no level set");
-                (message, "remove `volumes`; surfaces are written with velocities (`mesh`)")
-            };
-            return Err(self.fail("output.volumes", message, help));
+                let help =
+                    "set volumes = \"vdb\"; for ParaView, mesh = \"vtk\" writes the surface with velocities";
+                return Err(self.fail("output.volumes", message, help));
+            }
+            _ => {}
         }
         if let Some(camera) = &self.output.camera {
             let view = Vec3::from_array(camera.look_at) - Vec3::from_array(camera.position);

@@ -51,7 +51,7 @@ pub fn reference_markdown() -> String {
 fn methods(out: &mut String, root: &Json, schema: &Json, target: &Json) {
     let _ =
         write!(out, "\n## `[method]`\n\n{} Each method has keys of its own.\n", description(root, schema));
-    for name in crate::Method::NAMES {
+    for name in fluvial_solver_registry::names() {
         let body = method_schema(target, name);
         let _ = write!(out, "\n### `name = \"{name}\"`\n\n{}\n\n", description(root, body));
         table(out, root, body);

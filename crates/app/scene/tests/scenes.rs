@@ -50,8 +50,7 @@ fn the_dam_break_is_what_it_says() {
 #[test]
 fn a_given_flow_is_handed_over_and_excludes_what_it_makes_meaningless() {
     let ready = Scene::load("enright-sheets", &[]).unwrap().build().unwrap();
-    let fluvial_scene::Method::Sheets(params) = &ready.method else { panic!("{:?}", ready.method) };
-    assert_eq!(params.flow, Some(fluvial_solver_sheets::Flow::Enright { period_s: 3.0 }));
+    assert_eq!(ready.setup.flow, Some(fluvial_solver_interface::Flow::Enright { period_s: 3.0 }));
     for (key, value, message, help) in [
         ("liquid.gravity", "[0, -1, 0]", "gravity has no place", "[0, 0, 0]"),
         ("liquid.surface_tension", "0.07", "surface tension has no place", "remove"),

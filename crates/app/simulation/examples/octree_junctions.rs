@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p fluvial-simulation --example octree_junctions -- [scene|all] [resolution] [frames]`
 
-use fluvial_scene::{Method, Scene};
+use fluvial_scene::Scene;
 use fluvial_solver_interface::Solver;
 use fluvial_solver_octree::{OctreeSolver, Params, count_first_tree};
 
@@ -31,7 +31,7 @@ fn main() {
         let set = [("domain.resolution", resolution.as_str()), ("method.name", "octree")];
         let set: Vec<(String, String)> = set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         let ready = Scene::load(name, &set).unwrap().build().unwrap();
-        let Method::Octree(params) = ready.method else { panic!("{name} is not of `octree`") };
+        let params: Params = serde_json::from_value(ready.method.params()).unwrap();
         let cells = |params: &Params| count_first_tree(&ready.setup, params).unwrap().cells;
         let first = [cells(&params), cells(&Params { strength: 0.0, ..params.clone() })];
         let mut solver = OctreeSolver::new(ready.setup, params).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p fluvial-simulation --example sheet_scenes -- [scene|all] [resolution] [frames,frames...]`
 
-use fluvial_scene::{Method, Scene};
+use fluvial_scene::Scene;
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use fluvial_solver_sheets::{Kind, SheetsSolver, Topology};
 
@@ -48,7 +48,7 @@ fn run(name: &str, resolution: &str, frames: &[u32], preserve: bool) {
         [("domain.resolution", resolution.to_string()), ("method.preserve_sheets", preserve.to_string())];
     let set: Vec<(String, String)> = set.into_iter().map(|(k, v)| (k.into(), v)).collect();
     let ready = Scene::load(name, &set).unwrap().build().unwrap();
-    let Method::Sheets(params) = ready.method else { panic!("{name} is not of `sheets`") };
+    let params = serde_json::from_value(ready.method.params()).unwrap();
     let mut solver = SheetsSolver::new(ready.setup, params).unwrap();
     for frame in 1..=*frames.iter().max().unwrap() {
         let end_s = f64::from(frame) / ready.fps;

@@ -3,14 +3,16 @@
 pub mod pressure;
 pub mod table3;
 
-use crate::methods::{METHODS, Method};
 use crate::progress::Silent;
 use crate::run::{FramePlan, Recorder, RunEnd, RunError, StepRecord, run};
 use fluvial_foundation::{StageTimers, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_output::{Machine, OutputError, peak_rss_bytes, reset_peak_rss};
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, SetupError, Solver, SurfaceParams, Wall};
+use fluvial_solver_interface::{
+    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Wall,
+};
+use fluvial_solver_registry::find_variants;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +26,7 @@ pub struct BenchCase {
     pub what: &'static str,
     /// Cells per side.
     pub cells: usize,
-    /// Which method, by its name in [`METHODS`].
+    /// Which method, by the name of one of its variants.
     pub method: &'static str,
 }
 
@@ -184,7 +186,8 @@ pub fn run_bench(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<BenchRow, BenchError> {
-    let method = METHODS.iter().find(|m| m.name == case.method).expect("a listed method");
+    let variants = find_variants(case.method);
+    let method = &*variants.first().expect("a listed method").method;
     let memory_is_its_own = reset_peak_rss();
     let mut runs = Vec::new();
     for _ in 0..options.repeats {
@@ -217,8 +220,8 @@ pub fn run_bench(
     })
 }
 
-fn run_once(method: &Method, n: usize, frames: u32, stop: &AtomicBool) -> Result<Sums, BenchError> {
-    let mut solver = (method.build)(dam_break(n))?;
+fn run_once(method: &dyn Method, n: usize, frames: u32, stop: &AtomicBool) -> Result<Sums, BenchError> {
+    let mut solver = method.build(dam_break(n))?;
     let mut sums = Sums::default();
     let start = Instant::now();
     let plan = FramePlan { frames, fps: 24.0 };
@@ -243,6 +246,7 @@ fn dam_break(n: usize) -> Setup {
         sources: vec![],
         sinks: vec![],
         refine: vec![],
+        flow: None,
         cfl: 2.0,
     }
 }

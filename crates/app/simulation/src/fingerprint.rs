@@ -3,9 +3,8 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
-use fluvial_scene::Method;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solid, StateWriter, StepError, Wall};
+use fluvial_solver_interface::{Domain, Fill, Liquid, Method, Setup, Solid, StateWriter, StepError, Wall};
 
 /// Cells along a side of the box, a prime number of steps in it, and their length.
 const CELLS: usize = 12;
@@ -14,16 +13,15 @@ const DT_S: f64 = 0.004;
 
 /// The checksum of the state after three steps of a small splash. What a later version computes differently there, it
 /// computes differently from a checkpoint on: the run would not end as it began. A few milliseconds.
-pub fn fingerprint(method: &Method) -> u32 {
+pub fn fingerprint(method: &dyn Method) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    let outcome =
-        crate::methods::build(method, splash()).map_err(|e| e.to_string()).and_then(|mut solver| {
-            (0..STEPS).try_for_each(|_| solver.step(DT_S).map(drop)).map_err(|e: StepError| e.to_string())?;
-            let mut bytes = vec![];
-            solver.save(&mut StateWriter::new(&mut bytes)).map_err(|e| e.to_string())?;
-            hasher.update(&bytes);
-            Ok(())
-        });
+    let outcome = method.build(splash()).map_err(|e| e.to_string()).and_then(|mut solver| {
+        (0..STEPS).try_for_each(|_| solver.step(DT_S).map(drop)).map_err(|e: StepError| e.to_string())?;
+        let mut bytes = vec![];
+        solver.save(&mut StateWriter::new(&mut bytes)).map_err(|e| e.to_string())?;
+        hasher.update(&bytes);
+        Ok(())
+    });
     // Parameters that do not suit a splash give their error's fingerprint.
     if let Err(error) = outcome {
         hasher.update(error.as_bytes());
@@ -50,6 +48,7 @@ fn splash() -> Setup {
         sources: vec![],
         sinks: vec![],
         refine: vec![],
+        flow: None,
         cfl: 2.0,
     }
 }
@@ -57,23 +56,23 @@ fn splash() -> Setup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluvial_solver_uniform::{Params, Tracker};
+    use fluvial_solver_registry::ChosenMethod;
+    use serde_json::json;
 
     #[test]
     fn methods_and_parameters_differ_and_the_same_gives_the_same() {
-        let of = |params: Params| fingerprint(&Method::Uniform(params));
-        let flip = Params { tracker: Tracker::Flip, ..Params::default() };
+        let of = |params| fingerprint(&*ChosenMethod::new("uniform", params).unwrap());
         let numbers = [
-            of(Params::default()),
-            of(flip.clone()),
-            of(Params { flip_ratio: 0.5, ..flip.clone() }),
-            of(Params { pressure_tolerance: 1e-3, ..Params::default() }),
+            of(json!({})),
+            of(json!({ "tracker": "flip" })),
+            of(json!({ "tracker": "flip", "flip_ratio": 0.5 })),
+            of(json!({ "pressure_tolerance": 1e-3 })),
         ];
         for (n, a) in numbers.iter().enumerate() {
             assert!(numbers[..n].iter().all(|b| a != b), "{numbers:?}");
         }
-        assert_eq!(of(flip), numbers[1]);
-        let alone = fluvial_foundation::parallel::with_threads(1, || of(Params::default()));
+        assert_eq!(of(json!({ "tracker": "flip" })), numbers[1]);
+        let alone = fluvial_foundation::parallel::with_threads(1, || of(json!({})));
         assert_eq!(alone, numbers[0]);
     }
 }

@@ -19,7 +19,9 @@ use fluvial_output::{
     write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp, write_vtp_points,
 };
 use fluvial_scene::{MeshFormat, Ready, VolumeFormat};
-use fluvial_solver_interface::{SPARSE_BAND_CELLS, Solver, SparseLevelSet};
+use fluvial_solver_interface::{
+    LevelSet, SPARSE_BAND_CELLS, Solver, SparseLevelSet, UniformLevelSet, Wanted,
+};
 use std::path::{Path, PathBuf};
 
 /// Which files a frame has.
@@ -61,41 +63,36 @@ impl FileFormats {
         if let Some(mesh) = mesh {
             written.extend(timers.stage("write_mesh", || write_surface(dir, self.mesh, time, mesh))?);
         }
-        let kinds = if self.particles { solver.particle_kinds() } else { None };
-        if let (true, Some(view)) = (self.particles, solver.particles()) {
+        let snapshot = solver.snapshot(Wanted {
+            level_set: self.volumes != VolumeFormat::None,
+            particles: self.particles,
+            cut_at_z: Some(self.cut_z),
+        });
+        let kinds = snapshot.particles.as_ref().and_then(|particles| particles.kinds.as_ref());
+        if let Some(particles) = &snapshot.particles {
             let points = Points {
-                x: view.x,
-                v: view.v,
-                id: view.id,
-                age_s: view.age_s,
-                radius: view.radius,
-                kind: kinds.as_ref().map(|k| k.kind.as_slice()),
-                radii: kinds.as_ref().map_or(&[], |k| k.radius.as_slice()),
+                x: &particles.x,
+                v: &particles.v,
+                id: &particles.id,
+                age_s: &particles.age_s,
+                radius: particles.radius,
+                kind: kinds.map(|k| k.kind.as_slice()),
+                radii: kinds.map_or(&[], |k| k.radius.as_slice()),
             };
             written.push(timers.stage("write_particles", || write_points(dir, self.mesh, time, &points))?);
         }
-        if self.volumes == VolumeFormat::Vdb
-            && let Some(liquid) = solver.sparse_level_set()
-        {
-            let path = frame_path(dir, "volume", time.frame, "vdb");
-            timers.stage("write_volume", || write_vdb(&path, &Sparse(&*liquid), time))?;
-            written.push(path);
-        }
-        if let (Some(ending), Some(view)) = (volume_ending(self.volumes), solver.level_set()) {
+        if let (Some(ending), Some(level_set)) = (volume_ending(self.volumes), &snapshot.level_set) {
             let path = frame_path(dir, "volume", time.frame, ending);
-            let volume = VolumeView {
-                grid: view.grid,
-                phi_cell: view.phi_cell,
-                u_face: view.u_face,
-                phi_solid_node: view.phi_solid_node,
-            };
-            timers.stage("write_volume", || match self.volumes {
-                VolumeFormat::Vtk => write_vti(&path, &volume, time),
-                _ => write_vdb(&path, &volume, time),
+            timers.stage("write_volume", || match (level_set, self.volumes) {
+                (LevelSet::Uniform(liquid), VolumeFormat::Vtk) => {
+                    write_vti(&path, &volume_view(liquid), time)
+                }
+                (LevelSet::Uniform(liquid), _) => write_vdb(&path, &volume_view(liquid), time),
+                (LevelSet::Sparse(liquid), _) => write_vdb(&path, &Sparse(&**liquid), time),
             })?;
             written.push(path);
         }
-        if let Some(cells) = solver.cut_cells(self.cut_z) {
+        if let Some(cells) = &snapshot.cut_cells {
             let path = frame_path(dir, "cells", time.frame, "ply");
             let cell = |c: &fluvial_solver_interface::CutCell| CutCell { min: c.min, dx: c.dx, phi: c.phi };
             let cut = CellCut { z: self.cut_z, cells: cells.iter().map(cell).collect() };
@@ -106,6 +103,16 @@ impl FileFormats {
         let series = timers.stage("write_series", || write_series(dir, formats, time, kinds))?;
         written.extend(series);
         Ok(written)
+    }
+}
+
+/// A liquid on cells of one size, as the writer of volumes asks for it.
+pub fn volume_view<'a>(liquid: &'a UniformLevelSet<'a>) -> VolumeView<'a> {
+    VolumeView {
+        grid: liquid.grid,
+        phi_cell: &liquid.phi_cell,
+        u_face: &liquid.u_face,
+        phi_solid_node: liquid.phi_solid_node.as_deref(),
     }
 }
 

@@ -11,7 +11,6 @@ pub mod draw;
 pub mod fingerprint;
 pub mod frame_files;
 pub mod info;
-pub mod methods;
 pub mod picture;
 pub mod probes;
 pub mod progress;

@@ -159,10 +159,10 @@ fn spline(x: f32, count: usize) -> [(usize, f32); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame_files::Sparse;
+    use crate::frame_files::{Sparse, volume_view};
     use fluvial_foundation::Vec3;
-    use fluvial_output::{FrameTime, VolumeSource, VolumeView, encode_vdb};
-    use fluvial_solver_interface::{Domain, Fill, Liquid, Solid, Solver, SurfaceParams};
+    use fluvial_output::{FrameTime, VolumeSource, encode_vdb};
+    use fluvial_solver_interface::{Domain, Fill, LevelSet, Liquid, Solid, Solver, SurfaceParams, Wanted};
     use fluvial_solver_octree::OctreeSolver;
     use fluvial_solver_uniform::{Params, UniformSolver};
 
@@ -182,19 +182,15 @@ mod tests {
             sources: vec![],
             sinks: vec![],
             refine: vec![],
+            flow: None,
             cfl: 2.0,
         }
     }
 
     fn volume_of(solver: &UniformSolver) -> Vec<u8> {
-        let view = solver.level_set().unwrap();
-        let volume = VolumeView {
-            grid: view.grid,
-            phi_cell: view.phi_cell,
-            u_face: view.u_face,
-            phi_solid_node: view.phi_solid_node,
-        };
-        encode_vdb(&volume, FrameTime { frame: 2, fps: 24.0 })
+        let snapshot = solver.snapshot(Wanted::LEVEL_SET);
+        let level_set = snapshot.level_set.and_then(LevelSet::uniform).unwrap();
+        encode_vdb(&volume_view(&level_set), FrameTime { frame: 2, fps: 24.0 })
     }
 
     #[test]
@@ -280,7 +276,8 @@ mod tests {
         let time = FrameTime { frame: 2, fps: 24.0 };
         for with_solid in [false, true] {
             let (setup, solver) = octree(with_solid);
-            let liquid = solver.sparse_level_set().unwrap();
+            let snapshot = solver.snapshot(Wanted::LEVEL_SET);
+            let liquid = snapshot.level_set.and_then(LevelSet::sparse).unwrap();
             let bytes = encode_vdb(&Sparse(&*liquid), time);
             assert!(
                 bytes == encode_vdb(&Doubtful(Sparse(&*liquid)), time),

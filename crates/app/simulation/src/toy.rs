@@ -4,8 +4,8 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    DtLimiter, LevelSetView, ParticleView, RestoreError, Solver, StateReader, StateWriter, StepError,
-    StepReport, SuggestedDt, SurfaceParams,
+    DtLimiter, RestoreError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, SuggestedDt,
+    SurfaceParams, Wanted,
 };
 
 /// Symplectic Euler on the height of the cube's lower side.
@@ -82,11 +82,8 @@ impl Solver for FallingBlock {
             triangles: quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect(),
         }
     }
-    fn level_set(&self) -> Option<LevelSetView<'_>> {
-        None
-    }
-    fn particles(&self) -> Option<ParticleView<'_>> {
-        None
+    fn snapshot(&self, _: Wanted) -> Snapshot<'_> {
+        Snapshot::default()
     }
     fn height_at(&self, _: f32, _: f32) -> f64 {
         self.y + 1.0

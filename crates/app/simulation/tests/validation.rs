@@ -1,14 +1,14 @@
 //! The validation cases at their coarse resolutions, over all methods.
 
-use fluvial_simulation::methods::METHODS;
 use fluvial_simulation::validate::{CASES, Context, print_table, run_case};
+use fluvial_solver_registry::variants;
 use std::sync::atomic::AtomicBool;
 
 /// Runs one case on every method. Listed failures must fail, all else must pass.
 fn check(name: &str) {
     let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");
     let stop = AtomicBool::new(false);
-    for method in METHODS.iter().filter(|m| (case.applies)(m)) {
+    for method in variants().iter().filter(|m| (case.applies)(m)) {
         let start = std::time::Instant::now();
         let outcome = run_case(case, &Context { method, fine: false, stop: &stop }).unwrap();
         println!(

@@ -68,6 +68,7 @@ pub fn dam_break(n: usize, edge_m: f32) -> Setup {
         sources: vec![],
         sinks: vec![],
         refine: vec![],
+        flow: None,
         cfl: 1.0,
     }
 }

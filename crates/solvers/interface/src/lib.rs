@@ -16,7 +16,8 @@ mod survey;
 
 pub use flow::Flow;
 pub use method::{
-    Capabilities, Entry, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes, check_cell_count,
+    Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
+    check_cell_count, read_method,
 };
 pub use params::{ParamError, PressureParams, Tracker, VolumeCorrection};
 pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};

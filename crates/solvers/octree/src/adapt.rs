@@ -312,7 +312,7 @@ impl OctreeSolver {
     }
 
     /// Makes phi a distance to the same surface again, and continues it into solids.
-    pub(crate) fn redistance(&mut self, clamps: &mut crate::step::Clamps) {
+    pub(crate) fn redistance(&mut self, clamps: &mut fluvial_solver_interface::Clamps) {
         let work = &mut self.work;
         let (tree, phi) = (&work.fields.tree, &mut work.fields.phi_cell);
         let closed = &work.boundaries.closed_cell;

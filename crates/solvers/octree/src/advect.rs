@@ -2,11 +2,11 @@
 
 use crate::OctreeSolver;
 use crate::params::Advection;
-use crate::step::Clamps;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_octree::interpolate::Sampler;
+use fluvial_solver_interface::Clamps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -6,7 +6,9 @@ mod adapt;
 mod advect;
 mod air;
 mod drops;
+mod expected;
 mod measure;
+mod method;
 mod momentum;
 mod params;
 mod particles;
@@ -18,7 +20,7 @@ mod step;
 mod tension;
 mod volume;
 
-pub use params::{Advection, Interpolation, Params, SurfaceForm, Tracker, VolumeCorrection};
+pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Shape as TreeShape;
@@ -29,14 +31,15 @@ use fluvial_octree::redistance::redistance;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    CutCell, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError,
-    Solver, SparseLevelSet, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, Wall,
+    CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError,
+    Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, Wall, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use measure::{Limits, Liquid};
 use particles::Particles;
 use state::{State, Work};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Kinds of particles, by their place in `fluvial_solver_interface::PARTICLE_KINDS`.
@@ -165,6 +168,33 @@ impl OctreeSolver {
     }
 }
 
+impl OctreeSolver {
+    fn particle_set(&self) -> ParticleSet<'_> {
+        let Particles { x, v, id, age_s, flies, .. } = &self.state.particles;
+        let kind = flies.iter().map(|&flies| if flies != 0 { FLYING } else { SMALL }).collect();
+        ParticleSet {
+            x: Cow::Borrowed(x),
+            v: Cow::Borrowed(v),
+            id: Cow::Borrowed(id),
+            age_s: Cow::Borrowed(age_s),
+            radius: self.drop_radius_m(),
+            kinds: Some(ParticleKinds { kind, radius: vec![self.drop_radius_m(); flies.len()] }),
+        }
+    }
+
+    /// The cells that the plane at a z cuts.
+    fn cut_cells(&self, z: f32) -> Vec<CutCell> {
+        let fields = &self.state.fields;
+        let cut = |cell: usize| {
+            let (x, dx) = (fields.tree.cell_center(cell), fields.tree.cell_dx(cell));
+            let low = z - (x.z - 0.5 * dx);
+            let min = [x.x - 0.5 * dx, x.y - 0.5 * dx];
+            (0.0..dx).contains(&low).then(|| CutCell { min, dx, phi: fields.phi_cell[cell] })
+        };
+        (0..fields.tree.cell_count()).filter_map(cut).collect()
+    }
+}
+
 /// Cells of a first tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TreeCount {
@@ -196,7 +226,7 @@ pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, Set
 
 impl Solver for OctreeSolver {
     fn method(&self) -> &'static str {
-        "octree"
+        Params::NAME
     }
 
     fn time_s(&self) -> f64 {
@@ -237,35 +267,12 @@ impl Solver for OctreeSolver {
         mesh
     }
 
-    fn level_set(&self) -> Option<LevelSetView<'_>> {
-        None
-    }
-
-    fn sparse_level_set(&self) -> Option<Box<dyn SparseLevelSet + '_>> {
-        Some(Box::new(sparse::SparseLiquid::new(self)))
-    }
-
-    fn cut_cells(&self, z: f32) -> Option<Vec<CutCell>> {
-        let fields = &self.state.fields;
-        let cut = |cell: usize| {
-            let (x, dx) = (fields.tree.cell_center(cell), fields.tree.cell_dx(cell));
-            let low = z - (x.z - 0.5 * dx);
-            let min = [x.x - 0.5 * dx, x.y - 0.5 * dx];
-            (0.0..dx).contains(&low).then(|| CutCell { min, dx, phi: fields.phi_cell[cell] })
-        };
-        Some((0..fields.tree.cell_count()).filter_map(cut).collect())
-    }
-
-    fn particles(&self) -> Option<ParticleView<'_>> {
-        let Particles { x, v, id, age_s, .. } = &self.state.particles;
-        self.has_particles().then(|| ParticleView { x, v, id, age_s, radius: self.drop_radius_m() })
-    }
-
-    fn particle_kinds(&self) -> Option<ParticleKinds> {
-        let flies = &self.state.particles.flies;
-        let kind = flies.iter().map(|&flies| if flies != 0 { FLYING } else { SMALL }).collect();
-        let radius = vec![self.drop_radius_m(); flies.len()];
-        self.has_particles().then_some(ParticleKinds { kind, radius })
+    fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
+        Snapshot {
+            level_set: wanted.level_set.then(|| LevelSet::Sparse(Box::new(sparse::SparseLiquid::new(self)))),
+            particles: (wanted.particles && self.has_particles()).then(|| self.particle_set()),
+            cut_cells: wanted.cut_at_z.map(|z| self.cut_cells(z)),
+        }
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

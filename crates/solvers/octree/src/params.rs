@@ -3,6 +3,7 @@
 use fluvial_octree::gradient::FreeSurface;
 use fluvial_octree::interpolate;
 use fluvial_octree::sizing::SizingParams;
+use fluvial_solver_interface::{ParamError, PressureParams, Tracker, VolumeCorrection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,33 +42,10 @@ pub enum Advection {
     MacCormack,
 }
 
-/// What carries the liquid's shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Tracker {
-    /// The level set alone.
-    #[default]
-    Levelset,
-    /// Particles besides, in the finest cells under an eventful surface: livelier, with spray.
-    Flip,
-}
-
-/// What is done about volume that transport lost or gained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VolumeCorrection {
-    /// Nothing: drift shows as it is.
-    Off,
-    /// One controller for all liquid.
-    Global,
-    /// A controller for every connected body of liquid.
-    #[default]
-    Regional,
-}
-
 /// Parameters of `octree`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Params {
     /// What carries the liquid's shape: a level set, or particles too where much happens.
     pub tracker: Tracker,
@@ -115,10 +93,9 @@ pub struct Params {
     pub capillary_cfl: f32,
     /// What is done about volume that transport lost or gained.
     pub volume_correction: VolumeCorrection,
-    /// The pressure solve ends when its residual has fallen by this factor.
-    pub pressure_tolerance: f64,
-    /// The pressure solve has failed after this many iterations.
-    pub pressure_max_iterations: usize,
+    /// When the pressure solve ends.
+    #[serde(flatten)]
+    pub pressure: PressureParams,
 }
 
 impl Default for Params {
@@ -141,15 +118,14 @@ impl Default for Params {
             velocity_advection: Advection::default(),
             capillary_cfl: 1.0,
             volume_correction: VolumeCorrection::default(),
-            pressure_tolerance: 1e-5,
-            pressure_max_iterations: 200,
+            pressure: PressureParams::default(),
         }
     }
 }
 
 impl Params {
     /// The first parameter that is out of range: its name and what it should be.
-    pub fn first_error(&self) -> Option<(&'static str, &'static str)> {
+    pub fn first_error(&self) -> Option<ParamError> {
         let ok = |bad: bool, name, want| bad.then_some((name, want));
         let positive = |dx: Option<f32>| dx.is_none_or(|dx| dx > 0.0 && dx.is_finite());
         ok(!positive(self.min_dx), "min_dx", "a positive length")
@@ -162,12 +138,8 @@ impl Params {
             .or(ok(!(0.0..=1.0).contains(&self.flip_ratio), "flip_ratio", "a number from 0 to 1"))
             .or(ok(!(1.0..=16.0).contains(&self.narrow_band), "narrow_band", "1 to 16 cells"))
             .or(ok(!(0.0..=1.0).contains(&self.decay), "decay", "a number from 0 to 1"))
-            .or(ok(
-                !(1e-9..=1e-1).contains(&self.pressure_tolerance),
-                "pressure_tolerance",
-                "between 1e-9 and 0.1",
-            ))
-            .or(ok(self.pressure_max_iterations == 0, "pressure_max_iterations", "at least 1"))
+            .or(ok(self.tracker == Tracker::Apic, "tracker", "\"levelset\" or \"flip\""))
+            .or(self.pressure.first_error())
     }
 
     pub(crate) fn sizing(&self, finest_dx: f32) -> SizingParams {

@@ -2,10 +2,9 @@
 
 use crate::OctreeSolver;
 use crate::params::SurfaceForm;
-use crate::step::Clamps;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::octree::Side;
-use fluvial_linear as linear;
+
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -14,7 +13,7 @@ use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams};
 use fluvial_octree::slope::slopes;
-use fluvial_solver_interface::{PressureReport, StepError};
+use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 /// Cells deeper in a solid, in their own size, move with it.
 const DEEP_CELLS: f32 = 4.0;
@@ -81,12 +80,7 @@ impl OctreeSolver {
         let work = &mut self.work;
         let mut p = work.system.gather(&work.fields.impulse_cell);
         let operator = matrix(&mut work.system);
-        let stop = linear::Params {
-            relative_tolerance: self.params.pressure_tolerance,
-            absolute_tolerance: 0.0,
-            max_iterations: self.params.pressure_max_iterations,
-            ..linear::Params::DEFAULT
-        };
+        let stop = self.params.pressure.stopping();
         let preconditioned = symmetric.as_ref().unwrap_or(&operator);
         let mut amg = Amg::new(preconditioned, AmgParams::default());
         let mut cycle = amg.on(preconditioned);

@@ -15,7 +15,7 @@
 
 use crate::OctreeSolver;
 use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{StepError, StepReport};
+use fluvial_solver_interface::{Clamps, StepError, StepReport};
 
 pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.limits.speed_m_s)?;
@@ -44,7 +44,7 @@ pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepEr
     timers.stage("particles", || s.update_particles(dt_s));
     let mut report = timers.stage("measure", || s.measure(pressure))?;
     s.commit(dt_s);
-    report.clamps = clamps.rows;
+    report.clamps = clamps.rows().to_vec();
     report.stages_s = timers;
     Ok(report)
 }
@@ -53,18 +53,4 @@ pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepEr
 fn go_on(s: &OctreeSolver) -> Result<(), StepError> {
     let stop = s.asked_to_stop.as_ref().is_some_and(|asked| asked());
     if stop { Err(StepError::Stopped) } else { Ok(()) }
-}
-
-/// Everything that was held back in a step, by name.
-#[derive(Default)]
-pub(crate) struct Clamps {
-    rows: Vec<(&'static str, usize)>,
-}
-
-impl Clamps {
-    pub fn add(&mut self, name: &'static str, count: usize) {
-        if count > 0 {
-            self.rows.push((name, count));
-        }
-    }
 }

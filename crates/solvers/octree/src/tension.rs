@@ -1,13 +1,13 @@
 //! Surface tension [octree §4.6, eq. 27 to 32].
 
 use crate::OctreeSolver;
-use crate::step::Clamps;
 use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::Octree;
 use fluvial_octree::capillary::filter_curvature;
 use fluvial_octree::curvature::filtered_curvature;
 use fluvial_octree::gradient::{Geometry, gradient_row};
 use fluvial_octree::regions::{NO_REGION, label_regions};
+use fluvial_solver_interface::Clamps;
 
 impl OctreeSolver {
     /// The pressure `sigma kappa` on the surface, and nothing that would move a free body as a whole.

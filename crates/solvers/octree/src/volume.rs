@@ -2,15 +2,14 @@
 //! account itself and its controllers are `fluvial_volume`.
 
 use crate::OctreeSolver;
-use crate::params::VolumeCorrection;
 use crate::state::{Boundaries, Start};
-use crate::step::Clamps;
 use fluvial_foundation::parallel::{self, chunk_count, chunk_range, map_indices};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_octree::divergence::signed_area;
 use fluvial_octree::regions::label_regions;
 use fluvial_octree::volume::liquid_fractions;
+use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
 
 /// Steps in which a controller removes nine tenths of an error.

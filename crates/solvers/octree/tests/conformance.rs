@@ -1,8 +1,8 @@
 //! The suite over all solvers, for each tracker.
 
 use fluvial_conformance::Subject;
-use fluvial_solver_interface::{Setup, Solver};
-use fluvial_solver_octree::{OctreeSolver, Params, Tracker};
+use fluvial_solver_interface::{Setup, Solver, Tracker};
+use fluvial_solver_octree::{OctreeSolver, Params};
 
 fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
     Box::new(OctreeSolver::new(setup, Params { tracker, ..Params::default() }).unwrap())

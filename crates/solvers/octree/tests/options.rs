@@ -1,10 +1,8 @@
 //! Every choice of the `[method]` table does something, and the liquid stays whole with it.
 
 use fluvial_conformance::{advance, dam_break};
-use fluvial_solver_interface::{Solver, StateWriter};
-use fluvial_solver_octree::{
-    Advection, Interpolation, OctreeSolver, Params, SurfaceForm, Tracker, VolumeCorrection,
-};
+use fluvial_solver_interface::{Solver, StateWriter, Tracker, VolumeCorrection};
+use fluvial_solver_octree::{Advection, Interpolation, OctreeSolver, Params, SurfaceForm};
 
 #[test]
 fn every_choice_acts_and_keeps_the_liquid() {

@@ -3,8 +3,8 @@
 use fluvial_conformance::{advance, tank};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Fill, Setup, Solid, Solver, StepReport};
-use fluvial_solver_octree::{OctreeSolver, Params, Tracker};
+use fluvial_solver_interface::{Fill, Setup, Solid, Solver, StepReport, Tracker, VolumeCorrection, Wanted};
+use fluvial_solver_octree::{OctreeSolver, Params};
 
 fn with(tracker: Tracker) -> Params {
     Params { tracker, ..Params::default() }
@@ -42,7 +42,7 @@ fn a_splash_keeps_its_water_and_stays_out_of_solids() {
     while solver.time_s() < 0.8 {
         last = solver.step(solver.suggest_dt().dt_s.min(0.02)).unwrap();
         assert!(last.volume_error.abs() < 0.015, "t = {}: {}", solver.time_s(), last.volume_error);
-        let view = solver.particles().unwrap();
+        let view = solver.snapshot(Wanted::PARTICLES).particles.unwrap();
         assert_eq!(last.particles, view.x.len());
         let bounds = solver.tree().shape().bounds();
         most_in_air = most_in_air.max(view.x.iter().filter(|x| x.y > 0.45).count());
@@ -79,7 +79,7 @@ fn particles_keep_a_film_that_the_level_set_loses() {
             setup.fills.push(Fill { shape, velocity: Vec3::new(0.0, -3.0 * side, 0.0) });
         }
         let mut params = with(tracker);
-        params.volume_correction = fluvial_solver_octree::VolumeCorrection::Off;
+        params.volume_correction = VolumeCorrection::Off;
         let mut solver = OctreeSolver::new(setup, params).unwrap();
         let last = advance(&mut solver, 0.1).pop().unwrap();
         last.volume_error

@@ -1,14 +1,13 @@
 //! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing, sheets, sampling.
 
 use crate::state::{FaceCells, for_each_face};
-use crate::step::Clamps;
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
-use fluvial_solver_interface::{Setup, Source};
+use fluvial_solver_interface::{Clamps, Setup, Source};
 
 /// Particles keep this distance from solids and closed walls, in cells: as much as transport gives them.
 const MARGIN_IN_CELLS: f32 = 0.02;

@@ -1,12 +1,11 @@
 //! Between particles and grid: transport, velocities there and back [sheets Alg. 1, lines 1, 2 and 4].
 
 use crate::SheetsSolver;
-use crate::step::Clamps;
 use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
-use fluvial_solver_interface::StepError;
+use fluvial_solver_interface::{Clamps, StepError};
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;

@@ -3,15 +3,16 @@
 
 mod adapt;
 mod advect;
+mod expected;
 mod flow;
 mod measure;
+mod method;
 mod params;
 mod pressure;
 mod save;
 mod state;
 mod step;
 
-pub use flow::Flow;
 pub use fluvial_sheets::{Kind, Topology, UNIT_MASS};
 pub use params::{Params, PositionCorrection};
 
@@ -21,11 +22,13 @@ use fluvial_pressure::MultigridCg;
 use fluvial_sheets::{Bins, Population, SheetSurface, Walls};
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
-    Fill, LevelSetView, ParticleKinds, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    Fill, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
+    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    Wanted,
 };
 use fluvial_surface::{MeshParams, mesh_samples, set_velocities};
 use state::{State, Work};
+use std::borrow::Cow;
 
 /// Smallest share of a particle that is seeded.
 const LEAST_SEED: f32 = 0.02;
@@ -57,7 +60,7 @@ impl SheetsSolver {
         if !setup.refine.is_empty() {
             return Err(unsupported("[[refine]] regions"));
         }
-        if params.flow.is_some()
+        if setup.flow.is_some()
             && !(setup.solids.is_empty() && setup.sources.is_empty() && setup.sinks.is_empty())
         {
             return Err(unsupported("solids, sources or sinks in a given flow"));
@@ -130,7 +133,7 @@ impl SheetsSolver {
             found
         });
         let population = &mut self.work.population;
-        let flow = self.params.flow;
+        let flow = self.setup.flow;
         let start = |x: Vec3, v: Vec3| flow.map_or(v, |flow| flow.velocity(x, 0.0));
         for (x, mass, v) in seeds.into_iter().flatten() {
             population.particles.push(x, start(x, v), mass, 1, Kind::Small);
@@ -172,7 +175,7 @@ impl SheetsSolver {
         self.place_boundaries(0.0);
     }
 
-    /// What each particle is, in the order of [`Solver::particles`].
+    /// What each particle is, in the order of a snapshot's particles.
     pub fn kinds(&self) -> &[Kind] {
         &self.state.population.particles.kind
     }
@@ -200,7 +203,7 @@ fn seed(x: Vec3, d0: f32, fills: &[Fill]) -> Option<(Vec3, u32)> {
 
 impl Solver for SheetsSolver {
     fn method(&self) -> &'static str {
-        "sheets"
+        Params::NAME
     }
 
     fn time_s(&self) -> f64 {
@@ -249,28 +252,21 @@ impl Solver for SheetsSolver {
         mesh
     }
 
-    fn level_set(&self) -> Option<LevelSetView<'_>> {
-        None
-    }
-
-    fn particles(&self) -> Option<ParticleView<'_>> {
-        let particles = &self.state.population.particles;
-        Some(ParticleView {
-            x: &particles.x,
-            v: &particles.v,
-            id: &particles.id,
-            age_s: &particles.age_s,
-            radius: 0.5 * self.params.radius_m(self.grid.dx),
-        })
-    }
-
-    fn particle_kinds(&self) -> Option<ParticleKinds> {
+    fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
         let particles = &self.state.population.particles;
         let half = 0.5 * self.params.radius_m(self.grid.dx);
-        Some(ParticleKinds {
-            kind: particles.kind.iter().map(|&kind| kind as u8).collect(),
-            radius: (0..particles.len()).map(|i| particles.radius(i, half)).collect(),
-        })
+        let set = wanted.particles.then(|| ParticleSet {
+            x: Cow::Borrowed(&particles.x),
+            v: Cow::Borrowed(&particles.v),
+            id: Cow::Borrowed(&particles.id),
+            age_s: Cow::Borrowed(&particles.age_s),
+            radius: half,
+            kinds: Some(ParticleKinds {
+                kind: particles.kind.iter().map(|&kind| kind as u8).collect(),
+                radius: (0..particles.len()).map(|i| particles.radius(i, half)).collect(),
+            }),
+        });
+        Snapshot { level_set: None, particles: set, cut_cells: None }
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

@@ -28,7 +28,7 @@ impl SheetsSolver {
         // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme conserves has the
         // product of two steps' velocities.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
-        if self.params.flow.is_none() {
+        if self.setup.flow.is_none() {
             report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
         }
         Ok(report)
@@ -132,7 +132,7 @@ impl SheetsSolver {
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let dx = self.grid.dx as f64;
         let liquid = self.setup.liquid;
-        if let Some(flow) = self.params.flow {
+        if let Some(flow) = self.setup.flow {
             let dt_s = self.setup.cfl as f64 * dx / flow.fastest_m_s();
             return SuggestedDt { dt_s, limiter: DtLimiter::Cfl };
         }

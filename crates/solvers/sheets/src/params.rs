@@ -1,8 +1,8 @@
 //! The method's own parameters in the scene's `[method]` table. The first thirteen are those of the paper's Fig. 15, with its
 //! values as defaults.
 
-use crate::flow::Flow;
 use fluvial_sheets::SheetParams;
+use fluvial_solver_interface::{ParamError, PressureParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,8 @@ pub enum PositionCorrection {
 
 /// Parameters of `sheets`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Params {
     /// Reach of the kernel that carries velocity to the grid, in particle radii (alpha_u).
     pub velocity_reach: f32,
@@ -65,13 +66,9 @@ pub struct Params {
     pub surface_refinement: u32,
     /// Reach of a particle of a sheet along the sheet when the surface is made, in particle radii.
     pub sheet_reach: f32,
-    /// The pressure solve ends when its residual has fallen by this factor.
-    pub pressure_tolerance: f64,
-    /// The pressure solve has failed after this many iterations.
-    pub pressure_max_iterations: usize,
-    /// The flow that carries the particles, where it is given (`[flow]` of the scene): then neither forces nor pressure act.
-    #[serde(skip)]
-    pub flow: Option<Flow>,
+    /// When the pressure solve ends.
+    #[serde(flatten)]
+    pub pressure: PressureParams,
 }
 
 impl Default for Params {
@@ -99,18 +96,16 @@ impl Default for Params {
             lightest_mass: sheets.lightest_mass,
             surface_refinement: 2,
             sheet_reach: 1.5,
-            pressure_tolerance: 1e-5,
-            pressure_max_iterations: 200,
-            flow: None,
+            pressure: PressureParams::default(),
         }
     }
 }
 
 impl Params {
     /// The first parameter that is out of range: its name and what it should be.
-    pub fn first_error(&self) -> Option<(&'static str, &'static str)> {
+    pub fn first_error(&self) -> Option<ParamError> {
         let share = |v: f32| (0.0..=1.0).contains(&v);
-        let checks: [(bool, &'static str, &'static str); 20] = [
+        let checks: [(bool, &'static str, &'static str); 18] = [
             ((0.25..=4.0).contains(&self.velocity_reach), "velocity_reach", "between 0.25 and 4 radii"),
             ((1.0..=8.0).contains(&self.density_reach), "density_reach", "between 1 and 8 radii"),
             (self.liquid_share > 0.0 && self.liquid_share < 1.0, "liquid_share", "between 0 and 1"),
@@ -137,10 +132,9 @@ impl Params {
             (share(self.lightest_mass), "lightest_mass", "a number from 0 to 1"),
             ((1..=8).contains(&self.surface_refinement), "surface_refinement", "between 1 and 8"),
             ((0.5..=4.0).contains(&self.sheet_reach), "sheet_reach", "between 0.5 and 4 radii"),
-            ((1e-9..=1e-1).contains(&self.pressure_tolerance), "pressure_tolerance", "between 1e-9 and 0.1"),
-            (self.pressure_max_iterations > 0, "pressure_max_iterations", "at least 1"),
         ];
-        checks.into_iter().find(|(good, ..)| !good).map(|(_, name, want)| (name, want))
+        let wrong = checks.into_iter().find(|(good, ..)| !good).map(|(_, name, want)| (name, want));
+        wrong.or(self.pressure.first_error())
     }
 
     /// Radius of a small particle for cells of `dx`: the spacing that it is seeded with.

@@ -8,14 +8,13 @@
 
 use crate::SheetsSolver;
 use crate::state::{FaceCells, for_each_face};
-use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::FaceField;
 use fluvial_level_set as level_set;
-use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
+use fluvial_pressure::{PoissonProblem, ghost_theta_floored};
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
-use fluvial_solver_interface::{PressureReport, StepError};
+use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 /// Smallest ghost distance in cells.
 pub(crate) const THETA_MIN: f32 = 0.001;
@@ -112,12 +111,7 @@ impl SheetsSolver {
         };
         let prepared = self.solver.prepare(&problem);
         clamps.add("ghost_theta_floor", prepared.theta_floors);
-        let params = pressure::Params {
-            relative_tolerance: self.params.pressure_tolerance,
-            absolute_tolerance: 0.0,
-            max_iterations: self.params.pressure_max_iterations,
-            ..pressure::Params::DEFAULT
-        };
+        let params = self.params.pressure.stopping();
         // The impulse of the last step, scaled to this step's length, is the first guess.
         let scale = if self.state.last_dt_s > 0.0 { (dt_s / self.state.last_dt_s) as f32 } else { 0.0 };
         let guess = &mut self.work.impulse_cell;
@@ -180,7 +174,7 @@ impl SheetsSolver {
 
     /// The divergence that a cell shall have, 1/s: where more particles are than fit, a tenth of the excess flows off in a step.
     pub(crate) fn wanted_divergence(&self, cell: usize, dt_s: f32) -> f32 {
-        if self.params.flow.is_some() {
+        if self.setup.flow.is_some() {
             return 0.0;
         }
         let excess = self.work.crowding_cell[cell] - CROWDED;

@@ -15,7 +15,7 @@
 
 use crate::SheetsSolver;
 use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{PressureReport, StepError, StepReport};
+use fluvial_solver_interface::{Clamps, PressureReport, StepError, StepReport};
 
 pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
@@ -30,7 +30,7 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
         timers.stage("sheets", || s.preserve_sheets(&mut clamps));
         timers.stage("adaptive_sampling", || s.adapt_sampling());
         go_on(s)?;
-        if let Some(flow) = s.params.flow {
+        if let Some(flow) = s.setup.flow {
             timers.stage("advect", || s.carry_along(flow, dt_s))?;
             timers.stage("density", || s.measure_particles());
             s.mark_unknowns();
@@ -51,7 +51,7 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
     match outcome {
         Ok(mut report) => {
             s.commit(dt_s);
-            report.clamps = clamps.rows;
+            report.clamps = clamps.rows().to_vec();
             report.stages_s = timers;
             Ok(report)
         }
@@ -65,18 +65,4 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
 /// Nothing of a step is in the state before its end: until then it may be given up.
 fn go_on(s: &SheetsSolver) -> Result<(), StepError> {
     if s.asked_to_stop.as_ref().is_some_and(|asked| asked()) { Err(StepError::Stopped) } else { Ok(()) }
-}
-
-/// Everything that was held back in a step, by name.
-#[derive(Default)]
-pub(crate) struct Clamps {
-    rows: Vec<(&'static str, usize)>,
-}
-
-impl Clamps {
-    pub fn add(&mut self, name: &'static str, count: usize) {
-        if count > 0 {
-            self.rows.push((name, count));
-        }
-    }
 }

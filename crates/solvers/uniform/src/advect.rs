@@ -1,12 +1,11 @@
 //! Transport of the surface and of velocity along the velocity of the last step.
 
-use crate::step::Clamps;
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
-use fluvial_solver_interface::Setup;
+use fluvial_solver_interface::{Clamps, Setup};
 
 /// A quarter of one particle's weight is enough for particles to say alone what a face's velocity is: around spray
 /// the grid knows nothing better, and at the band's lower edge both agree.

@@ -14,12 +14,11 @@
 
 use crate::UniformSolver;
 use crate::pressure::ghost_theta;
-use crate::step::Clamps;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_solver_interface::Liquid;
+use fluvial_solver_interface::{Clamps, Liquid};
 
 /// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per metre, with 4
 /// it loses.

@@ -4,9 +4,11 @@
 
 mod adapt;
 mod advect;
+mod expected;
 mod extend;
 mod forces;
 mod measure;
+mod method;
 mod params;
 mod pressure;
 mod save;
@@ -17,7 +19,7 @@ mod volume;
 
 pub use pressure::THETA_MIN;
 
-pub use params::{Params, PhiScheme, Tracker, VelocityScheme, VolumeCorrection};
+pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
@@ -26,11 +28,13 @@ use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{
-    LevelSetView, ParticleView, PressureReport, RestoreError, Setup, SetupError, Solver, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    LevelSet, Listed, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Tracker,
+    UniformLevelSet, Wall, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{State, Work};
+use std::borrow::Cow;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {
@@ -172,7 +176,7 @@ impl UniformSolver {
 
 impl Solver for UniformSolver {
     fn method(&self) -> &'static str {
-        "uniform"
+        Params::NAME
     }
 
     fn time_s(&self) -> f64 {
@@ -211,23 +215,25 @@ impl Solver for UniformSolver {
         mesh
     }
 
-    fn level_set(&self) -> Option<LevelSetView<'_>> {
-        Some(LevelSetView {
-            grid: self.grid,
-            phi_cell: &self.state.phi_cell,
-            u_face: &self.state.u_face,
-            phi_solid_node: (!self.setup.solids.is_empty()).then_some(&self.solids.phi_node),
-        })
-    }
-
-    fn particles(&self) -> Option<ParticleView<'_>> {
-        self.params.has_particles().then(|| ParticleView {
-            x: &self.state.particles.x,
-            v: &self.state.particles.v,
-            id: &self.state.particles.id,
-            age_s: &self.state.particles.age_s,
+    fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
+        let (state, solids) = (&self.state, &self.solids);
+        let level_set = wanted.level_set.then(|| {
+            LevelSet::Uniform(UniformLevelSet {
+                grid: self.grid,
+                phi_cell: Cow::Borrowed(&state.phi_cell),
+                u_face: Cow::Borrowed(&state.u_face),
+                phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
+            })
+        });
+        let particles = (wanted.particles && self.params.has_particles()).then(|| ParticleSet {
+            x: Cow::Borrowed(&state.particles.x),
+            v: Cow::Borrowed(&state.particles.v),
+            id: Cow::Borrowed(&state.particles.id),
+            age_s: Cow::Borrowed(&state.particles.age_s),
             radius: fluvial_particles::particle_radius_m(&self.grid),
-        })
+            kinds: None,
+        });
+        Snapshot { level_set, particles, cut_cells: None }
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

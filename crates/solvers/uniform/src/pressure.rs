@@ -7,11 +7,10 @@
 
 use crate::UniformSolver;
 use crate::state::{FaceCells, for_each_face};
-use crate::step::Clamps;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
-use fluvial_pressure::{self as pressure, PoissonProblem, ghost_theta_floored};
-use fluvial_solver_interface::{PressureReport, StepError};
+use fluvial_pressure::{PoissonProblem, ghost_theta_floored};
+use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 /// Smallest ghost distance in cells. A floor of 1e-2 would cost the second order from 128^3 on (its error is
 /// theta_min dx |grad p|); 1e-3 does not, and the solver's iterations do not notice.
@@ -34,12 +33,7 @@ impl UniformSolver {
         };
         let prepared = self.solver.prepare(&problem);
         clamps.add("ghost_theta_floor", prepared.theta_floors);
-        let params = pressure::Params {
-            relative_tolerance: self.params.pressure_tolerance,
-            absolute_tolerance: 0.0,
-            max_iterations: self.params.pressure_max_iterations,
-            ..pressure::Params::DEFAULT
-        };
+        let params = self.params.pressure.stopping();
         // The impulse of the last step, scaled to this step's length, is the first guess.
         let scale = if self.state.last_dt_s > 0.0 { (dt_s / self.state.last_dt_s) as f32 } else { 0.0 };
         let guess = &mut self.work.impulse_cell;

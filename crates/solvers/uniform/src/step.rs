@@ -13,7 +13,7 @@
 
 use crate::UniformSolver;
 use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{StepError, StepReport};
+use fluvial_solver_interface::{Clamps, StepError, StepReport};
 
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
@@ -43,7 +43,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     match outcome {
         Ok(mut report) => {
             s.commit(dt_s);
-            report.clamps = clamps.into_rows();
+            report.clamps = clamps.rows().to_vec();
             report.stages_s = timers;
             Ok(report)
         }
@@ -58,22 +58,4 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
 /// up.
 fn go_on(s: &UniformSolver) -> Result<(), StepError> {
     if s.asked_to_stop.as_ref().is_some_and(|asked| asked()) { Err(StepError::Stopped) } else { Ok(()) }
-}
-
-/// Everything that was held back in a step, by name.
-#[derive(Default)]
-pub(crate) struct Clamps {
-    rows: Vec<(&'static str, usize)>,
-}
-
-impl Clamps {
-    pub fn add(&mut self, name: &'static str, count: usize) {
-        if count > 0 {
-            self.rows.push((name, count));
-        }
-    }
-
-    fn into_rows(self) -> Vec<(&'static str, usize)> {
-        self.rows
-    }
 }

@@ -1,12 +1,12 @@
 //! Volume of the bodies of liquid on the grid: labels, measurement, descent, what crosses the domain's boundary. The
 //! account itself and its controllers are `fluvial_volume`.
 
-use crate::step::Clamps;
-use crate::{UniformSolver, VolumeCorrection};
+use crate::UniformSolver;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
+use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
 
 /// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface breathes by

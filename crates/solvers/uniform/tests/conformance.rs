@@ -1,8 +1,8 @@
 //! The suite over all solvers, for each tracker.
 
 use fluvial_conformance::Subject;
-use fluvial_solver_interface::{Setup, Solver};
-use fluvial_solver_uniform::{Params, Tracker, UniformSolver};
+use fluvial_solver_interface::{Setup, Solver, Tracker};
+use fluvial_solver_uniform::{Params, UniformSolver};
 
 fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
     let params = Params { tracker, ..Default::default() };

@@ -25,10 +25,11 @@ fn a_tilted_surface_does_not_ripple() {
         sources: vec![],
         sinks: vec![],
         refine: vec![],
+        flow: None,
         cfl: 2.0,
     };
     let params = Params::default();
-    let bar = 10.0 * params.pressure_tolerance * f64::from(g) * dt_s;
+    let bar = 10.0 * params.pressure.pressure_tolerance * f64::from(g) * dt_s;
     let mut solver = UniformSolver::new(setup, params).unwrap();
     for _ in 0..500 {
         let speed = solver.step(dt_s).unwrap().max_speed_m_s;

@@ -3,8 +3,8 @@
 use fluvial_conformance::tank;
 use fluvial_foundation::Vec3;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Setup, Solver, Source};
-use fluvial_solver_uniform::{Params, UniformSolver, VolumeCorrection};
+use fluvial_solver_interface::{Setup, Solver, Source, VolumeCorrection};
+use fluvial_solver_uniform::{Params, UniformSolver};
 
 const RADIUS: f32 = 0.08;
 

@@ -2,16 +2,15 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
-use fluvial_output::{
-    FileMark, FrameTime, Machine, Points, VolumeView, encode_ply, encode_ply_points, encode_vdb,
-};
+use fluvial_output::{FileMark, FrameTime, Machine, Points, encode_ply, encode_ply_points, encode_vdb};
 use fluvial_scene::Scene;
 use fluvial_simulation::checkpoint::{CheckpointHeader, write_checkpoint};
+use fluvial_simulation::frame_files::volume_view;
 use fluvial_simulation::picture::PictureBudget;
 use fluvial_simulation::record::{RunRecord, RunStatus, SceneSource, Totals};
 use fluvial_simulation::stats::StatsLine;
-use fluvial_simulation::{Position, StepRecord, methods};
-use fluvial_solver_interface::{Solver, StateWriter, SurfaceParams};
+use fluvial_simulation::{Position, StepRecord};
+use fluvial_solver_interface::{LevelSet, Solver, StateWriter, SurfaceParams, Wanted};
 use std::path::Path;
 
 pub type Files = Vec<(&'static str, Vec<u8>)>;
@@ -89,7 +88,7 @@ pub fn solver(tracker: &str) -> Box<dyn Solver> {
 pub fn fresh_solver(tracker: &str) -> Box<dyn Solver> {
     let set = [("method.tracker".to_owned(), format!("\"{tracker}\""))];
     let ready = Scene::parse("s.toml", SCENE, Path::new("."), &set).unwrap().build().unwrap();
-    methods::build(&ready.method, ready.setup).unwrap()
+    ready.method.build(ready.setup).unwrap()
 }
 
 fn cube() -> TriangleMesh {
@@ -218,14 +217,9 @@ pub fn scene() -> Files {
 
 pub fn vdb() -> Files {
     let solver = solver("levelset");
-    let view = solver.level_set().unwrap();
-    let volume = VolumeView {
-        grid: view.grid,
-        phi_cell: view.phi_cell,
-        u_face: view.u_face,
-        phi_solid_node: view.phi_solid_node,
-    };
-    vec![("volume.vdb", encode_vdb(&volume, FrameTime { frame: 1, fps: 24.0 }))]
+    let snapshot = solver.snapshot(Wanted::LEVEL_SET);
+    let level_set = snapshot.level_set.and_then(LevelSet::uniform).unwrap();
+    vec![("volume.vdb", encode_vdb(&volume_view(&level_set), FrameTime { frame: 1, fps: 24.0 }))]
 }
 
 pub fn surface() -> Files {
@@ -237,7 +231,7 @@ pub fn surface() -> Files {
 
 pub fn particles() -> Files {
     let solver = solver("flip");
-    let view = solver.particles().unwrap();
+    let view = solver.snapshot(Wanted::PARTICLES).particles.unwrap();
     let count = view.x.len().min(60);
     let (x, v) = (&view.x[..count], &view.v[..count]);
     let (id, age_s) = (&view.id[..count], &view.age_s[..count]);

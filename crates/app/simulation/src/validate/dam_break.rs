@@ -62,7 +62,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let ritter = front_speed(&front) / 2.0;
     let resolution = format!("{cells_per_a} cells per a");
     let row = |quantity: &str, value: f64| Row::new(resolution.clone(), quantity, value);
-    let volume_bar = if context.method.has_particles { 1e-2 } else { 1e-3 };
+    let volume_bar = if context.method.method.capabilities().particles { 1e-2 } else { 1e-3 };
     let plot = Plot {
         title: "Dam break: front against Martin & Moyce 1952".into(),
         x: Axis::linear("T = t (2 g / a)^½"),

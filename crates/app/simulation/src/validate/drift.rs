@@ -29,7 +29,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let mut velocity_error = 0.0f64;
     let mut first = None;
     let plan = FramePlan { frames: 20, fps: 25.0 };
-    let solver = (context.method.build_uncorrected)(setup)?;
+    let solver = context.method.uncorrected.build(setup)?;
     let solver = drive_solver(context, solver, plan, &mut |step, solver| {
         if step.step == 0 {
             first = Some(centroid(&solver.surface(&SurfaceParams::default())));

@@ -6,8 +6,7 @@ use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
 use fluvial_output::{Axis, Plot, Style};
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Refine, Setup, Solver, SurfaceParams};
-use fluvial_solver_octree::OctreeSolver;
+use fluvial_solver_interface::{Refine, Setup, SetupError, Solver, SurfaceParams};
 use std::f64::consts::{PI, TAU};
 
 pub const CASE: Case = Case {
@@ -23,7 +22,7 @@ pub const ACROSS_LEVELS: Case = Case {
     name: "drop-across-levels",
     what: "the drop of drop-oscillation, one half of it in cells twice as large as the other's",
     source: "Lamb 1932 §275 (Rayleigh 1879); Ando and Batty 2020 §4.6",
-    applies: |method| method.name == "octree",
+    applies: |method| method.method.capabilities().adaptive,
     run: across_levels,
 };
 
@@ -52,7 +51,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     };
     for &per_diameter in resolutions {
         let plan = FramePlan { frames: (40.0 * periods).ceil() as u32, fps: 40.0 / exact_s };
-        let solver = (context.method.build)(drop(per_diameter))?;
+        let solver = context.method.method.build(drop(per_diameter))?;
         let samples = oscillate(context, solver, plan)?;
         let (period, loss) = match signal::analyse(&samples, 0.0) {
             Some(found) => (found.period_s, found.loss_over(1.0)),
@@ -81,8 +80,10 @@ fn across_levels(context: &Context) -> Result<Outcome, CaseError> {
     let half =
         Shape::Box { min: bounds.min - 1.0, max: Vec3::new(middle, bounds.max.y + 1.0, bounds.max.z + 1.0) };
     setup.refine.push(Refine { shape: half, dx });
-    let params = fluvial_solver_octree::Params { min_dx: Some(2.0 * dx), ..Default::default() };
-    let solver = Box::new(OctreeSolver::new(setup, params)?);
+    let coarse = serde_json::json!({ "min_dx": 2.0 * dx });
+    let method =
+        context.method.with_params(coarse).map_err(|error| SetupError::Invalid(error.to_string()))?;
+    let solver = method.build(setup)?;
     let plan = FramePlan { frames: 52, fps: 40.0 / exact_s() };
     let samples = oscillate(context, solver, plan)?;
     let period_s = signal::analyse(&samples, 0.0).map_or(f64::NAN, |found| found.period_s);

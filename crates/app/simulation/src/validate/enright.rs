@@ -7,10 +7,9 @@ use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{Axis, Plot, Style};
+use fluvial_sheets::Topology;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Solver, SurfaceParams};
-use fluvial_solver_sheets::{Flow, Params, SheetsSolver, Topology};
-use fluvial_solver_uniform::Tracker;
+use fluvial_solver_interface::{Flow, Method, SurfaceParams, Tracker, TransportTest};
 use std::f32::consts::PI;
 
 pub const CASE: Case = Case {
@@ -18,7 +17,9 @@ pub const CASE: Case = Case {
     what: "sphere R 0.15 at 0.35^3 in LeVeque's swirling flow, reversed: back where it was at t = 3",
     source: "Enright et al. 2002 §4.3: at 100^3 a level set loses about 80 %, a particle level set 2.6 %",
     // FLIP and APIC carry their particles alike where the flow is given.
-    applies: |method| method.name == "sheets" || method.tracker.is_some_and(|t| t != Tracker::Apic),
+    applies: |method| {
+        !matches!(method.transport, TransportTest::None | TransportTest::UniformKernels(Tracker::Apic))
+    },
     run,
 };
 
@@ -32,7 +33,11 @@ fn velocity(x: Vec3) -> Vec3 {
 }
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let Some(tracker) = context.method.tracker else { return run_sheets(context) };
+    let tracker = match &context.method.transport {
+        TransportTest::UniformKernels(tracker) => *tracker,
+        TransportTest::GivenFlow(method) => return run_given_flow(context, &**method),
+        TransportTest::None => unreachable!("the case does not apply"),
+    };
     let n: usize = if context.fine { 100 } else { 32 };
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
     let shape = Shape::Sphere { center: Vec3::splat(0.35), radius: 0.15 };
@@ -75,23 +80,22 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     })
 }
 
-/// The solver `sheets` itself, in a given flow.
-fn run_sheets(context: &Context) -> Result<Outcome, CaseError> {
+/// The method itself, in a given flow.
+fn run_given_flow(context: &Context, method: &dyn Method) -> Result<Outcome, CaseError> {
     let n: usize = if context.fine { 100 } else { 32 };
     let ball = Shape::Sphere { center: Vec3::splat(0.35), radius: 0.15 };
     let mut setup = closed_box([n; 3], 1.0 / n as f32, ball.clone());
     setup.liquid.gravity = Vec3::ZERO;
     // The paper's steps, 0.006 s at 100^3.
     setup.cfl = 1.2;
-    let flow = Some(Flow::Enright { period_s: f64::from(END_S) });
-    let params = Params { flow, adaptive_sampling: false, ..Params::default() };
-    let solver = SheetsSolver::new(setup, params)?;
+    setup.flow = Some(Flow::Enright { period_s: f64::from(END_S) });
+    let solver = method.build(setup)?;
     let (mesh_0, mut curve) = (solver.surface(&SurfaceParams::default()), vec![]);
     let pieces = |mesh: &TriangleMesh| Topology::of(&mesh.positions, &mesh.triangles).pieces as f64;
     let held_m3 = solver.initial_report().liquid_volume_m3;
     let (mut half, mut steps) = ([f64::NAN; 2], 0);
     let plan = FramePlan { frames: 20, fps: 20.0 / f64::from(END_S) };
-    let solver = drive_solver(context, Box::new(solver), plan, &mut |step, solver| {
+    let solver = drive_solver(context, solver, plan, &mut |step, solver| {
         steps = step.step;
         if (step.time_s - 0.5 * f64::from(END_S)).abs() < 1e-6 {
             let mesh = solver.surface(&SurfaceParams::default());

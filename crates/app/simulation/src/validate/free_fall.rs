@@ -27,7 +27,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let (mut fallen, mut speed) = (0.0, 0.0);
     let (mut first, mut velocity_error) = (None, 0.0f64);
     // 0.25 s: about 0.3 m, two diameters of a 32-cell drop.
-    let solver = (context.method.build_uncorrected)(setup)?;
+    let solver = context.method.uncorrected.build(setup)?;
     let solver = drive_solver(context, solver, FramePlan { frames: 10, fps: 40.0 }, &mut |step, solver| {
         fallen += speed * step.dt_s;
         speed += G * step.dt_s;

@@ -71,11 +71,11 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         let resolution = format!("{n} cells per box side, {frames} steps");
         let row =
             |quantity: &str, value: f64| Row::new(resolution.clone(), format!("{name}: {quantity}"), value);
-        if context.method.has_particles {
+        if context.method.method.capabilities().particles {
             outcome.rows.push(row("max speed / sqrt(g h)", fastest / wave_speed).bar(Bar::AtMost(1e-3)));
         } else {
             // What the solver's tolerance leaves of one step's gravity.
-            let bar = 10.0 * context.method.pressure_tolerance * f64::from(G) * DT_S;
+            let bar = 10.0 * context.method.method.pressure_tolerance() * f64::from(G) * DT_S;
             outcome.rows.push(row("max speed / (m/s)", fastest).bar(Bar::AtMost(bar)));
         }
         outcome.rows.push(row("volume drift", drift).bar(Bar::AtMost(1e-3)));

@@ -1,14 +1,13 @@
 //! What the physics must come out as: cases with exact or measured answers, run on every method.
 //!
 //! A case is one file with one function that gives [`Row`]s and plots; [`CASES`] lists them. Coarse
-//! resolutions are tests; the fine ones run on demand. A case that a method cannot pass yet stays in
-//! [`EXPECTED_FAILURES`] with the reason; the tests fail when it starts to pass.
+//! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the method's list of
+//! expected failures with the reason; the tests fail when it starts to pass.
 
 mod dam_break;
 mod drift;
 mod drop_oscillation;
 mod enright;
-mod expected;
 mod filling;
 mod free_fall;
 mod hydrostatic;
@@ -21,13 +20,12 @@ mod static_drop;
 mod transport;
 mod zalesak;
 
-pub use expected::{EXPECTED_FAILURES, ExpectedFailure};
 pub use row::{Bar, Row, print_table};
 
-use crate::methods::Method;
 use crate::run::RunError;
 use fluvial_output::Plot;
-use fluvial_solver_interface::SetupError;
+use fluvial_solver_interface::{SetupError, Variant};
+use fluvial_solver_registry::expected_failure;
 use std::sync::atomic::AtomicBool;
 
 /// One validation case.
@@ -39,7 +37,7 @@ pub struct Case {
     /// Where the reference numbers come from.
     pub source: &'static str,
     /// Which methods it says something about: kernels that several variants share are tested once.
-    pub applies: fn(&Method) -> bool,
+    pub applies: fn(&Variant) -> bool,
     /// Runs it.
     pub run: fn(&Context) -> Result<Outcome, CaseError>,
 }
@@ -47,7 +45,7 @@ pub struct Case {
 /// What a case runs with.
 pub struct Context<'a> {
     /// The method under test.
-    pub method: &'a Method,
+    pub method: &'a Variant,
     /// The fine resolution, which takes minutes.
     pub fine: bool,
     /// Set to stop early.
@@ -95,7 +93,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// For cases that run on every method.
-pub(crate) fn every_method(_: &Method) -> bool {
+pub(crate) fn every_method(_: &Variant) -> bool {
     true
 }
 
@@ -105,13 +103,8 @@ pub fn run_case(case: &Case, context: &Context) -> Result<Outcome, CaseError> {
     for row in &mut outcome.rows {
         row.case = case.name.to_owned();
         row.method = context.method.name.to_owned();
-        row.expected_failure = EXPECTED_FAILURES
-            .iter()
-            .find(|e| {
-                (e.case, e.quantity) == (case.name, row.quantity.as_str())
-                    && e.methods.contains(&context.method.name)
-            })
-            .map(|e| e.reason.to_owned());
+        row.expected_failure =
+            expected_failure(case.name, context.method.name, &row.quantity).map(str::to_owned);
     }
     for (stem, _) in &mut outcome.plots {
         *stem = format!("{stem}-{}", context.method.name.replace('/', "-"));

@@ -6,13 +6,13 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_output::{Axis, Plot, Style};
 use fluvial_pressure::{MultigridCg, Params, PoissonProblem};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
-use fluvial_solver_uniform::Tracker;
+use fluvial_solver_interface::{Tracker, TransportTest};
 
 pub const FREE_SURFACE: Case = Case {
     name: "poisson-free-surface",
     what: "div grad p = 6 in a sphere with p = 0 on it: p = r^2 - R^2",
     source: "exact",
-    applies: |method| method.tracker == Some(Tracker::Levelset),
+    applies: |method| matches!(method.transport, TransportTest::UniformKernels(Tracker::Levelset)),
     run: free_surface,
 };
 
@@ -20,7 +20,7 @@ pub const SOLID: Case = Case {
     name: "poisson-solid",
     what: "a = sin x sin 2y sin 3z inside and outside a sphere R 0.392 of the unit cube, right side -14 a, Neumann",
     source: "exact; Basilisk's largest error: 2.6e-4, 6.9e-5, 5.0e-6, 1.5e-6 at 32, 64, 128, 256",
-    applies: |method| method.tracker == Some(Tracker::Levelset),
+    applies: |method| matches!(method.transport, TransportTest::UniformKernels(Tracker::Levelset)),
     run: solid,
 };
 
@@ -146,7 +146,7 @@ fn cell_center(at: &[usize; 3], dx: f64) -> DVec3 {
 
 fn solve(grid: &UniformGrid, phi_cell: &[f32], open: &FaceField, rhs: &[f32]) -> Vec<f64> {
     let mut solver = MultigridCg::new(grid.cells);
-    solver.set_theta_min(fluvial_solver_uniform::THETA_MIN);
+    solver.set_theta_min(fluvial_grids::GHOST_DISTANCE_FLOOR);
     solver.prepare(&PoissonProblem {
         cells: grid.cells,
         phi_cell,

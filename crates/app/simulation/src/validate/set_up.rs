@@ -24,6 +24,7 @@ pub fn closed_box(cells: [usize; 3], dx: f32, shape: Shape) -> Setup {
         sources: vec![],
         sinks: vec![],
         refine: vec![],
+        flow: None,
         cfl: 2.0,
     }
 }
@@ -35,7 +36,7 @@ pub fn drive(
     plan: FramePlan,
     watch: &mut dyn FnMut(&StepRecord, &dyn Solver),
 ) -> Result<Box<dyn Solver>, CaseError> {
-    drive_solver(context, (context.method.build)(setup)?, plan, watch)
+    drive_solver(context, context.method.method.build(setup)?, plan, watch)
 }
 
 /// As [`drive`], with a solver made before.

@@ -5,7 +5,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, PhiAdvection};
 use fluvial_particles::{self as particles, CellRanges, Liquid, Particles, Surroundings, Transfer};
 use fluvial_solids::Shape;
-use fluvial_solver_uniform::Tracker;
+use fluvial_solver_interface::Tracker;
 
 /// phi is a distance within so many cells.
 const BAND_CELLS: f32 = 6.0;

@@ -6,7 +6,7 @@ use super::{Bar, Case, CaseError, Context, Outcome, Row};
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_solids::Shape;
-use fluvial_solver_uniform::Tracker;
+use fluvial_solver_interface::{Tracker, TransportTest};
 use std::f32::consts::PI;
 
 pub const CASE: Case = Case {
@@ -14,14 +14,16 @@ pub const CASE: Case = Case {
     what: "slotted disk R 0.15 at (0.5, 0.75), slot 0.05 x 0.25, u = 2 pi (0.5 - y, x - 0.5), one turn",
     source: "Zalesak 1979; particle level set (Enright et al. 2002): about 0.3 % of the area at 100 x 100",
     // FLIP and APIC carry their particles alike where the flow is given.
-    applies: |method| method.tracker.is_some_and(|tracker| tracker != Tracker::Apic),
+    applies: |method| matches!(method.transport, TransportTest::UniformKernels(tracker) if tracker != Tracker::Apic),
     run,
 };
 
 const CFL: f32 = 2.0;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let tracker = context.method.tracker.expect("the case applies to methods with one");
+    let TransportTest::UniformKernels(tracker) = context.method.transport else {
+        unreachable!("the case does not apply")
+    };
     let resolutions: &[usize] = if context.fine { &[50, 100, 200] } else { &[100] };
     let mut outcome = Outcome::default();
     for &n in resolutions {

@@ -3,7 +3,6 @@
 use super::{GONE, MARGIN_CELLS, ParticleWork, Particles};
 use crate::OctreeSolver;
 use crate::adapt::solids_at;
-use crate::step::Clamps;
 use crate::volume::body_of_cell;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
@@ -11,6 +10,7 @@ use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::particles::for_around;
 use fluvial_particles::Average;
 use fluvial_solids::PlacedSolids;
+use fluvial_solver_interface::Clamps;
 use fluvial_volume::Flux;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -10,11 +10,11 @@ mod birth;
 mod flight;
 
 use crate::OctreeSolver;
-use crate::params::Tracker;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_octree::interpolate::Sampler;
 use fluvial_octree::particles::{Bins, to_faces};
+use fluvial_solver_interface::Tracker;
 use std::sync::atomic::AtomicBool;
 
 /// Particles in a full cell.

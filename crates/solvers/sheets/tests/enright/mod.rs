@@ -5,7 +5,7 @@ use fluvial_grids::{Lattice, TriangleMesh};
 use fluvial_sheets::{
     Bins, Kind, Population, Preserved, SheetParams, SheetSurface, Stiffness, SurfaceShape, Topology, Walls,
 };
-use fluvial_solver_sheets::Flow;
+use fluvial_solver_interface::Flow;
 use fluvial_surface::{MeshParams, mesh_samples};
 
 pub const CENTER: Vec3 = Vec3::splat(0.35);

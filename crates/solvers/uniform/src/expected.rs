@@ -1,0 +1,43 @@
+//! Rows of validation that `uniform` is known to miss, each with the reason. The tests fail when one starts to pass.
+
+use fluvial_solver_interface::ExpectedFailure;
+
+/// Rows known to miss their bar.
+pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
+    ExpectedFailure {
+        case: "free-fall",
+        variants: &["uniform/levelset", "uniform/flip", "uniform/apic"],
+        quantity: "centre of mass, fallen / m",
+        reason: "the velocity is exact, the surface is carried to 2e-3 cells; the bar asks for 1e-4 cells at 9.6 cells per diameter",
+    },
+    ExpectedFailure {
+        case: "free-fall",
+        variants: &["uniform/levelset", "uniform/flip", "uniform/apic"],
+        quantity: "sideways / fallen",
+        reason: "as the centre of mass: interpolation error of the carried surface",
+    },
+    ExpectedFailure {
+        case: "static-drop",
+        variants: &["uniform/levelset", "uniform/flip"],
+        quantity: "parasitic speed, 2nd half / 1st half",
+        reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        variants: &["uniform/levelset"],
+        quantity: "volume drift",
+        reason: "0.02 % until a front one and a half cells thick meets the wall; there 0.3 % (octree: 0.105 %), as the correction comes a step late",
+    },
+    ExpectedFailure {
+        case: "filling",
+        variants: &["uniform/apic"],
+        quantity: "volume gained / m3",
+        reason: "0.52 %: the surface that particles make breathes by half a percent",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        variants: &["uniform/apic"],
+        quantity: "front speed / Ritter's bound",
+        reason: "0.98 to 1.08 when gravity changes by 1e-5 or roundings do: a drop that leaves the front moves it by a cell, 4 % of the bound over the window of T = 1 at 12 cells per a",
+    },
+];
