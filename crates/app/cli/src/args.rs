@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Simulates liquids.
 ///
-/// Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted.
+/// Exit codes: 0 done, 1 failed, 2 bad input, 3 interrupted, 4 done with results that cannot be trusted.
 #[derive(Parser)]
 #[command(name = "fluvial", version, max_term_width = 100)]
 pub struct Typed {
@@ -87,7 +87,8 @@ pub struct RunArgs {
 
 #[derive(Args)]
 pub struct Limits {
-    /// Refuse to start where more memory will be needed, e.g. `12G`; the answer names a cell size that fits.
+    /// Refuse to start where more memory will be needed, e.g. `12G`; the answer names a cell size that fits [default: the
+    /// machine's memory].
     #[arg(long, value_name = "BYTES")]
     pub max_memory: Option<Bytes>,
 

@@ -7,7 +7,7 @@ use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{Machine, write_json_atomic};
 use fluvial_simulation::bench::{
-    BENCHES, BenchCase, BenchError, BenchOptions, BenchReport, find_benches, print_rows, run_bench,
+    BenchCase, BenchError, BenchOptions, BenchReport, benches, find_benches, print_rows, run_bench,
 };
 
 /// Runs benchmarks and prints and writes what they measured.
@@ -16,7 +16,8 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
         return bench_pressure(args, threads);
     }
     if args.list {
-        BENCHES.iter().for_each(|c| println!("{:24} {} ({}, {}^3)", c.name, c.what, c.method, c.cells));
+        let line = |c: &BenchCase| println!("{:30} {} ({}, {}^3)", c.name, c.what, c.variant.name, c.cells);
+        benches().iter().for_each(line);
         return Ok(());
     }
     log::start_on_terminal();
@@ -29,7 +30,7 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
         machine.cpu, machine.cores, machine.platform
     );
     let mut rows = Vec::new();
-    for case in cases {
+    for case in &cases {
         eprintln!("{}: {} x {} frames", case.name, args.repeats, args.frames);
         let options = BenchOptions { frames: args.frames, repeats: args.repeats };
         match run_bench(case, options, threads, &stop) {
@@ -38,7 +39,7 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
                 rows.push(row);
             }
             Err(BenchError::Interrupted) => return Err(Failure::interrupted("the benchmark is incomplete")),
-            Err(error) => return Err(Failure::failed(anyhow!(error).context(case.name))),
+            Err(error) => return Err(Failure::failed(anyhow!(error).context(case.name.clone()))),
         }
     }
     if let Some(file) = &args.json {
@@ -47,15 +48,15 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn choose(names: &[String]) -> Result<Vec<&'static BenchCase>, Failure> {
+fn choose(names: &[String]) -> Result<Vec<BenchCase>, Failure> {
     if names.is_empty() {
-        return Ok(BENCHES.iter().collect());
+        return Ok(benches());
     }
     let mut cases = Vec::new();
     for name in names {
         let found = find_benches(name);
         if found.is_empty() {
-            let known: Vec<&str> = BENCHES.iter().map(|c| c.name).collect();
+            let known: Vec<String> = benches().into_iter().map(|c| c.name).collect();
             return Err(Failure::bad_input(format!("there is no benchmark `{name}`"), known.join(", ")));
         }
         cases.extend(found);

@@ -23,6 +23,7 @@ pub fn check(args: CheckArgs) -> Result<(), Failure> {
     }
     ready.notes.iter().for_each(|note| println!("note: {note}"));
     println!("{}", summary(&ready, &prediction));
+    memory_warning(&prediction).iter().for_each(|warning| println!("warning: {warning}"));
     println!("The scene is good.");
     Ok(())
 }
@@ -60,7 +61,7 @@ pub fn disk_bytes(ready: &Ready, prediction: &Prediction, frames: u32) -> u64 {
 }
 
 /// A warning where the machine has less memory than the run will need.
-pub fn memory_warning(prediction: &Prediction) -> Option<String> {
+fn memory_warning(prediction: &Prediction) -> Option<String> {
     let available = Machine::describe().memory_bytes?;
     (prediction.memory_bytes > available).then(|| {
         format!(

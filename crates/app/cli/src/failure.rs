@@ -9,6 +9,8 @@ pub const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
 /// Stopped on request.
 pub const INTERRUPTED: u8 = 3;
+/// All frames are there, but they cannot be trusted.
+const UNTRUSTED: u8 = 4;
 
 /// An error on its way to the terminal, with the exit code that it means.
 pub struct Failure {
@@ -35,6 +37,12 @@ impl Failure {
     /// Stopped by Ctrl-C; what was done up to then is described.
     pub fn interrupted(what: impl std::fmt::Display) -> Failure {
         Failure { report: miette::miette!("interrupted: {what}"), code: INTERRUPTED }
+    }
+
+    /// All frames are there, but they cannot be trusted.
+    pub fn untrusted(what: impl std::fmt::Display) -> Failure {
+        let help = "smaller cells, or a method or tracker that carries particles, hold thinner liquid";
+        Failure { report: miette::miette!(help = help, "{what}"), code: UNTRUSTED }
     }
 
     /// Prints the error and gives the exit code.

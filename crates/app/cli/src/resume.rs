@@ -13,6 +13,7 @@ use fluvial_simulation::changes::differences;
 use fluvial_simulation::checkpoint::{Checkpoint, list_checkpoints, read_checkpoint};
 use fluvial_simulation::draw::{Drawer, RunPictures};
 use fluvial_simulation::fingerprint::fingerprint;
+use fluvial_simulation::info::inspect;
 use fluvial_simulation::picture::{Picture, PictureBudget};
 use fluvial_simulation::record::{RecordError, RunRecord, RunStatus, scene_crc32};
 use fluvial_simulation::report::write_report;
@@ -39,8 +40,16 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     let changed = !changes.is_empty();
     let rewinds = args.from_frame.is_some() || args.from_start;
     if record.status == RunStatus::Done && record.last_frame >= Some(frames) && !changed && !rewinds {
+        complete(dir, &record, args.log)?;
+        let info = inspect(dir, &record, false)?;
+        if !info.is_sound() {
+            let count = info.missing.len() + info.damaged.len();
+            let error = anyhow!("the run is done, but {count} of its files are missing or damaged");
+            let again = format!("compute them again: fluvial resume {} --from-start", dir.display());
+            return Err(Failure::failed_with_help(error, info.advice.unwrap_or(again)));
+        }
         eprintln!("all {frames} frames are there; --frames N goes on, --from-frame N computes again");
-        return complete(dir, &record, args.log);
+        return Ok(());
     }
     let prediction = predict(&ready);
     memory_check(&prediction, args.limits.max_memory, &scene)?;

@@ -2,17 +2,18 @@
 
 use crate::args::{Bytes, RunArgs};
 use crate::bar::{Bar, duration};
-use crate::check::{bytes, disk_bytes, fitting_resolution, memory_warning, summary};
+use crate::check::{bytes, disk_bytes, fitting_resolution, summary};
 use crate::failure::Failure;
 use crate::{log, stop};
 use anyhow::Context;
-use fluvial_output::{FileMark, create_dir, free_bytes};
+use fluvial_output::{FileMark, Machine, create_dir, free_bytes};
 use fluvial_scene::{Prediction, Ready, Scene, predict};
 use fluvial_simulation::cache::{Cache, CacheSettings, Totals};
 use fluvial_simulation::draw::{Drawer, RunPictures};
 use fluvial_simulation::fingerprint::fingerprint;
+use fluvial_simulation::guard::Guard;
 use fluvial_simulation::picture::Picture;
-use fluvial_simulation::record::{InputFile, RunRecord, SceneSource};
+use fluvial_simulation::record::{InputFile, RUN_JSON, RunRecord, SceneSource};
 use fluvial_simulation::report::write_report;
 use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, run as simulate, run_from};
 use fluvial_solver_interface::{Solver, SurfaceParams};
@@ -37,7 +38,6 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
 
     eprintln!("{}", summary(&ready, &prediction));
     ready.notes.iter().for_each(|note| tracing::warn!("{note}"));
-    memory_warning(&prediction).iter().for_each(|warning| tracing::warn!("{warning}"));
     tracing::info!("{}, {threads} threads", command_line());
 
     let plan = FramePlan { frames: ready.frames, fps: ready.fps };
@@ -91,7 +91,7 @@ pub fn work(work: Work) -> Result<(), Failure> {
                 tracing::warn!("no report: {error}");
             }
             eprintln!("{}", report(dir, plan, &totals));
-            Ok(())
+            trust(&totals)
         }
         Ok(RunEnd::Interrupted) => {
             finished?;
@@ -108,6 +108,26 @@ pub fn work(work: Work) -> Result<(), Failure> {
             Err(failure(error, has_checkpoint.then_some(go_on)))
         }
     }
+}
+
+/// Says what cannot be trusted of a run that has all its frames; an error where that is the whole result.
+fn trust(totals: &Totals) -> Result<(), Failure> {
+    let findings = &totals.findings;
+    if let Some(first) = findings.warnings.first() {
+        let more = match findings.warnings.len() {
+            1 => String::new(),
+            n => format!(" ({} more in log.txt and report.html)", n - 1),
+        };
+        eprintln!("warning: frame {}: {}{more}", first.frame, first.message);
+    }
+    if !findings.are_fatal(totals.largest_volume_error) {
+        return Ok(());
+    }
+    Err(Failure::untrusted(format!(
+        "finished with errors: volume was up to {:.0} % off, {:.0} % before correction",
+        100.0 * totals.largest_volume_error,
+        100.0 * findings.largest_raw_volume_error
+    )))
 }
 
 /// What the cache needs to know; `source` is left to the caller.
@@ -138,6 +158,7 @@ pub fn settings(
             .unwrap_or(Duration::MAX),
         checkpoints_kept: ready.output.checkpoints_kept as usize,
         watch_disk: true,
+        guard: Guard::new(&ready.setup, f64::from(plan.frames) / plan.fps),
     }
 }
 
@@ -183,9 +204,13 @@ fn collect_inputs(scene: &Value, found: &mut Vec<InputFile>) {
     }
 }
 
-/// Refuses a scene that needs more memory than allowed, with one that fits.
-pub fn memory_check(prediction: &Prediction, most: Option<Bytes>, scene: &Scene) -> Result<(), Failure> {
-    let Some(Bytes(most)) = most.filter(|most| prediction.memory_bytes > most.0) else { return Ok(()) };
+/// Refuses a scene that needs more memory than allowed, or than the machine has, and names a resolution that fits.
+pub fn memory_check(prediction: &Prediction, allowed: Option<Bytes>, scene: &Scene) -> Result<(), Failure> {
+    let of_machine = Machine::describe().memory_bytes;
+    let Some(most) = allowed.map(|bytes| bytes.0).or(of_machine) else { return Ok(()) };
+    if prediction.memory_bytes <= most {
+        return Ok(());
+    }
     let help = match fitting_resolution(scene, most) {
         Some((resolution, fitting)) => format!(
             "--set domain.resolution={resolution} fits: cells of {} m, about {}",
@@ -194,11 +219,9 @@ pub fn memory_check(prediction: &Prediction, most: Option<Bytes>, scene: &Scene)
         ),
         None => "no resolution of this domain fits; make it smaller".to_owned(),
     };
-    let message = format!(
-        "the run will need about {}, --max-memory allows {}",
-        bytes(prediction.memory_bytes),
-        bytes(most)
-    );
+    let limit = if allowed.is_some() { "--max-memory allows" } else { "this machine has" };
+    let message =
+        format!("the run will need about {}, {limit} {}", bytes(prediction.memory_bytes), bytes(most));
     Err(Failure::bad_input(message, help))
 }
 
@@ -249,6 +272,13 @@ fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
             || path.extension().is_some_and(|e| e == "partial")
             || path.ends_with("preview") && path.read_dir().is_ok_and(|mut inside| inside.next().is_none())
     };
+    if log::is_held(dir) {
+        let message = format!("another fluvial is writing into {}", dir.display());
+        return Err(Failure::bad_input(
+            message,
+            "wait until it ends, stop it, or choose another folder with -o",
+        ));
+    }
     if entries.iter().all(is_nothing) {
         return Ok(create_dir(dir)?);
     }
@@ -257,6 +287,14 @@ fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
         return Err(Failure::bad_input(
             message,
             "choose another folder with -o DIR, or replace the run in it with --overwrite",
+        ));
+    }
+    if !dir.join(RUN_JSON).exists() {
+        let message =
+            format!("the folder {} is not empty and holds no run that could be replaced", dir.display());
+        return Err(Failure::bad_input(
+            message,
+            "choose another folder with -o DIR, or empty this one yourself",
         ));
     }
     // Only what a run writes is removed: --overwrite on a wrong folder must not cost anything else.
@@ -282,7 +320,7 @@ fn is_run_file(path: &Path) -> bool {
         "report.html",
     ];
     let is_frame = |n: &str| {
-        let kinds = ["surface.", "particles.", "volume.", "liquid."];
+        let kinds = ["surface.", "particles.", "volume.", "cells.", "liquid."];
         let endings = [".ply", ".obj", ".usda", ".usdc", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
         kinds.iter().any(|kind| n.starts_with(kind)) && endings.iter().any(|end| n.ends_with(end))
     };
@@ -372,6 +410,7 @@ mod tests {
             "surface.0001.ply",
             "volume.0001.vdb",
             "particles.0001.ply",
+            "cells.0001.ply",
             "liquid.usda",
             "volume.0002.vdb.partial",
             "run.json",
@@ -386,6 +425,10 @@ mod tests {
         let mut left: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["surface_notes.txt", "thesis.tex"]);
+        // What looks like a run's file in a folder that never held a run is somebody else's.
+        std::fs::write(dir.join("surface.0099.ply"), "x").unwrap();
+        assert!(prepare_dir(&dir, true).is_err());
+        assert!(dir.join("surface.0099.ply").exists());
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

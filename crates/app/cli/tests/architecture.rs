@@ -9,7 +9,7 @@ fn root() -> PathBuf {
 }
 
 /// Inside `app`, later ones may use earlier ones.
-const APP_ORDER: [&str; 5] = ["scene", "output", "preview", "simulation", "cli"];
+const APP_ORDER: [&str; 6] = ["scene", "output", "preview", "simulation", "fluvial", "cli"];
 
 struct Crate {
     folder: String,
@@ -124,4 +124,30 @@ fn every_path_that_the_architecture_page_names_exists() {
     for name in page.split('`').skip(1).step_by(2).filter(|n| n.contains('/') && !n.contains(' ')) {
         assert!(root().join(name).exists(), "ARCHITECTURE.md names {name}, which is gone");
     }
+}
+
+/// Whoever names a method would have to hear of the next one: above the solvers, only tests and scenes do.
+#[test]
+fn no_source_above_the_solvers_names_a_method() {
+    let names = fluvial_solver_registry::names();
+    let mut folders = vec![root().join("crates/app"), root().join("crates/solvers/interface")];
+    let mut wrong = vec![];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
+            if entry.is_dir() && !["tests", "examples"].contains(&name.as_str()) {
+                folders.push(entry);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                let text = std::fs::read_to_string(&entry).unwrap();
+                let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&text);
+                let named = |line: &&str| {
+                    names
+                        .iter()
+                        .any(|n| line.contains(&format!("\"{n}\"")) || line.contains(&format!("\"{n}/")))
+                };
+                wrong.extend(product.lines().filter(named).map(|l| format!("{}: {l}", entry.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

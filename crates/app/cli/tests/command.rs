@@ -148,7 +148,7 @@ fn check_scenes_and_schema_answer_without_simulating() {
     let schema: serde_json::Value = serde_json::from_slice(&place.output(&["schema"]).stdout).unwrap();
     assert!(schema["properties"]["domain"].is_object());
     assert!(place.expect(0, &["validate", "--list"]).contains("Martin & Moyce"));
-    assert!(place.expect(0, &["bench", "--list"]).contains("dam-break-64-flip"));
+    assert!(place.expect(0, &["bench", "--list"]).contains("dam-break-64-uniform-flip"));
     assert!(!place.path("out").exists());
 }
 

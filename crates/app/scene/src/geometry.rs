@@ -122,7 +122,7 @@ impl Scene {
             MeshError::Format(_) => "the file is damaged or of another format; export it again",
             MeshError::Empty => "export the object with its faces",
             MeshError::Holes { .. } => {
-                "close the holes in a modelling program (in Blender: Mesh > Clean Up > Fill Holes)"
+                "close the holes in a modelling program: fill those of a solid body (in Blender: Mesh > Clean Up > Fill Holes), give an open sheet a thickness (in Blender: the Solidify modifier)"
             }
             MeshError::Orientation { .. } => {
                 "make the normals consistent (in Blender: Mesh > Normals > Recalculate Outside) and remove inner faces"

@@ -5,6 +5,7 @@
 //! with their meshes loaded, the grid, the probes; here everything is refused that makes no sense together.
 //! A mistake in either is a [`SceneError`] with file, line, column and the fix.
 
+mod advice;
 mod builtin;
 mod conform;
 mod error;

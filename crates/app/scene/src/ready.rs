@@ -97,9 +97,10 @@ impl Scene {
             cfl: self.time.cfl,
         };
         self.method.check_size(&setup).map_err(|error| self.too_large(&error))?;
+        self.check_sense(&setup)?;
         let probes = self.probes(bounds)?;
         self.check_output()?;
-        Ok(Ready {
+        let mut ready = Ready {
             name: self.name().to_string(),
             setup,
             method: self.method.clone(),
@@ -108,7 +109,10 @@ impl Scene {
             probes,
             output: self.output.clone(),
             notes,
-        })
+        };
+        let advice = crate::advice::advise(&ready);
+        ready.notes.extend(advice);
+        Ok(ready)
     }
 
     fn check_method(&self) -> Result<(), SceneError> {
@@ -466,9 +470,9 @@ impl Scene {
         }
         if let Some(camera) = &self.output.camera {
             let view = Vec3::from_array(camera.look_at) - Vec3::from_array(camera.position);
-            if view.normalize_or_zero().cross(Vec3::Y).length() < 1e-4 {
-                let help = "`position` and `look_at` must differ, and not only in height";
-                return Err(self.fail("output.camera", "the camera has no direction with an up side", help));
+            if view.length() < 1e-6 {
+                let help = "`position` and `look_at` must differ";
+                return Err(self.fail("output.camera", "the camera looks nowhere", help));
             }
         }
         Ok(())

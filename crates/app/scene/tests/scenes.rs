@@ -238,3 +238,43 @@ fn the_reference_in_docs_is_up_to_date() {
         "docs/scene-reference.md is stale: run FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial-scene"
     );
 }
+
+/// What is allowed and probably not meant is noted; what cannot be meant is refused.
+#[test]
+fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {
+    let load = |changes: &[(&str, &str)]| {
+        let changes: Vec<_> = changes.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        Scene::load("filling-tank", &changes).unwrap().build()
+    };
+    assert!(load(&[]).unwrap().notes.is_empty());
+    let notes = load(&[("domain.resolution", "16")]).unwrap().notes;
+    assert!(notes.iter().any(|n| n.contains("source 1") && n.contains("cells across")), "{notes:?}");
+    let notes = load(&[("liquid.gravity", "[0, -981, 0]")]).unwrap().notes;
+    assert!(notes.iter().any(|n| n.contains("981 m/s2")), "{notes:?}");
+    let refused = load(&[("liquid.gravity", "[0, -1e30, 0]")]).unwrap_err();
+    assert!(refused.to_string().contains("cannot be simulated"), "{refused}");
+    let text = "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 16\n\
+                [[fill]]\nshape = { box = { min = [0, 0, 0], max = [1, 0.5, 1] } }\n\
+                [[solid]]\nshape = { box = { min = [-1, -1, -1], max = [2, 0.6, 2] } }\n";
+    let scene = Scene::parse("covered.toml", text, Path::new("."), &[]).unwrap();
+    let said = scene.build().unwrap_err().to_string();
+    assert!(said.contains("solids cover all liquid"), "{said}");
+}
+
+/// An adaptive method is limited by its own cells, not by the box of the finest ones.
+#[test]
+fn a_box_of_eight_thousand_million_finest_cells_is_no_limit_for_a_tree() {
+    let text = |method: &str| {
+        format!(
+            "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 2048\n[method]\nname = \"{method}\"\n\
+             [[fill]]\nshape = {{ box = {{ min = [0, 0, 0], max = [1, 0.25, 1] }} }}\n"
+        )
+    };
+    let build =
+        |method: &str| Scene::parse("large.toml", &text(method), Path::new("."), &[]).unwrap().build();
+    let ready = build("octree").unwrap();
+    let needs = predict(&ready);
+    assert!(needs.cells < 20_000_000, "{needs:?}");
+    let refused = build("uniform").unwrap_err().to_string();
+    assert!(refused.contains("too many cells: 8.590e9"), "{refused}");
+}

@@ -10,42 +10,48 @@ use fluvial_grids::UniformGrid;
 use fluvial_output::{Machine, OutputError, peak_rss_bytes, reset_peak_rss};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Wall,
+    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Variant, Wall,
 };
-use fluvial_solver_registry::find_variants;
+use fluvial_solver_registry::variants;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// One benchmark.
+#[derive(Clone)]
 pub struct BenchCase {
     /// As typed on the command line.
-    pub name: &'static str,
+    pub name: String,
     /// What is simulated.
     pub what: &'static str,
     /// Cells per side.
     pub cells: usize,
-    /// Which method, by the name of one of its variants.
-    pub method: &'static str,
+    /// With which method.
+    pub variant: Variant,
 }
 
 const DAM_BREAK: &str = "liquid 0.4 x 0.5 high x 1 in the corner of a closed unit box, 24 fps";
+/// Cells per side of the dam breaks.
+const DAM_BREAK_CELLS: [usize; 2] = [64, 128];
 
-/// All benchmarks.
-pub const BENCHES: &[BenchCase] = &[
-    BenchCase { name: "dam-break-64-levelset", what: DAM_BREAK, cells: 64, method: "uniform/levelset" },
-    BenchCase { name: "dam-break-64-flip", what: DAM_BREAK, cells: 64, method: "uniform/flip" },
-    BenchCase { name: "dam-break-128-levelset", what: DAM_BREAK, cells: 128, method: "uniform/levelset" },
-    BenchCase { name: "dam-break-128-flip", what: DAM_BREAK, cells: 128, method: "uniform/flip" },
-];
+/// All benchmarks: the dam breaks with every method, `dam-break-64-uniform-flip` and so on.
+pub fn benches() -> Vec<BenchCase> {
+    let case = |cells: usize, variant: &Variant| BenchCase {
+        name: format!("dam-break-{cells}-{}", variant.name.replace('/', "-")),
+        what: DAM_BREAK,
+        cells,
+        variant: variant.clone(),
+    };
+    let variants = variants();
+    DAM_BREAK_CELLS.iter().flat_map(|&cells| variants.iter().map(move |v| case(cells, v))).collect()
+}
 
 /// The benchmarks that a name stands for: one, or all whose name begins with it (`dam-break-64`).
-pub fn find_benches(name: &str) -> Vec<&'static BenchCase> {
-    BENCHES
-        .iter()
-        .filter(|c| c.name == name || c.name.strip_prefix(name).is_some_and(|r| r.starts_with('-')))
-        .collect()
+pub fn find_benches(name: &str) -> Vec<BenchCase> {
+    let is_meant =
+        |c: &BenchCase| c.name.strip_prefix(name).is_some_and(|r| r.is_empty() || r.starts_with('-'));
+    benches().into_iter().filter(is_meant).collect()
 }
 
 /// How a benchmark is run.
@@ -186,8 +192,7 @@ pub fn run_bench(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<BenchRow, BenchError> {
-    let variants = find_variants(case.method);
-    let method = &*variants.first().expect("a listed method").method;
+    let method = &*case.variant.method;
     let memory_is_its_own = reset_peak_rss();
     let mut runs = Vec::new();
     for _ in 0..options.repeats {
@@ -202,8 +207,8 @@ pub fn run_bench(
     run.stages_s.iter().for_each(|(name, seconds)| stages_s_per_step.add(name, seconds / run.steps));
     let step_s = (run.wall_s - run.mesh_s) / run.steps;
     Ok(BenchRow {
-        case: case.name.into(),
-        method: case.method.into(),
+        case: case.name.clone(),
+        method: case.variant.name.into(),
         cells: case.cells,
         frames: options.frames,
         repeats: options.repeats,
@@ -294,15 +299,16 @@ mod tests {
 
     #[test]
     fn names_stand_for_one_case_or_a_family() {
-        assert_eq!(find_benches("dam-break-64-flip").len(), 1);
-        assert_eq!(find_benches("dam-break-64").len(), 2);
-        assert_eq!(find_benches("dam-break").len(), 4);
+        assert_eq!(find_benches("dam-break-64-uniform-flip").len(), 1);
+        assert_eq!(find_benches("dam-break-64").len(), variants().len());
+        assert_eq!(find_benches("dam-break").len(), 2 * variants().len());
         assert!(find_benches("dam-break-6").is_empty());
     }
 
     #[test]
     fn a_small_run_accounts_for_its_time() {
-        let case = BenchCase { name: "tiny", what: "", cells: 16, method: "uniform/flip" };
+        let variant = fluvial_solver_registry::find_variants("uniform/flip").remove(0);
+        let case = BenchCase { name: "tiny".into(), what: "", cells: 16, variant };
         let options = BenchOptions { frames: 2, repeats: 2 };
         let row = run_bench(&case, options, 1, &AtomicBool::new(false)).unwrap();
         assert!(row.steps_per_frame >= 1.0 && row.liquid_cells > 500.0, "{row:?}");

@@ -18,6 +18,7 @@ mod recorder;
 use crate::checkpoint::{Checkpoint, remove_checkpoints};
 use crate::draw::FILM;
 use crate::frame_files::FileFormats;
+use crate::guard::Guard;
 use crate::picture::Picture;
 use crate::probes::ProbeTable;
 use crate::record::{InputFile, RunRecord, RunStatus, SceneSource};
@@ -69,6 +70,8 @@ pub struct CacheSettings {
     pub checkpoints_kept: usize,
     /// Stop, with a checkpoint, before the disk is full?
     pub watch_disk: bool,
+    /// Looks at every step.
+    pub guard: Guard,
 }
 
 /// The open cache directory.
@@ -91,6 +94,7 @@ pub struct Cache {
     /// Where the newest checkpoint stands.
     checkpointed: Option<Position>,
     watch_disk: bool,
+    guard: Guard,
     /// Largest frame and checkpoint so far: what must be free for the next ones.
     frame_bytes: u64,
     checkpoint_bytes: u64,
@@ -176,6 +180,7 @@ impl Cache {
             last_checkpoint: Instant::now(),
             checkpointed: None,
             watch_disk: settings.watch_disk,
+            guard: settings.guard,
             frame_bytes: 0,
             checkpoint_bytes: 0,
         }

@@ -10,6 +10,7 @@ pub mod checkpoint;
 pub mod draw;
 pub mod fingerprint;
 pub mod frame_files;
+pub mod guard;
 pub mod info;
 pub mod picture;
 pub mod probes;
@@ -23,4 +24,6 @@ pub mod stats;
 mod toy;
 pub mod validate;
 
-pub use run::{FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, run, run_from};
+pub use run::{
+    FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, next_step, reached, run, run_from,
+};

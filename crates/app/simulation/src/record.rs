@@ -1,5 +1,6 @@
 //! `run.json`: what is run, on what, how far it is. Written whole at every frame, verified when read.
 
+use crate::guard::Findings;
 use crate::stats;
 use fluvial_foundation::StageTimers;
 use fluvial_output::{FileMark, Machine, OutputError, write_bytes_atomic};
@@ -106,6 +107,9 @@ pub struct Totals {
     pub largest_volume_error: f64,
     /// Most memory held.
     pub peak_rss_bytes: Option<u64>,
+    /// What cannot be trusted.
+    #[serde(default)]
+    pub findings: Findings,
 }
 
 fn read_stages<'de, D: Deserializer<'de>>(from: D) -> Result<StageTimers, D::Error> {

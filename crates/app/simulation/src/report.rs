@@ -39,6 +39,7 @@ fn page(dir: &Path, record: &RunRecord) -> String {
     page += &figures(record, &steps);
     page += "</section>\n";
     page += &cells(dir, record);
+    page += &warnings(record);
     page += &plots(dir, record, &steps);
     page += &timings(record);
     page += &setup(record, &steps);
@@ -80,6 +81,17 @@ fn cells_of(record: &RunRecord) -> Option<[u64; 3]> {
     let longest = sides.iter().copied().fold(0.0, f64::max);
     let dx = domain["dx"].as_f64().or_else(|| Some(longest / domain["resolution"].as_f64()?))?;
     Some(sides.map(|s| (s / dx).round() as u64))
+}
+
+/// What cannot be trusted of the run.
+fn warnings(record: &RunRecord) -> String {
+    let findings = &record.totals.findings;
+    if findings.warnings.is_empty() {
+        return String::new();
+    }
+    let row = |w: &crate::guard::Warning| format!("<li>Frame {}: {}</li>\n", w.frame, escape(&w.message));
+    let rows: String = findings.warnings.iter().map(row).collect();
+    format!("<section><h2>Warnings</h2>\n<ul>\n{rows}</ul></section>\n")
 }
 
 /// The film as it is on disk, or made of the pictures that there are so far.

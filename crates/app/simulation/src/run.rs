@@ -165,8 +165,7 @@ pub fn run_from(
                 return Ok(RunEnd::Interrupted);
             }
             recorder.pause(at, Pause::Going, solver)?;
-            let dt = clip_to_frame(solver, frame, frame_end_s, recorder)?;
-            let Some(step) = step_with_retries(solver, frame, at.step + 1, dt, recorder)? else {
+            let Some(step) = next_step(solver, frame, at.step + 1, frame_end_s, recorder)? else {
                 recorder.pause(at, Pause::Stopping, solver)?;
                 return Ok(RunEnd::Interrupted);
             };
@@ -183,13 +182,25 @@ pub fn run_from(
     Ok(RunEnd::Done)
 }
 
+/// Takes one step towards the end of a frame; `None` where it was given up on request.
+pub fn next_step(
+    solver: &mut dyn Solver,
+    frame: u32,
+    step: u64,
+    frame_end_s: f64,
+    recorder: &mut dyn Recorder,
+) -> Result<Option<StepRecord>, RunError> {
+    let dt = clip_to_frame(solver, frame, frame_end_s, recorder)?;
+    step_with_retries(solver, frame, step, dt, recorder)
+}
+
 fn initial_record(solver: &dyn Solver) -> StepRecord {
     let report = solver.initial_report();
     StepRecord { frame: 0, step: 0, time_s: solver.time_s(), dt_s: 0.0, limiter: None, retries: 0, report }
 }
 
 /// Has the frame's end been reached, up to the rounding of summed step lengths?
-fn reached(time_s: f64, frame_end_s: f64) -> bool {
+pub fn reached(time_s: f64, frame_end_s: f64) -> bool {
     time_s >= frame_end_s * (1.0 - 1e-12) - 1e-12
 }
 

@@ -1,12 +1,78 @@
-//! A solver with an exact answer, for tests of the loop: a rigid unit cube of liquid in free fall.
+//! A method with an exact answer, for tests of the loop and of the registry: a rigid unit cube of liquid in free fall.
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    DtLimiter, RestoreError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, SuggestedDt,
-    SurfaceParams, Wanted,
+    Capabilities, DtLimiter, ExpectedFailure, Listed, Method, Needs, ParamError, RestoreError, Scenario,
+    Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, SuggestedDt,
+    SurfaceParams, TransportTest, Variant, Volumes, Wanted, read_method,
 };
+
+/// Parameters of `falling-block`.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct BlockParams {
+    /// Longest step, s.
+    pub longest_step: f64,
+}
+
+impl Default for BlockParams {
+    fn default() -> Self {
+        BlockParams { longest_step: 0.01 }
+    }
+}
+
+impl Method for BlockParams {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+    fn params(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap()
+    }
+    fn first_error(&self) -> Option<ParamError> {
+        (self.longest_step <= 0.0).then_some(("longest_step", "more than 0 s"))
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { particles: false, volumes: Volumes::None, adaptive: false, given_flow: false }
+    }
+    fn pressure_tolerance(&self) -> f64 {
+        1e-5
+    }
+    fn check_size(&self, _: &Setup) -> Result<(), SetupError> {
+        Ok(())
+    }
+    fn predict(&self, _: &Scenario) -> Needs {
+        Needs { cells: 1.0, liquid_cells: 1.0, memory_bytes: 64.0, vertices: 8.0, ..Needs::default() }
+    }
+    fn build(&self, _: Setup) -> Result<Box<dyn Solver>, SetupError> {
+        Ok(Box::new(FallingBlock::new(self.longest_step)))
+    }
+}
+
+impl Listed for BlockParams {
+    const NAME: &'static str = "falling-block";
+    const ABOUT: &'static str = "A cube of liquid that falls.";
+    fn variants() -> Vec<Variant> {
+        let method = std::sync::Arc::new(BlockParams::default());
+        vec![Variant {
+            name: Self::NAME,
+            method: method.clone(),
+            uncorrected: method,
+            transport: TransportTest::None,
+            read: read_method::<BlockParams>,
+        }]
+    }
+    fn expected_failures() -> &'static [ExpectedFailure] {
+        &[ExpectedFailure {
+            case: "hydrostatic",
+            variants: &["falling-block"],
+            quantity: "flat: max speed",
+            reason: "it falls",
+        }]
+    }
+}
 
 /// Symplectic Euler on the height of the cube's lower side.
 pub struct FallingBlock {
@@ -40,7 +106,7 @@ impl FallingBlock {
 
 impl Solver for FallingBlock {
     fn method(&self) -> &'static str {
-        "falling-block"
+        BlockParams::NAME
     }
     fn time_s(&self) -> f64 {
         self.time_s
@@ -106,4 +172,56 @@ impl Solver for FallingBlock {
         (self.y, self.v, self.time_s) = (y, v, time_s);
         Ok(())
     }
+}
+
+/// A method that exists in this file alone is known to scenes, schema, checks, prediction, the frame loop, validation and
+/// benchmarks as soon as it is registered: nothing else has to hear of it.
+#[test]
+fn a_registered_method_is_known_everywhere() {
+    use crate::progress::Silent;
+    use crate::{FramePlan, run};
+    use fluvial_scene::{Scene, predict, reference_markdown, schema};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    let text = "fluvial = 1\n[domain]\nmax = [1, 11, 1]\nresolution = 11\n[method]\nname = \"falling-block\"\n\
+                longest_step = 0.02\n[[fill]]\nshape = { box = { min = [0, 10, 0], max = [1, 11, 1] } }\n";
+    let parse = |text: &str| Scene::parse("block.toml", text, Path::new("."), &[]);
+    let before = parse(text).unwrap_err().to_string();
+    assert!(before.contains("there is no method `falling-block`"), "{before}");
+    assert!(fluvial_solver_registry::register(fluvial_solver_interface::Entry::of::<BlockParams>()));
+
+    let ready = parse(text).unwrap().build().unwrap();
+    assert_eq!(ready.method.params()["longest_step"], 0.02);
+    let unknown = parse(&text.replace("longest_step", "longest_stop")).unwrap_err().to_string();
+    assert!(unknown.contains("longest_stop"), "{unknown}");
+    let wrong = parse(&text.replace("0.02", "-1.0")).unwrap().build().unwrap_err().to_string();
+    assert!(wrong.contains("`longest_step` is out of range"), "{wrong}");
+    assert!(schema().to_string().contains("Longest step, s."));
+    assert!(reference_markdown().contains("### `name = \"falling-block\"`"));
+    assert_eq!(predict(&ready).cells, 1);
+
+    let mut solver = ready.method.build(ready.setup.clone()).unwrap();
+    let plan = FramePlan { frames: 2, fps: 25.0 };
+    struct Count(usize);
+    impl crate::Recorder for Count {
+        fn step(&mut self, _: &crate::StepRecord, _: &dyn Solver) -> Result<(), fluvial_output::OutputError> {
+            self.0 += 1;
+            Ok(())
+        }
+        fn frame(&mut self, _: u32, _: &dyn Solver) -> Result<(), fluvial_output::OutputError> {
+            Ok(())
+        }
+        fn failed(&mut self, _: &dyn Solver) -> Option<std::path::PathBuf> {
+            None
+        }
+    }
+    let mut count = Count(0);
+    run(solver.as_mut(), plan, &mut count, &mut Silent, &AtomicBool::new(false)).unwrap();
+    assert_eq!(count.0, 5, "the start and two steps of 0.02 s in each of two frames");
+
+    assert_eq!(fluvial_solver_registry::find_variants("falling-block").len(), 1);
+    let reason = fluvial_solver_registry::expected_failure("hydrostatic", "falling-block", "flat: max speed");
+    assert_eq!(reason, Some("it falls"));
+    assert_eq!(crate::bench::find_benches("dam-break-64-falling-block").len(), 1);
 }

@@ -114,7 +114,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("dx = 0.0625", "dx = 0.0625\nresolution = 32", "exclude each other", "32", "keep one"),
     ("dx = 0.0625", "", "no cell size", "[domain]", "resolution = 64"),
     ("dx = 0.0625", "dx = 0.3", "no multiple of the cell", "[2, 1, 1]", "nearest side that fits is"),
-    ("dx = 0.0625", "dx = 1e-5", "too many cells", "1e-5", "at most"),
+    ("dx = 0.0625", "dx = 1e-5", "too many cells", "1e-5", "choose a larger"),
     ("dx = 0.0625", "resolution = 60000", "GiB of memory", "60000", "smaller `resolution`"),
     ("min = [0, 0, 0]\nmax = [2, 1, 1]", "min = [1e8, 0, 0]\nmax = [100000002.0, 1, 1]", "too far from the origin", "[1e8, 0, 0]", "nearer"),
     // methods and features
@@ -174,6 +174,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("name = \"P1\"", "name = \"H1\"", "two probes have the name `H1`", "\"H1\"", "of its own"),
     ("kind = \"pressure\"\nat = [0.9, 0.05, 0.5]", "kind = \"volume\"", "lacks `shape`", "[[probe]]", "shape ="),
     ("preview_size = [640, 360]", "preview_size = [640, 0]", "cannot be drawn", "[640, 0]", "16 to 8192"),
-    ("preview_size = [640, 360]", "camera = { position = [0, 5, 0], look_at = [0, 0, 0] }", "no direction", "{ position", "differ"),
+    ("preview_size = [640, 360]", "camera = { position = [0, 5, 0], look_at = [0, 5, 0] }", "looks nowhere", "{ position", "differ"),
     ("preview_size = [640, 360]", "camera = { position = [0, 5, 0], lookat = [0, 0, 0] }", "unknown key `lookat`", "lookat", "did you mean `look_at`?"),
 ];

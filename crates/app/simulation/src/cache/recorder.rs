@@ -21,6 +21,7 @@ impl Recorder for Cache {
         totals.retries += u64::from(step.retries);
         totals.peak_rss_bytes = totals.peak_rss_bytes.max(peak_rss_bytes());
         totals.largest_volume_error = totals.largest_volume_error.max(step.report.volume_error.abs());
+        self.guard.step(step, totals.largest_volume_error, &mut totals.findings);
         step.report.stages_s.iter().for_each(|(name, seconds)| totals.stages_s.add(name, seconds));
         let line = StatsLine::new(step, totals.peak_rss_bytes);
         let start = Instant::now();

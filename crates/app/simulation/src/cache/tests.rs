@@ -1,4 +1,5 @@
 use super::*;
+use crate::guard::Guard;
 use crate::progress::Silent;
 use crate::run::run;
 use crate::toy::FallingBlock;
@@ -32,6 +33,7 @@ fn settings(dir: &Path) -> CacheSettings {
         checkpoint_every: Duration::from_nanos(1),
         checkpoints_kept: 100,
         watch_disk: true,
+        guard: Guard::unbounded(),
     }
 }
 

@@ -1,0 +1,95 @@
+//! What a scene's author should know before a run: things that are allowed and probably not meant.
+
+use crate::{Ready, Scene, SceneError};
+use fluvial_foundation::Vec3;
+use fluvial_solids::Shape;
+use fluvial_solver_interface::{Setup, Source, inside_cells};
+
+/// Gravity beyond this is no gravity, m/s2.
+const LARGEST_GRAVITY: f32 = 1e6;
+/// Gravities that look like metres, in other units, m/s2.
+const USUAL_GRAVITY: [f32; 2] = [0.1, 100.0];
+/// A body so many times as large as the domain was probably modelled in another unit.
+const LARGE_BODY: f32 = 10.0;
+/// A jet narrower than so many cells breaks up on the grid.
+const FEWEST_CELLS_ACROSS: f32 = 4.0;
+
+impl Scene {
+    /// Refuses what cannot be meant.
+    pub(crate) fn check_sense(&self, setup: &Setup) -> Result<(), SceneError> {
+        let gravity = setup.liquid.gravity.length();
+        if gravity > LARGEST_GRAVITY {
+            let message = format!("a gravity of {gravity:.3e} m/s2 cannot be simulated");
+            return Err(self.fail(
+                "liquid.gravity",
+                message,
+                "it is given in m/s2; on Earth it is [0, -9.81, 0]",
+            ));
+        }
+        if !setup.solids.is_empty() && !setup.fills.is_empty() && setup.sources.is_empty() {
+            let solids = setup.solids_at(0.0);
+            let reach = 4.0 * setup.domain.grid.dx;
+            let free = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, reach).min(reach));
+            if inside_cells(&setup.domain.grid, &free).cells == 0.0 {
+                let help = "look at the solids' size and place; meshes are read in metres, `transform` has a `scale`";
+                return Err(self.fail("solid.0", "solids cover all liquid", help));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is allowed and probably not meant, a sentence each.
+pub(crate) fn advise(ready: &Ready) -> Vec<String> {
+    let setup = &ready.setup;
+    let mut notes = Vec::new();
+    let gravity = setup.liquid.gravity.length();
+    if gravity > 0.0 && !(USUAL_GRAVITY[0]..=USUAL_GRAVITY[1]).contains(&gravity) {
+        notes.push(format!("gravity is {gravity} m/s2; on Earth it is 9.81: are all lengths in metres?"));
+    }
+    let domain = setup.domain.bounds().size().max_element();
+    for solid in &setup.solids {
+        let size = solid.shape.bounds().size().max_element();
+        if size.is_finite() && size > LARGE_BODY * domain && is_mesh(&solid.shape) {
+            notes.push(format!(
+                "the solid `{}` is {:.0} times as large as the domain: meshes are read in metres, `transform` has a `scale`",
+                solid.name,
+                size / domain
+            ));
+        }
+    }
+    let dx = setup.domain.grid.dx;
+    for (n, source) in setup.sources.iter().enumerate() {
+        let cells = width_across(source) / dx;
+        if cells < FEWEST_CELLS_ACROSS {
+            notes.push(format!(
+                "source {} is {cells:.1} cells across its flow: below {FEWEST_CELLS_ACROSS} a jet breaks up on the grid",
+                n + 1
+            ));
+        }
+    }
+    notes
+}
+
+/// Least extent of a source's bounding box across its velocity, metres.
+fn width_across(source: &Source) -> f32 {
+    let size = source.shape.bounds().size();
+    let along = source.velocity.normalize_or_zero().abs();
+    // The direction that the velocity follows most does not count.
+    let main = if along.x >= along.y && along.x >= along.z {
+        0
+    } else if along.y >= along.z {
+        1
+    } else {
+        2
+    };
+    (0..3).filter(|&axis| axis != main).map(|axis| size[axis]).fold(f32::INFINITY, f32::min)
+}
+
+fn is_mesh(shape: &Shape) -> bool {
+    match shape {
+        Shape::Mesh(_) => true,
+        Shape::Transform { shape, .. } => is_mesh(shape),
+        _ => false,
+    }
+}
