@@ -25,7 +25,11 @@ pub struct Sources {
     pub tag_cell: Vec<u8>,
     /// The faces of those cells, each once.
     pub faces: Vec<SourceFace>,
-    /// Open area and boundary velocity with the sources on top of the solids.
+}
+
+/// Open area and boundary velocity with active sources on top of the solids; old or empty when none is active.
+#[derive(Clone, Debug, Default)]
+pub struct Cover {
     area_face: FaceField,
     u_boundary: FaceField,
 }
@@ -77,38 +81,42 @@ impl Sources {
     }
 
     /// Lays the listed faces over those of the solids: what was open moves at the source's velocity.
-    pub fn cover(&mut self, open_area: &FaceField, u_solid: &FaceField) {
+    pub fn cover(&self, out: &mut Cover, open_area: &FaceField, u_solid: &FaceField) {
         if self.faces.is_empty() {
             return;
         }
-        self.area_face.clone_from(open_area);
-        self.u_boundary.clone_from(u_solid);
+        out.area_face.clone_from(open_area);
+        out.u_boundary.clone_from(u_solid);
         for &SourceFace { axis, face, u_source } in &self.faces {
-            let (area, u) = (&mut self.area_face[axis][face], &mut self.u_boundary[axis][face]);
+            let (area, u) = (&mut out.area_face[axis][face], &mut out.u_boundary[axis][face]);
             *u = *area * u_source + (1.0 - *area) * *u;
             *area = 0.0;
         }
     }
 
+    /// Gives the faces the velocity of the boundary and marks them as known, so that it spreads with the rest when velocity is
+    /// extended.
+    pub fn prescribe(&self, u_face: &mut FaceField, valid_face: &mut [Vec<u8>; 3], u_boundary: &FaceField) {
+        for &SourceFace { axis, face, .. } in &self.faces {
+            valid_face[axis][face] = 1;
+            u_face[axis][face] = u_boundary[axis][face];
+        }
+    }
+}
+
+impl Cover {
     /// The faces as the projection sees them: those of the solids, given here, with those of the sources on top.
     pub fn openings<'a>(
         &'a self,
+        sources: &Sources,
         grid: &'a UniformGrid,
         open_area: &'a FaceField,
         u_solid: &'a FaceField,
     ) -> Openings<'a> {
-        if self.faces.is_empty() {
+        if sources.faces.is_empty() {
             return Openings { grid, area_face: open_area, u_boundary: u_solid };
         }
         Openings { grid, area_face: &self.area_face, u_boundary: &self.u_boundary }
-    }
-
-    /// Gives the faces their velocity and marks them as known, so that it spreads with the rest when velocity is extended.
-    pub fn prescribe(&self, u_face: &mut FaceField, valid_face: &mut [Vec<u8>; 3]) {
-        for &SourceFace { axis, face, .. } in &self.faces {
-            valid_face[axis][face] = 1;
-            u_face[axis][face] = self.u_boundary[axis][face];
-        }
     }
 }
 
@@ -123,8 +131,9 @@ mod tests {
         let (mut open, still) = (FaceField::constant(&grid, 1.0), FaceField::constant(&grid, 0.0));
         // A quarter of one of its faces lies in a solid that does not move.
         open[0][grid.faces(0).index(4, 2, 2)] = 0.75;
-        let mut sources = Sources::default();
-        assert!(!sources.has(0) && std::ptr::eq(sources.openings(&grid, &open, &still).area_face, &open));
+        let (mut sources, mut cover) = (Sources::default(), Cover::default());
+        let solids_alone = cover.openings(&sources, &grid, &open, &still);
+        assert!(!sources.has(0) && std::ptr::eq(solids_alone.area_face, &open));
         sources.begin(grid.cell_count());
         let inside = [cells.index(2, 2, 2), cells.index(3, 2, 2)];
         inside.iter().for_each(|&cell| sources.tag_cell[cell] = 1);
@@ -132,13 +141,13 @@ mod tests {
         let outward = |axis: Axis, tags: [u8; 2], _: Vec3| if axis == 0 && tags[0] != 0 { 2.0 } else { 0.0 };
         sources.list_faces(&grid, outward);
         assert_eq!(sources.faces.len(), 11);
-        sources.cover(&open, &still);
-        let openings = sources.openings(&grid, &open, &still);
+        sources.cover(&mut cover, &open, &still);
+        let openings = cover.openings(&sources, &grid, &open, &still);
         let zero = FaceField::constant(&grid, 0.0);
         let out = |i: usize| openings.outflow(&zero, [i, 2, 2]);
         assert_eq!([1, 2, 3, 4].map(out), [0.0, 2.0, -0.5, -1.5]);
         let (mut u, mut valid) = (zero.clone(), AXES.map(|axis| vec![0; grid.faces(axis).len()]));
-        sources.prescribe(&mut u, &mut valid);
+        sources.prescribe(&mut u, &mut valid, openings.u_boundary);
         assert_eq!(valid.iter().flatten().filter(|&&v| v == 1).count(), 11);
         assert_eq!(u[0].iter().sum::<f32>(), 3.5);
         sources.clear();

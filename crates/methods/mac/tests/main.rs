@@ -4,7 +4,7 @@
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_mac::{
-    Impulse, Openings, Probe, SurfacePush, Unknowns, for_each_face, impulse_at, mark_unknowns,
+    Impulse, Openings, Probe, Sources, SurfacePush, Unknowns, for_each_face, impulse_at, mark_unknowns,
     push_at_surface, right_side, subtract_gradient,
 };
 
@@ -168,7 +168,8 @@ fn the_pressure_of_still_water_is_exact_up_to_the_floor() {
         q_cell: &q,
         phi_cell: &liquid.phi,
         closed_cell: &closed,
-        area_face: &liquid.area,
+        open_area: &liquid.area,
+        sources: &Sources::default(),
     };
     for y in [0.0, 0.03, 0.2, 0.41, 0.6] {
         let found = impulse_at(Vec3::new(0.13, y, 0.4), &probe).unwrap();

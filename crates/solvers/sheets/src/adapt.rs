@@ -163,7 +163,7 @@ impl SheetsSolver {
             [0, high] => velocity(high, axis).min(0.0),
             [low, _] => velocity(low, axis),
         });
-        sources.cover(&solids.fields.open_area, &solids.fields.u_solid);
+        sources.cover(&mut self.work.cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
     }
 

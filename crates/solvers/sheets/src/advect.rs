@@ -76,7 +76,8 @@ impl SheetsSolver {
     pub(crate) fn measure_liquid(&mut self) {
         self.measure_particles();
         let work = &mut self.work;
-        mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &work.boundaries.openings(&self.grid));
+        let openings = work.boundaries.openings(&work.cover, &self.grid);
+        mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &openings);
     }
 
     /// Sorts and measures the particles where they are now; gives every cell its density deficit.

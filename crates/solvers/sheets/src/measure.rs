@@ -65,7 +65,8 @@ impl SheetsSolver {
         let potential = ordered_sum_of(n, |i| -weight(i) * gravity.dot(particles.x[i].as_dvec3() - floor));
         let (grid, unknown) = (self.grid, &self.work.unknowns.unknown_cell);
         let cells = grid.cell_centers();
-        let (openings, open_volume) = (boundaries.openings(&grid), &boundaries.solids.fields.open_volume);
+        let (openings, open_volume) =
+            (boundaries.openings(&self.work.cover, &grid), &boundaries.solids.fields.open_volume);
         let crowding = &self.work.density.crowding_cell;
         let wanted = |cell: usize| match of_step {
             Some(dt_s) if self.setup.flow.is_none() => {
@@ -223,7 +224,8 @@ impl SheetsSolver {
             q_cell: &fields.impulse_cell,
             phi_cell: &fields.phi_cell,
             closed_cell: &boundaries.solids.closed_cell,
-            area_face: boundaries.openings(&self.grid).area_face,
+            open_area: &boundaries.solids.fields.open_area,
+            sources: &boundaries.sources,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / last_dt_s

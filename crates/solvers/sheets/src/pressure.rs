@@ -100,7 +100,7 @@ impl SheetsSolver {
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell } = &mut work.fields;
-        let (openings, unknown) = (work.boundaries.openings(grid), &work.unknowns.unknown_cell);
+        let (openings, unknown) = (work.boundaries.openings(&work.cover, grid), &work.unknowns.unknown_cell);
         let Density { crowding_cell, skin_cell, .. } = &work.density;
         let open_volume = &work.boundaries.solids.fields.open_volume;
         right_side(&mut work.rhs_cell, unknown, &openings, u_face, |c| {
@@ -137,8 +137,8 @@ impl SheetsSolver {
         let GridVelocity { u_before, known_face, valid_face, u_free, .. } = &mut work.velocity;
         // What the particles gave, walls included, next to faces that they did not reach: for FLIP's difference.
         level_set::extrapolate_velocity(u_before, known_face, grid, 2, scratch);
-        let sources = &work.boundaries.sources;
-        sources.prescribe(u_face, valid_face);
+        let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
+        sources.prescribe(u_face, valid_face, openings.u_boundary);
         level_set::extrapolate_velocity(u_face, valid_face, grid, layers, scratch);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);

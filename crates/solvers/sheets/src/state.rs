@@ -2,7 +2,7 @@
 
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::SolidFields;
@@ -52,9 +52,9 @@ pub(crate) struct Boundaries {
 
 impl Boundaries {
     /// The faces as the projection sees them.
-    pub fn openings<'a>(&'a self, grid: &'a UniformGrid) -> Openings<'a> {
+    pub fn openings<'a>(&'a self, cover: &'a Cover, grid: &'a UniformGrid) -> Openings<'a> {
         let fields = &self.solids.fields;
-        self.sources.openings(grid, &fields.open_area, &fields.u_solid)
+        cover.openings(&self.sources, grid, &fields.open_area, &fields.u_solid)
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
@@ -99,6 +99,8 @@ pub(crate) struct Work {
     pub carriers: Carriers,
     pub density: Density,
     pub velocity: GridVelocity,
+    /// The sources' faces on top of the solids'.
+    pub cover: Cover,
     pub unknowns: Unknowns,
     pub rhs_cell: Vec<f32>,
     /// What adaptive sampling may do in each cell.
@@ -182,6 +184,7 @@ impl Work {
                 valid_face: marks(),
                 u_free: FaceField::default(),
             },
+            cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             rhs_cell: vec![0.0; cells],
             depth_cell: vec![Depth::Empty; cells],

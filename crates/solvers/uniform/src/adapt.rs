@@ -3,7 +3,7 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids};
+use crate::state::{Boundaries, Fields, Solids, Work};
 use fluvial_level_set as level_set;
 use fluvial_mac::find_closed_cells;
 use fluvial_particles::{self as particles, Liquid};
@@ -38,7 +38,8 @@ impl UniformSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        self.work.boundaries.sources.cover(&solids.fields.open_area, &solids.fields.u_solid);
+        let Work { boundaries, cover, .. } = &mut self.work;
+        boundaries.sources.cover(cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
     }
 

@@ -1,7 +1,7 @@
 //! Velocity beyond the liquid: past the surface and into solids, for the next step's back-traces.
 
 use crate::UniformSolver;
-use crate::state::{Boundaries, Fields};
+use crate::state::Fields;
 use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Axis};
 use fluvial_level_set as level_set;
@@ -19,8 +19,8 @@ impl UniformSolver {
         let layers = self.band_cells() + 1;
         let (grid, open_walls, work) = (&self.grid, self.setup.open_walls(), &mut self.work);
         let Fields { u_face, u_transport, .. } = &mut work.fields;
-        let Boundaries { sources, .. } = &work.boundaries;
-        sources.prescribe(u_face, &mut work.valid_face);
+        let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
+        sources.prescribe(u_face, &mut work.valid_face, openings.u_boundary);
         level_set::extrapolate_velocity(u_face, &mut work.valid_face, grid, layers, &mut work.level_set);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
@@ -43,7 +43,7 @@ impl UniformSolver {
         let air = self.surface_air();
         let (grid, work) = (&self.grid, &mut self.work);
         let cells = grid.cell_centers();
-        let area_face = work.boundaries.openings(grid).area_face;
+        let area_face = work.boundaries.openings(&work.cover, grid).area_face;
         let (unknown, surface_air) = (&work.unknowns.unknown_cell, &work.surface_air_cell);
         for SurfaceAir { cell, excess } in air {
             let at = cells.coordinates(cell);
@@ -91,7 +91,7 @@ impl UniformSolver {
                 })
             };
         });
-        let (openings, u_face) = (work.boundaries.openings(grid), &work.fields.u_face);
+        let (openings, u_face) = (work.boundaries.openings(&work.cover, grid), &work.fields.u_face);
         let slabs = map_indices(cells.size[2], |k| {
             let marks = &work.surface_air_cell[k * cells.slab()..(k + 1) * cells.slab()];
             let marked = marks.iter().enumerate().filter(|(_, marked)| **marked);

@@ -55,7 +55,8 @@ impl UniformSolver {
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
-        let (openings, open_volume) = (boundaries.openings(&grid), &boundaries.solids.fields.open_volume);
+        let (openings, open_volume) =
+            (boundaries.openings(&work.cover, &grid), &boundaries.solids.fields.open_volume);
         let cells = grid.cell_centers();
         let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
@@ -199,7 +200,8 @@ impl UniformSolver {
             q_cell: &fields.impulse_cell,
             phi_cell: &fields.phi_cell,
             closed_cell: &boundaries.solids.closed_cell,
-            area_face: boundaries.openings(&self.grid).area_face,
+            open_area: &boundaries.solids.fields.open_area,
+            sources: &boundaries.sources,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s

@@ -13,7 +13,7 @@ impl UniformSolver {
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;
-        let (openings, unknown) = (work.boundaries.openings(grid), &work.unknowns.unknown_cell);
+        let (openings, unknown) = (work.boundaries.openings(&work.cover, grid), &work.unknowns.unknown_cell);
         let (volume, open_volume) = (&work.volume, &work.boundaries.solids.fields.open_volume);
         let wanted = |cell: usize| volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
         right_side(&mut work.rhs_cell, unknown, &openings, u_face, wanted);
@@ -42,6 +42,7 @@ impl UniformSolver {
     /// Marks the cells whose pressure is unknown.
     pub(crate) fn mark_unknowns(&mut self) {
         let work = &mut self.work;
-        mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &work.boundaries.openings(&self.grid));
+        let openings = work.boundaries.openings(&work.cover, &self.grid);
+        mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &openings);
     }
 }

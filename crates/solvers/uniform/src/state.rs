@@ -3,7 +3,7 @@
 use crate::forces::SurfaceForces;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles};
 use fluvial_solids::SolidFields;
 use fluvial_volume::Account;
@@ -51,9 +51,9 @@ pub(crate) struct Boundaries {
 
 impl Boundaries {
     /// The faces as the projection sees them.
-    pub fn openings<'a>(&'a self, grid: &'a UniformGrid) -> Openings<'a> {
+    pub fn openings<'a>(&'a self, cover: &'a Cover, grid: &'a UniformGrid) -> Openings<'a> {
         let fields = &self.solids.fields;
-        self.sources.openings(grid, &fields.open_area, &fields.u_solid)
+        cover.openings(&self.sources, grid, &fields.open_area, &fields.u_solid)
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
@@ -168,6 +168,8 @@ pub(crate) struct Work {
     pub volume: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
+    /// The sources' faces on top of the solids'.
+    pub cover: Cover,
     pub unknowns: Unknowns,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
@@ -206,6 +208,7 @@ impl Work {
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
+            cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],

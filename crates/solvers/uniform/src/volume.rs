@@ -68,7 +68,8 @@ impl UniformSolver {
         let (old, u) = (begin.volume, begin.u_transport);
         let mut flux = vec![Flux::default(); old.bodies.len()];
         let (grid, boundaries) = (&self.grid, &self.work.boundaries);
-        let (openings, open_area) = (boundaries.openings(grid), &boundaries.solids.fields.open_area);
+        let (openings, open_area) =
+            (boundaries.openings(&self.work.cover, grid), &boundaries.solids.fields.open_area);
         let cells = grid.cell_centers();
         let face_m2 = (grid.dx as f64).powi(2);
         let tags = &boundaries.sources.tag_cell;
