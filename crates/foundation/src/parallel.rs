@@ -31,6 +31,39 @@ pub fn for_each_chunk_mut2<A: Send, B: Send>(
         .for_each(|(index, (x, y))| body(index, x, y));
 }
 
+/// Runs `body(index, value)` over all values of `out`, in parallel.
+pub fn for_each_indexed_mut<T: Send>(out: &mut [T], body: impl Fn(usize, &mut T) + Sync + Send) {
+    for_each_chunk_mut(out, CHUNK, |chunk, values| {
+        values.iter_mut().enumerate().for_each(|(n, value)| body(chunk * CHUNK + n, value));
+    });
+}
+
+/// As [`for_each_indexed_mut`] over two arrays of one length.
+pub fn for_each_indexed_mut2<A: Send, B: Send>(
+    a: &mut [A],
+    b: &mut [B],
+    body: impl Fn(usize, &mut A, &mut B) + Sync + Send,
+) {
+    assert_eq!(a.len(), b.len());
+    for_each_chunk_mut2((a, CHUNK), (b, CHUNK), |chunk, a, b| {
+        a.iter_mut().zip(b).enumerate().for_each(|(n, (a, b))| body(chunk * CHUNK + n, a, b));
+    });
+}
+
+/// Runs `body(value, input)` over two arrays of one length, in parallel: values at the same place belong together. Loops
+/// of this form vectorise.
+pub fn for_each_beside_mut<T: Send, I: Sync>(
+    out: &mut [T],
+    input: &[I],
+    body: impl Fn(&mut T, &I) + Sync + Send,
+) {
+    assert_eq!(out.len(), input.len());
+    for_each_chunk_mut(out, CHUNK, |chunk, out| {
+        let input = &input[chunk_range(chunk, CHUNK, input.len())];
+        out.iter_mut().zip(input).for_each(|(value, input)| body(value, input));
+    });
+}
+
 /// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a wake-up.
 pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     rayon::join(body, || ()).0
@@ -85,6 +118,11 @@ pub fn ordered_sum(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -
     map_indices(parts, partial).into_iter().sum()
 }
 
+/// Sum of `term(i)` for `i` in `0..count`, added in chunks of fixed size.
+pub fn ordered_sum_of(count: usize, term: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
+    ordered_sum(chunk_count(count, CHUNK), |c| chunk_range(c, CHUNK, count).map(&term).sum())
+}
+
 /// Maximum over `parts` partial maxima. NaN in any part gives NaN, so that bad values are never hidden.
 pub fn ordered_max(parts: usize, partial: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
     map_indices(parts, partial)
@@ -122,6 +160,19 @@ mod tests {
         for place in 0..3 {
             assert!(ordered_max(3, |i| if i == place { f64::NAN } else { 1.0 }).is_nan());
         }
+    }
+
+    #[test]
+    fn indexed_loops_reach_every_item_with_its_own_index() {
+        let count = 2 * CHUNK + 5;
+        let (mut a, mut b) = (vec![0; count], vec![0; count]);
+        for_each_indexed_mut(&mut a, |n, a| *a += n);
+        assert!(a.iter().enumerate().all(|(n, &a)| a == n));
+        for_each_indexed_mut2(&mut a, &mut b, |n, a, b| (*a, *b) = (*a + 1, 2 * n));
+        assert!(a.iter().zip(&b).enumerate().all(|(n, (&a, &b))| a == n + 1 && b == 2 * n));
+        for_each_beside_mut(&mut a, &b, |a, b| *a += b);
+        assert!(a.iter().enumerate().all(|(n, &a)| a == 3 * n + 1));
+        assert_eq!(ordered_sum_of(count, |n| n as f64), (count * (count - 1) / 2) as f64);
     }
 
     #[test]

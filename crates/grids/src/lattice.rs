@@ -1,5 +1,6 @@
 //! A regular lattice of samples: the common geometry of cell centres, face centres and nodes.
 
+use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2};
 use fluvial_foundation::{Axis, Vec3};
 
 /// `size[0] * size[1] * size[2]` samples, x fastest, `spacing` apart; sample (0,0,0) lies at `origin`.
@@ -66,6 +67,39 @@ impl Lattice {
     #[inline]
     pub fn position(&self, i: usize, j: usize, k: usize) -> Vec3 {
         self.origin + self.spacing * Vec3::new(i as f32, j as f32, k as f32)
+    }
+
+    /// Runs `body(index, (i, j, k), value)` over the values of all samples, in parallel, a z-slab a chunk.
+    pub fn for_each_mut<T: Send>(
+        &self,
+        values: &mut [T],
+        body: impl Fn(usize, [usize; 3], &mut T) + Sync + Send,
+    ) {
+        debug_assert_eq!(values.len(), self.len());
+        for_each_chunk_mut(values, self.slab(), |k, slab| {
+            for (j, row) in slab.chunks_mut(self.size[0]).enumerate() {
+                let start = k * self.slab() + j * self.size[0];
+                row.iter_mut().enumerate().for_each(|(i, value)| body(start + i, [i, j, k], value));
+            }
+        });
+    }
+
+    /// As [`Self::for_each_mut`] over two arrays.
+    pub fn for_each_mut2<A: Send, B: Send>(
+        &self,
+        a: &mut [A],
+        b: &mut [B],
+        body: impl Fn(usize, [usize; 3], &mut A, &mut B) + Sync + Send,
+    ) {
+        debug_assert_eq!((a.len(), b.len()), (self.len(), self.len()));
+        for_each_chunk_mut2((a, self.slab()), (b, self.slab()), |k, a, b| {
+            let rows = a.chunks_mut(self.size[0]).zip(b.chunks_mut(self.size[0]));
+            for (j, (a, b)) in rows.enumerate() {
+                let start = k * self.slab() + j * self.size[0];
+                let row = a.iter_mut().zip(b).enumerate();
+                row.for_each(|(i, (a, b))| body(start + i, [i, j, k], a, b));
+            }
+        });
     }
 
     /// The interpolation cell around a world position; positions outside are moved to the lattice's hull.
@@ -137,6 +171,21 @@ mod tests {
 
     fn lattice() -> Lattice {
         Lattice { size: [5, 4, 3], origin: Vec3::new(-1.0, 0.5, 2.0), spacing: 0.25 }
+    }
+
+    #[test]
+    fn loops_give_every_sample_its_own_index_and_place() {
+        let l = lattice();
+        let (mut a, mut b) = (vec![usize::MAX; l.len()], vec![[usize::MAX; 3]; l.len()]);
+        l.for_each_mut(&mut a, |index, [i, j, k], a| {
+            assert_eq!(index, l.index(i, j, k));
+            *a = index;
+        });
+        l.for_each_mut2(&mut a, &mut b, |index, at, a, b| {
+            assert_eq!(*a, index);
+            *b = at;
+        });
+        assert!((0..l.len()).all(|n| a[n] == n && b[n] == l.coordinates(n)));
     }
 
     fn linear(x: Vec3) -> f32 {

@@ -61,7 +61,7 @@ impl UniformGrid {
 }
 
 /// One value per face, a flat array per axis in the layout of [`UniformGrid::faces`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct FaceField {
     components: [Vec<f32>; 3],
 }
@@ -81,6 +81,19 @@ impl FaceField {
     pub fn copy_from(&mut self, other: &FaceField) {
         for axis in 0..3 {
             self.components[axis].copy_from_slice(&other.components[axis]);
+        }
+    }
+}
+
+impl Clone for FaceField {
+    fn clone(&self) -> Self {
+        FaceField { components: self.components.clone() }
+    }
+
+    /// Takes over size and values of another field; memory that is there is used again.
+    fn clone_from(&mut self, other: &FaceField) {
+        for axis in 0..3 {
+            self.components[axis].clone_from(&other.components[axis]);
         }
     }
 }

@@ -175,11 +175,8 @@ impl<'a> Needs<'a> {
         // Stencils of a correction reach one face farther than its particle.
         let reach = known.reach_cells + 1;
         spread(spare, marks, [size[0], fy, fz], [reach.div_ceil(LANES), reach, reach]);
-        parallel::for_each_chunk_mut(marks, parallel::CHUNK, |chunk, marks| {
-            let near = &spare[parallel::chunk_range(chunk, parallel::CHUNK, spare.len())];
-            for (mark, near) in marks.iter_mut().zip(near) {
-                *mark |= if *mark & VALUE != 0 || near & CORRECTION != 0 { ESTIMATE } else { 0 };
-            }
+        parallel::for_each_beside_mut(marks, spare, |mark, near| {
+            *mark |= if *mark & VALUE != 0 || near & CORRECTION != 0 { ESTIMATE } else { 0 };
         });
         Needs { blocks: Some(marks), size }
     }

@@ -102,7 +102,7 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
     let per_cell = 1.0 / lattice.spacing;
     let reach = band_m * per_cell;
     band.fit(phi.len());
-    parallel::for_each_chunk_mut(&mut band.entry_of_cell, parallel::CHUNK, |_, part| part.fill(NONE));
+    parallel::for_each_indexed_mut(&mut band.entry_of_cell, |_, entry| *entry = NONE);
 
     let unresolved_cells = find_seeds(band, &field, phi, lattice);
     let interface_cells = band.cells.len();
@@ -451,21 +451,17 @@ fn feet_distance2(feet: &[Foot], entry: usize) -> f32 {
 
 /// phi = sign(phi) min(distance, band); bits stay where the distance is the same to rounding.
 fn write_back(phi: &mut [f32], band: &Band, lattice: &Lattice, band_m: f32) {
-    let slab = lattice.slab();
     let dx = lattice.spacing;
     let same = 1e-6 * dx;
-    parallel::for_each_chunk_mut(phi, slab, |k, phi| {
-        let entries = &band.entry_of_cell[k * slab..(k + 1) * slab];
-        for (value, &entry) in phi.iter_mut().zip(entries) {
-            let distance = match band.feet.get(entry as usize) {
-                Some(foot) => dx * dot(foot.point, foot.point).sqrt(),
-                None => band_m,
-            };
-            let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };
-            // A NaN differs from everything and stays, so that it is found where it is looked for.
-            if (target - *value).abs() > same * (distance * distance / (dx * dx)).max(1.0) {
-                *value = target;
-            }
+    parallel::for_each_beside_mut(phi, &band.entry_of_cell[..lattice.len()], |value, &entry| {
+        let distance = match band.feet.get(entry as usize) {
+            Some(foot) => dx * dot(foot.point, foot.point).sqrt(),
+            None => band_m,
+        };
+        let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };
+        // A NaN differs from everything and stays, so that it is found where it is looked for.
+        if (target - *value).abs() > same * (distance * distance / (dx * dx)).max(1.0) {
+            *value = target;
         }
     });
 }

@@ -29,11 +29,7 @@ pub fn extend_into_solids(
     }
     let unknown = &mut scratch.unknown;
     crate::fit(unknown, phi.len());
-    parallel::for_each_chunk_mut(unknown, slab, |k, part| {
-        for (out, &closed) in part.iter_mut().zip(&closed_cell[k * slab..]) {
-            *out = closed as u8;
-        }
-    });
+    parallel::for_each_beside_mut(unknown, closed_cell, |unknown, &closed| *unknown = closed as u8);
     for _ in 0..layers {
         let (phi_known, unknown_now): (&[f32], &[u8]) = (phi, unknown);
         parallel::for_each_chunk_mut(&mut scratch.layer[..slabs], 1, |k, found| {

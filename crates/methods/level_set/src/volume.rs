@@ -101,13 +101,8 @@ pub fn liquid_fractions(
     grid: &UniformGrid,
 ) {
     let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
-    let nx = grid.cells[0];
-    parallel::for_each_chunk_mut(fraction_cell, grid.cell_centers().slab(), |k, slab| {
-        for (j, row) in slab.chunks_mut(nx).enumerate() {
-            for (i, fraction) in row.iter_mut().enumerate() {
-                *fraction = share.at(i, j, k) as f32;
-            }
-        }
+    grid.cell_centers().for_each_mut(fraction_cell, |_, [i, j, k], fraction| {
+        *fraction = share.at(i, j, k) as f32;
     });
 }
 

@@ -84,7 +84,7 @@ pub fn advect(
     order_by_keys(ranges, scratch, around.grid.cell_count());
     take(&mut moved.x, &moved.v, &scratch.order);
     moved.take_all_but_positions(particles, &scratch.order);
-    parallel::for_each_chunk_mut(&mut moved.age_s, CHUNK, |_, ages| ages.iter_mut().for_each(|a| *a += dt_s));
+    parallel::for_each_indexed_mut(&mut moved.age_s, |_, age_s| *age_s += dt_s);
     reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
 }
 

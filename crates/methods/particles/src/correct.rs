@@ -92,10 +92,7 @@ pub fn correct_by_particles(
     let corrector = Corrector { phi, particles, ranges, around, averager, inverse_dx: 1.0 / grid.dx };
     let slab = grid.cell_centers().slab();
     parallel::for_each_chunk_mut(corrected, SLABS * slab, |block, out| corrector.fill(block * SLABS, out));
-    let corrected = &*corrected;
-    parallel::for_each_chunk_mut(phi, parallel::CHUNK, |chunk, phi| {
-        phi.copy_from_slice(&corrected[parallel::chunk_range(chunk, parallel::CHUNK, corrected.len())]);
-    });
+    parallel::for_each_beside_mut(phi, corrected, |phi, &corrected| *phi = corrected);
 }
 
 /// What one cell adds to the estimate, lengths in cells.

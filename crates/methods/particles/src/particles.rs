@@ -85,12 +85,7 @@ impl Particles {
 /// `out[i] = from[order[i]]`.
 pub(crate) fn take<T: Copy + Default + Send + Sync>(out: &mut Vec<T>, from: &[T], order: &[u32]) {
     fit(out, order.len());
-    parallel::for_each_chunk_mut(out, parallel::CHUNK, |chunk, out| {
-        let order = &order[parallel::chunk_range(chunk, parallel::CHUNK, order.len())];
-        for (value, &source) in out.iter_mut().zip(order) {
-            *value = from[source as usize];
-        }
-    });
+    parallel::for_each_beside_mut(out, order, |value, &source| *value = from[source as usize]);
 }
 
 /// `values.len() == len`, contents of no interest. Grows by an eighth more than asked for: numbers of particles

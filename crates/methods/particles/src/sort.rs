@@ -111,10 +111,7 @@ impl Particles {
         }
         let locate = Locator::new(grid);
         fit(&mut scratch.keys, self.len());
-        parallel::for_each_chunk_mut(&mut scratch.keys, CHUNK, |chunk, keys| {
-            let x = &self.x[parallel::chunk_range(chunk, CHUNK, self.len())];
-            keys.iter_mut().zip(x).for_each(|(key, &x)| *key = locate.cell(x));
-        });
+        parallel::for_each_beside_mut(&mut scratch.keys, &self.x, |key, &x| *key = locate.cell(x));
         order_by_keys(ranges, scratch, grid.cell_count());
         self.rearrange(&scratch.order);
     }

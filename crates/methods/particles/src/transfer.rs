@@ -46,7 +46,7 @@ pub fn particles_to_faces(
     for axis in AXES {
         for field in [&mut *u_face, &mut *weight_face] {
             assert_eq!(field[axis].len(), grid.faces(axis).len());
-            parallel::for_each_chunk_mut(&mut field[axis], CHUNK, |_, values| values.fill(0.0));
+            parallel::for_each_indexed_mut(&mut field[axis], |_, value| *value = 0.0);
         }
     }
     for parity in [0, 1] {
@@ -58,12 +58,7 @@ pub fn particles_to_faces(
     }
     for axis in AXES {
         let (u, w) = (&mut u_face[axis], &weight_face[axis]);
-        parallel::for_each_chunk_mut(u, CHUNK, |chunk, u| {
-            let w = &w[parallel::chunk_range(chunk, CHUNK, w.len())];
-            for (u, &w) in u.iter_mut().zip(w) {
-                *u = if w > 0.0 { *u / w } else { 0.0 };
-            }
-        });
+        parallel::for_each_beside_mut(u, w, |u, &w| *u = if w > 0.0 { *u / w } else { 0.0 });
     }
 }
 
@@ -251,10 +246,7 @@ pub fn faces_to_particles(
         Transfer::Flip { ratio } => {
             for axis in AXES {
                 let new = &u_new[axis];
-                parallel::for_each_chunk_mut(&mut u_old[axis], CHUNK, |chunk, old| {
-                    let new = &new[parallel::chunk_range(chunk, CHUNK, new.len())];
-                    old.iter_mut().zip(new).for_each(|(old, new)| *old = new - ratio * *old);
-                });
+                parallel::for_each_beside_mut(&mut u_old[axis], new, |old, new| *old = new - ratio * *old);
             }
             flip(particles, &VelocitySampler::new(u_old, grid), ratio);
         }

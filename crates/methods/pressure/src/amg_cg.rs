@@ -1,7 +1,8 @@
 //! Conjugate gradients with algebraic multigrid on the assembled matrix.
 
 use crate::assemble::Assembled;
-use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError, THETA_MIN};
+use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
+use fluvial_grids::GHOST_DISTANCE_FLOOR;
 use fluvial_linear::amg::{Amg, AmgParams, PatternChanged};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
@@ -30,7 +31,7 @@ impl AmgCg {
     /// what depends on the pattern. On an error nothing is prepared.
     pub fn refresh(&mut self, problem: &PoissonProblem) -> Result<PrepareInfo, PatternChanged> {
         self.assembled = Assembled::default();
-        self.assembled = Assembled::new(problem, THETA_MIN);
+        self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);
         let refreshed = self.amg.as_mut().ok_or(PatternChanged)?.refresh(&self.assembled.matrix);
         if refreshed.is_err() {
             self.amg = None;
@@ -57,7 +58,7 @@ impl PressureSolver for AmgCg {
     fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
         // Free the old first: two hierarchies would double the peak.
         (self.amg, self.assembled) = (None, Assembled::default());
-        self.assembled = Assembled::new(problem, THETA_MIN);
+        self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);
         self.amg = Some(Amg::new(&self.assembled.matrix, self.params));
         self.assembled.info()
     }

@@ -1,8 +1,9 @@
 //! Named problems that every solver is measured on.
 
-use crate::{PoissonProblem, THETA_MIN};
+use crate::PoissonProblem;
 use fluvial_foundation::random::{splitmix64, unit_f32, unit_vec3};
 use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::GHOST_DISTANCE_FLOOR;
 use std::f64::consts::PI;
 
 /// A problem with its right side, in the unit cube.
@@ -129,7 +130,7 @@ impl Case {
                 _ if self.phi_cell[beyond] < 0.0 => Some((area as f64, Some(beyond))),
                 _ => {
                     let (inside, outside) = (self.phi_cell[cell] as f64, self.phi_cell[beyond] as f64);
-                    let theta = (inside / (inside - outside)).max(THETA_MIN as f64);
+                    let theta = (inside / (inside - outside)).max(GHOST_DISTANCE_FLOOR as f64);
                     Some((area as f64 / theta, None))
                 }
             }

@@ -30,7 +30,7 @@ impl MultigridCg {
         MultigridCg { solution: Solution::new(cells), d, p, q, counts: [0; 2] }
     }
 
-    /// Floors theta at this instead of [`THETA_MIN`](crate::THETA_MIN) from the next [`Self::prepare`] on.
+    /// Floors theta at this instead of [`fluvial_grids::GHOST_DISTANCE_FLOOR`] from the next [`Self::prepare`] on.
     pub fn set_theta_min(&mut self, theta_min: f32) {
         assert!(theta_min > 0.0 && theta_min <= 1.0, "theta_min lies in (0, 1]");
         self.solution.theta_min = theta_min;

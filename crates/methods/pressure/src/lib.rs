@@ -5,7 +5,7 @@
 //! with `phi < 0` that have an open face; over their six faces
 //!
 //! `(A p)_i = sum_f c_f (p_i - p_j)`: `c_f = area_f` towards an unknown, `c_f = area_f / theta` and `p_j = 0`
-//! towards air, `theta = phi_i / (phi_i - phi_j)` floored ([`ghost_theta`]); an open wall of the box is air with
+//! towards air, `theta = phi_i / (phi_i - phi_j)` floored ([`fluvial_grids::ghost_theta`]); an open wall of the box is air with
 //! `theta = 1`. Cell size, time step and density are absorbed in the right side.
 //!
 //! Vectors inside are f32, scalars f64, the solution is gathered in f64, and the residual is recomputed
@@ -46,9 +46,6 @@ pub use fluvial_linear::{Info, Norm, Params, SolveError};
 pub use full_cycles::FullCycles;
 pub use solvers::{NamedSolver, SOLVERS};
 pub use traffic::KernelTiming;
-
-/// The smallest [`ghost_theta`], unless another is set.
-pub const THETA_MIN: f32 = 1e-2;
 
 /// The problem's geometry, in the layout of `grids::UniformGrid` (x fastest).
 #[derive(Clone, Copy, Debug)]
@@ -92,27 +89,11 @@ pub trait PressureSolver {
     }
 }
 
-/// Fraction of the way from a liquid cell centre to an air cell centre at which the surface lies,
-/// `phi_liquid / (phi_liquid - phi_air)`, and whether [`THETA_MIN`] had to replace it.
-/// NaN stays NaN.
-#[inline]
-pub fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
-    ghost_theta_floored(phi_liquid, phi_air, THETA_MIN)
-}
-
-/// `1 / theta` in f64, and whether theta had to be floored: what a face of the whole area towards air adds to the
+/// `1 / theta` of [`fluvial_grids::ghost_theta`] in f64, and whether theta had to be floored: what a face of the whole area towards air adds to the
 /// diagonal. Residuals of a solution that meets a tolerance of 1e-8 notice f32 here.
 #[inline]
 pub fn ghost_coefficient(phi_liquid: f32, phi_air: f32, theta_min: f32) -> (f64, bool) {
     let (inside, theta_min) = (phi_liquid as f64, theta_min as f64);
     let theta = inside / (inside - phi_air as f64);
     if theta < theta_min { (1.0 / theta_min, true) } else { (1.0 / theta, false) }
-}
-
-/// As [`ghost_theta`] with a floor of one's own, for use with [`MultigridCg::set_theta_min`]. A floored theta moves
-/// the surface by up to `theta_min dx`: an error of first order, small with 1e-2, gone with 1e-4.
-#[inline]
-pub fn ghost_theta_floored(phi_liquid: f32, phi_air: f32, theta_min: f32) -> (f32, bool) {
-    let theta = phi_liquid / (phi_liquid - phi_air);
-    if theta < theta_min { (theta_min, true) } else { (theta, false) }
 }

@@ -240,7 +240,8 @@ mod tests {
 
     fn prepared(case: &Case) -> Multigrid {
         let mut multigrid = Multigrid::new(case.cells);
-        multigrid.prepare(&Problem { geometry: case.problem(), theta_min: crate::THETA_MIN });
+        multigrid
+            .prepare(&Problem { geometry: case.problem(), theta_min: fluvial_grids::GHOST_DISTANCE_FLOOR });
         multigrid
     }
 

@@ -2,7 +2,8 @@
 //! against. The factorisation and its solves run on one thread.
 
 use crate::assemble::Assembled;
-use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError, THETA_MIN};
+use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
+use fluvial_grids::GHOST_DISTANCE_FLOOR;
 use fluvial_linear::krylov::{self, CgScratch, Identity, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
 
@@ -116,7 +117,7 @@ impl PressureSolver for ReferenceCg {
 
     fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
         self.assembled = Assembled::default();
-        self.assembled = Assembled::new(problem, THETA_MIN);
+        self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);
         match self.preconditioner {
             Preconditioner::None => {}
             Preconditioner::IncompleteCholesky => self.factor.factor(&self.assembled.matrix, 0.0),

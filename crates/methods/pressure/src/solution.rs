@@ -10,8 +10,9 @@ use crate::multigrid::Multigrid;
 use crate::operator::Row;
 use crate::pockets::Pockets;
 use crate::spans::Span;
-use crate::{Norm, PoissonProblem, PrepareInfo, THETA_MIN};
+use crate::{Norm, PoissonProblem, PrepareInfo};
 use fluvial_foundation::parallel;
+use fluvial_grids::GHOST_DISTANCE_FLOOR;
 
 /// See the module.
 pub(crate) struct Solution {
@@ -31,7 +32,7 @@ impl Solution {
         Solution {
             multigrid,
             x: Split::default(),
-            theta_min: THETA_MIN,
+            theta_min: GHOST_DISTANCE_FLOOR,
             pockets: Pockets::default(),
             shifted: false,
         }

@@ -1,7 +1,8 @@
 //! The solver against a dense direct solve on small random domains.
 
+use fluvial_grids::ghost_theta;
 use fluvial_linear::amg::AmgParams;
-use fluvial_pressure::{AmgCg, FullCycles, MultigridCg, Params, PoissonProblem, PressureSolver, ghost_theta};
+use fluvial_pressure::{AmgCg, FullCycles, MultigridCg, Params, PoissonProblem, PressureSolver};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

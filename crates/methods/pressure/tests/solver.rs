@@ -68,9 +68,9 @@ fn a_free_surface_sphere_converges_with_second_order() {
 fn a_floored_theta_moves_the_surface_by_no_more_than_the_floor() {
     for n in [16, 32, 64] {
         let (h, gradient) = (1.0 / n as f64, 2.0 * 0.37);
-        let (exact, floored) = (sphere_error(n, 1e-6), sphere_error(n, fluvial_pressure::THETA_MIN));
+        let (exact, floored) = (sphere_error(n, 1e-6), sphere_error(n, fluvial_grids::GHOST_DISTANCE_FLOOR));
         assert!(
-            floored <= exact + fluvial_pressure::THETA_MIN as f64 * h * gradient,
+            floored <= exact + fluvial_grids::GHOST_DISTANCE_FLOOR as f64 * h * gradient,
             "{n}: {floored} {exact}"
         );
     }

@@ -217,9 +217,8 @@ impl Neighbours {
     fn file(&mut self, x: &[Vec3]) {
         let bins = self.bins;
         self.keys.resize(x.len(), 0);
-        parallel::for_each_chunk_mut(&mut self.keys, parallel::CHUNK, |c, keys| {
-            let x = &x[parallel::chunk_range(c, parallel::CHUNK, x.len())];
-            keys.iter_mut().zip(x).for_each(|(key, &x)| *key = bins.index(bins.coordinates(x)) as u32);
+        parallel::for_each_beside_mut(&mut self.keys, x, |key, &x| {
+            *key = bins.index(bins.coordinates(x)) as u32;
         });
         self.start.clear();
         self.start.resize(bins.count() + 1, 0);
@@ -246,10 +245,7 @@ impl Neighbours {
             let out = &mut self.x[axis];
             out.clear();
             out.resize(x.len() + LANES, 0.0);
-            parallel::for_each_chunk_mut(&mut out[..x.len()], parallel::CHUNK, |c, out| {
-                let x = &x[parallel::chunk_range(c, parallel::CHUNK, x.len())];
-                out.iter_mut().zip(x).for_each(|(out, x)| *out = x[axis]);
-            });
+            parallel::for_each_beside_mut(&mut out[..x.len()], x, |out, x| *out = x[axis]);
         }
     }
 

@@ -85,6 +85,12 @@ impl Account {
         (self.start_m3, self.volume_m3, self.largest_expected_m3) = (volume_m3, volume_m3, volume_m3);
     }
 
+    /// Takes over a measured volume, without bodies.
+    pub fn measure(&mut self, volume_m3: f64) {
+        self.volume_m3 = volume_m3;
+        self.largest_expected_m3 = self.largest_expected_m3.max(self.expected_m3());
+    }
+
     /// What shapes added and took at once.
     pub fn book_sources_and_sinks(&mut self, in_m3: f64, out_m3: f64) {
         self.inflow_m3 += in_m3;

@@ -9,6 +9,7 @@ mod method;
 mod params;
 mod report;
 mod save;
+mod save_parts;
 mod setup;
 mod snapshot;
 mod stages;

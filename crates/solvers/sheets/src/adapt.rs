@@ -1,13 +1,14 @@
 //! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing, sheets, sampling.
 
-use crate::state::{FaceCells, for_each_face};
+use crate::state::{Boundaries, Solids};
 use crate::{PositionCorrection, SheetsSolver};
-use fluvial_foundation::parallel::for_each_chunk_mut;
-use fluvial_foundation::{AXES, Aabb, Vec3};
+use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
+use fluvial_mac::find_closed_cells;
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Clamps, Setup, Source};
+use std::sync::Arc;
 
 /// Particles keep this distance from solids and closed walls, in cells: as much as transport gives them.
 const MARGIN_IN_CELLS: f32 = 0.02;
@@ -19,17 +20,18 @@ const SURFACE_LAYERS: usize = 5;
 /// Steps from one merging to the next.
 const MERGE_EVERY: u64 = 4;
 
-/// Steps from one correction of the spacing among merged particles to the next: nobody sees it, and it takes twice the time of
-/// that among small ones.
+/// Steps from one correction of the spacing among merged particles to the next: they lie deep, where it does not show, and it
+/// takes twice the time of that among small ones.
 const CORRECT_MERGED_EVERY: u64 = 2;
 
 impl SheetsSolver {
-    /// The work starts from the state.
+    /// The step starts from the state.
     pub(crate) fn begin(&mut self) {
         let (state, work) = (&self.state, &mut self.work);
         work.population.clone_from(&state.population);
-        work.account = state.account;
-        work.sources_flowing.clone_from(&state.sources_flowing);
+        work.account.clone_from(&state.account);
+        work.sources_flowing.clear();
+        work.sources_flowing.extend(self.setup.sources.iter().map(|source| source.is_active(state.time_s)));
     }
 
     /// Volume of so many quanta, m3.
@@ -45,33 +47,27 @@ impl SheetsSolver {
     /// velocity, on its skin only the outward part: nothing is sucked in behind.
     pub(crate) fn apply_sources_and_sinks(&mut self) {
         let time_s = self.state.time_s;
-        let active = |[from, to]: [f64; 2]| from <= time_s && time_s < to;
-        self.work.source_cell.fill(0);
+        self.work.boundaries.sources.clear();
+        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
         let (mut added, mut removed) = (0, 0);
-        for n in 0..self.setup.sources.len() {
-            let source = self.setup.sources[n].clone();
-            let flowed = self.work.sources_flowing[n];
-            let flows = active(source.active_s);
-            self.work.sources_flowing[n] = flows;
-            if flows {
-                self.tag_source(n, &source);
-                added += self.emit(&source, flowed);
-            }
+        if !active.is_empty() {
+            self.work.boundaries.sources.begin(self.grid.cell_count());
         }
-        for n in 0..self.setup.sinks.len() {
-            let sink = &self.setup.sinks[n];
-            if active(sink.active_s) {
-                let population = &mut self.work.population;
-                let leaves: Vec<bool> =
-                    population.particles.x.iter().map(|&x| sink.shape.distance(x) <= 0.0).collect();
-                removed += population.remove(&leaves);
-            }
+        for n in active {
+            let source = self.setup.sources[n].clone();
+            self.tag_source(n, &source);
+            added += self.emit(&source, self.state.sources_flowing[n]);
+        }
+        for (_, sink) in self.setup.active_sinks(time_s) {
+            let population = &mut self.work.population;
+            let leaves: Vec<bool> =
+                population.particles.x.iter().map(|&x| sink.shape.distance(x) <= 0.0).collect();
+            removed += population.remove(&leaves);
         }
         if added > 0 || removed > 0 {
-            let (inflow, outflow) =
-                (self.volume_of(added as u64 * UNIT_MASS as u64), self.volume_of(removed));
-            self.work.account.inflow_m3 += inflow;
-            self.work.account.outflow_m3 += outflow;
+            let [in_m3, out_m3] =
+                [added as u64 * UNIT_MASS as u64, removed].map(|quanta| self.volume_of(quanta));
+            self.work.account.book_sources_and_sinks(in_m3, out_m3);
             self.work.population.sort();
             self.work.population.measure();
         }
@@ -79,12 +75,9 @@ impl SheetsSolver {
 
     fn tag_source(&mut self, index: usize, source: &Source) {
         let cells = self.grid.cell_centers();
-        for_each_chunk_mut(&mut self.work.source_cell, cells.slab(), |k, tags| {
-            for (n, tag) in tags.iter_mut().enumerate() {
-                let x = cells.position(n % cells.size[0], n / cells.size[0], k);
-                if source.shape.distance(x) < 0.0 {
-                    *tag = index as u8 + 1;
-                }
+        cells.for_each_mut(&mut self.work.boundaries.sources.tag_cell, |_, [i, j, k], tag| {
+            if source.shape.distance(cells.position(i, j, k)) < 0.0 {
+                *tag = index as u8 + 1;
             }
         });
     }
@@ -123,74 +116,63 @@ impl SheetsSolver {
         added
     }
 
-    /// Open areas and boundary velocities at the end of the step.
-    pub(crate) fn place_boundaries(&mut self, dt_s: f64) {
-        let has_sources = self.work.source_cell.iter().any(|&t| t != 0);
-        let moving = self.setup.solids.iter().any(|s| !s.motion.is_static());
-        if self.boundaries_placed && !moving && !has_sources && !self.had_sources {
-            return;
-        }
-        if moving || !self.boundaries_placed {
-            let solids: Vec<(&Shape, &Motion)> =
-                self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
-            rasterize(&mut self.solids, &solids, self.open_walls, &self.grid, self.state.time_s + dt_s);
-            self.mirror_at_solids();
-            let full = self.params.particles_per_cell as f32;
-            let room: Vec<f32> = self.solids.open_volume.iter().map(|v| full * v).collect();
-            self.work.room_cell = box_sums(&room, self.grid.cells, 2);
-        }
-        let (grid, tags, sources) = (self.grid, &self.work.source_cell, &self.setup.sources);
-        self.work.area_face.copy_from(&self.solids.open_area);
-        self.work.u_boundary.copy_from(&self.solids.u_solid);
-        if has_sources {
-            for axis in AXES {
-                let open = &self.solids.open_area[axis];
-                for_each_face(&mut self.work.u_boundary[axis], &grid, axis, |face, cells, u| {
-                    if let Some(v) = source_face_velocity(cells, tags, axis, |tag| sources[tag].velocity) {
-                        *u = open[face] * v + (1.0 - open[face]) * *u;
-                    }
-                });
-                for_each_face(&mut self.work.area_face[axis], &grid, axis, |_, cells, area| {
-                    if cells.any(|c| tags[c] != 0) {
-                        *area = 0.0;
-                    }
-                });
-            }
-        }
-        let open = &self.solids.open_area;
-        let faces = AXES.map(|axis| (grid.faces(axis), grid.faces(axis).stride(axis)));
-        for_each_chunk_mut(&mut self.work.closed_cell, grid.cell_centers().slab(), |k, closed| {
-            for (n, closed) in closed.iter_mut().enumerate() {
-                let [i, j] = [n % grid.cells[0], n / grid.cells[0]];
-                *closed = AXES.iter().all(|&axis| {
-                    let (lattice, stride) = faces[axis];
-                    let face = lattice.index(i, j, k);
-                    open[axis][face] == 0.0 && open[axis][face + stride] == 0.0
-                });
-            }
+    /// Brings solids to a moment.
+    fn rasterize_solids(&self, solids: &mut Solids, time_s: f64) {
+        let (grid, shapes): (_, Vec<(&Shape, &Motion)>) =
+            (&self.grid, self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect());
+        rasterize(&mut solids.fields, &shapes, self.setup.open_walls(), grid, time_s);
+        solids.closed_cell.resize(grid.cell_count(), false);
+        find_closed_cells(&mut solids.closed_cell, &solids.fields.open_area, grid);
+        let full = self.params.particles_per_cell as f32;
+        let room: Vec<f32> = solids.fields.open_volume.iter().map(|v| full * v).collect();
+        solids.room_cell = box_sums(&room, grid.cells, 2);
+        let nodes = grid.nodes();
+        solids.mirror = (!shapes.is_empty()).then(|| SolidSamples {
+            origin: nodes.origin,
+            spacing: nodes.spacing,
+            size: nodes.size,
+            phi: solids.fields.phi_node.as_slice().into(),
         });
-        self.boundaries_placed = true;
-        self.had_sources = has_sources;
     }
 
-    /// Density counts the liquid's mirror image in solids, as it does in walls.
-    fn mirror_at_solids(&mut self) {
-        if self.setup.solids.is_empty() {
-            return;
+    /// Places the boundaries of the state as they are at its time, no source flowing.
+    pub(crate) fn place_boundaries_of_state(&mut self) {
+        self.work.boundaries = Boundaries::default();
+        let mut solids = std::mem::take(&mut self.state.boundaries).solids;
+        self.rasterize_solids(Arc::make_mut(&mut solids), self.state.time_s);
+        self.state.population.walls.solid.clone_from(&solids.mirror);
+        self.work.population.walls.solid.clone_from(&solids.mirror);
+        self.work.boundaries.solids = solids.clone();
+        self.state.boundaries.solids = solids;
+    }
+
+    /// Open areas and boundary velocities at the end of the step, the sources' faces on top of the solids'.
+    pub(crate) fn place_boundaries(&mut self, dt_s: f64) {
+        let mut solids = std::mem::take(&mut self.work.boundaries.solids);
+        if self.setup.has_moving_solids() {
+            // Two copies take turns: the state's and the step's. The first step makes the second one.
+            self.rasterize_solids(Arc::make_mut(&mut solids), self.state.time_s + dt_s);
+            self.work.population.walls.solid.clone_from(&solids.mirror);
+        } else {
+            solids = self.state.boundaries.solids.clone();
         }
-        let nodes = self.grid.nodes();
-        let phi = self.solids.phi_node.as_slice().into();
-        let solid = SolidSamples { origin: nodes.origin, spacing: nodes.spacing, size: nodes.size, phi };
-        self.work.population.walls.solid = Some(solid.clone());
-        self.state.population.walls.solid = Some(solid);
+        let velocity = |tag: u8, axis: usize| self.setup.sources[tag as usize - 1].velocity[axis];
+        let Boundaries { sources, .. } = &mut self.work.boundaries;
+        sources.list_faces(&self.grid, |axis, tags, _| match tags {
+            [low, 0] => velocity(low, axis).max(0.0),
+            [0, high] => velocity(high, axis).min(0.0),
+            [low, _] => velocity(low, axis),
+        });
+        sources.cover(&mut self.work.cover, &solids.fields.open_area, &solids.fields.u_solid);
+        self.work.boundaries.solids = solids;
     }
 
-    /// Alg. 4: even spacing.
+    /// Spaces the particles evenly [sheets Alg. 4].
     pub(crate) fn correct_positions(&mut self, clamps: &mut Clamps) {
         if self.params.position_correction == PositionCorrection::Off {
             return;
         }
-        let place = Place::new(&self.setup, &self.solids, &self.grid);
+        let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
         let population = &mut self.work.population;
         let stiffness = Stiffness {
             per_step: self.params.stiffness * self.params.nominal_dt,
@@ -205,23 +187,23 @@ impl SheetsSolver {
         population.sort_with_shapes();
     }
 
-    /// Alg. 2: insertion and collapse.
+    /// Inserts particles where sheets are about to tear and takes back those that are in the way [sheets Alg. 2].
     pub(crate) fn preserve_sheets(&mut self, clamps: &mut Clamps) {
         if !self.params.preserve_sheets {
             return;
         }
-        let place = Place::new(&self.setup, &self.solids, &self.grid);
+        let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
         let report = self.work.population.preserve(|x| place.allows(x));
         clamps.add("sheet_too_light_to_split", report.too_light);
     }
 
-    /// Alg. 3: merging and splitting.
+    /// Merges particles in deep liquid and splits them near the surface [sheets Alg. 3].
     pub(crate) fn adapt_sampling(&mut self) {
         if !self.params.adaptive_sampling {
             return;
         }
         self.fill_depth();
-        let place = Place::new(&self.setup, &self.solids, &self.grid);
+        let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
         // Splitting cannot wait; merging only saves work, and looking for pairs costs some.
         let merges = self.state.steps.is_multiple_of(MERGE_EVERY);
         let most = if merges { self.params.particles_per_cell as u8 } else { 1 };
@@ -232,11 +214,11 @@ impl SheetsSolver {
     /// Masses are those of the last measurement: spacing and sheets have moved little since.
     fn fill_depth(&mut self) {
         let full = self.params.particles_per_cell as f32;
-        let (work, solids) = (&mut self.work, &self.solids);
-        let share = self.params.liquid_share;
+        let (work, share) = (&mut self.work, self.params.liquid_share);
+        let Solids { fields, closed_cell, .. } = &*work.boundaries.solids;
         let mass_cell = &work.population.mass_cell;
         let empty: Vec<bool> = (0..mass_cell.len())
-            .map(|c| !work.closed_cell[c] && mass_cell[c] < share * full * solids.open_volume[c].max(0.1))
+            .map(|c| !closed_cell[c] && mass_cell[c] < share * full * fields.open_volume[c].max(0.1))
             .collect();
         let size = self.grid.cells;
         let near_empty = dilate(&empty, size, SURFACE_LAYERS);
@@ -285,21 +267,5 @@ impl<'a> Place<'a> {
             return x;
         }
         x + (self.margin - phi) * self.nodes.gradient(self.phi_solid_node, x).normalize_or_zero()
-    }
-}
-
-/// The velocity that an active source gives a face; none where it touches no source.
-fn source_face_velocity(
-    cells: FaceCells,
-    tags: &[u8],
-    axis: usize,
-    velocity: impl Fn(usize) -> Vec3,
-) -> Option<f32> {
-    let tag = |cell: Option<usize>| cell.map_or(0, |c| tags[c]);
-    match (tag(cells.low), tag(cells.high)) {
-        (0, 0) => None,
-        (low, 0) => Some(velocity(low as usize - 1)[axis].max(0.0)),
-        (0, high) => Some(velocity(high as usize - 1)[axis].min(0.0)),
-        (low, _) => Some(velocity(low as usize - 1)[axis]),
     }
 }

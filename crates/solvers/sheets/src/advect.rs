@@ -1,8 +1,10 @@
 //! Between particles and grid: transport, velocities there and back [sheets Alg. 1, lines 1, 2 and 4].
 
 use crate::SheetsSolver;
-use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, for_each_chunk_mut2};
+use crate::state::{Carriers, Density, GridVelocity, Solids};
+use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
+use fluvial_mac::mark_unknowns;
 use fluvial_particles::{self as carriers, Surroundings, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::{Clamps, StepError};
@@ -21,24 +23,17 @@ impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those that cross an open
     /// wall leave.
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
-        let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &self.solids.phi_node };
-        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.open_walls };
-        let (state, work) = (&self.state, &mut self.work);
-        let particles = &mut work.population.particles;
-        let [before, after] = &mut work.carriers;
+        let work = &mut self.work;
+        let solids = &work.boundaries.solids.fields;
+        let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &solids.phi_node };
+        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.setup.open_walls() };
+        let Carriers { before, after, ranges, scratch } = &mut work.carriers;
+        let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
         before.v.clone_from(&particles.v);
         before.age_s.clone_from(&particles.age_s);
         before.id = (0..particles.len() as u64).collect();
-        let report = carriers::advect(
-            after,
-            &mut work.carrier_ranges,
-            before,
-            &state.u_face,
-            &around,
-            dt_s as f32,
-            &mut work.carrier_scratch,
-        );
+        let report = carriers::advect(after, ranges, before, u_face, &around, dt_s as f32, scratch);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped_in_solids", report.trapped_in_solids);
         if after.x.iter().any(|x| !x.is_finite()) {
@@ -50,26 +45,24 @@ impl SheetsSolver {
             let gone = particles.mass.iter().zip(&leaves).filter(|(_, l)| **l).map(|(m, _)| *m as u64).sum();
             work.population.families.leave(&mut work.population.particles, &leaves);
             let out_m3 = self.volume_of(gone);
-            self.work.account.outflow_m3 += out_m3;
+            self.work.account.book_sources_and_sinks(0.0, out_m3);
         }
         let work = &mut self.work;
-        let (population, after) = (&mut work.population, &work.carriers[1]);
+        let (population, after) = (&mut work.population, &work.carriers.after);
         let order: Vec<u32> = after.id.iter().map(|&i| i as u32).collect();
         population.particles.rearrange(&order);
         population.particles.x.clone_from(&after.x);
         population.families.follow(&population.particles);
         self.carry_through_sources(dt_s as f32);
-        let population = &mut self.work.population;
-        population.grow_older(dt_s as f32);
+        self.work.population.grow_older(dt_s as f32);
         Ok(())
     }
 
     /// Inside a source the lattice runs as a whole, up to its skin, where the grid's velocity has no values to interpolate.
     fn carry_through_sources(&mut self, dt_s: f32) {
-        let active = self.setup.sources.iter().zip(&self.work.sources_flowing).filter(|(_, flows)| **flows);
-        let [before, after] = &self.work.carriers;
+        let Carriers { before, after, .. } = &self.work.carriers;
         let particles = &mut self.work.population.particles;
-        for (source, _) in active {
+        for (_, source) in self.setup.active_sources(self.state.time_s) {
             for (n, &i) in after.id.iter().enumerate() {
                 let from = before.x[i as usize];
                 if source.shape.distance(from) < 0.0 {
@@ -77,6 +70,14 @@ impl SheetsSolver {
                 }
             }
         }
+    }
+
+    /// Measures particles and cells where the particles are now, and marks the cells whose pressure is unknown.
+    pub(crate) fn measure_liquid(&mut self) {
+        self.measure_particles();
+        let work = &mut self.work;
+        let openings = work.boundaries.openings(&work.cover, &self.grid);
+        mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &openings);
     }
 
     /// Sorts and measures the particles where they are now; gives every cell its density deficit.
@@ -97,15 +98,13 @@ impl SheetsSolver {
         let full = self.params.particles_per_cell as f32;
         let Population { particles, neighbours, shapes, params, .. } = &self.work.population;
         let held = |i: usize| particles.weight(i) * shapes.density[i];
-        deposit(&mut self.work.phi_cell, particles, neighbours, params.d0, held);
-        let (open, closed) = (&self.solids.open_volume, &self.work.closed_cell);
-        let (share, slab) = (self.params.liquid_share, self.grid.cell_centers().slab());
-        for_each_chunk_mut(&mut self.work.phi_cell, slab, |k, phi| {
-            for (n, phi) in phi.iter_mut().enumerate() {
-                let cell = k * slab + n;
-                let room = if closed[cell] { 1.0 } else { open[cell].max(0.1) };
-                *phi = share * room - *phi / full;
-            }
+        let phi_cell = &mut self.work.fields.phi_cell;
+        deposit(phi_cell, particles, neighbours, params.d0, held);
+        let Solids { fields, closed_cell, .. } = &*self.work.boundaries.solids;
+        let (open, share) = (&fields.open_volume, self.params.liquid_share);
+        parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
+            let room = if closed_cell[cell] { 1.0 } else { open[cell].max(0.1) };
+            *phi = share * room - *phi / full;
         });
         self.measure_surface_cells();
     }
@@ -117,77 +116,68 @@ impl SheetsSolver {
     /// Test: `pressure_at_rest_is_hydrostatic` (validation, conformance).
     fn measure_surface_cells(&mut self) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
-        let population = &self.work.population;
+        let (population, phi_cell) = (&self.work.population, &mut self.work.fields.phi_cell);
         let h = population.params.reach_m();
         let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
-        let wet: Vec<bool> = self.work.phi_cell.iter().map(|&p| p < 0.0).collect();
+        let wet: Vec<bool> = phi_cell.iter().map(|&p| p < 0.0).collect();
         let dry: Vec<bool> = wet.iter().map(|w| !w).collect();
         let (near_wet, near_dry) = (dilate(&wet, grid.cells, 1), dilate(&dry, grid.cells, 2));
-        let closed = &self.work.closed_cell;
-        let mut distance = std::mem::take(&mut self.work.rhs_cell);
-        for_each_chunk_mut(&mut distance, cells.slab(), |k, out| {
-            for (n, out) in out.iter_mut().enumerate() {
-                let cell = k * cells.slab() + n;
-                *out = f32::NAN;
-                if near_wet[cell] && near_dry[cell] && !closed[cell] {
-                    let x = cells.position(n % cells.size[0], n / cells.size[0], k);
-                    let rho = population.neighbours.density(x, h, &population.walls) * inverse_rho0;
-                    *out = (0.5 - rho) * (16.0 / 15.0) * h / grid.dx;
-                }
+        let closed = &self.work.boundaries.solids.closed_cell;
+        let Density { distance_cell: distance, skin_cell, .. } = &mut self.work.density;
+        cells.for_each_mut(distance, |cell, [i, j, k], out| {
+            *out = f32::NAN;
+            if near_wet[cell] && near_dry[cell] && !closed[cell] {
+                let x = cells.position(i, j, k);
+                let rho = population.neighbours.density(x, h, &population.walls) * inverse_rho0;
+                *out = (0.5 - rho) * (16.0 / 15.0) * h / grid.dx;
             }
         });
         // Below the second layer everything is deep inside; no comparison with NaN is true.
         let inside =
             |cell: usize| distance[cell] < 0.0 || distance[cell].is_nan() && wet[cell] && !closed[cell];
-        let (phi_cell, skin_cell) = (&mut self.work.phi_cell, &mut self.work.skin_cell);
-        for_each_chunk_mut2((phi_cell, cells.slab()), (skin_cell, cells.slab()), |k, phi, skin| {
-            for (n, (phi, skin)) in phi.iter_mut().zip(skin).enumerate() {
-                let cell = k * cells.slab() + n;
-                let d = distance[cell];
-                *skin = false;
-                if d.is_nan() {
-                    continue;
-                }
-                let at = [n % cells.size[0], n / cells.size[0], k];
-                let beside_bulk = || {
-                    AXES.iter().any(|&axis| {
-                        let stride = cells.stride(axis);
-                        at[axis] > 0 && inside(cell - stride)
-                            || at[axis] + 1 < cells.size[axis] && inside(cell + stride)
-                    })
-                };
-                let beside_bulk = d >= 0.0 && beside_bulk();
-                *skin = beside_bulk && d < SKIN_IN_CELLS;
-                if d < 0.0 || *phi >= 0.0 || beside_bulk {
-                    *phi = d;
-                } else {
-                    *phi = phi.min(-LEAST_DEFICIT);
-                }
+        cells.for_each_mut2(phi_cell, skin_cell, |cell, at, phi, skin| {
+            let d = distance[cell];
+            *skin = false;
+            if d.is_nan() {
+                return;
+            }
+            let beside_bulk = || {
+                AXES.iter().any(|&axis| {
+                    let stride = cells.stride(axis);
+                    at[axis] > 0 && inside(cell - stride)
+                        || at[axis] + 1 < cells.size[axis] && inside(cell + stride)
+                })
+            };
+            let beside_bulk = d >= 0.0 && beside_bulk();
+            *skin = beside_bulk && d < SKIN_IN_CELLS;
+            if d < 0.0 || *phi >= 0.0 || beside_bulk {
+                *phi = d;
+            } else {
+                *phi = phi.min(-LEAST_DEFICIT);
             }
         });
-        self.work.rhs_cell = distance;
     }
 
-    /// Velocities of the particles on the faces by the sharp kernel, the nearest particle's where nothing weighs [sheets eq. 1].
+    /// Velocities of the particles on the faces by the sharp kernel; where it reaches no particle, the nearest particle's [sheets eq. 1].
     pub(crate) fn particles_to_grid(&mut self) {
         let (grid, d0, reach) = (self.grid, self.params.radius_m(self.grid.dx), self.params.velocity_reach);
         let largest = self.work.population.largest_radius();
         let work = &mut self.work;
         let (particles, neighbours) = (&work.population.particles, &work.population.neighbours);
         let cells = grid.cell_centers();
-        // Cells with particles, and their neighbours: only their faces can know anything.
+        let u_face = &mut work.fields.u_face;
+        let GridVelocity { weight_face, u_before, known_face, valid_face, .. } = &mut work.velocity;
+        // Cells with particles, and their neighbours: only their faces can get a velocity from particles.
         let mass_cell = &work.population.mass_cell;
         let near = dilate(&mass_cell.iter().map(|&m| m > 0.0).collect::<Vec<_>>(), grid.cells, 1);
         for axis in AXES {
             let lattice = grid.faces(axis);
             let points = Points { origin: lattice.origin, size: lattice.size };
-            // Not in use before the velocity is copied there.
-            let weights = &mut work.u_before[axis];
             let kernel = (d0, largest, reach);
-            let sums = (&mut work.u_face[axis][..], &mut weights[..]);
+            let sums = (&mut u_face[axis][..], &mut weight_face[axis][..]);
             spread_velocity(sums, &points, axis, particles, neighbours, kernel);
-            let (weights, slab) = (&work.u_before[axis], lattice.slab());
-            let (u, valid) = ((&mut work.u_face[axis][..], slab), (&mut work.valid_face[axis][..], slab));
+            let (weights, slab) = (&weight_face[axis], lattice.slab());
+            let (u, valid) = ((&mut u_face[axis][..], slab), (&mut valid_face[axis][..], slab));
             let nearest = |x: Vec3| neighbours.nearest(x, NEAREST_IN_CELLS * grid.dx);
             for_each_chunk_mut2(u, valid, |k, u, valid| {
                 let rows = u.chunks_mut(lattice.size[0]).zip(valid.chunks_mut(lattice.size[0]));
@@ -207,34 +197,26 @@ impl SheetsSolver {
                 }
             });
         }
-        work.u_before.copy_from(&work.u_face);
-        work.known_face.clone_from(&work.valid_face);
+        u_before.copy_from(u_face);
+        known_face.clone_from(valid_face);
     }
 
     /// `u <- alpha (u + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})` [sheets eq. 6].
     pub(crate) fn grid_to_particles(&mut self) {
         let work = &mut self.work;
-        let [carrier, _] = &mut work.carriers;
+        let (carrier, u_before) = (&mut work.carriers.before, &mut work.velocity.u_before);
         let particles = &mut work.population.particles;
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
-        carriers::faces_to_particles(carrier, &work.u_face, &mut work.u_before, &self.grid, &transfer);
+        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer);
         std::mem::swap(&mut carrier.v, &mut particles.v);
-        let active = self.setup.sources.iter().zip(&work.sources_flowing).filter(|(_, flows)| **flows);
-        for (source, _) in active {
+        for (_, source) in self.setup.active_sources(self.state.time_s) {
             for (x, v) in particles.x.iter().zip(&mut particles.v) {
                 if source.shape.distance(*x) < 0.0 {
                     *v = source.velocity;
                 }
             }
         }
-    }
-
-    /// Sum over the particles, in chunks of fixed size.
-    pub(crate) fn sum_particles(&self, n: usize, part: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
-        parallel::ordered_sum(parallel::chunk_count(n, CHUNK), |c| {
-            parallel::chunk_range(c, CHUNK, n).map(&part).sum()
-        })
     }
 }

@@ -1,9 +1,8 @@
 //! Particles in a flow that is given instead of computed.
 
 use crate::SheetsSolver;
-use crate::state::for_each_face;
 use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::{self, CHUNK};
+use fluvial_foundation::parallel::for_each_indexed_mut2;
 use fluvial_solver_interface::{Flow, StepError};
 
 impl SheetsSolver {
@@ -13,11 +12,9 @@ impl SheetsSolver {
         let (grid, work) = (self.grid, &mut self.work);
         let particles = &mut work.population.particles;
         let bounds = grid.bounds();
-        parallel::for_each_chunk_mut2((&mut particles.x, CHUNK), (&mut particles.v, CHUNK), |_, x, v| {
-            for (x, v) in x.iter_mut().zip(v) {
-                *x = flow.carry(*x, begin_s, dt_s).clamp(bounds.min, bounds.max);
-                *v = flow.velocity(*x, end_s);
-            }
+        for_each_indexed_mut2(&mut particles.x, &mut particles.v, |_, x, v| {
+            *x = flow.carry(*x, begin_s, dt_s).clamp(bounds.min, bounds.max);
+            *v = flow.velocity(*x, end_s);
         });
         if particles.x.iter().any(|x| !x.is_finite()) {
             return Err(StepError::NotFinite { field: "positions", stage: "advect" });
@@ -25,13 +22,12 @@ impl SheetsSolver {
         work.population.grow_older(dt_s as f32);
         for axis in AXES {
             let lattice = grid.faces(axis);
-            for_each_face(&mut work.u_face[axis], &grid, axis, |face, _, u| {
-                let [i, j, k] = lattice.coordinates(face);
+            lattice.for_each_mut(&mut work.fields.u_face[axis], |_, [i, j, k], u| {
                 *u = flow.velocity(lattice.position(i, j, k), end_s)[axis];
             });
-            work.valid_face[axis].fill(1);
+            work.velocity.valid_face[axis].fill(1);
         }
-        work.impulse_cell.fill(0.0);
+        work.fields.impulse_cell.fill(0.0);
         Ok(())
     }
 }

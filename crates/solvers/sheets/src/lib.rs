@@ -20,13 +20,13 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
 use fluvial_pressure::MultigridCg;
 use fluvial_sheets::{Bins, Population, SheetSurface, Walls};
-use fluvial_solids::{Shape, SolidFields};
+use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Fill, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
-    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
-    Wanted,
+    Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{MeshParams, mesh_samples, set_velocities};
+use measure::Measured;
 use state::{State, Work};
 use std::borrow::Cow;
 
@@ -38,17 +38,11 @@ pub struct SheetsSolver {
     setup: Setup,
     params: Params,
     grid: UniformGrid,
-    open_walls: [bool; 6],
     /// Layers of faces beyond the liquid that know a velocity: the reach of a step and a bit.
     band_cells: usize,
-    solids: SolidFields,
-    boundaries_placed: bool,
-    had_sources: bool,
     solver: MultigridCg,
     state: State,
     work: Work,
-    /// The speed that the length of the next step is measured by.
-    limiting_speed_m_s: f64,
     asked_to_stop: Option<StopQuestion>,
 }
 
@@ -69,7 +63,7 @@ impl SheetsSolver {
             return Err(unsupported("more than 254 sources"));
         }
         let grid = setup.domain.grid;
-        let open_walls = setup.domain.walls.map(|w| w == Wall::Open);
+        let open_walls = setup.open_walls();
         let bounds = grid.bounds();
         let wall = |side: usize, at: Vec3, none: f32| {
             [0, 1, 2].map(|axis| if open_walls[2 * axis + side] { none } else { at[axis] })
@@ -82,22 +76,16 @@ impl SheetsSolver {
         let bins = Bins { min: grid.min, cell_m: grid.dx, size: grid.cells };
         let population = Population::new(bins, walls, params.sheets(grid.dx));
         let mut solver = SheetsSolver {
-            open_walls,
             band_cells: setup.cfl.ceil() as usize + 3,
-            solids: SolidFields::default(),
-            boundaries_placed: false,
-            had_sources: false,
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, population.clone(), setup.sources.len()),
-            work: Work::new(&grid, population, !setup.solids.is_empty()),
-            limiting_speed_m_s: 0.0,
+            work: Work::new(&grid, population),
             asked_to_stop: None,
             grid,
             setup,
             params,
         };
-        solver.solver.set_theta_min(pressure::THETA_MIN);
-        solver.place_boundaries(0.0);
+        solver.place_boundaries_of_state();
         solver.place_liquid();
         if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);
@@ -111,8 +99,9 @@ impl SheetsSolver {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
         let nodes = grid.nodes();
-        let fills = &self.setup.fills;
-        let (with_solids, phi_solid) = (!self.setup.solids.is_empty(), &self.solids.phi_node);
+        let (setup, fills) = (&self.setup, &self.setup.fills);
+        let (with_solids, phi_solid) =
+            (!setup.solids.is_empty(), &self.state.boundaries.solids.fields.phi_node);
         let cells = grid.cell_centers();
         let seeds = parallel::map_indices(cells.len(), |cell| {
             let [i, j, k] = cells.coordinates(cell);
@@ -127,7 +116,7 @@ impl SheetsSolver {
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
                 let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0);
                 if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
-                    found.extend(seed(x, d0, fills).map(|(x, mass)| (x, mass, fill.velocity)));
+                    found.extend(seed(x, d0, setup).map(|(x, mass)| (x, mass, fill.velocity)));
                 }
             }
             found
@@ -142,14 +131,12 @@ impl SheetsSolver {
         self.particles_to_grid();
         self.extrapolate_velocity();
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
-        let account = &mut self.work.account;
-        (account.start_m3, account.volume_m3, account.largest_expected_m3) =
-            (volume_m3, volume_m3, volume_m3);
+        self.work.account.open(volume_m3);
         self.work.sources_flowing = vec![false; self.setup.sources.len()];
         self.commit(0.0);
         self.state.steps = 0;
-        let (report, limiting_speed_m_s) = self.report(PressureReport::default(), None);
-        (self.state.kinetic_energy_j, self.limiting_speed_m_s) =
+        let (report, limiting_speed_m_s) = self.report_of_state();
+        (self.state.kinetic_energy_j, self.state.limiting_speed_m_s) =
             (report.kinetic_energy_j, limiting_speed_m_s);
     }
 
@@ -157,22 +144,21 @@ impl SheetsSolver {
     fn commit(&mut self, dt_s: f64) {
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.population, &mut work.population);
-        std::mem::swap(&mut state.phi_cell, &mut work.phi_cell);
-        std::mem::swap(&mut state.u_face, &mut work.u_face);
-        std::mem::swap(&mut state.impulse_cell, &mut work.impulse_cell);
+        std::mem::swap(&mut state.fields, &mut work.fields);
+        std::mem::swap(&mut state.boundaries, &mut work.boundaries);
+        std::mem::swap(&mut state.account, &mut work.account);
         std::mem::swap(&mut state.sources_flowing, &mut work.sources_flowing);
-        state.account = work.account;
         state.kinetic_energy_j = work.kinetic_energy_j;
+        state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
         state.last_dt_s = dt_s;
         state.steps += 1;
     }
 
-    /// The step has failed: what it did is only in the work arrays, but for the solids, which go back to where they were.
-    fn roll_back(&mut self) {
-        self.work.source_cell.fill(0);
-        self.boundaries_placed = false;
-        self.place_boundaries(0.0);
+    fn report_of_state(&self) -> (StepReport, f64) {
+        let State { population, fields, boundaries, account, .. } = &self.state;
+        let liquid = Measured { population, fields, boundaries, account };
+        self.report(&liquid, PressureReport::default(), None)
     }
 
     /// What each particle is, in the order of a snapshot's particles.
@@ -188,8 +174,8 @@ impl SheetsSolver {
 
 /// The particle of a lattice point, whose cube fills cover in part: where the covered part's centre is, and its mass.
 /// None where it is next to nothing.
-fn seed(x: Vec3, d0: f32, fills: &[Fill]) -> Option<(Vec3, u32)> {
-    let distance = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::INFINITY, f32::min);
+fn seed(x: Vec3, d0: f32, setup: &Setup) -> Option<(Vec3, u32)> {
+    let distance = |x: Vec3| setup.fill_distance(x);
     // The surface is a plane within the cube.
     let share = (0.5 - distance(x) / d0).clamp(0.0, 1.0);
     if share > 0.995 {
@@ -223,7 +209,7 @@ impl Solver for SheetsSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        self.report(PressureReport::default(), None).0
+        self.report_of_state().0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
@@ -232,7 +218,7 @@ impl Solver for SheetsSolver {
         let surface = SheetSurface::sample(&field, &shape);
         let lattice = Lattice { size: shape.size, origin: shape.origin, spacing: shape.spacing };
         let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let (nodes, phi_solid) = (self.grid.nodes(), &self.solids.phi_node);
+        let (nodes, phi_solid) = (self.grid.nodes(), &self.state.boundaries.solids.fields.phi_node);
         let overlap = 0.25 * self.grid.dx;
         let clip = !self.setup.solids.is_empty();
         let value = |at: [usize; 3]| {
@@ -248,7 +234,7 @@ impl Solver for SheetsSolver {
         };
         let mut mesh = mesh_samples(&lattice, &mesh_params, fill_row, value);
         field.pull_mesh(&mut mesh.positions, &mesh.triangles);
-        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.u_face, x));
+        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         mesh
     }
 
@@ -282,7 +268,7 @@ impl Solver for SheetsSolver {
     }
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
-        self.grid.sample_velocity(&self.state.u_face, x_in_world)
+        self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -1,30 +1,42 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::SheetsSolver;
-use crate::pressure::ghost_theta;
-use crate::state::{Account, State};
-use fluvial_foundation::parallel::{self, CHUNK, for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
+use crate::pressure::wanted_divergence;
+use crate::state::{Boundaries, Fields, State, Work};
+use fluvial_foundation::parallel::{
+    self, CHUNK, for_each_beside_mut, map_indices, ordered_max, ordered_sum_of,
+};
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_grids::FaceField;
-use fluvial_sheets::{Particles, Population, SurfaceShape, box_sums};
+use fluvial_mac::{Probe, fastest_boundary_m_s, impulse_at};
+use fluvial_sheets::{Population, SurfaceShape, box_sums};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
+use fluvial_volume::Account;
 use std::f64::consts::PI;
 
 /// Particles outside liquid cells may go so many times farther in a step than others: they fly.
 const FLIGHT_ALLOWANCE: f64 = 2.0;
 
+/// What a report is about: the liquid of the state or that of a step.
+pub(crate) struct Measured<'a> {
+    pub population: &'a Population,
+    pub fields: &'a Fields,
+    pub boundaries: &'a Boundaries,
+    pub account: &'a Account,
+}
+
 impl SheetsSolver {
     /// The step's numbers; an error when anything is not finite.
     pub(crate) fn measure(&mut self, dt_s: f64, pressure: PressureReport) -> Result<StepReport, StepError> {
-        self.work.account.volume_m3 = self.occupied_volume();
-        let account = &mut self.work.account;
-        account.largest_expected_m3 = account.largest_expected_m3.max(account.expected_m3());
-        let (mut report, limiting_speed_m_s) = self.report(pressure, Some(dt_s));
+        let volume_m3 = self.occupied_volume();
+        self.work.account.measure(volume_m3);
+        let Work { population, fields, boundaries, account, .. } = &self.work;
+        let liquid = Measured { population, fields, boundaries, account };
+        let (mut report, limiting_speed_m_s) = self.report(&liquid, pressure, Some(dt_s));
         if !report.max_speed_m_s.is_finite() || !report.kinetic_energy_j.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
-        self.limiting_speed_m_s = limiting_speed_m_s;
+        self.work.limiting_speed_m_s = limiting_speed_m_s;
         // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme conserves has the
         // product of two steps' velocities.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
@@ -34,43 +46,52 @@ impl SheetsSolver {
         Ok(report)
     }
 
-    /// Sums over the liquid of the work arrays after a step of the given length, or of the state; and the speed that limits the next step.
-    pub(crate) fn report(&self, pressure: PressureReport, of_step: Option<f64>) -> (StepReport, f64) {
-        let dt_s = of_step.unwrap_or(0.0);
-        let (population, u, account): (&Population, &FaceField, &Account) = if of_step.is_some() {
-            (&self.work.population, &self.work.u_face, &self.work.account)
-        } else {
-            (&self.state.population, &self.state.u_face, &self.state.account)
-        };
+    /// Sums over a liquid whose unknowns are marked, after a step of the given length or at the start; and the speed that limits
+    /// the next step.
+    pub(crate) fn report(
+        &self,
+        liquid: &Measured,
+        pressure: PressureReport,
+        of_step: Option<f64>,
+    ) -> (StepReport, f64) {
+        let Measured { population, fields, boundaries, account } = *liquid;
         let particles = &population.particles;
         let n = particles.len();
         let floor = self.grid.min.as_dvec3();
         let gravity = self.setup.liquid.gravity.as_dvec3();
         let unit_kg = self.setup.liquid.density as f64 * (population.params.d0 as f64).powi(3);
         let weight = |i: usize| particles.weight(i) as f64;
-        let kinetic = self.sum_particles(n, |i| 0.5 * weight(i) * particles.v[i].as_dvec3().length_squared());
-        let potential =
-            self.sum_particles(n, |i| -weight(i) * gravity.dot(particles.x[i].as_dvec3() - floor));
-        let grid = self.grid;
+        let kinetic = ordered_sum_of(n, |i| 0.5 * weight(i) * particles.v[i].as_dvec3().length_squared());
+        let potential = ordered_sum_of(n, |i| -weight(i) * gravity.dot(particles.x[i].as_dvec3() - floor));
+        let (grid, unknown) = (self.grid, &self.work.unknowns.unknown_cell);
         let cells = grid.cell_centers();
-        let wanted = |cell: usize| if dt_s > 0.0 { self.wanted_divergence(cell, dt_s as f32) } else { 0.0 };
+        let (openings, open_volume) =
+            (boundaries.openings(&self.work.cover, &grid), &boundaries.solids.fields.open_volume);
+        let crowding = &self.work.density.crowding_cell;
+        let wanted = |cell: usize| match of_step {
+            Some(dt_s) if self.setup.flow.is_none() => {
+                wanted_divergence(crowding[cell], open_volume[cell], dt_s as f32)
+            }
+            _ => 0.0,
+        };
         let slabs = map_indices(cells.size[2], |k| {
             let (mut count, mut divergence) = (0usize, 0.0f32);
             for m in 0..cells.slab() {
-                if self.work.unknown_cell[k * cells.slab() + m] {
+                if unknown[k * cells.slab() + m] {
                     count += 1;
-                    let out = self.outflow(u, [m % cells.size[0], m / cells.size[0], k]);
+                    let out = openings.outflow(&fields.u_face, [m % cells.size[0], m / cells.size[0], k]);
                     let out = (out - wanted(k * cells.slab() + m) * grid.dx).abs();
                     divergence = if divergence.is_nan() || divergence > out { divergence } else { out };
                 }
             }
             (count, divergence)
         });
-        let fastest = |flying: bool| self.fastest(particles, population, flying);
+        let fastest = |flying: bool| self.fastest(population, flying);
         let (in_liquid, flying) = (fastest(false), fastest(true));
         let max_speed_m_s =
             if in_liquid.is_nan() || flying.is_nan() { f64::NAN } else { in_liquid.max(flying) };
-        let faces = AXES.iter().map(|&a| self.work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
+        let faces =
+            AXES.iter().map(|&a| self.work.velocity.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
         let report = StepReport {
             cells: slabs.iter().map(|s| s.0).sum(),
             faces,
@@ -79,7 +100,7 @@ impl SheetsSolver {
             inflow_m3: account.inflow_m3,
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
-            raw_volume_error: account.error(),
+            raw_volume_error: account.raw_error(),
             kinetic_energy_j: unit_kg * kinetic,
             potential_energy_j: unit_kg * potential,
             max_speed_m_s,
@@ -91,15 +112,15 @@ impl SheetsSolver {
     }
 
     /// Fastest particle inside or outside liquid cells, m/s.
-    fn fastest(&self, particles: &Particles, population: &Population, flying: bool) -> f64 {
-        let bins = population.neighbours.bins();
-        let n = particles.len();
+    fn fastest(&self, population: &Population, flying: bool) -> f64 {
+        let (particles, bins) = (&population.particles, population.neighbours.bins());
+        let (n, unknown) = (particles.len(), &self.work.unknowns.unknown_cell);
         if n == 0 {
             return 0.0;
         }
         ordered_max(parallel::chunk_count(n, CHUNK), |c| {
             parallel::chunk_range(c, CHUNK, n)
-                .filter(|&i| self.work.unknown_cell[bins.index(bins.coordinates(particles.x[i]))] != flying)
+                .filter(|&i| unknown[bins.index(bins.coordinates(particles.x[i]))] != flying)
                 .map(|i| particles.v[i].length() as f64)
                 .fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b })
         })
@@ -107,12 +128,10 @@ impl SheetsSolver {
 
     /// Mass in the 5^3 cells around each cell over what they hold when full.
     pub(crate) fn fill_crowding(&mut self) {
-        self.work.crowding_cell = box_sums(&self.work.population.mass_cell, self.grid.cells, 2);
-        let room = &self.work.room_cell;
-        for_each_chunk_mut(&mut self.work.crowding_cell, CHUNK, |c, held| {
-            let room = &room[parallel::chunk_range(c, CHUNK, room.len())];
-            held.iter_mut().zip(room).for_each(|(held, room)| *held /= room.max(1e-3));
-        });
+        let crowding = &mut self.work.density.crowding_cell;
+        *crowding = box_sums(&self.work.population.mass_cell, self.grid.cells, 2);
+        let room = &self.work.boundaries.solids.room_cell;
+        for_each_beside_mut(crowding, room, |held, room| *held /= room.max(1e-3));
     }
 
     /// Volume of the particles, less what is squeezed into neighbourhoods beyond what they hold.
@@ -120,57 +139,39 @@ impl SheetsSolver {
     /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the space that they
     /// have lost shows here.
     pub(crate) fn occupied_volume(&self) -> f64 {
-        let (mass, crowding) = (&self.work.population.mass_cell, &self.work.crowding_cell);
-        let sum = ordered_sum(parallel::chunk_count(mass.len(), CHUNK), |c| {
-            let range = parallel::chunk_range(c, CHUNK, mass.len());
-            range.map(|c| (mass[c] / crowding[c].max(1.0)) as f64).sum()
-        });
+        let (mass, crowding) = (&self.work.population.mass_cell, &self.work.density.crowding_cell);
+        let sum = ordered_sum_of(mass.len(), |c| (mass[c] / crowding[c].max(1.0)) as f64);
         sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
     }
 
     /// The largest step that transport, gravity waves and capillary waves allow: as in the method `uniform`.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
-        let dx = self.grid.dx as f64;
-        let liquid = self.setup.liquid;
+        let (dx, liquid) = (self.grid.dx as f64, self.setup.liquid);
+        let reach = self.setup.cfl as f64 * dx;
+        let mut dt = SuggestedDt::UNLIMITED;
         if let Some(flow) = self.setup.flow {
-            let dt_s = self.setup.cfl as f64 * dx / flow.fastest_m_s();
-            return SuggestedDt { dt_s, limiter: DtLimiter::Cfl };
+            dt.limit(reach / flow.fastest_m_s(), DtLimiter::Cfl);
+            return dt;
         }
         let gravity = liquid.gravity.length() as f64;
-        let speed = self.limiting_speed_m_s.max(self.max_solid_speed());
-        let reach = self.setup.cfl as f64 * dx;
-        let mut best = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
-        let mut limit = |dt_s: f64, limiter| {
-            if dt_s < best.dt_s {
-                best = SuggestedDt { dt_s, limiter };
-            }
-        };
+        let speed = self.state.limiting_speed_m_s.max(self.boundary_speed_m_s());
         if speed > 0.0 {
-            limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
+            dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
         }
-        if gravity > 0.0 {
-            limit((dx / (gravity * PI)).sqrt(), DtLimiter::Gravity);
-        }
+        dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
-            let density = liquid.density as f64;
-            limit((density * dx.powi(3) / (4.0 * PI * sigma)).sqrt(), DtLimiter::SurfaceTension);
+            let capillary_s = (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt();
+            dt.limit(capillary_s, DtLimiter::SurfaceTension);
         }
-        best
+        dt
     }
 
     /// Fastest solid or source, m/s.
-    fn max_solid_speed(&self) -> f64 {
-        let u = &self.solids.u_solid;
-        let solids = if self.setup.solids.iter().any(|s| !s.motion.is_static()) {
-            let fastest = |axis: usize| u[axis].iter().fold(0.0f32, |m, v| m.max(v.abs())) as f64;
-            AXES.iter().map(|&a| fastest(a).powi(2)).sum::<f64>().sqrt()
-        } else {
-            0.0
-        };
-        let time_s = self.state.time_s;
-        let active = self.setup.sources.iter().filter(|s| s.active_s[0] <= time_s && time_s < s.active_s[1]);
-        active.fold(solids, |m, s| m.max(s.velocity.length() as f64))
+    fn boundary_speed_m_s(&self) -> f64 {
+        let u_solid = &self.state.boundaries.solids.fields.u_solid;
+        let solids_m_s = if self.setup.has_moving_solids() { fastest_boundary_m_s(u_solid) } else { 0.0 };
+        self.setup.boundary_speed_m_s(self.state.time_s, solids_m_s)
     }
 
     /// The finer lattice that the surface is sampled on.
@@ -212,57 +213,22 @@ impl SheetsSolver {
         0.0
     }
 
-    /// Pressure at a point: every unknown around it speaks for itself with its own gradient.
+    /// Pressure at a point, Pa.
     pub(crate) fn pressure_at_point(&self, x: Vec3) -> f64 {
-        let cells = self.grid.cell_centers();
-        let State { phi_cell: phi, impulse_cell: q, last_dt_s, .. } = &self.state;
-        let is_unknown = |cell: usize| phi[cell] < 0.0 && !self.work.closed_cell[cell];
+        let State { fields, boundaries, last_dt_s, .. } = &self.state;
         if *last_dt_s == 0.0 || !self.grid.bounds().contains(x) {
             return 0.0;
         }
-        let stencil = cells.stencil(x);
-        let base = cells.coordinates(stencil.base);
-        let slope = |at: [usize; 3], cell: usize, axis: usize| {
-            let stride = cells.stride(axis);
-            let side = |up: bool| -> Option<f32> {
-                let lattice = self.grid.faces(axis);
-                let face = lattice.index(at[0], at[1], at[2]) + if up { lattice.stride(axis) } else { 0 };
-                if self.solids.open_area[axis][face] == 0.0 {
-                    return None;
-                }
-                if if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 } {
-                    return Some(0.0);
-                }
-                let other = if up { cell + stride } else { cell - stride };
-                let ghost = || q[cell] * (1.0 - 1.0 / ghost_theta(phi[cell], phi[other]));
-                Some(if is_unknown(other) { q[other] } else { ghost() })
-            };
-            match (side(false), side(true)) {
-                (Some(low), Some(high)) => 0.5 * (high - low),
-                (Some(low), None) => q[cell] - low,
-                (None, Some(high)) => high - q[cell],
-                (None, None) => 0.0,
-            }
+        let probe = Probe {
+            grid: &self.grid,
+            q_cell: &fields.impulse_cell,
+            phi_cell: &fields.phi_cell,
+            closed_cell: &boundaries.solids.closed_cell,
+            open_area: &boundaries.solids.fields.open_area,
+            sources: &boundaries.sources,
         };
-        let (mut sum, mut weights) = (0.0f64, 0.0f64);
-        for corner in 0..8 {
-            let high = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
-            let at: [usize; 3] = std::array::from_fn(|a| (base[a] + high[a]).min(cells.size[a] - 1));
-            let cell = cells.index(at[0], at[1], at[2]);
-            if is_unknown(cell) {
-                let share =
-                    |a: usize| if high[a] == 1 { stencil.fraction[a] } else { 1.0 - stencil.fraction[a] };
-                let weight = ((share(0) * share(1) * share(2)) as f64).max(1e-6);
-                let offset = (x - cells.position(at[0], at[1], at[2])) / self.grid.dx;
-                let along = AXES.map(|a| slope(at, cell, a) * offset[a]);
-                sum += weight * (q[cell] + along[0] + along[1] + along[2]) as f64;
-                weights += weight;
-            }
-        }
-        if weights == 0.0 {
-            return 0.0;
-        }
-        sum / weights * self.setup.liquid.density as f64 * self.grid.dx as f64 / last_dt_s
+        let impulse = impulse_at(x, &probe).unwrap_or(0.0);
+        impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / last_dt_s
     }
 
     /// Volume of the particles inside a shape; its surface is taken as a plane within a particle.
@@ -270,7 +236,7 @@ impl SheetsSolver {
         let particles = &self.state.population.particles;
         let d0 = self.state.population.params.d0;
         let share = |i: usize| (0.5 - shape.distance(particles.x[i]) / d0).clamp(0.0, 1.0) as f64;
-        let sum = self.sum_particles(particles.len(), |i| particles.weight(i) as f64 * share(i));
+        let sum = ordered_sum_of(particles.len(), |i| particles.weight(i) as f64 * share(i));
         sum * (d0 as f64).powi(3)
     }
 }

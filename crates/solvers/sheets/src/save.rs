@@ -2,14 +2,10 @@
 //! whether the next step reads it.
 
 use crate::SheetsSolver;
-use crate::state::{Account, State};
-use fluvial_foundation::AXES;
+use crate::state::{Fields, State};
 use fluvial_sheets::{Families, Kind, Particles, Population};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
-
-/// Names of the components of a face field.
-const COMPONENTS: [&str; 3] = ["x", "y", "z"];
 
 impl SheetsSolver {
     pub(crate) fn save_state(&self, out: &mut StateWriter) -> io::Result<()> {
@@ -18,75 +14,56 @@ impl SheetsSolver {
             setup: _,
             params: _,
             grid: _,
-            open_walls: _,
             band_cells: _,
-            // Functions of the time: placed anew.
-            solids: _,
-            boundaries_placed: _,
-            had_sources: _,
             // The frame loop's.
             asked_to_stop: _,
             // Memory that every step fills before it reads it.
             solver: _,
             work: _,
             state,
-            limiting_speed_m_s,
         } = self;
-        out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         let State {
             population,
-            phi_cell,
-            u_face,
-            impulse_cell,
+            fields: Fields { phi_cell, u_face, impulse_cell },
+            // A function of the time: placed anew.
+            boundaries: _,
             last_dt_s,
             account,
             kinetic_energy_j,
+            limiting_speed_m_s,
             sources_flowing,
             time_s,
             steps,
         } = state;
+        out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
         out.value("last_dt_s", *last_dt_s)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
-        let Account { start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3 } = *account;
-        out.list("account", &[start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3])?;
+        out.account(account)?;
         out.field("phi_cell", phi_cell)?;
-        for axis in AXES {
-            out.field(&format!("u_face.{}", COMPONENTS[axis]), &u_face[axis])?;
-        }
+        out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
-        let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
-        out.field("sources_flowing", &flowing)?;
+        out.marks("sources_flowing", sources_flowing)?;
         save_population(population, out)
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
-        self.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
         let state = &mut self.state;
+        state.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
         state.time_s = from.value("time_s")?;
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let account: Vec<f64> = from.list("account")?;
-        let [start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3] = account[..] else {
-            return Err(RestoreError::Mismatch("`account` has another shape".into()));
-        };
-        state.account = Account { start_m3, inflow_m3, outflow_m3, volume_m3, largest_expected_m3 };
-        from.field("phi_cell", &mut state.phi_cell)?;
-        for axis in AXES {
-            from.field(&format!("u_face.{}", COMPONENTS[axis]), &mut state.u_face[axis])?;
-        }
-        from.field("impulse_cell", &mut state.impulse_cell)?;
-        let mut flowing = vec![0u8; state.sources_flowing.len()];
-        from.field("sources_flowing", &mut flowing)?;
-        state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
-        restore_population(&mut state.population, from)?;
-        // The solids stand where the last step left them: at the present time.
-        self.work.source_cell.fill(0);
-        self.boundaries_placed = false;
-        self.place_boundaries(0.0);
-        Ok(())
+        let Fields { phi_cell, u_face, impulse_cell } = &mut state.fields;
+        state.account = from.account(phi_cell.len())?;
+        from.field("phi_cell", phi_cell)?;
+        from.face_field("u_face", u_face)?;
+        from.field("impulse_cell", impulse_cell)?;
+        from.marks("sources_flowing", &mut state.sources_flowing)?;
+        // The solids stand where the last step left them: at the present time. They mirror the particles that follow.
+        self.place_boundaries_of_state();
+        restore_population(&mut self.state.population, from)
     }
 }
 

@@ -1,68 +1,57 @@
 //! One step, in the order of the paper's boxes:
 //!
-//! - particles are spaced evenly:                 x += dp,  u = u(x + dp)                      [Alg. 4]
-//! - sheets are filled and thick ones thinned out: insert by eq. 12-14, collapse by eq. 15      [Alg. 2]
-//! - deep particles merge, surfacing ones split                                                [Alg. 3]
+//! - particles are spaced evenly:                 x += dp,  u = u(x + dp)                      [sheets Alg. 4]
+//! - sheets are filled and thick ones thinned out: insert by eq. 12-14, collapse by eq. 15      [sheets Alg. 2]
+//! - deep particles merge, surfacing ones split                                                [sheets Alg. 3]
 //! - 1: u* = particles moved along g_t
 //! - 2: g* = the particles' velocities on the grid, eq. 1; density and shape of every particle, eq. 2, 8-11
 //! -    forces act on g*
 //! - 3: g_{t+1} = Project(g*, phi_L), phi_L the density deficit of eq. 5
-//! - 4: u_{t+1} = alpha (u* + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})                        [Alg. 1]
+//! - 4: u_{t+1} = alpha (u* + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})                        [sheets Alg. 1]
 //!
 //! Where the flow is given, particles are carried through it and the rest is left out.
-//!
-//! Everything happens in the work arrays; the state changes when the step has succeeded.
 
 use crate::SheetsSolver;
-use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{Clamps, PressureReport, StepError, StepReport};
+use fluvial_solver_interface::{Flow, PressureReport, Stages, StepError, StepReport};
 
 pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepError> {
-    s.setup.check_step(dt_s, s.limiting_speed_m_s)?;
-    let mut timers = StageTimers::default();
-    let mut clamps = Clamps::default();
-    let outcome = (|| {
-        timers.stage("begin", || s.begin());
-        timers.stage("sources", || s.apply_sources_and_sinks());
-        timers.stage("solids", || s.place_boundaries(dt_s));
-        go_on(s)?;
-        timers.stage("position_correction", || s.correct_positions(&mut clamps));
-        timers.stage("sheets", || s.preserve_sheets(&mut clamps));
-        timers.stage("adaptive_sampling", || s.adapt_sampling());
-        go_on(s)?;
-        if let Some(flow) = s.setup.flow {
-            timers.stage("advect", || s.carry_along(flow, dt_s))?;
-            timers.stage("density", || s.measure_particles());
-            s.mark_unknowns();
-            return timers.stage("measure", || s.measure(dt_s, PressureReport::default()));
-        }
-        timers.stage("advect", || s.advect_particles(dt_s, &mut clamps))?;
-        go_on(s)?;
-        timers.stage("density", || s.measure_particles());
-        timers.stage("particles_to_grid", || s.particles_to_grid());
-        go_on(s)?;
-        timers.stage("forces", || s.apply_forces(dt_s, &mut clamps));
-        let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
-        go_on(s)?;
-        timers.stage("extrapolate", || s.extrapolate_velocity());
-        timers.stage("grid_to_particles", || s.grid_to_particles());
-        timers.stage("measure", || s.measure(dt_s, pressure))
-    })();
-    match outcome {
-        Ok(mut report) => {
-            s.commit(dt_s);
-            report.clamps = clamps.rows().to_vec();
-            report.stages_s = timers;
-            Ok(report)
-        }
-        Err(error) => {
-            s.roll_back();
-            Err(error)
-        }
-    }
+    s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
+    let mut stages = Stages::new(s.asked_to_stop.clone());
+    stages.run("begin", |_| s.begin())?;
+    stages.run("sources", |_| s.apply_sources_and_sinks())?;
+    stages.run("solids", |_| s.place_boundaries(dt_s))?;
+    stages.run("position_correction", |clamps| s.correct_positions(clamps))?;
+    stages.run("sheets", |clamps| s.preserve_sheets(clamps))?;
+    stages.run("adaptive_sampling", |_| s.adapt_sampling())?;
+    let pressure = match s.setup.flow {
+        Some(flow) => follow(s, &mut stages, flow, dt_s)?,
+        None => advance(s, &mut stages, dt_s)?,
+    };
+    let report = stages.try_run("measure", |_| s.measure(dt_s, pressure))?;
+    Ok(stages.commit("commit", report, |_| s.commit(dt_s)))
 }
 
-/// Nothing of a step is in the state before its end: until then it may be given up.
-fn go_on(s: &SheetsSolver) -> Result<(), StepError> {
-    if s.asked_to_stop.as_ref().is_some_and(|asked| asked()) { Err(StepError::Stopped) } else { Ok(()) }
+/// The liquid moves by itself [sheets Alg. 1].
+fn advance(s: &mut SheetsSolver, stages: &mut Stages, dt_s: f64) -> Result<PressureReport, StepError> {
+    stages.try_run("advect", |clamps| s.advect_particles(dt_s, clamps))?;
+    stages.run("density", |_| s.measure_liquid())?;
+    stages.run("particles_to_grid", |_| s.particles_to_grid())?;
+    stages.run("forces", |_| s.apply_gravity(dt_s))?;
+    stages.run("tension", |clamps| s.apply_tension(dt_s, clamps))?;
+    let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
+    stages.run("extrapolate", |_| s.extrapolate_velocity())?;
+    stages.run("grid_to_particles", |_| s.grid_to_particles())?;
+    Ok(pressure)
+}
+
+/// The liquid follows a given flow.
+fn follow(
+    s: &mut SheetsSolver,
+    stages: &mut Stages,
+    flow: Flow,
+    dt_s: f64,
+) -> Result<PressureReport, StepError> {
+    stages.try_run("advect", |_| s.carry_along(flow, dt_s))?;
+    stages.run("density", |_| s.measure_liquid())?;
+    Ok(PressureReport::default())
 }

@@ -2,7 +2,7 @@
 //!
 //! Two things press on the surface: tension, and a drag on waves that the grid cannot carry. With s the pressure over
 //! density, the ghost value of a face between liquid and air becomes s instead of 0, which is the same as
-//! `u -= n dt s / (dx theta)` before the projection, n from liquid to air [octree paper §4.6, eq. 32].
+//! `u -= n dt s / (dx theta)` before the projection, n from liquid to air [octree §4.6, eq. 32].
 //!
 //! Why a drag: surface and pressure meet the grid's staircase in different ways (the ghost value acts where
 //! the surface crosses a face, the surface is carried by what flows at cell centres), so the discrete wave operator is
@@ -13,11 +13,12 @@
 //! Uniform and linear velocities feel nothing. Verified by tests/rest.rs and `fluvial validate hydrostatic --fine`.
 
 use crate::UniformSolver;
-use crate::pressure::ghost_theta;
+use crate::state::Fields;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_level_set as level_set;
+use fluvial_mac::{SurfacePush, push_at_surface};
 use fluvial_solver_interface::{Clamps, Liquid};
 
 /// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per metre, with 4
@@ -30,62 +31,70 @@ const ROUGHEST: f32 = 64.0 / 144.0;
 /// Distance from the surface, in cells, of the cells that a crossed face touches.
 const REACH: f32 = 1.1;
 
+/// What presses on the surface, and what it is computed from.
+#[derive(Default)]
+pub(crate) struct SurfaceForces {
+    /// The cells that crossed faces touch.
+    cells: SurfaceCells,
+    /// Pressure of tension and wave drag over density, m2/s2; set in those cells.
+    pressure_cell: Vec<f32>,
+    /// L applied once, of velocity or of curvature.
+    rough_cell: Vec<f32>,
+    /// Curvature, 1/m; empty without surface tension.
+    kappa_cell: Vec<f32>,
+}
+
 impl UniformSolver {
-    /// Gravity on every wet face; tension and drag on those that the surface crosses. What presses on the surface is half of
-    /// a projection: it acts only where the other half follows, on unknowns.
-    pub(crate) fn apply_forces(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    /// Finds the pressure of wave drag and tension on the new surface, from the velocity before gravity.
+    pub(crate) fn find_surface_pressure(&mut self, dt_s: f64, clamps: &mut Clamps) {
         self.mark_unknowns();
-        let (grid, liquid, dt) = (self.grid, self.setup.liquid, dt_s as f32);
-        let work = &mut self.work;
-        let short_wave_speed = short_wave_speed_m_s(&grid, &liquid);
-        if short_wave_speed > 0.0 {
-            work.surface.find(&work.phi_cell, &grid);
-            let (surface, s) = (&work.surface, &mut work.surface_pressure_cell);
-            // Not in use before the projection.
-            let (once, kappa) = (&mut work.rhs_cell[..], &mut work.impulse_cell[..]);
-            let largest = LARGEST_DRAG_PER_STEP * grid.dx / (std::f32::consts::PI * ROUGHEST * dt);
-            let drag = (DRAG * short_wave_speed).min(largest);
-            clamps.add("wave_drag_bounded", (drag < DRAG * short_wave_speed) as usize);
-            drag_short_waves(s, once, surface, &work.u_face, &grid, drag);
-            if liquid.surface_tension > 0.0 {
-                let sigma = liquid.surface_tension / liquid.density;
-                let limited = add_tension(s, [kappa, once], surface, &work.phi_cell, &grid, sigma);
-                clamps.add("curvature_limited", limited);
-            }
+        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, dt_s as f32);
+        let short_wave_speed = short_wave_speed_m_s(grid, &liquid);
+        if short_wave_speed == 0.0 {
+            return;
         }
-        for axis in AXES {
-            push_wet_faces(&mut work.u_face[axis], &work.phi_cell, &grid, axis, liquid.gravity[axis] * dt);
-        }
-        if short_wave_speed > 0.0 {
-            self.press_on_surface(dt);
+        let Fields { phi_cell, u_face, .. } = &self.work.fields;
+        let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
+        cells.find(phi_cell, grid);
+        pressure_cell.resize(phi_cell.len(), 0.0);
+        rough_cell.resize(phi_cell.len(), 0.0);
+        let largest = LARGEST_DRAG_PER_STEP * grid.dx / (std::f32::consts::PI * ROUGHEST * dt);
+        let drag = (DRAG * short_wave_speed).min(largest);
+        clamps.add("wave_drag_bounded", (drag < DRAG * short_wave_speed) as usize);
+        drag_short_waves(pressure_cell, rough_cell, cells, u_face, grid, drag);
+        if liquid.surface_tension > 0.0 {
+            kappa_cell.resize(phi_cell.len(), 0.0);
+            let sigma = liquid.surface_tension / liquid.density;
+            let limited = add_tension(pressure_cell, [kappa_cell, rough_cell], cells, phi_cell, grid, sigma);
+            clamps.add("curvature_limited", limited);
         }
     }
 
-    /// What presses on the surface acts on the faces that it crosses.
-    fn press_on_surface(&mut self, dt_s: f32) {
-        let (grid, work) = (self.grid, &mut self.work);
-        let (phi, s) = (&work.phi_cell, &work.surface_pressure_cell);
-        let (closed, unknown) = (&work.closed_cell, &work.unknown_cell);
-        let cells = grid.cell_centers();
+    /// Gravity on every wet face; the surface's pressure on those that the surface crosses.
+    pub(crate) fn apply_forces(&mut self, dt_s: f64) {
+        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, dt_s as f32);
+        let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
         for axis in AXES {
-            let (faces, stride) = (grid.faces(axis), cells.stride(axis));
-            work.surface.for_each(&mut work.u_face[axis], &faces, |at_surface, face, u| {
-                let (high, at) = (at_surface.cell as usize, at_surface.at);
-                if at[axis] as usize == 0 || (phi[high] < 0.0) == (phi[high - stride] < 0.0) {
-                    return;
+            push_wet_faces(&mut u_face[axis], phi_cell, grid, axis, liquid.gravity[axis] * dt);
+        }
+        if short_wave_speed_m_s(grid, &liquid) == 0.0 {
+            return;
+        }
+        let SurfaceForces { cells, pressure_cell, .. } = &self.work.surface;
+        let push = SurfacePush {
+            phi_cell,
+            closed_cell: &self.work.boundaries.solids.closed_cell,
+            unknown_cell: &self.work.unknowns.unknown_cell,
+            strength: dt / grid.dx,
+        };
+        let value = |inside, outside| level_set::value_at_crossing(pressure_cell, phi_cell, inside, outside);
+        for axis in AXES {
+            let (faces, stride) = (grid.faces(axis), grid.cell_centers().stride(axis));
+            cells.for_each(&mut u_face[axis], &faces, |at_surface, face, u| {
+                let high = at_surface.cell as usize;
+                if at_surface.at[axis] > 0 {
+                    push_at_surface(&mut u[face], [high - stride, high], &push, value);
                 }
-                let low = high - stride;
-                if closed[low] || closed[high] {
-                    return;
-                }
-                let (inside, outside, n) = if phi[low] < 0.0 { (low, high, 1.0) } else { (high, low, -1.0) };
-                // A lone cell's ghost distances are noise, down to the floor: a push over theta would throw it.
-                if !unknown[inside] {
-                    return;
-                }
-                let (theta, _) = ghost_theta(phi[inside], phi[outside]);
-                let s = level_set::value_at_crossing(s, phi, inside, outside);
-                u[face] -= n * (dt_s / grid.dx) * s / theta;
             });
         }
     }
@@ -139,7 +148,7 @@ struct SurfaceCell {
 
 /// The cells that crossed faces touch, slab by slab.
 #[derive(Default)]
-pub(crate) struct SurfaceCells {
+struct SurfaceCells {
     slabs: Vec<Vec<SurfaceCell>>,
 }
 

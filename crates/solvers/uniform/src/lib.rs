@@ -17,23 +17,20 @@ mod state;
 mod step;
 mod volume;
 
-pub use pressure::THETA_MIN;
-
 pub use params::{Params, PhiScheme, VelocityScheme};
 
-use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
-use fluvial_solids::{Shape, SolidFields};
+use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     LevelSet, Listed, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
     StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Tracker,
-    UniformLevelSet, Wall, Wanted,
+    UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
-use state::{State, Work};
+use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
 /// A liquid on a uniform grid.
@@ -41,19 +38,14 @@ pub struct UniformSolver {
     setup: Setup,
     params: Params,
     grid: UniformGrid,
-    open_walls: [bool; 6],
     /// Half-width of the band in which phi is a distance, cells: the CFL reach and the widest stencil.
     cfl_band_cells: f32,
-    solids: SolidFields,
-    boundaries_placed: bool,
-    had_sources: bool,
     /// By how much each source's surface lies off its shape's, metres.
     source_offset_m: Vec<f32>,
     solver: MultigridCg,
     state: State,
+    start: Start,
     work: Work,
-    /// The speed that the length of the next step is measured by.
-    limiting_speed_m_s: f64,
     asked_to_stop: Option<StopQuestion>,
 }
 
@@ -71,24 +63,19 @@ impl UniformSolver {
         }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {
-            open_walls: setup.domain.walls.map(|w| w == Wall::Open),
             cfl_band_cells: setup.cfl.ceil() + 3.0,
-            solids: SolidFields::default(),
-            boundaries_placed: false,
-            had_sources: false,
             source_offset_m: vec![],
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, setup.sources.len()),
-            work: Work::new(&grid, params.has_particles(), !setup.solids.is_empty()),
-            limiting_speed_m_s: 0.0,
+            start: Start::default(),
+            work: Work::new(&grid, params.has_particles()),
             asked_to_stop: None,
             grid,
             setup,
             params,
         };
-        solver.solver.set_theta_min(pressure::THETA_MIN);
         solver.fit_sources();
-        solver.place_boundaries(0.0);
+        solver.place_boundaries_of_state();
         solver.place_liquid();
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
         if solver.state.volume.start_m3 == 0.0 && solver.setup.sources.is_empty() {
@@ -99,41 +86,33 @@ impl UniformSolver {
 
     /// phi and velocity of the fills, made a distance, with particles seeded below the surface.
     fn place_liquid(&mut self) {
-        let grid = self.grid;
-        let cells = grid.cell_centers();
-        let fills = std::mem::take(&mut self.setup.fills);
-        for_each_chunk_mut(&mut self.work.phi_cell, cells.slab(), |k, phi| {
-            for (n, phi) in phi.iter_mut().enumerate() {
-                let x = cells.position(n % cells.size[0], n / cells.size[0], k);
-                *phi = fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
-            }
+        let cells = self.grid.cell_centers();
+        let setup = &self.setup;
+        cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
+            *phi = setup.fill_distance(cells.position(i, j, k));
         });
         self.redistance();
-        std::mem::swap(&mut self.state.phi_cell, &mut self.work.phi_cell);
+        std::mem::swap(&mut self.state.fields.phi_cell, &mut self.work.fields.phi_cell);
         let reach_m = self.band_m();
+        let (setup, Fields { u_face, u_transport, .. }) = (&self.setup, &mut self.state.fields);
         for axis in AXES {
-            let faces = grid.faces(axis);
-            for_each_chunk_mut(&mut self.state.u_face[axis], faces.slab(), |k, u| {
-                for (n, u) in u.iter_mut().enumerate() {
-                    let x = faces.position(n % faces.size[0], n / faces.size[0], k);
-                    // The nearest fill's velocity, also in the air around it, for the first back-trace.
-                    let mut best = reach_m;
-                    for fill in &fills {
-                        let d = fill.shape.distance(x).max(0.0);
-                        if d <= best {
-                            (best, *u) = (d, fill.velocity[axis]);
-                        }
-                    }
-                }
+            let faces = self.grid.faces(axis);
+            faces.for_each_mut(&mut u_face[axis], |_, [i, j, k], u| {
+                let velocity = setup.fill_velocity(faces.position(i, j, k), reach_m);
+                *u = velocity.map_or(0.0, |v| v[axis]);
             });
         }
-        let State { u_transport, u_face, .. } = &mut self.state;
         u_transport.copy_from(u_face);
-        self.limiting_speed_m_s = fills.iter().fold(0.0, |m, f| f.velocity.length().max(m)) as f64;
-        self.setup.fills = fills;
+        let fastest = setup.fills.iter().fold(0.0, |m, f| f.velocity.length().max(m));
+        self.state.limiting_speed_m_s = fastest as f64;
         self.open_volume_account();
         if self.params.has_particles() {
-            self.refill_particle_band();
+            let mut particles = std::mem::take(&mut self.state.particles);
+            let Fields { phi_cell, u_face, .. } = &mut self.state.fields;
+            let (phi_cell, u_face) = (std::mem::take(phi_cell), std::mem::take(u_face));
+            self.refill_particle_band(&mut particles, &phi_cell, &u_face);
+            (self.state.fields.phi_cell, self.state.fields.u_face) = (phi_cell, u_face);
+            self.state.particles = particles;
         }
     }
 
@@ -153,24 +132,19 @@ impl UniformSolver {
     }
 
     /// The step has succeeded: what it made becomes the state.
-    fn commit(&mut self, dt_s: f64) {
+    fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
+        self.update_particles();
         let (state, work) = (&mut self.state, &mut self.work);
-        std::mem::swap(&mut state.phi_cell, &mut work.phi_cell);
-        std::mem::swap(&mut state.u_face, &mut work.u_face);
-        std::mem::swap(&mut state.u_transport, &mut work.u_transport);
-        std::mem::swap(&mut state.impulse_cell, &mut work.impulse_cell);
+        std::mem::swap(&mut state.fields, &mut work.fields);
+        std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
+        std::mem::swap(&mut state.sources_flowing, &mut self.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
+        state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
         state.last_dt_s = dt_s;
         state.steps += 1;
-    }
-
-    /// The step has failed: what it did is only in the work arrays, but for sources and sinks, which are undone, and the
-    /// solids, which go back to where they were.
-    fn roll_back(&mut self) {
-        self.undo_sources_and_sinks();
-        self.place_boundaries_anew();
+        report.particles = state.particles.len();
     }
 }
 
@@ -196,32 +170,33 @@ impl Solver for UniformSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        self.report((&self.state.phi_cell, &self.state.u_face), PressureReport::default(), &self.state.volume)
-            .0
+        let State { fields, boundaries, volume, .. } = &self.state;
+        self.report(fields, boundaries, PressureReport::default(), volume).0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let cells = self.grid.cell_centers();
         let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
         let mut mesh = if self.setup.solids.is_empty() {
-            mesh_level_set(&self.state.phi_cell, &cells, &mesh_params)
+            mesh_level_set(&self.state.fields.phi_cell, &cells, &mesh_params)
         } else {
             let nodes = self.grid.nodes();
             let overlap = 0.25 * self.grid.dx;
-            let clip = SolidClip { phi: &self.solids.phi_node, lattice: &nodes, overlap };
-            mesh_level_set_outside(&self.state.phi_cell, &cells, &clip, &mesh_params)
+            let clip =
+                SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
+            mesh_level_set_outside(&self.state.fields.phi_cell, &cells, &clip, &mesh_params)
         };
-        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.u_face, x));
+        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         mesh
     }
 
     fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
-        let (state, solids) = (&self.state, &self.solids);
+        let (state, solids) = (&self.state, &self.state.boundaries.solids.fields);
         let level_set = wanted.level_set.then(|| {
             LevelSet::Uniform(UniformLevelSet {
                 grid: self.grid,
-                phi_cell: Cow::Borrowed(&state.phi_cell),
-                u_face: Cow::Borrowed(&state.u_face),
+                phi_cell: Cow::Borrowed(&state.fields.phi_cell),
+                u_face: Cow::Borrowed(&state.fields.u_face),
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })
         });
@@ -249,7 +224,7 @@ impl Solver for UniformSolver {
     }
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
-        self.grid.sample_velocity(&self.state.u_face, x_in_world)
+        self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

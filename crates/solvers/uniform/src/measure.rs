@@ -1,13 +1,15 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::UniformSolver;
-use crate::pressure::ghost_theta;
-use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices, ordered_max, ordered_sum};
+use crate::state::{Boundaries, Fields};
+use fluvial_foundation::parallel::{map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
-use fluvial_solids::Shape;
+use fluvial_mac::{Probe, fastest_boundary_m_s, impulse_at};
+use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
+use fluvial_volume::Account;
 use std::f64::consts::PI;
 
 /// Liquid farther than this from every surface is resolved, cells.
@@ -15,32 +17,27 @@ const RESOLVED_CELLS: f32 = 1.0;
 
 impl UniformSolver {
     /// Volume inside phi < 0 and outside solids, m3.
-    pub(crate) fn liquid_volume(&self, phi: &[f32]) -> f64 {
-        level_set::liquid_volume(phi, &self.solids.open_volume, &self.solids.phi_node, &self.grid)
+    pub(crate) fn liquid_volume(&self, phi: &[f32], solids: &SolidFields) -> f64 {
+        level_set::liquid_volume(phi, &solids.open_volume, &solids.phi_node, &self.grid)
     }
 
-    /// Fills the liquid share of every cell's volume from `phi`.
-    pub(crate) fn fill_fractions(&mut self, phi: &[f32]) {
-        level_set::liquid_fractions(
-            &mut self.work.fraction_cell,
-            phi,
-            &self.solids.open_volume,
-            &self.solids.phi_node,
-            &self.grid,
-        );
+    /// Fills the liquid share of every cell's volume.
+    pub(crate) fn fill_fractions(&self, fraction_cell: &mut [f32], phi: &[f32], solids: &SolidFields) {
+        level_set::liquid_fractions(fraction_cell, phi, &solids.open_volume, &solids.phi_node, &self.grid);
     }
 
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
+        let work = &self.work;
         let (mut report, limiting_speed_m_s) =
-            self.report((&self.work.phi_cell, &self.work.u_face), pressure, &self.work.volume);
+            self.report(&work.fields, &work.boundaries, pressure, &work.volume);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
         if !report.liquid_volume_m3.is_finite() {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
-        self.limiting_speed_m_s = limiting_speed_m_s;
+        self.work.limiting_speed_m_s = limiting_speed_m_s;
         // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that this
         // scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where v^n v^n / 2 is not.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
@@ -51,11 +48,15 @@ impl UniformSolver {
     /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the next step.
     pub(crate) fn report(
         &self,
-        (phi, u): (&[f32], &fluvial_grids::FaceField),
+        fields: &Fields,
+        boundaries: &Boundaries,
         pressure: PressureReport,
-        volume: &fluvial_volume::Account,
+        volume: &Account,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
+        let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
+        let (openings, open_volume) =
+            (boundaries.openings(&work.cover, &grid), &boundaries.solids.fields.open_volume);
         let cells = grid.cell_centers();
         let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
@@ -69,7 +70,7 @@ impl UniformSolver {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
                     let fraction = work.fraction_cell[cell] as f64;
-                    if fraction == 0.0 && !work.unknown_cell[cell] {
+                    if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
                     let mut square = 0.0;
@@ -86,14 +87,14 @@ impl UniformSolver {
                     }
                     kinetic += fraction * square as f64;
                     potential -= fraction * gravity.dot(x);
-                    if work.unknown_cell[cell] {
+                    if unknown[cell] {
                         count += 1;
                         speed2 = max_or_nan(speed2, square);
                         if phi[cell] < -RESOLVED_CELLS * grid.dx {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);
                         }
-                        let wanted = volume.divergence_1_s(cell) * grid.dx * self.solids.open_volume[cell];
-                        divergence = max_or_nan(divergence, (self.outflow(u, i, j, k) - wanted).abs());
+                        let wanted = volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+                        divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }
                 }
             }
@@ -106,7 +107,7 @@ impl UniformSolver {
         let report = StepReport {
             cells: slabs.iter().map(|s| s.0).sum(),
             faces,
-            particles: self.state.particles.x.len(),
+            particles: self.state.particles.len(),
             liquid_volume_m3: volume.volume_m3,
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
@@ -140,53 +141,35 @@ impl UniformSolver {
     /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992], the air
     ///   weightless.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
-        let dx = self.grid.dx as f64;
-        let liquid = self.setup.liquid;
+        let (dx, liquid) = (self.grid.dx as f64, self.setup.liquid);
         let gravity = liquid.gravity.length() as f64;
-        let speed = self.limiting_speed_m_s.max(self.max_solid_speed());
+        let speed = self.state.limiting_speed_m_s.max(self.boundary_speed_m_s());
         let reach = self.setup.cfl as f64 * dx;
-        let mut best = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
-        let mut limit = |dt_s: f64, limiter| {
-            if dt_s < best.dt_s {
-                best = SuggestedDt { dt_s, limiter };
-            }
-        };
+        let mut dt = SuggestedDt::UNLIMITED;
         if speed > 0.0 {
-            limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
+            dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
         }
-        if gravity > 0.0 {
-            limit((dx / (gravity * PI)).sqrt(), DtLimiter::Gravity);
-        }
+        dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
-            limit(
-                (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt(),
-                DtLimiter::SurfaceTension,
-            );
+            let capillary_s = (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt();
+            dt.limit(capillary_s, DtLimiter::SurfaceTension);
         }
-        best
+        dt
     }
 
     /// Fastest boundary that touches the domain, m/s.
-    fn max_solid_speed(&self) -> f64 {
-        let u = &self.solids.u_solid;
-        let moving = self.setup.solids.iter().any(|s| !s.motion.is_static());
-        let solids = if moving {
-            let fastest = |axis: usize| u[axis].iter().fold(0.0f32, |m, v| m.max(v.abs())) as f64;
-            AXES.iter().map(|&a| fastest(a).powi(2)).sum::<f64>().sqrt()
-        } else {
-            0.0
-        };
-        let time_s = self.state.time_s;
-        let active = self.setup.sources.iter().filter(|s| s.active_s[0] <= time_s && time_s < s.active_s[1]);
-        active.fold(solids, |m, s| m.max(s.velocity.length() as f64))
+    fn boundary_speed_m_s(&self) -> f64 {
+        let u_solid = &self.state.boundaries.solids.fields.u_solid;
+        let solids_m_s = if self.setup.has_moving_solids() { fastest_boundary_m_s(u_solid) } else { 0.0 };
+        self.setup.boundary_speed_m_s(self.state.time_s, solids_m_s)
     }
 
     /// Height of the highest surface crossing on the vertical through (x, z), above the domain's floor.
     pub(crate) fn column_height(&self, x: f32, z: f32) -> f64 {
         let cells = self.grid.cell_centers();
         let phi_at =
-            |j: usize| cells.sample(&self.state.phi_cell, Vec3::new(x, cells.position(0, j, 0).y, z));
+            |j: usize| cells.sample(&self.state.fields.phi_cell, Vec3::new(x, cells.position(0, j, 0).y, z));
         let floor = self.grid.min.y;
         let top = cells.size[1] - 1;
         let mut above = phi_at(top);
@@ -205,91 +188,35 @@ impl UniformSolver {
         ((0.5 * self.grid.dx - above).max(0.0)) as f64
     }
 
-    /// Pressure at a point: every unknown around it speaks for itself with its own gradient, so that a
-    /// hydrostatic pressure is exact up to walls and surface.
+    /// Pressure at a point, Pa.
     pub(crate) fn pressure_at_point(&self, x: Vec3) -> f64 {
-        let cells = self.grid.cell_centers();
-        if self.state.last_dt_s == 0.0 || cells.sample(&self.state.phi_cell, x) >= 0.0 {
+        let (fields, boundaries) = (&self.state.fields, &self.state.boundaries);
+        let inside = self.grid.cell_centers().sample(&fields.phi_cell, x) < 0.0;
+        if self.state.last_dt_s == 0.0 || !inside {
             return 0.0;
         }
-        let stencil = cells.stencil(x);
-        let base = cells.coordinates(stencil.base);
-        let (mut sum, mut weights) = (0.0f64, 0.0f64);
-        for corner in 0..8 {
-            let high = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
-            let at: [usize; 3] = std::array::from_fn(|a| (base[a] + high[a]).min(cells.size[a] - 1));
-            let cell = cells.index(at[0], at[1], at[2]);
-            if !self.is_unknown(cell) {
-                continue;
-            }
-            let weight: f64 = (0..3)
-                .map(|a| if high[a] == 1 { stencil.fraction[a] } else { 1.0 - stencil.fraction[a] } as f64)
-                .product::<f64>()
-                .max(1e-6);
-            let offset = (x - cells.position(at[0], at[1], at[2])) / self.grid.dx;
-            sum += weight * (self.state.impulse_cell[cell] + self.impulse_slope(at).dot(offset)) as f64;
-            weights += weight;
-        }
-        if weights == 0.0 {
-            return 0.0;
-        }
-        sum / weights * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
-    }
-
-    /// Is the cell one of the committed state's unknowns?
-    fn is_unknown(&self, cell: usize) -> bool {
-        self.state.phi_cell[cell] < 0.0 && !self.work.closed_cell[cell]
-    }
-
-    /// Change of the impulse per cell around an unknown: central differences, ghost values in air, one-sided
-    /// at walls.
-    fn impulse_slope(&self, at: [usize; 3]) -> Vec3 {
-        let cells = self.grid.cell_centers();
-        let cell = cells.index(at[0], at[1], at[2]);
-        let (phi, q) = (&self.state.phi_cell, &self.state.impulse_cell);
-        let side = |axis: usize, up: bool| -> Option<f32> {
-            let lattice = self.grid.faces(axis);
-            let face = lattice.index(at[0], at[1], at[2]) + if up { lattice.stride(axis) } else { 0 };
-            if self.work.area_face[axis][face] == 0.0 {
-                return None;
-            }
-            let edge = if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 };
-            if edge {
-                return Some(0.0);
-            }
-            let stride = cells.stride(axis);
-            let neighbour = if up { cell + stride } else { cell - stride };
-            Some(if self.is_unknown(neighbour) {
-                q[neighbour]
-            } else {
-                q[cell] * (1.0 - 1.0 / ghost_theta(phi[cell], phi[neighbour]).0)
-            })
+        let probe = Probe {
+            grid: &self.grid,
+            q_cell: &fields.impulse_cell,
+            phi_cell: &fields.phi_cell,
+            closed_cell: &boundaries.solids.closed_cell,
+            open_area: &boundaries.solids.fields.open_area,
+            sources: &boundaries.sources,
         };
-        let slope = |axis: usize| match (side(axis, false), side(axis, true)) {
-            (Some(low), Some(high)) => 0.5 * (high - low),
-            (Some(low), None) => q[cell] - low,
-            (None, Some(high)) => high - q[cell],
-            (None, None) => 0.0,
-        };
-        Vec3::new(slope(0), slope(1), slope(2))
+        let impulse = impulse_at(x, &probe).unwrap_or(0.0);
+        impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
     }
 
     /// Liquid volume inside a shape; the shape's surface is taken as a plane within a cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let cells = self.grid.cell_centers();
         let mut fractions = vec![0.0f32; cells.len()];
-        level_set::liquid_fractions(
-            &mut fractions,
-            &self.state.phi_cell,
-            &self.solids.open_volume,
-            &self.solids.phi_node,
-            &self.grid,
-        );
-        for_each_chunk_mut(&mut fractions, cells.slab(), |k, slab| {
-            for (n, fraction) in slab.iter_mut().enumerate().filter(|(_, f)| **f > 0.0) {
-                let x = cells.position(n % cells.size[0], n / cells.size[0], k);
-                let share = (0.5 - shape.distance(x) / self.grid.dx).clamp(0.0, 1.0);
-                *fraction *= share;
+        let state = &self.state;
+        self.fill_fractions(&mut fractions, &state.fields.phi_cell, &state.boundaries.solids.fields);
+        cells.for_each_mut(&mut fractions, |_, [i, j, k], fraction| {
+            if *fraction > 0.0 {
+                let x = cells.position(i, j, k);
+                *fraction *= (0.5 - shape.distance(x) / self.grid.dx).clamp(0.0, 1.0);
             }
         });
         let slab = cells.slab();

@@ -11,14 +11,18 @@ use std::sync::Arc;
 
 /// Memory by cell of the grid. This and the numbers below were fitted to the peak memory of runs of the built-in scenes, 32
 /// to 128 cells a side.
-const BYTES_PER_CELL: f64 = 160.0;
+const BYTES_PER_CELL: f64 = 139.0;
 /// More by cell that holds liquid: the multigrid stores only those.
 const BYTES_PER_LIQUID_CELL: f64 = 70.0;
-/// More by cell where there are solids, surface tension.
+/// More by cell where there are solids, where they move (a second copy of what is open), surface tension.
 const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
-const BYTES_PER_CELL_TENSION: f64 = 4.0;
-/// More by cell where there are particles: their weights on the faces.
-const BYTES_PER_CELL_PARTICLES: f64 = 24.0;
+const BYTES_PER_CELL_MOVING: f64 = 39.0;
+const BYTES_PER_CELL_TENSION: f64 = 8.0;
+/// More by cell where there are particles: their weights on the faces, the velocity that they gave.
+const BYTES_PER_CELL_PARTICLES: f64 = 36.0;
+/// More by cell where there are sources or sinks (a copy of what they change), sources (their faces).
+const BYTES_PER_CELL_CHANGED: f64 = 28.0;
+const BYTES_PER_CELL_SOURCES: f64 = 26.0;
 /// Memory by particle, more for the rows of APIC; particles by cell of the narrow band.
 const BYTES_PER_PARTICLE: f64 = 155.0;
 const BYTES_PER_PARTICLE_APIC: f64 = 90.0;
@@ -81,6 +85,9 @@ impl Method for Params {
         let particles = with(self.has_particles(), band_cells.min(most_cells) * PARTICLES_PER_CELL);
         let per_cell = BYTES_PER_CELL
             + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
+            + with(setup.has_moving_solids(), BYTES_PER_CELL_MOVING)
+            + with(!(setup.sources.is_empty() && setup.sinks.is_empty()), BYTES_PER_CELL_CHANGED)
+            + with(!setup.sources.is_empty(), BYTES_PER_CELL_SOURCES)
             + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
             + with(self.has_particles(), BYTES_PER_CELL_PARTICLES);
         let is_apic = self.tracker == Tracker::Apic;

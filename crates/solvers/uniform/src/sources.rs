@@ -1,11 +1,13 @@
 //! Sources and sinks: shapes that add and take liquid at the start of a step.
 
 use crate::UniformSolver;
-use crate::state::{SourceFace, State, Undo};
-use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2, map_indices};
+use crate::advect::surroundings;
+use crate::state::{BeginMut, ParticleWork};
+use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_grids::Lattice;
-use fluvial_particles as particles;
+use fluvial_grids::{FaceField, Lattice};
+use fluvial_mac::SourceFace;
+use fluvial_particles::{self as particles, Liquid, Particles};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::Source;
 
@@ -15,139 +17,112 @@ const BEHIND: f32 = -0.1;
 const OFFSET_BISECTIONS: usize = 14;
 
 impl UniformSolver {
-    /// Fills active sources and empties active sinks at the current moment, in the state itself: every stage of the step
-    /// then sees one liquid. [`Self::undo_sources_and_sinks`] takes it back.
+    /// Fills active sources and empties active sinks in a copy of the liquid, which the step then begins with.
     ///
     /// A source is liquid that leaves its shape at the given velocity: inside and where the shape's surface faces that way,
-    /// faces carry that velocity; behind they carry none (nothing is sucked in). What the shapes add and take is measured
-    /// on the level set and booked as inflow and outflow, what flows as the flux through the faces.
-    pub(crate) fn apply_sources_and_sinks(&mut self) {
-        self.work.undo.is_kept = false;
-        if self.setup.sources.is_empty() && self.setup.sinks.is_empty() {
-            return;
-        }
-        self.work.source_cell.fill(0);
-        self.work.source_faces.clear();
-        self.keep_for_undo();
+    /// faces carry that velocity; behind they carry none, so that nothing is sucked in. What the shapes add and take is
+    /// measured on the level set and booked as inflow and outflow, what flows as the flux through the faces.
+    pub(crate) fn begin_with_sources(&mut self) {
+        let mut start = std::mem::take(&mut self.start);
+        start.is_changed = false;
+        self.work.boundaries.sources.clear();
         let time_s = self.state.time_s;
-        let active = |[from, to]: [f64; 2]| from <= time_s && time_s < to;
+        start.sources_flowing.clear();
+        start.sources_flowing.extend(self.setup.sources.iter().map(|source| source.is_active(time_s)));
         // Shapes that start now, or only drip (no velocity, hence no flux): what they add is inflow. Shapes that go
         // on flowing are booked by their flux; topping them up mends what transport lost and books nothing.
-        let (continuing, starting): (Vec<usize>, Vec<usize>) = (0..self.setup.sources.len())
-            .filter(|&n| active(self.setup.sources[n].active_s))
-            .partition(|&n| self.state.sources_flowing[n] && self.setup.sources[n].velocity != Vec3::ZERO);
-        let sinks: Vec<usize> =
-            (0..self.setup.sinks.len()).filter(|&n| active(self.setup.sinks[n].active_s)).collect();
-        for (n, source) in self.setup.sources.iter().enumerate() {
-            self.state.sources_flowing[n] = active(source.active_s);
+        let flowed = |n: usize| self.state.sources_flowing[n];
+        let (continuing, starting): (Vec<_>, Vec<_>) =
+            self.setup.active_sources(time_s).partition(|(n, s)| flowed(*n) && s.velocity != Vec3::ZERO);
+        let numbers = |sources: Vec<(usize, &Source)>| sources.into_iter().map(|(n, _)| n).collect();
+        let (continuing, starting): (Vec<usize>, Vec<usize>) = (numbers(continuing), numbers(starting));
+        let sinks: Vec<usize> = self.setup.active_sinks(time_s).map(|(n, _)| n).collect();
+        if !(continuing.is_empty() && starting.is_empty() && sinks.is_empty()) {
+            start.copy(&self.state);
+            self.change(start.changed(), &continuing, &starting, &sinks);
         }
-        if continuing.is_empty() && starting.is_empty() && sinks.is_empty() {
-            return;
+        self.start = start;
+    }
+
+    fn change(&mut self, liquid: BeginMut, continuing: &[usize], starting: &[usize], sinks: &[usize]) {
+        let solids = self.state.boundaries.solids.clone();
+        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = liquid;
+        let before_m3 = self.liquid_volume(phi_cell, &solids.fields);
+        self.work.boundaries.sources.begin(phi_cell.len());
+        let mut filled = |shapes: &[usize], volume_m3: f64| {
+            shapes.iter().for_each(|&n| self.fill_source(n, phi_cell));
+            if shapes.is_empty() { volume_m3 } else { self.liquid_volume(phi_cell, &solids.fields) }
+        };
+        let topped_up_m3 = filled(continuing, before_m3);
+        let filled_m3 = filled(starting, topped_up_m3);
+        sinks.iter().for_each(|&n| self.empty_sink(n, phi_cell, particles));
+        let after_m3 =
+            if sinks.is_empty() { filled_m3 } else { self.liquid_volume(phi_cell, &solids.fields) };
+        volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
+        self.list_source_faces();
+        for &SourceFace { axis, face, u_source } in &self.work.boundaries.sources.faces {
+            (u_face[axis][face], u_transport[axis][face]) = (u_source, u_source);
         }
-        let before_m3 = self.liquid_volume(&self.state.phi_cell);
-        let topped_up_m3 = self.volume_after(&continuing, before_m3, Self::fill_source);
-        let filled_m3 = self.volume_after(&starting, topped_up_m3, Self::fill_source);
-        let after_m3 = self.volume_after(&sinks, filled_m3, Self::empty_sink);
-        self.state.volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
-        self.prescribe_source_velocity();
         if self.params.has_particles() {
-            self.refill_particle_band();
+            self.refill_particle_band(particles, phi_cell, u_face);
         }
         // The bodies of liquid have changed: their volumes are measured anew before the next transport.
-        self.remeasure_regions(topped_up_m3 - before_m3);
-    }
-
-    /// Keeps what sources and sinks may change.
-    fn keep_for_undo(&mut self) {
-        let State { phi_cell, particles, volume, sources_flowing, .. } = &self.state;
-        let undo = &mut self.work.undo;
-        undo.is_kept = true;
-        undo.phi_cell.clone_from(phi_cell);
-        undo.particles.clone_from(particles);
-        undo.volume.clone_from(volume);
-        undo.sources_flowing.clone_from(sources_flowing);
-    }
-
-    /// The state as it was before [`Self::apply_sources_and_sinks`] of this step.
-    pub(crate) fn undo_sources_and_sinks(&mut self) {
-        let Undo { is_kept, phi_cell, particles, volume, sources_flowing } = &mut self.work.undo;
-        if !std::mem::take(is_kept) {
-            return;
-        }
-        let state = &mut self.state;
-        std::mem::swap(&mut state.phi_cell, phi_cell);
-        std::mem::swap(&mut state.particles, particles);
-        std::mem::swap(&mut state.volume, volume);
-        std::mem::swap(&mut state.sources_flowing, sources_flowing);
-        for &SourceFace { axis, face, u_before, .. } in &self.work.source_faces {
-            [state.u_face[axis][face], state.u_transport[axis][face]] = u_before;
-        }
-    }
-
-    /// Lets shapes act and measures the liquid's volume after; `volume_m3` is that before.
-    fn volume_after(&mut self, shapes: &[usize], volume_m3: f64, act: fn(&mut Self, usize)) -> f64 {
-        shapes.iter().for_each(|&n| act(self, n));
-        if shapes.is_empty() { volume_m3 } else { self.liquid_volume(&self.state.phi_cell) }
+        *volume = self.remeasured(volume, phi_cell, &solids, topped_up_m3 - before_m3);
     }
 
     /// Unites the liquid with a source's shape and tags the cells inside.
-    fn fill_source(&mut self, index: usize) {
+    fn fill_source(&mut self, index: usize, phi_cell: &mut [f32]) {
         let (cells, shape) = (self.grid.cell_centers(), &self.setup.sources[index].shape);
-        let offset_m = self.source_offset_m[index];
-        for_each_chunk_mut2(
-            (&mut self.state.phi_cell, cells.slab()),
-            (&mut self.work.source_cell, cells.slab()),
-            |k, phi, tags| {
-                for (n, (phi, tag)) in phi.iter_mut().zip(tags).enumerate() {
-                    let d = shape.distance(cells.position(n % cells.size[0], n / cells.size[0], k));
-                    *phi = phi.min(d + offset_m);
-                    if d < 0.0 {
-                        *tag = index as u8 + 1;
-                    }
-                }
-            },
-        );
+        let (offset_m, tags) = (self.source_offset_m[index], &mut self.work.boundaries.sources.tag_cell);
+        cells.for_each_mut2(phi_cell, tags, |_, [i, j, k], phi, tag| {
+            let d = shape.distance(cells.position(i, j, k));
+            *phi = phi.min(d + offset_m);
+            if d < 0.0 {
+                *tag = index as u8 + 1;
+            }
+        });
     }
 
     /// Takes the liquid out of a sink's shape.
-    fn empty_sink(&mut self, index: usize) {
+    fn empty_sink(&self, index: usize, phi_cell: &mut [f32], particles: &mut Particles) {
         let (cells, shape) = (self.grid.cell_centers(), &self.setup.sinks[index].shape);
-        for_each_chunk_mut(&mut self.state.phi_cell, cells.slab(), |k, phi| {
-            for (n, phi) in phi.iter_mut().enumerate() {
-                let x = cells.position(n % cells.size[0], n / cells.size[0], k);
-                *phi = phi.max(-shape.distance(x));
-            }
+        cells.for_each_mut(phi_cell, |_, [i, j, k], phi| {
+            *phi = phi.max(-shape.distance(cells.position(i, j, k)));
         });
-        particles::retain(&mut self.state.particles, |all, p| shape.distance(all.x[p]) > 0.0);
+        particles::retain(particles, |all, p| shape.distance(all.x[p]) > 0.0);
     }
 
-    /// Faces of tagged cells take their source's velocity.
-    fn prescribe_source_velocity(&mut self) {
-        let (tags, sources) = (&self.work.source_cell, &self.setup.sources);
-        let cells = self.grid.cell_centers();
-        let lattices = AXES.map(|axis| self.grid.faces(axis));
-        let State { u_face, u_transport, .. } = &mut self.state;
-        let faces = &mut self.work.source_faces;
-        for (cell, &tag) in tags.iter().enumerate().filter(|(_, tag)| **tag != 0) {
-            let (at, source) = (cells.coordinates(cell), &sources[tag as usize - 1]);
-            for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, false), (axis, true)]) {
-                let stride = cells.stride(axis);
-                let is_wall = if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 };
-                let in_source = !is_wall && tags[if up { cell + stride } else { cell - stride }] != 0;
-                if in_source && up {
-                    continue; // that cell's face
-                }
-                let mut on = at;
-                on[axis] += up as usize;
-                let x = lattices[axis].position(on[0], on[1], on[2]);
-                let leaves = in_source || leaves_through(&source.shape, x, source.velocity, self.grid.dx);
-                let u_source = if leaves { source.velocity[axis] } else { 0.0 };
-                let face = lattices[axis].index(on[0], on[1], on[2]);
-                let u_before = [u_face[axis][face], u_transport[axis][face]];
-                faces.push(SourceFace { axis, face, u_source, u_before });
-                (u_face[axis][face], u_transport[axis][face]) = (u_source, u_source);
-            }
-        }
+    /// Lists the faces of the tagged cells with their source's velocity.
+    fn list_source_faces(&mut self) {
+        let (setup, dx) = (&self.setup, self.grid.dx);
+        self.work.boundaries.sources.list_faces(&self.grid, |axis, [low, high], x| {
+            let source = &setup.sources[(if high != 0 { high } else { low }) as usize - 1];
+            let inside = low != 0 && high != 0;
+            let leaves = inside || leaves_through(&source.shape, x, source.velocity, dx);
+            if leaves { source.velocity[axis] } else { 0.0 }
+        });
+    }
+
+    /// Fills the band of particles below a surface: at the start and where sources act.
+    pub(crate) fn refill_particle_band(
+        &mut self,
+        particles: &mut Particles,
+        phi_cell: &[f32],
+        u_face: &FaceField,
+    ) {
+        let liquid = Liquid {
+            phi_cell,
+            u_face,
+            is_new_cell: &self.work.boundaries.sources.tag_cell,
+            band_m: self.params.narrow_band * self.grid.dx,
+            transfer: self.transfer(),
+            step_seed: self.state.steps,
+        };
+        let around = surroundings(&self.setup, &self.state.boundaries.solids.fields, &self.grid);
+        let ParticleWork { moved, cell_ranges, scratch, .. } = &mut self.work.particles;
+        particles.sort_by_cell(&self.grid, cell_ranges, scratch);
+        particles::resample(moved, cell_ranges, particles, &liquid, &around, scratch);
+        std::mem::swap(particles, moved);
     }
 
     /// Sets the sources' surfaces off their shapes so that a jet is as wide as the cells that it flows from.

@@ -1,13 +1,16 @@
-//! What the solver remembers from step to step, and the arrays a step works in.
+//! What the solver remembers from step to step, and what a step works in.
 
-use crate::forces::SurfaceCells;
+use crate::forces::SurfaceForces;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
+use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles};
+use fluvial_solids::SolidFields;
 use fluvial_volume::Account;
+use std::sync::Arc;
 
-/// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
-pub(crate) struct State {
+/// Fields of the liquid at one moment.
+pub(crate) struct Fields {
     /// Signed distance at cell centres, metres, saturated at the band.
     pub phi_cell: Vec<f32>,
     /// Velocity at face centres, m/s, extended past the surface and into solids.
@@ -17,6 +20,52 @@ pub(crate) struct State {
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+}
+
+impl Fields {
+    fn zero(grid: &UniformGrid) -> Self {
+        Fields {
+            phi_cell: vec![0.0; grid.cell_count()],
+            u_face: FaceField::constant(grid, 0.0),
+            u_transport: FaceField::constant(grid, 0.0),
+            impulse_cell: vec![0.0; grid.cell_count()],
+        }
+    }
+}
+
+/// Solids on the grid at one moment.
+#[derive(Clone, Default)]
+pub(crate) struct Solids {
+    pub fields: SolidFields,
+    /// Cells without any open face.
+    pub closed_cell: Vec<bool>,
+}
+
+/// Solids and active sources on the grid at one moment.
+#[derive(Clone, Default)]
+pub(crate) struct Boundaries {
+    /// One for both the state and the step while all solids are at rest.
+    pub solids: Arc<Solids>,
+    pub sources: Sources,
+}
+
+impl Boundaries {
+    /// The faces as the projection sees them.
+    pub fn openings<'a>(&'a self, cover: &'a Cover, grid: &'a UniformGrid) -> Openings<'a> {
+        let fields = &self.solids.fields;
+        cover.openings(&self.sources, grid, &fields.open_area, &fields.u_solid)
+    }
+
+    pub fn solid_faces(&self) -> SolidFaces<'_> {
+        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid }
+    }
+}
+
+/// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
+pub(crate) struct State {
+    pub fields: Fields,
+    pub boundaries: Boundaries,
     /// Length of the last step, seconds: turns the impulse into a pressure.
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
@@ -25,6 +74,8 @@ pub(crate) struct State {
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
     pub kinetic_energy_j: f64,
+    /// The speed that the length of the next step is measured by.
+    pub limiting_speed_m_s: f64,
     /// Which sources flowed during the last step.
     pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
@@ -33,158 +84,140 @@ pub(crate) struct State {
     pub steps: u64,
 }
 
-/// What sources and sinks change, as it was before: put back when the step fails. Of the faces, [`SourceFace`] keeps it.
-#[derive(Default)]
-pub(crate) struct Undo {
-    pub is_kept: bool,
-    pub phi_cell: Vec<f32>,
-    pub particles: Particles,
-    pub volume: Account,
-    pub sources_flowing: Vec<bool>,
-}
-
-/// A face of a cell in a source.
-pub(crate) struct SourceFace {
-    pub axis: usize,
-    pub face: usize,
-    /// What the source gives it, m/s.
-    pub u_source: f32,
-    /// `u_face` and `u_transport` as they were.
-    pub u_before: [f32; 2],
-}
-
-/// Arrays that a step fills; nothing in here outlives it.
-pub(crate) struct Work {
-    pub phi_cell: Vec<f32>,
-    pub u_face: FaceField,
-    pub u_transport: FaceField,
-    /// Velocity after transport, before forces: FLIP carries the difference. During transport, the weights of the
-    /// particles on the faces.
-    pub u_before_forces: FaceField,
-    /// The particles after transport; those of the state stay until the step has succeeded.
-    pub particles: Particles,
-    pub cell_ranges: CellRanges,
-    pub particle_scratch: particles::Scratch,
-    /// Open area and boundary velocity as the pressure sees them: solids, and sources on top.
-    pub area_face: FaceField,
-    pub u_boundary: FaceField,
-    pub undo: Undo,
-    /// Faces of the cells of active sources, each once.
-    pub source_faces: Vec<SourceFace>,
-    /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere.
-    pub source_cell: Vec<u8>,
-    /// Cells without any open face.
-    pub closed_cell: Vec<bool>,
-    /// Cells whose pressure is unknown.
-    pub unknown_cell: Vec<bool>,
-    /// Liquid cells without a liquid neighbour, away from solids: they fly, no pressure acts.
-    pub ballistic_cell: Vec<bool>,
-    /// Air cells that touch an unknown.
-    pub surface_air_cell: Vec<bool>,
-    /// Faces whose velocity the projection set (or that extrapolation has reached).
-    pub valid_face: [Vec<u8>; 3],
-    pub rhs_cell: Vec<f32>,
-    pub impulse_cell: Vec<f32>,
-    pub kinetic_energy_j: f64,
-    /// The account after this step's transport.
-    pub volume: Account,
-    /// Velocity before the solids had their say.
-    pub u_free: FaceField,
-    /// The cells that crossed faces touch.
-    pub surface: SurfaceCells,
-    /// Pressure of tension and wave drag on the surface over density, m2/s2; set in the cells at the surface.
-    pub surface_pressure_cell: Vec<f32>,
-    /// Liquid share of each cell's volume.
-    pub fraction_cell: Vec<f32>,
-    pub level_set: level_set::Scratch,
-}
-
 impl State {
     pub fn new(grid: &UniformGrid, sources: usize) -> Self {
         State {
-            sources_flowing: vec![false; sources],
-            phi_cell: vec![0.0; grid.cell_count()],
-            u_face: FaceField::constant(grid, 0.0),
-            u_transport: FaceField::constant(grid, 0.0),
-            impulse_cell: vec![0.0; grid.cell_count()],
+            fields: Fields::zero(grid),
+            boundaries: Boundaries::default(),
             last_dt_s: 0.0,
             particles: Particles::default(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
+            limiting_speed_m_s: 0.0,
+            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
     }
 }
 
-impl Work {
-    pub fn new(grid: &UniformGrid, with_particles: bool, with_solids: bool) -> Self {
-        let cells = grid.cell_count();
-        let faces = || FaceField::constant(grid, 0.0);
-        let when = |wanted: bool| if wanted { faces() } else { FaceField::default() };
-        Work {
-            phi_cell: vec![0.0; cells],
-            u_face: faces(),
-            u_transport: faces(),
-            u_before_forces: when(with_particles),
-            particles: Particles::default(),
-            cell_ranges: CellRanges::default(),
-            particle_scratch: particles::Scratch::default(),
-            area_face: faces(),
-            u_boundary: faces(),
-            undo: Undo::default(),
-            source_faces: Vec::new(),
-            source_cell: vec![0; cells],
-            closed_cell: vec![false; cells],
-            unknown_cell: vec![false; cells],
-            ballistic_cell: vec![false; cells],
-            surface_air_cell: vec![false; cells],
-            valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
-            rhs_cell: vec![0.0; cells],
-            impulse_cell: vec![0.0; cells],
-            kinetic_energy_j: 0.0,
-            volume: Account::default(),
-            u_free: when(with_solids),
-            surface: SurfaceCells::default(),
-            surface_pressure_cell: vec![0.0; cells],
-            fraction_cell: vec![0.0; cells],
-            level_set: level_set::Scratch::default(),
+/// What a step begins with where that is not the state: the liquid as sources and sinks have changed it.
+#[derive(Default)]
+pub(crate) struct Start {
+    /// Does a source or sink act in this step? Otherwise the copies below are old.
+    pub is_changed: bool,
+    phi_cell: Vec<f32>,
+    u_face: FaceField,
+    u_transport: FaceField,
+    particles: Particles,
+    volume: Account,
+    /// Which sources flow during this step.
+    pub sources_flowing: Vec<bool>,
+}
+
+/// The liquid that a step carries along.
+pub(crate) struct Begin<'a> {
+    pub phi_cell: &'a [f32],
+    pub u_face: &'a FaceField,
+    pub u_transport: &'a FaceField,
+    pub particles: &'a Particles,
+    pub volume: &'a Account,
+}
+
+/// The same while sources and sinks change it.
+pub(crate) struct BeginMut<'a> {
+    pub phi_cell: &'a mut Vec<f32>,
+    pub u_face: &'a mut FaceField,
+    pub u_transport: &'a mut FaceField,
+    pub particles: &'a mut Particles,
+    pub volume: &'a mut Account,
+}
+
+impl Start {
+    /// Copies of the state that sources and sinks may change.
+    pub fn copy(&mut self, state: &State) {
+        self.is_changed = true;
+        self.phi_cell.clone_from(&state.fields.phi_cell);
+        self.u_face.clone_from(&state.fields.u_face);
+        self.u_transport.clone_from(&state.fields.u_transport);
+        self.particles.clone_from(&state.particles);
+        self.volume.clone_from(&state.volume);
+    }
+
+    pub fn changed(&mut self) -> BeginMut<'_> {
+        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles, volume }
+    }
+
+    /// What the step begins with.
+    pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
+        if self.is_changed {
+            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+            return Begin { phi_cell, u_face, u_transport, particles, volume };
         }
+        let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
+        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
     }
 }
 
-/// The two cells of a face, absent beyond the domain's walls, with the face's place in its array.
-#[derive(Clone, Copy)]
-pub(crate) struct FaceCells {
-    pub low: Option<usize>,
-    pub high: Option<usize>,
+/// What a step makes; the arrays keep their memory from step to step, not their values.
+pub(crate) struct Work {
+    /// The next state's.
+    pub fields: Fields,
+    pub boundaries: Boundaries,
+    pub volume: Account,
+    pub kinetic_energy_j: f64,
+    pub limiting_speed_m_s: f64,
+    /// The sources' faces on top of the solids'.
+    pub cover: Cover,
+    pub unknowns: Unknowns,
+    /// Faces whose velocity the projection set (or that extrapolation has reached).
+    pub valid_face: [Vec<u8>; 3],
+    pub rhs_cell: Vec<f32>,
+    /// Liquid share of each cell's volume.
+    pub fraction_cell: Vec<f32>,
+    /// Air cells that touch an unknown.
+    pub surface_air_cell: Vec<bool>,
+    /// Velocity before it is constrained to solids.
+    pub u_free: FaceField,
+    pub surface: SurfaceForces,
+    pub particles: ParticleWork,
+    pub level_set: level_set::Scratch,
 }
 
-/// Runs `body(face, cells, value)` over all faces of one axis in parallel, a z-slab a chunk.
-pub(crate) fn for_each_face<T: Send>(
-    out: &mut [T],
-    grid: &UniformGrid,
-    axis: usize,
-    body: impl Fn(usize, FaceCells, &mut T) + Sync + Send,
-) {
-    let faces = grid.faces(axis);
-    let cells = grid.cell_centers();
-    let stride = cells.stride(axis);
-    let last = grid.cells[axis];
-    fluvial_foundation::parallel::for_each_chunk_mut(out, faces.slab(), |k, slab| {
-        let slab_start = k * faces.slab();
-        for (j, row) in slab.chunks_mut(faces.size[0]).enumerate() {
-            // Flat index of the cell on the high side of the row's first face; beyond the wall it is not read.
-            let row_cell = grid.cells[0] * (j + grid.cells[1] * k);
-            for (i, value) in row.iter_mut().enumerate() {
-                let along = [i, j, k][axis];
-                let high = row_cell + i;
-                let cells = FaceCells {
-                    low: (along > 0).then(|| high.wrapping_sub(stride)),
-                    high: (along < last).then_some(high),
-                };
-                body(slab_start + j * faces.size[0] + i, cells, value);
-            }
+/// The particles of a step.
+#[derive(Default)]
+pub(crate) struct ParticleWork {
+    /// After transport; those of the state stay until the step has succeeded.
+    pub moved: Particles,
+    pub cell_ranges: CellRanges,
+    /// What the particles weigh on the faces.
+    pub weight_face: FaceField,
+    /// Velocity after transport, before forces: FLIP carries the difference.
+    pub u_before_forces: FaceField,
+    pub scratch: particles::Scratch,
+}
+
+impl Work {
+    pub fn new(grid: &UniformGrid, with_particles: bool) -> Self {
+        let cells = grid.cell_count();
+        let weight_face = if with_particles { FaceField::constant(grid, 0.0) } else { FaceField::default() };
+        Work {
+            fields: Fields::zero(grid),
+            boundaries: Boundaries::default(),
+            volume: Account::default(),
+            kinetic_energy_j: 0.0,
+            limiting_speed_m_s: 0.0,
+            cover: Cover::default(),
+            unknowns: Unknowns::none(grid),
+            valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
+            rhs_cell: vec![0.0; cells],
+            fraction_cell: vec![0.0; cells],
+            surface_air_cell: vec![false; cells],
+            u_free: FaceField::default(),
+            surface: SurfaceForces::default(),
+            particles: ParticleWork { weight_face, ..Default::default() },
+            level_set: level_set::Scratch::default(),
         }
-    });
+    }
 }

@@ -2,75 +2,84 @@
 //! account itself and its controllers are `fluvial_volume`.
 
 use crate::UniformSolver;
-use fluvial_foundation::Vec3;
+use crate::state::{Begin, Solids};
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
-use fluvial_grids::Lattice;
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
 
-/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface breathes by
-/// a percent and comes back by itself; few for a level set, whose losses are for good.
+/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface swells
+/// and shrinks by a percent and comes back by itself; few for a level set, whose losses are permanent.
 const CORRECTION_STEPS_OF_PARTICLES: f64 = 25.0;
 const CORRECTION_STEPS: f64 = 3.0;
 
 impl UniformSolver {
     /// Opens the account at the start.
     pub(crate) fn open_volume_account(&mut self) {
-        let volume_m3 = self.liquid_volume(&self.state.phi_cell);
-        self.state.volume.open(volume_m3);
-        self.remeasure_regions(0.0);
+        let solids = self.state.boundaries.solids.clone();
+        let phi = std::mem::take(&mut self.state.fields.phi_cell);
+        let mut old = Account::default();
+        old.open(self.liquid_volume(&phi, &solids.fields));
+        self.state.volume = self.remeasured(&old, &phi, &solids, 0.0);
+        self.state.fields.phi_cell = phi;
     }
 
-    /// Measures the bodies of liquid of the committed state after something other than transport changed them;
-    /// every body keeps its error. `mended_m3` is what flowing sources put back of their own bodies' losses.
-    pub(crate) fn remeasure_regions(&mut self, mended_m3: f64) {
-        let phi = std::mem::take(&mut self.state.phi_cell);
-        let old = std::mem::take(&mut self.state.volume);
-        let mut new = self.measure_regions(&phi, &old);
-        let kin = self.kinship(&new, &old, &phi, &phi, 0.0);
-        let source = self.work.source_cell.iter().position(|&tag| tag != 0);
+    /// The account of a liquid that something other than transport has changed; every body keeps its error. `mended_m3` is
+    /// what flowing sources put back of their own bodies' losses.
+    pub(crate) fn remeasured(
+        &mut self,
+        old: &Account,
+        phi: &[f32],
+        solids: &Solids,
+        mended_m3: f64,
+    ) -> Account {
+        let mut new = self.measure_regions(phi, old, solids);
+        let kin = kinship(&new, old, [phi, phi], &self.grid, None);
+        let source = self.work.boundaries.sources.tag_cell.iter().position(|&tag| tag != 0);
         let mended = source.map(|cell| (new.body_of(cell), mended_m3));
-        new.continue_from(&old, &kin, mended);
-        self.state.phi_cell = phi;
-        self.state.volume = new;
+        new.continue_from(old, &kin, mended);
+        new
     }
 
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let phi_new = std::mem::take(&mut self.work.phi_cell);
-        let old = std::mem::take(&mut self.state.volume);
-        let mut new = self.measure_regions(&phi_new, &old);
-        let kin = self.kinship(&new, &old, &phi_new, &self.state.phi_cell, dt_s);
-
-        new.transported_from(&old, &kin, &self.boundary_flux_m3_s(&old), dt_s);
+        let (phi, start) = (std::mem::take(&mut self.work.fields.phi_cell), std::mem::take(&mut self.start));
+        let solids = self.work.boundaries.solids.clone();
+        let totals = start.of(&self.state).volume.totals();
+        let mut new = self.measure_regions(&phi, &totals, &solids);
+        let begin = start.of(&self.state);
+        let carried = Some((begin.u_transport, dt_s));
+        let kin = kinship(&new, begin.volume, [&phi, begin.phi_cell], &self.grid, carried);
+        new.transported_from(begin.volume, &kin, &self.boundary_flux_m3_s(&begin), dt_s);
         new.share_debt(self.grid.dx);
         if self.params.volume_correction != VolumeCorrection::Off {
             let particles = self.params.has_particles();
             let steps = if particles { CORRECTION_STEPS_OF_PARTICLES } else { CORRECTION_STEPS };
             clamps.add("volume_correction_rate", new.set_divergence(dt_s, steps, self.grid.dx));
         }
-        self.work.phi_cell = phi_new;
-        self.state.volume = old;
         self.work.volume = new;
+        (self.work.fields.phi_cell, self.start) = (phi, start);
     }
 
-    /// Liquid that sources push in and that leaves through open walls, per body of the old account.
-    fn boundary_flux_m3_s(&self, old: &Account) -> Vec<Flux> {
+    /// Liquid that sources push in and that leaves through open walls, per body of the account at the step's beginning.
+    fn boundary_flux_m3_s(&self, begin: &Begin) -> Vec<Flux> {
+        let (old, u) = (begin.volume, begin.u_transport);
         let mut flux = vec![Flux::default(); old.bodies.len()];
-        let grid = &self.grid;
+        let (grid, boundaries) = (&self.grid, &self.work.boundaries);
+        let (openings, open_area) =
+            (boundaries.openings(&self.work.cover, grid), &boundaries.solids.fields.open_area);
         let cells = grid.cell_centers();
         let face_m2 = (grid.dx as f64).powi(2);
-        let u = &self.state.u_transport;
-        if self.had_sources {
-            for (cell, _) in self.work.source_cell.iter().enumerate().filter(|(_, tag)| **tag != 0) {
-                let [i, j, k] = cells.coordinates(cell);
-                if let Some(flux) = flux.get_mut(old.body_of(cell)) {
-                    flux.in_m3_s += self.outflow(u, i, j, k) as f64 * face_m2;
-                }
+        let tags = &boundaries.sources.tag_cell;
+        for (cell, _) in tags.iter().enumerate().filter(|(_, tag)| **tag != 0) {
+            if let Some(flux) = flux.get_mut(old.body_of(cell)) {
+                flux.in_m3_s += openings.outflow(u, cells.coordinates(cell)) as f64 * face_m2;
             }
         }
-        for (wall, _) in self.open_walls.iter().enumerate().filter(|(_, open)| **open) {
+        let open_walls = self.setup.open_walls();
+        for (wall, _) in open_walls.iter().enumerate().filter(|(_, open)| **open) {
             let (axis, high) = (wall / 2, wall % 2 == 1);
             let faces = grid.faces(axis);
             let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
@@ -79,14 +88,14 @@ impl UniformSolver {
                 (at[a], at[b]) = (m, n);
                 at[axis] = if high { grid.cells[axis] - 1 } else { 0 };
                 let cell = cells.index(at[0], at[1], at[2]);
-                let phi = self.state.phi_cell[cell];
+                let phi = begin.phi_cell[cell];
                 if phi >= grid.dx {
                     continue;
                 }
                 at[axis] += high as usize;
                 let face = faces.index(at[0], at[1], at[2]);
                 let out = if high { u[axis][face] } else { -u[axis][face] };
-                let wet = (0.5 - phi / grid.dx).clamp(0.0, 1.0) * self.solids.open_area[axis][face];
+                let wet = (0.5 - phi / grid.dx).clamp(0.0, 1.0) * open_area[axis][face];
                 if let Some(flux) = flux.get_mut(old.body_of(cell)) {
                     flux.out_m3_s += (out * wet) as f64 * face_m2;
                 }
@@ -96,21 +105,22 @@ impl UniformSolver {
     }
 
     /// Labels the bodies of `phi` and measures each; errors start at zero.
-    fn measure_regions(&mut self, phi: &[f32], old: &Account) -> Account {
+    fn measure_regions(&mut self, phi: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
-        self.fill_fractions(phi);
+        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        self.fill_fractions(&mut fractions, phi, &solids.fields);
         let cells = self.grid.cell_centers();
         let count = if regional {
             // The buffer of the account that this one replaces.
             new.label_cell = std::mem::take(&mut self.work.volume.label_cell);
-            let open = [0, 1, 2].map(|axis| self.solids.open_area[axis].as_slice());
+            let open = AXES.map(|axis| solids.fields.open_area[axis].as_slice());
             level_set::label_regions(&mut new.label_cell, phi, open, &self.grid)
         } else {
             1
         };
         let cell_m3 = (self.grid.dx as f64).powi(3);
-        let (labels, fractions) = (&new.label_cell, &self.work.fraction_cell);
+        let labels = &new.label_cell;
         let slab = cells.slab();
         let parts = map_indices(chunk_count(fractions.len(), 8 * slab), |c| {
             let mut volumes: Vec<(u32, f64, f32)> = Vec::new();
@@ -131,49 +141,56 @@ impl UniformSolver {
         });
         let parts = parts.into_iter().flatten();
         new.set_bodies(count, parts.map(|(label, sum, depth_m)| (label, sum * cell_m3, depth_m)));
+        self.work.fraction_cell = fractions;
         new
     }
+}
 
-    /// Which old bodies the new ones come from, by where their cells' liquid was `dt_s` ago.
-    fn kinship(&self, new: &Account, old: &Account, phi_new: &[f32], phi_old: &[f32], dt_s: f64) -> Kinship {
-        if old.bodies.is_empty() || new.bodies.is_empty() {
-            return vec![];
-        }
-        if old.bodies.len() == 1 && new.bodies.len() == 1 {
-            return vec![(0, 0)];
-        }
-        let cells = self.grid.cell_centers();
-        let deep_m = -2.0 * self.grid.dx;
-        let slab = cells.slab();
-        let parts = map_indices(cells.size[2], |k| {
-            let mut pairs: Kinship = Vec::new();
-            for cell in k * slab..(k + 1) * slab {
-                let to = new.label_cell[cell];
-                if to == NO_BODY {
-                    continue;
-                }
-                let from = if dt_s == 0.0 || (phi_new[cell] < deep_m && phi_old[cell] < deep_m) {
-                    old.label_cell[cell]
-                } else {
+/// Which old bodies the new ones come from, by where their cells' liquid was before it was `carried` along a velocity for some
+/// seconds, if it was.
+fn kinship(
+    new: &Account,
+    old: &Account,
+    [phi_new, phi_old]: [&[f32]; 2],
+    grid: &UniformGrid,
+    carried: Option<(&FaceField, f64)>,
+) -> Kinship {
+    if old.bodies.is_empty() || new.bodies.is_empty() {
+        return vec![];
+    }
+    if old.bodies.len() == 1 && new.bodies.len() == 1 {
+        return vec![(0, 0)];
+    }
+    let cells = grid.cell_centers();
+    let deep_m = -2.0 * grid.dx;
+    let slab = cells.slab();
+    let parts = map_indices(cells.size[2], |k| {
+        let mut pairs: Kinship = Vec::new();
+        for cell in k * slab..(k + 1) * slab {
+            let to = new.label_cell[cell];
+            if to == NO_BODY {
+                continue;
+            }
+            let deep = phi_new[cell] < deep_m && phi_old[cell] < deep_m;
+            let from = match carried {
+                Some((u, dt_s)) if !deep => {
                     let [i, j, k] = cells.coordinates(cell);
                     let x = cells.position(i, j, k);
-                    let u = self.grid.sample_velocity(&self.state.u_transport, x);
+                    let u = grid.sample_velocity(u, x);
                     body_near(x - dt_s as f32 * u, &old.label_cell, phi_old, &cells)
-                };
-                if from == NO_BODY {
-                    continue;
                 }
-                if pairs.last() != Some(&(from, to)) {
-                    pairs.push((from, to));
-                }
+                _ => old.label_cell[cell],
+            };
+            if from != NO_BODY && pairs.last() != Some(&(from, to)) {
+                pairs.push((from, to));
             }
-            pairs
-        });
-        let mut pairs: Kinship = parts.into_iter().flatten().collect();
-        pairs.sort_unstable();
-        pairs.dedup();
+        }
         pairs
-    }
+    });
+    let mut pairs: Kinship = parts.into_iter().flatten().collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.

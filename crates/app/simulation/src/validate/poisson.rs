@@ -146,7 +146,6 @@ fn cell_center(at: &[usize; 3], dx: f64) -> DVec3 {
 
 fn solve(grid: &UniformGrid, phi_cell: &[f32], open: &FaceField, rhs: &[f32]) -> Vec<f64> {
     let mut solver = MultigridCg::new(grid.cells);
-    solver.set_theta_min(fluvial_grids::GHOST_DISTANCE_FLOOR);
     solver.prepare(&PoissonProblem {
         cells: grid.cells,
         phi_cell,

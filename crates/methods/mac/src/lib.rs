@@ -1,0 +1,35 @@
+//! The projection on a uniform MAC grid, without its linear solve.
+//!
+//! With the impulse q = p dt / (rho dx) the projection reads, per unknown cell,
+//!
+//! `sum_f A_f (q_i - q_j) = c dx V_i - sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f)`
+//!
+//! with the part A_f of a face that is open to liquid [Ng, Min, Gibou 2009], the open volume V_i and the wanted divergence c.
+//! Towards air the neighbour's value is the ghost `q_j = q_i (1 - 1 / theta)`, `theta = phi_i / (phi_i - phi_j)`
+//! [octree eq. 26], see [`fluvial_grids::ghost_theta`]. A solver's projection is four lines:
+//!
+//! 1. the operator from phi and the open areas ([`mark_unknowns`] says which cells it has, the linear solver takes the rest),
+//! 2. the right side from the velocity ([`right_side`]),
+//! 3. the linear solve, which the solver brings along, from [`first_guess`],
+//! 4. [`subtract_gradient`].
+//!
+//! Before it, [`Sources`] and [`Openings`] say what lies on the faces; after it, [`constrain_to_solids`] bounds the extended
+//! velocity.
+
+mod faces;
+mod openings;
+mod probe;
+mod project;
+mod solids;
+mod sources;
+mod surface;
+mod unknowns;
+
+pub use faces::{FaceCells, for_each_face};
+pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
+pub use probe::{Probe, impulse_at};
+pub use project::{Impulse, first_guess, right_side, subtract_gradient};
+pub use solids::{SolidFaces, close_walls, constrain_to_solids};
+pub use sources::{Cover, SourceFace, Sources};
+pub use surface::{SurfacePush, push_at_surface};
+pub use unknowns::{Unknowns, mark_unknowns};

@@ -1,0 +1,106 @@
+//! What lies on the faces: how much of each is open, and how fast the rest moves.
+
+use fluvial_foundation::AXES;
+use fluvial_grids::{FaceField, UniformGrid};
+
+/// The faces of a grid as the projection sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Openings<'a> {
+    /// Where they are.
+    pub grid: &'a UniformGrid,
+    /// The part of each face that liquid flows through, 0 to 1.
+    pub area_face: &'a FaceField,
+    /// Velocity of what closes the rest: solids and sources, m/s.
+    pub u_boundary: &'a FaceField,
+}
+
+impl Openings<'_> {
+    /// Net flux out of a cell over dx^2, m/s, open and closed parts of its faces together:
+    /// `sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f)`.
+    ///
+    /// Test: `a_linear_velocity_flows_out_by_its_divergence`.
+    #[inline]
+    pub fn outflow(&self, u_face: &FaceField, [i, j, k]: [usize; 3]) -> f32 {
+        AXES.iter()
+            .map(|&axis| {
+                let lattice = self.grid.faces(axis);
+                let low = lattice.index(i, j, k);
+                let high = low + lattice.stride(axis);
+                let flux = |f: usize| {
+                    let a = self.area_face[axis][f];
+                    a * u_face[axis][f] + (1.0 - a) * self.u_boundary[axis][f]
+                };
+                flux(high) - flux(low)
+            })
+            .sum()
+    }
+}
+
+/// Marks the cells without any open face.
+pub fn find_closed_cells(closed_cell: &mut [bool], open_area: &FaceField, grid: &UniformGrid) {
+    let faces = AXES.map(|axis| (grid.faces(axis), grid.faces(axis).stride(axis)));
+    grid.cell_centers().for_each_mut(closed_cell, |_, [i, j, k], closed| {
+        *closed = AXES.iter().all(|&axis| {
+            let (lattice, stride) = faces[axis];
+            let face = lattice.index(i, j, k);
+            open_area[axis][face] == 0.0 && open_area[axis][face + stride] == 0.0
+        });
+    });
+}
+
+/// A bound of the fastest boundary's speed, m/s: the length of the vector of the largest components.
+pub fn fastest_boundary_m_s(u_boundary: &FaceField) -> f64 {
+    let fastest = |axis: usize| u_boundary[axis].iter().fold(0.0f32, |m, v| m.max(v.abs())) as f64;
+    AXES.iter().map(|&a| fastest(a).powi(2)).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_each_face;
+    use fluvial_foundation::Vec3;
+
+    const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [4, 3, 3], dx: 0.5 };
+
+    fn linear(slopes: [f32; 3]) -> FaceField {
+        let mut u = FaceField::constant(&GRID, 0.0);
+        for axis in AXES {
+            let lattice = GRID.faces(axis);
+            for_each_face(&mut u[axis], &GRID, axis, |face, _, u| {
+                let [i, j, k] = lattice.coordinates(face);
+                *u = slopes[axis] * lattice.position(i, j, k)[axis];
+            });
+        }
+        u
+    }
+
+    #[test]
+    fn a_linear_velocity_flows_out_by_its_divergence() {
+        let (u, still) = (linear([1.0, -3.0, 0.5]), FaceField::constant(&GRID, 0.0));
+        let open = FaceField::constant(&GRID, 1.0);
+        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still };
+        assert_eq!(openings.outflow(&u, [1, 2, 0]), -1.5 * GRID.dx);
+        // What flows through a closed face is the boundary's velocity, half of each through a half open one.
+        let half = FaceField::constant(&GRID, 0.5);
+        let openings = Openings { grid: &GRID, area_face: &half, u_boundary: &u };
+        assert_eq!(openings.outflow(&still, [1, 2, 0]), -0.75 * GRID.dx);
+    }
+
+    #[test]
+    fn closed_cells_have_six_closed_faces() {
+        let mut open = FaceField::constant(&GRID, 0.0);
+        open[1][GRID.faces(1).index(2, 1, 1)] = 0.1;
+        let mut closed = vec![false; GRID.cell_count()];
+        find_closed_cells(&mut closed, &open, &GRID);
+        let cells = GRID.cell_centers();
+        let opened: Vec<usize> = (0..closed.len()).filter(|&c| !closed[c]).collect();
+        assert_eq!(opened, [cells.index(2, 0, 1), cells.index(2, 1, 1)]);
+    }
+
+    #[test]
+    fn the_fastest_boundary_has_the_largest_components() {
+        let mut u = FaceField::constant(&GRID, 0.0);
+        (u[0][3], u[2][7]) = (-3.0, 4.0);
+        assert_eq!(fastest_boundary_m_s(&u), 5.0);
+    }
+}

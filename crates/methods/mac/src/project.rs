@@ -1,0 +1,83 @@
+//! Right side, first guess and gradient of the projection.
+
+use crate::{FaceCells, Openings, for_each_face};
+use fluvial_foundation::AXES;
+use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_grids::{FaceField, ghost_theta};
+
+/// Fills the right side of the projection: `c dx V` less what flows out of each unknown cell, 0 elsewhere. `wanted(cell)` is
+/// `c dx V`, m/s, with the divergence c that the cell shall have and its open volume V.
+///
+/// Test: `a_quadratic_pressure_in_a_ball_converges_in_second_order`.
+pub fn right_side(
+    rhs_cell: &mut [f32],
+    unknown_cell: &[bool],
+    openings: &Openings,
+    u_face: &FaceField,
+    wanted: impl Fn(usize) -> f32 + Sync + Send,
+) {
+    openings.grid.cell_centers().for_each_mut(rhs_cell, |cell, at, rhs| {
+        *rhs = if unknown_cell[cell] { wanted(cell) - openings.outflow(u_face, at) } else { 0.0 };
+    });
+}
+
+/// The impulse of the last step of `last_dt_s`, scaled to a step of `dt_s`: pressure changes less than the length of steps. Zero
+/// before the first step.
+pub fn first_guess(q_cell: &mut [f32], last_q_cell: &[f32], last_dt_s: f64, dt_s: f64) {
+    let scale = if last_dt_s > 0.0 { (dt_s / last_dt_s) as f32 } else { 0.0 };
+    for_each_beside_mut(q_cell, last_q_cell, |q, last| *q = *last * scale);
+}
+
+/// A pressure impulse in the cells.
+#[derive(Clone, Copy, Debug)]
+pub struct Impulse<'a> {
+    /// p dt / (rho dx), m/s.
+    pub q_cell: &'a [f32],
+    /// The liquid's level set; only ratios of neighbours matter.
+    pub phi_cell: &'a [f32],
+    /// Where the impulse is known.
+    pub unknown_cell: &'a [bool],
+}
+
+impl Impulse<'_> {
+    /// `q_high - q_low` across a face, with ghost values in air and zero beyond an open wall; `None` where neither cell is an
+    /// unknown.
+    #[inline]
+    pub fn difference(&self, cells: FaceCells) -> Option<f32> {
+        let Impulse { q_cell: q, phi_cell: phi, unknown_cell: unknown } = *self;
+        let is_unknown = |cell: Option<usize>| cell.filter(|&c| unknown[c]);
+        let toward_air = |inside: usize, outside: Option<usize>| match outside {
+            Some(air) => q[inside] / ghost_theta(phi[inside], phi[air]).0,
+            None => q[inside],
+        };
+        match (is_unknown(cells.low), is_unknown(cells.high)) {
+            (Some(low), Some(high)) => Some(q[high] - q[low]),
+            (Some(low), None) => Some(-toward_air(low, cells.high)),
+            (None, Some(high)) => Some(toward_air(high, cells.low)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// `u -= q_high - q_low` on the open faces of unknowns. Open faces beside which nothing is unknown get `without_pressure(cells,
+/// u)`; closed faces stay as they are.
+///
+/// Tests: `a_quadratic_pressure_in_a_ball_converges_in_second_order`, `still_water_stays_still_at_any_level`.
+pub fn subtract_gradient(
+    u_face: &mut FaceField,
+    openings: &Openings,
+    impulse: &Impulse,
+    without_pressure: impl Fn(FaceCells, &mut f32) + Sync + Send,
+) {
+    for axis in AXES {
+        let area = &openings.area_face[axis];
+        for_each_face(&mut u_face[axis], openings.grid, axis, |face, cells, u| {
+            if area[face] > 0.0 {
+                match impulse.difference(cells) {
+                    Some(change) => *u -= change,
+                    None => without_pressure(cells, u),
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! Velocity at solids and at the walls of the domain, after it has been extended beyond the liquid.
+
+use crate::{FaceCells, for_each_face};
+use fluvial_foundation::AXES;
+use fluvial_grids::{FaceField, UniformGrid};
+
+/// Solids on a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct SolidFaces<'a> {
+    /// Distance to them at the nodes, negative inside, metres.
+    pub phi_node: &'a [f32],
+    /// The part of each face outside them.
+    pub open_area: &'a FaceField,
+    /// Their velocity, m/s.
+    pub u_solid: &'a FaceField,
+}
+
+/// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal,
+/// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not `reached` and those of
+/// sources (`is_source(cell)`) stay as they are. `u_free` is scratch.
+///
+/// Test: `liquid_slips_along_a_moving_solid`.
+pub fn constrain_to_solids(
+    u_face: &mut FaceField,
+    u_free: &mut FaceField,
+    reached: &[Vec<u8>; 3],
+    solids: &SolidFaces,
+    is_source: impl Fn(usize) -> bool + Sync + Send,
+    open_walls: [bool; 6],
+    grid: &UniformGrid,
+) {
+    u_free.clone_from(u_face);
+    let nodes = grid.nodes();
+    for axis in AXES {
+        let lattice = grid.faces(axis);
+        let (u_free, reached, open) = (&*u_free, &reached[axis], &solids.open_area[axis]);
+        for_each_face(&mut u_face[axis], grid, axis, |face, cells, u| {
+            let wall = match cells {
+                FaceCells { low: None, .. } => !open_walls[2 * axis],
+                FaceCells { high: None, .. } => !open_walls[2 * axis + 1],
+                _ => false,
+            };
+            if wall {
+                *u = 0.0;
+            } else if reached[face] != 0 && open[face] == 0.0 && !cells.any(&is_source) {
+                let [i, j, k] = lattice.coordinates(face);
+                let x = lattice.position(i, j, k);
+                let normal = nodes.gradient(solids.phi_node, x).normalize_or_zero();
+                let relative = grid.sample_velocity(u_free, x) - grid.sample_velocity(solids.u_solid, x);
+                *u -= normal[axis] * normal.dot(relative);
+            }
+        });
+    }
+}
+
+/// Nothing flows through the closed walls of the domain.
+pub fn close_walls(u_face: &mut FaceField, open_walls: [bool; 6], grid: &UniformGrid) {
+    for (wall, _) in open_walls.iter().enumerate().filter(|(_, open)| !**open) {
+        let (axis, high) = (wall / 2, wall % 2 == 1);
+        let faces = grid.faces(axis);
+        let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
+        let first = if high { faces.stride(axis) * grid.cells[axis] } else { 0 };
+        let u = &mut u_face[axis];
+        for n in 0..grid.cells[b] {
+            for m in 0..grid.cells[a] {
+                u[first + m * faces.stride(a) + n * faces.stride(b)] = 0.0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::Vec3;
+
+    const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [8, 8, 8], dx: 0.125 };
+
+    fn constant(v: Vec3) -> FaceField {
+        let mut u = FaceField::constant(&GRID, 0.0);
+        AXES.into_iter().for_each(|axis| u[axis].fill(v[axis]));
+        u
+    }
+
+    /// Below a slanting plane everything is solid; the liquid's uniform velocity becomes the solid's along the normal.
+    #[test]
+    fn liquid_slips_along_a_moving_solid() {
+        let normal = Vec3::new(0.6, 0.8, 0.0);
+        let (liquid, solid) = (Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.0, 0.25, 3.0));
+        let nodes = GRID.nodes();
+        let mut phi_node = vec![0.0; nodes.len()];
+        nodes.for_each_mut(&mut phi_node, |_, [i, j, k], phi| {
+            *phi = (nodes.position(i, j, k) - 0.5).dot(normal);
+        });
+        let (closed, u_solid) = (FaceField::constant(&GRID, 0.0), constant(solid));
+        let (mut u, mut scratch) = (constant(liquid), FaceField::default());
+        let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
+        let solids = SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid };
+        constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| false, [true; 6], &GRID);
+        let expected = liquid - normal * normal.dot(liquid - solid);
+        for axis in AXES {
+            assert!(u[axis].iter().all(|u| (u - expected[axis]).abs() < 1e-5), "{axis}: {expected}");
+        }
+        // Sources and faces that nothing reached are left alone.
+        for (reached, source) in [(reached.clone(), true), (AXES.map(|a| vec![0; reached[a].len()]), false)] {
+            let mut u = constant(liquid);
+            constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| source, [true; 6], &GRID);
+            assert_eq!(u, constant(liquid));
+        }
+    }
+
+    #[test]
+    fn both_ways_to_close_a_wall_agree() {
+        let walls = [false, true, true, false, false, false];
+        let open = FaceField::constant(&GRID, 1.0);
+        let (mut a, mut b, mut scratch) = (constant(Vec3::ONE), constant(Vec3::ONE), FaceField::default());
+        let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
+        let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open };
+        constrain_to_solids(&mut a, &mut scratch, &reached, &solids, |_| false, walls, &GRID);
+        close_walls(&mut b, walls, &GRID);
+        assert_eq!(a, b);
+        let zeros = AXES.map(|axis| b[axis].iter().filter(|&&u| u == 0.0).count());
+        assert_eq!(zeros, [64, 64, 128]);
+    }
+}

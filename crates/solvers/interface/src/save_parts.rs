@@ -1,0 +1,117 @@
+//! Parts of a state that several solvers save alike: fields on faces, marks, the volume's account.
+
+use crate::{RestoreError, StateReader, StateWriter};
+use fluvial_foundation::AXES;
+use fluvial_grids::FaceField;
+use fluvial_volume::Account;
+use std::io;
+
+/// Names of the components of a face field.
+const COMPONENTS: [&str; 3] = ["x", "y", "z"];
+
+impl StateWriter<'_> {
+    /// A value per face, component by component.
+    pub fn face_field(&mut self, name: &str, values: &FaceField) -> io::Result<()> {
+        self.face_field_beside(name, values, &FaceField::default())
+    }
+
+    /// As [`Self::face_field`]; blocks that equal those of `reference`, a field written before, are only named.
+    pub fn face_field_beside(
+        &mut self,
+        name: &str,
+        values: &FaceField,
+        reference: &FaceField,
+    ) -> io::Result<()> {
+        AXES.into_iter().try_for_each(|axis| {
+            self.field_beside(&format!("{name}.{}", COMPONENTS[axis]), &values[axis], &reference[axis])
+        })
+    }
+
+    /// As many yes or no as the set-up fixes.
+    pub fn marks(&mut self, name: &str, marks: &[bool]) -> io::Result<()> {
+        self.field(name, &marks.iter().map(|&mark| mark as u8).collect::<Vec<_>>())
+    }
+
+    /// The volume's account.
+    pub fn account(&mut self, account: &Account) -> io::Result<()> {
+        let (totals, bodies) = account.to_numbers();
+        self.list("volume.totals", &totals)?;
+        self.list("volume.bodies", &bodies)?;
+        self.value("volume.has_labels", !account.label_cell.is_empty() as u8)?;
+        self.field("volume.label_cell", &account.label_cell)
+    }
+}
+
+impl StateReader<'_> {
+    /// What [`StateWriter::face_field`] wrote.
+    pub fn face_field(&mut self, name: &str, values: &mut FaceField) -> Result<(), RestoreError> {
+        self.face_field_beside(name, values, &FaceField::default())
+    }
+
+    /// What [`StateWriter::face_field_beside`] wrote.
+    pub fn face_field_beside(
+        &mut self,
+        name: &str,
+        values: &mut FaceField,
+        reference: &FaceField,
+    ) -> Result<(), RestoreError> {
+        AXES.into_iter().try_for_each(|axis| {
+            self.field_beside(&format!("{name}.{}", COMPONENTS[axis]), &mut values[axis], &reference[axis])
+        })
+    }
+
+    /// What [`StateWriter::marks`] wrote.
+    pub fn marks(&mut self, name: &str, marks: &mut [bool]) -> Result<(), RestoreError> {
+        let mut bytes = vec![0u8; marks.len()];
+        self.field(name, &mut bytes)?;
+        marks.iter_mut().zip(bytes).for_each(|(mark, byte)| *mark = byte != 0);
+        Ok(())
+    }
+
+    /// What [`StateWriter::account`] wrote, for a grid of so many cells.
+    pub fn account(&mut self, cells: usize) -> Result<Account, RestoreError> {
+        let (totals, bodies): (Vec<f64>, Vec<f64>) =
+            (self.list("volume.totals")?, self.list("volume.bodies")?);
+        let has_labels: u8 = self.value("volume.has_labels")?;
+        let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
+        self.field("volume.label_cell", &mut label_cell)?;
+        Account::from_numbers(&totals, &bodies, label_cell)
+            .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::Vec3;
+    use fluvial_grids::UniformGrid;
+
+    #[test]
+    fn parts_come_back_as_they_were() {
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [20, 17, 19], dx: 1.0 };
+        let mut u = FaceField::constant(&grid, 0.5);
+        u[1].iter_mut().enumerate().for_each(|(n, u)| *u = n as f32);
+        let mut twin = u.clone();
+        twin[2][7] = -1.0;
+        let marks = [true, false, true];
+        let mut account = Account { inflow_m3: 0.5, label_cell: vec![3; 6], ..Account::default() };
+        account.open(2.0);
+        let mut bytes = vec![];
+        let mut out = StateWriter::new(&mut bytes);
+        out.face_field("u", &u).unwrap();
+        out.face_field_beside("twin", &twin, &u).unwrap();
+        out.marks("marks", &marks).unwrap();
+        out.account(&account).unwrap();
+        let length = bytes.len() as u64;
+        let mut source = bytes.as_slice();
+        let mut from = StateReader::new(&mut source, length);
+        let zero = || FaceField::constant(&grid, 0.0);
+        let (mut u_read, mut twin_read, mut marks_read) = (zero(), zero(), [false; 3]);
+        from.face_field("u", &mut u_read).unwrap();
+        from.face_field_beside("twin", &mut twin_read, &u_read).unwrap();
+        from.marks("marks", &mut marks_read).unwrap();
+        assert_eq!(from.account(6).unwrap(), account);
+        from.end().unwrap();
+        assert_eq!((u_read, twin_read, marks_read), (u, twin, marks));
+    }
+}
