@@ -31,6 +31,29 @@ pub fn for_each_chunk_mut2<A: Send, B: Send>(
         .for_each(|(index, (x, y))| body(index, x, y));
 }
 
+/// Runs `body(index, value)` for every value of `out`, in parallel.
+pub fn for_each_indexed_mut<T: Send>(out: &mut [T], body: impl Fn(usize, &mut T) + Sync + Send) {
+    for_each_chunk_mut(out, CHUNK, |n, chunk| {
+        for (i, value) in chunk.iter_mut().enumerate() {
+            body(n * CHUNK + i, value);
+        }
+    });
+}
+
+/// As [`for_each_indexed_mut`] over two arrays of equal length.
+pub fn for_each_indexed_mut2<A: Send, B: Send>(
+    a: &mut [A],
+    b: &mut [B],
+    body: impl Fn(usize, &mut A, &mut B) + Sync + Send,
+) {
+    assert_eq!(a.len(), b.len(), "arrays of equal length");
+    for_each_chunk_mut2((a, CHUNK), (b, CHUNK), |n, a, b| {
+        for (i, (a, b)) in a.iter_mut().zip(b).enumerate() {
+            body(n * CHUNK + i, a, b);
+        }
+    });
+}
+
 /// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a wake-up.
 pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     rayon::join(body, || ()).0
@@ -122,6 +145,16 @@ mod tests {
         for place in 0..3 {
             assert!(ordered_max(3, |i| if i == place { f64::NAN } else { 1.0 }).is_nan());
         }
+    }
+
+    #[test]
+    fn indexed_loops_give_every_value_its_own_index() {
+        let mut a = vec![0usize; 3 * CHUNK + 7];
+        let mut b = a.clone();
+        for_each_indexed_mut(&mut a, |index, value| *value += index);
+        assert!(a.iter().enumerate().all(|(n, &value)| n == value));
+        for_each_indexed_mut2(&mut a, &mut b, |index, a, b| (*a, *b) = (*a - index, index));
+        assert!(a.iter().all(|&value| value == 0) && b.iter().enumerate().all(|(n, &value)| n == value));
     }
 
     #[test]
