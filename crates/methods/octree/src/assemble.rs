@@ -9,13 +9,14 @@ use fluvial_grids::octree::Side;
 pub const NO_ROW: u32 = u32::MAX;
 /// Rows that one task assembles.
 const ROWS: usize = 4096;
-/// Most entries of a row before equal columns are joined: six faces with five cells each, and three siblings at each.
+/// Most entries of a row before equal columns are joined: six faces with five cells each, and three siblings
+/// at each.
 const MOST: usize = 48;
 /// Weak bond between two small cells of a T-junction, in their edges, see [`System::bonds`].
 const BOND: f64 = 1e-3;
 
-/// A sparse system as row sums and entries off the diagonal, in which form coefficients cancel exactly between liquid
-/// cells. Unknowns are the liquid cells with an open face, in the order of the cells.
+/// A sparse system as row sums and entries off the diagonal, in which form coefficients cancel exactly
+/// between liquid cells. Unknowns are the liquid cells with an open face, in the order of the cells.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     /// Row of every cell, [`NO_ROW`] without one.
@@ -30,9 +31,9 @@ pub struct System {
     pub value: Vec<f64>,
     /// Sum of each whole row, diagonal included: what leads to the surface.
     pub row_sum: Vec<f64>,
-    /// Pairs of small cells of a T-junction that a solid parts, in both orders, sorted, where one of them is led to the surface by
-    /// junctions alone. Those see but the mean of their pressures: without a weak bond the difference is undetermined
-    /// and the matrix singular. A bond acts on no velocity.
+    /// Pairs of small cells of a T-junction that a solid parts, in both orders, sorted, where one of them is
+    /// led to the surface by junctions alone. Those see but the mean of their pressures: without a weak bond
+    /// the difference is undetermined and the matrix singular. A bond acts on no velocity.
     pub bonds: Vec<(u32, u32)>,
 }
 
@@ -46,8 +47,8 @@ struct Piece {
 }
 
 impl System {
-    /// Assembles the matrix. With the symmetric form it is symmetric to the last bit: both of a pair sum the same products in
-    /// the same order.
+    /// Assembles the matrix. With the symmetric form it is symmetric to the last bit: both of a pair sum the
+    /// same products in the same order.
     pub fn assemble(&mut self, geometry: &Geometry, gradient: &PressureGradient) {
         self.number(geometry);
         self.bond(geometry, gradient);
@@ -93,7 +94,8 @@ impl System {
         }
     }
 
-    /// Finds the bonds: groups of cells joined by faces between equals, and whether one of these leads to the surface.
+    /// Finds the bonds: groups of cells joined by faces between equals, and whether one of these leads to the
+    /// surface.
     fn bond(&mut self, geometry: &Geometry, gradient: &PressureGradient) {
         self.bonds = parted_siblings(geometry);
         if self.bonds.is_empty() {
@@ -143,8 +145,8 @@ impl System {
             row_sum += area * gradient.row_sum(geometry, face);
             for (other, c) in gradient.row(geometry, face).entries().filter(|&(other, _)| other != cell) {
                 let column = self.row_of_cell[other];
-                // Own area times the other's coefficient: areas go as the squares of sizes, coefficients as their
-                // quarters, so that the other's product has the same factors in powers of two.
+                // Own area times the other's coefficient: areas go as the squares of sizes, coefficients as
+                // their quarters, so that the other's product has the same factors in powers of two.
                 let value = area * c;
                 match entries[..len].iter_mut().find(|entry| entry.0 == column) {
                     Some(entry) => entry.1 += value,

@@ -1,14 +1,16 @@
 //! Curvature without the waves that a time step cannot carry: surface tension for steps of any length.
 //!
-//! Waves of number k on deep liquid have `omega^2 = sigma k^3 / rho`. Tension that acts on the present surface is stable up to
-//! `omega dt = 2` on the shortest of them [Brackbill, Kothe, Zemach 1992]. Here the curvature is first filtered,
+//! Waves of number k on deep liquid have `omega^2 = sigma k^3 / rho`. Tension that acts on the present
+//! surface is stable up to `omega dt = 2` on the shortest of them [Brackbill, Kothe, Zemach 1992]. Here the
+//! curvature is first filtered,
 //!
 //! `(I + L G L) kappa_f = kappa`, `G = STRENGTH dx (sigma dt^2 / rho) / pi`,
 //!
-//! L the Laplacian along the surface, on the cells beside it. A wave then keeps `1 / (1 + G k^4)` of its tension: `omega_f dt` stays
-//! below the bound for every k and dt, and a wave of `k dx` far below pi loses only `(omega dt)^2 k dx STRENGTH / pi` of it. It is the
-//! linear implicit treatment `1 / (1 + omega^2 dt^2)` with one wave number replaced by the largest one, which
-//! makes it local to the surface; nothing is damped, short waves only become slow.
+//! L the Laplacian along the surface, on the cells beside it. A wave then keeps `1 / (1 + G k^4)` of its
+//! tension: `omega_f dt` stays below the bound for every k and dt, and a wave of `k dx` far below pi loses
+//! only `(omega dt)^2 k dx STRENGTH / pi` of it. It is the linear implicit treatment `1 / (1 + omega^2 dt^2)`
+//! with one wave number replaced by the largest one, which makes it local to the surface; nothing is damped,
+//! short waves only become slow.
 
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
@@ -37,7 +39,8 @@ pub struct CapillaryScratch {
 }
 
 /// Filters the curvature of the cells beside the surface (NaN elsewhere) for a step with
-/// `sigma_dt2 = sigma dt^2 / rho`, m3. Returns whether the filter's residual was met. Verified by `capillary.rs`.
+/// `sigma_dt2 = sigma dt^2 / rho`, m3. Returns whether the filter's residual was met. Verified by
+/// `capillary.rs`.
 pub fn filter_curvature(
     kappa_cell: &mut [f32],
     tree: &Octree,

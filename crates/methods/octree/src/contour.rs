@@ -1,14 +1,15 @@
-//! The surface of a level set at cell centres as a closed, oriented, manifold mesh across all levels: dual contouring on the
-//! dual cells of the tree's nodes [octree §7.1; Ju et al. 2002].
+//! The surface of a level set at cell centres as a closed, oriented, manifold mesh across all levels: dual
+//! contouring on the dual cells of the tree's nodes [octree §7.1; Ju et al. 2002].
 //!
-//! Every smallest face between a cell inside and one outside (beyond walls is outside) is a polygon through the nodes on its
-//! boundary, nodes in the middle of its edges among them: where smaller cells share an edge, so do their polygons. A node
-//! has one vertex for every sheet of surface through it [dual marching cubes, Nielson 2004]: around each of the six
-//! tree edges that meet in it, polygons are joined two by two, those of one inside cell where there are four. The rule sees
-//! only the four cells around the edge, so that both of its ends agree, and every mesh edge has two polygons. Where all four
-//! belong to one sheet at both ends, those of one outside cell are joined instead [Wenger 2013, §3.5]; such a node has no
-//! other edge with four.
-//! Verified by `contour.rs`: closed and manifold on random trees with random signs, exact on planes, second order on balls.
+//! Every smallest face between a cell inside and one outside (beyond walls is outside) is a polygon through
+//! the nodes on its boundary, nodes in the middle of its edges among them: where smaller cells share an edge,
+//! so do their polygons. A node has one vertex for every sheet of surface through it [dual marching cubes,
+//! Nielson 2004]: around each of the six tree edges that meet in it, polygons are joined two by two, those of
+//! one inside cell where there are four. The rule sees only the four cells around the edge, so that both of
+//! its ends agree, and every mesh edge has two polygons. Where all four belong to one sheet at both ends,
+//! those of one outside cell are joined instead [Wenger 2013, §3.5]; such a node has no other edge with four.
+//! Verified by `contour.rs`: closed and manifold on random trees with random signs, exact on planes, second
+//! order on balls.
 
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::octree::{OUTSIDE, Side};
@@ -34,7 +35,8 @@ fn pair_of(octant: usize, axis: Axis) -> usize {
     4 * axis + (low & ((1 << axis) - 1)) + ((low >> (axis + 1)) << axis)
 }
 
-/// The sheets of surface through one node: for each pair of octants the number of its vertex, [`NONE`] without one.
+/// The sheets of surface through one node: for each pair of octants the number of its vertex, [`NONE`]
+/// without one.
 #[derive(Clone, Copy, Debug)]
 struct Sheets {
     of: [u8; PAIRS],
@@ -45,8 +47,8 @@ struct Sheets {
 
 const NONE: u8 = u8::MAX;
 
-/// Joins the crossed pairs of a node; `inside` has a bit per octant. Around an edge with four crossings the two pairs of an
-/// inside octant are joined, or with `merged` those of an outside one.
+/// Joins the crossed pairs of a node; `inside` has a bit per octant. Around an edge with four crossings the
+/// two pairs of an inside octant are joined, or with `merged` those of an outside one.
 fn sheets(inside: u8, merged: bool) -> Sheets {
     let is = |octant: usize| (inside >> octant) & 1;
     let mut root = [NONE; PAIRS];
@@ -176,8 +178,8 @@ pub fn contour(tree: &Octree, phi_cell: &[f32]) -> TriangleMesh {
     TriangleMesh { positions, velocities: vec![], triangles }
 }
 
-/// Triangles of some faces. Polygons of more than four corners have a vertex in their middle: a diagonal could join two nodes
-/// that a neighbour's joins too.
+/// Triangles of some faces. Polygons of more than four corners have a vertex in their middle: a diagonal
+/// could join two nodes that a neighbour's joins too.
 #[derive(Default)]
 struct Piece {
     triangles: Vec<[u32; 3]>,
@@ -188,8 +190,9 @@ struct Piece {
 /// Marks the number of a middle vertex in its piece.
 const MIDDLE: u32 = 1 << 31;
 
-/// The vertices of a node: means of the points where phi changes sign between cells of a sheet. Vertices of nodes on a wall
-/// lie on the wall; where the surface meets it, at the surface's height: centres of cells beside the wall do not count there.
+/// The vertices of a node: means of the points where phi changes sign between cells of a sheet. Vertices of
+/// nodes on a wall lie on the wall; where the surface meets it, at the surface's height: centres of cells
+/// beside the wall do not count there.
 fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize, sheets: &Sheets) {
     let cells = tree.node_cells()[node];
     let at = tree.node_position(node);
@@ -280,8 +283,9 @@ fn polygon(
     let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
     let mut ring = [0u32; 8];
     let mut len = 0;
-    // Corners and middles of the edges, counter-clockwise seen from the high side, in halves of the face's size. A node has
-    // the face in the octants towards its centre; on the middle of an edge, any of the two sides along it.
+    // Corners and middles of the edges, counter-clockwise seen from the high side, in halves of the face's
+    // size. A node has the face in the octants towards its centre; on the middle of an edge, any of the two
+    // sides along it.
     for [s, t] in [[0u32, 0], [1, 0], [2, 0], [2, 1], [2, 2], [1, 2], [0, 2], [0, 1]] {
         let corner = s != 1 && t != 1;
         let node = if corner {

@@ -23,13 +23,14 @@ pub struct CurvatureInfo {
     pub limited: usize,
 }
 
-/// kappa, the sum of both principal curvatures (2/R for a ball of liquid), 1/m, at every face that the surface crosses; zero on
-/// others. One value per T-junction.
+/// kappa, the sum of both principal curvatures (2/R for a ball of liquid), 1/m, at every face that the
+/// surface crosses; zero on others. One value per T-junction.
 ///
-/// The cells beside such faces find it at their nearest points of the surface: second derivatives of phi, a distance, at the centre
-/// give the principal curvatures there, which are those at the surface's distance away, `k = k_0 / (1 + phi k_0)`. Between the
-/// means of the liquid and of the air cells of a face it is linear; where phi vanishes between them is the face's
-/// value. Second order on all levels and across them. Verified by `curvature.rs`.
+/// The cells beside such faces find it at their nearest points of the surface: second derivatives of phi, a
+/// distance, at the centre give the principal curvatures there, which are those at the surface's distance
+/// away, `k = k_0 / (1 + phi k_0)`. Between the means of the liquid and of the air cells of a face it is
+/// linear; where phi vanishes between them is the face's value. Second order on all levels and across them.
+/// Verified by `curvature.rs`.
 pub fn curvature(
     kappa_face: &mut Vec<f32>,
     tree: &Octree,
@@ -39,7 +40,8 @@ pub fn curvature(
     filtered_curvature(kappa_face, tree, phi_cell, scratch, |_| {})
 }
 
-/// The same with a filter between cells and faces: it is given kappa of the cells beside the surface, NaN in all others.
+/// The same with a filter between cells and faces: it is given kappa of the cells beside the surface, NaN in
+/// all others.
 pub fn filtered_curvature(
     kappa_face: &mut Vec<f32>,
     tree: &Octree,
@@ -75,11 +77,9 @@ pub fn filtered_curvature(
     filter(kappa_cell);
     let kappa_cell = &kappa_cell[..];
     kappa_face.resize(tree.face_count(), 0.0);
-    parallel::for_each_chunk_mut(kappa_face, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let crossed = crossed(tree, phi_cell, n * parallel::CHUNK + i);
-            *out = crossed.map_or(0.0, |(cells, len)| at_crossing(phi_cell, kappa_cell, &cells[..len]));
-        }
+    parallel::for_each_indexed_mut(kappa_face, |face, out| {
+        let crossed = crossed(tree, phi_cell, face);
+        *out = crossed.map_or(0.0, |(cells, len)| at_crossing(phi_cell, kappa_cell, &cells[..len]));
     });
     info
 }

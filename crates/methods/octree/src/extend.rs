@@ -1,5 +1,5 @@
-//! A field at cell centres continued into cells where it means nothing, e.g. phi into solids, so that the interface meets them
-//! as if they were not there.
+//! A field at cell centres continued into cells where it means nothing, e.g. phi into solids, so that the
+//! interface meets them as if they were not there.
 
 use crate::slope::slopes;
 use fluvial_foundation::parallel;
@@ -12,17 +12,18 @@ const WAITING: u32 = u32::MAX - 1;
 /// Memory of [`extend_cells`], to be kept from call to call.
 #[derive(Debug, Default)]
 pub struct ExtendScratch {
-    /// The open cell that speaks for each cell.
+    /// The open cell from which each cell is continued.
     source: Vec<u32>,
     /// Cells of the present ring and of the next.
     ring: Vec<u32>,
     next: Vec<u32>,
 }
 
-/// Continues a field into all `closed` cells, linearly: every one takes what the open cells nearest to it say, a value and a
-/// slope fitted to open cells alone. Nothing is read that was itself continued, so that errors grow with the distance from the
-/// wall and not from ring to ring: a surface invented inside a solid would draw liquid in as soon as the solid moves on.
-/// Cells that no open cell can reach stay as they are. Verified by `extend.rs`.
+/// Continues a field linearly into all `closed` cells: each takes the value and slope of the open cells
+/// nearest to it, with slopes fitted to open cells alone. Values that were themselves continued are never
+/// read, so errors grow with the distance from the wall and not from ring to ring. A false surface inside a
+/// solid would draw liquid in as soon as the solid moves on. Cells that no open cell can reach stay as they
+/// are. Verified by `extend.rs`.
 pub fn extend_cells(q_cell: &mut [f32], tree: &Octree, closed: &[bool], scratch: &mut ExtendScratch) {
     assert_eq!(q_cell.len(), tree.cell_count(), "one value per cell");
     assert_eq!(closed.len(), tree.cell_count(), "one mark per cell");

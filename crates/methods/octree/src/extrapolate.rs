@@ -24,10 +24,11 @@ pub struct ExtrapolateScratch {
     missing: Vec<u32>,
 }
 
-/// Gives every face that is not `known` the mean of the neighbours of its axis that have a value, in rings of cells around those
-/// whose faces are known, until all do: values are continued constantly from the nearest liquid, no new
-/// extremes arise, known values stay. Returns the number of rings. Without any known face nothing changes. Every ring
-/// reads only earlier ones: the same bits with any number of threads. Verified by `extrapolate.rs`.
+/// Gives every face that is not `known` the mean of the neighbours of its axis that have a value, in rings of
+/// cells around those whose faces are known, until all do: values are continued constantly from the nearest
+/// liquid, no new extremes arise, known values stay. Returns the number of rings. Without any known face
+/// nothing changes. Every ring reads only earlier ones: the same bits with any number of threads. Verified by
+/// `extrapolate.rs`.
 pub fn extrapolate(
     u_face: &mut [f32],
     tree: &Octree,
@@ -97,7 +98,7 @@ pub fn extrapolate_rings(
 #[derive(Default)]
 struct Piece {
     found: Vec<(u32, f32)>,
-    /// Faces without a known neighbour, and their cells, to be asked again.
+    /// Faces without a known neighbour, and their cells, to be tried again in the next ring.
     failed: Vec<(u32, u32)>,
 }
 
@@ -146,8 +147,8 @@ impl EvenCell {
         Some(EvenCell { cell: cell as u32, across })
     }
 
-    /// The neighbours of the face on a side: before and after it along its axis, then in its plane. What the cell on the face's
-    /// other side would say is the same, in the same order.
+    /// The neighbours of the face on a side: before and after it along its axis, then in its plane. The
+    /// cell on the other side of the face finds the same ones in the same order.
     #[inline]
     fn neighbours(&self, tree: &Octree, side: usize) -> [u32; 6] {
         let (axis, high) = (side / 2, side % 2);
@@ -163,22 +164,19 @@ impl EvenCell {
     }
 }
 
-/// Finds out what is known, and the first ring: cells with unknown faces that have a known one or touch a cell whose faces all are.
+/// Finds out what is known, and the first ring: cells with unknown faces that have a known one or touch a
+/// cell whose faces all are.
 fn begin(tree: &Octree, is_known: impl Fn(usize) -> bool + Sync, scratch: &mut ExtrapolateScratch) {
     let ExtrapolateScratch { known, reached, ring, .. } = scratch;
     known.resize_with(tree.face_count(), AtomicU8::default);
-    parallel::for_each_chunk_mut(known, parallel::CHUNK, |n, known| {
-        for (i, known) in known.iter_mut().enumerate() {
-            *known.get_mut() = if is_known(n * parallel::CHUNK + i) { KNOWN } else { 0 };
-        }
+    parallel::for_each_indexed_mut(known, |face, known| {
+        *known.get_mut() = if is_known(face) { KNOWN } else { 0 };
     });
     let known = &known[..];
     reached.resize_with(tree.cell_count(), AtomicBool::default);
-    parallel::for_each_chunk_mut(reached, parallel::CHUNK, |n, reached| {
-        for (i, reached) in reached.iter_mut().enumerate() {
-            let faces = &tree.cell_faces()[n * parallel::CHUNK + i];
-            *reached.get_mut() = faces.iter().all(|&face| known[face as usize].load(Relaxed) != 0);
-        }
+    parallel::for_each_indexed_mut(reached, |cell, reached| {
+        let faces = &tree.cell_faces()[cell];
+        *reached.get_mut() = faces.iter().all(|&face| known[face as usize].load(Relaxed) != 0);
     });
     let reached = &reached[..];
     let first = parallel::map_indices(parallel::chunk_count(tree.cell_count(), CHUNK), |n| {
@@ -263,7 +261,8 @@ fn mean_of_neighbours(tree: &Octree, u: &[f32], known: &[AtomicU8], face: usize)
     (count > 0).then(|| (sum / count as f64) as f32)
 }
 
-/// The faces of an axis of the cells beside a face, and of the cells across those cells' other sides. Some come twice.
+/// The faces of an axis of the cells beside a face, and of the cells across those cells' other sides. Some
+/// come twice.
 fn for_neighbours(tree: &Octree, face: usize, axis: Axis, mut body: impl FnMut(u32)) {
     let of_cell = |cell: u32, body: &mut dyn FnMut(u32)| {
         let faces = &tree.cell_faces()[cell as usize];

@@ -1,8 +1,9 @@
 //! How much of faces and cells solids leave open, from the solids' signed distance at the tree's nodes.
 //!
-//! A face between equal cells is cut at its four corners' values; a T-junction is as open as the four small faces that it consists of,
-//! so that large and small cells see the same opening; a cell beside finer ones is cut in eight, with the nodes in the middle of its
-//! edges and faces where there are any. Exact for planes. Verified by `fractions.rs`.
+//! A face between equal cells is cut at its four corners' values; a T-junction is as open as the four small
+//! faces that it consists of, so that large and small cells see the same opening; a cell beside finer ones is
+//! cut in eight, with the nodes in the middle of its edges and faces where there are any. Exact for planes.
+//! Verified by `fractions.rs`.
 
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
@@ -21,8 +22,8 @@ pub struct FractionsScratch {
     nodes_of_cell: Vec<AtomicU8>,
 }
 
-/// Open parts, 0 to 1, of every face and every cell, where solids are negative in `phi_solid_node`. Walls of the domain
-/// count as open: see [`close_walls`].
+/// Open parts, 0 to 1, of every face and every cell, where solids are negative in `phi_solid_node`. Walls of
+/// the domain count as open: see [`close_walls`].
 pub fn open_fractions(
     area_face: &mut Vec<f32>,
     volume_cell: &mut Vec<f32>,
@@ -49,23 +50,17 @@ pub fn open_fractions(
     });
     let phi = |node: u32| -phi_solid_node[node as usize] as f64;
     volume_cell.resize(tree.cell_count(), 0.0);
-    parallel::for_each_chunk_mut(volume_cell, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let cell = n * parallel::CHUNK + i;
-            *out = whole(marks[cell].load(Relaxed)).unwrap_or_else(|| cell_open(tree, cell, &phi));
-        }
+    parallel::for_each_indexed_mut(volume_cell, |cell, out| {
+        *out = whole(marks[cell].load(Relaxed)).unwrap_or_else(|| cell_open(tree, cell, &phi));
     });
     area_face.resize(tree.face_count(), 0.0);
-    parallel::for_each_chunk_mut(area_face, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let face = n * parallel::CHUNK + i;
-            // A cell that is whole has whole sides.
-            let of_side = |side: &Side| match side {
-                Side::Cell(cell) => whole(marks[*cell as usize].load(Relaxed)),
-                _ => None,
-            };
-            *out = tree.sides(face).iter().find_map(of_side).unwrap_or_else(|| face_open(tree, face, &phi));
-        }
+    parallel::for_each_indexed_mut(area_face, |face, out| {
+        // A cell that is whole has whole sides.
+        let of_side = |side: &Side| match side {
+            Side::Cell(cell) => whole(marks[*cell as usize].load(Relaxed)),
+            _ => None,
+        };
+        *out = tree.sides(face).iter().find_map(of_side).unwrap_or_else(|| face_open(tree, face, &phi));
     });
 }
 
@@ -106,8 +101,9 @@ fn cell_open(tree: &Octree, cell: usize, phi: &impl Fn(u32) -> f64) -> f32 {
     }
 }
 
-/// Values at a cell's nodes: at its corners if it has no others, else on a lattice of half its size (3 x 3 x 3, x fastest), nodes
-/// that do not exist being the means of the ends of the edge or face, or of the cell, that they are in the middle of.
+/// Values at a cell's nodes: at its corners if it has no others, else on a lattice of half its size (3 x 3 x
+/// 3, x fastest), nodes that do not exist being the means of the ends of the edge or face, or of the cell,
+/// that they are in the middle of.
 fn halves(tree: &Octree, cell: usize, value: &impl Fn(u32) -> f64) -> Result<[f64; 27], [f64; 8]> {
     let corners = tree.cell_nodes(cell).map(value);
     let place = tree.cells()[cell];
@@ -154,8 +150,8 @@ pub fn close_walls(area_face: &mut [f32], tree: &Octree, closed: [bool; 6]) {
     }
 }
 
-/// Velocity of solids across every face that they close, be it in part: `velocity` at its centre along its normal, m/s; zero on
-/// open faces. What [`crate::divergence::inflow`] takes.
+/// Velocity of solids across every face that they close, be it in part: `velocity` at its centre along its
+/// normal, m/s; zero on open faces. What [`crate::divergence::inflow`] takes.
 pub fn solid_velocity(
     u_face: &mut Vec<f32>,
     tree: &Octree,
@@ -164,11 +160,8 @@ pub fn solid_velocity(
 ) {
     assert_eq!(area_face.len(), tree.face_count(), "one area per face");
     u_face.resize(tree.face_count(), 0.0);
-    parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
-        for (i, u) in u.iter_mut().enumerate() {
-            let face = n * parallel::CHUNK + i;
-            let axis = tree.face_axis(face);
-            *u = if area_face[face] < 1.0 { velocity(tree.face_center(face, axis))[axis] } else { 0.0 };
-        }
+    parallel::for_each_indexed_mut(u_face, |face, u| {
+        let axis = tree.face_axis(face);
+        *u = if area_face[face] < 1.0 { velocity(tree.face_center(face, axis))[axis] } else { 0.0 };
     });
 }

@@ -39,10 +39,10 @@ impl Row {
     }
 }
 
-/// `[grad]_k` of a face, towards the high side [octree eq. 6, 7]: the difference of two cells over `dx`, or of a cell and
-/// the mean of four over `L = 1.5 dx` of the small ones, the distance of their centres along the normal. Exact for
-/// linear fields in both cases. A wall has one cell; beyond it lies zero at a distance of `dx`.
-/// Verified by `operators.rs`.
+/// `[grad]_k` of a face, towards the high side [octree eq. 6, 7]: the difference of two cells over `dx`, or
+/// of a cell and the mean of four over `L = 1.5 dx` of the small ones, the distance of their centres along
+/// the normal. Exact for linear fields in both cases. A wall has one cell; beyond it lies zero at a distance
+/// of `dx`. Verified by `operators.rs`.
 #[inline]
 pub fn gradient_row(tree: &Octree, face: usize) -> Row {
     let mut row = Row::default();
@@ -59,8 +59,8 @@ pub fn gradient_row(tree: &Octree, face: usize) -> Row {
     row
 }
 
-/// How the pressure gradient meets the free surface where it crosses a T-junction. Other faces all take the ghost-fluid
-/// method, with which each of these agrees there [octree eq. 26].
+/// How the pressure gradient meets the free surface where it crosses a T-junction. Other faces all take the
+/// ghost-fluid method, with which each of these agrees there [octree eq. 26].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FreeSurface {
     /// `max(W, 0) [grad]` [octree eq. 21, 25]: symmetric, for conjugate gradients.
@@ -78,11 +78,13 @@ pub enum FreeSurface {
 pub struct GradientParams {
     /// Treatment of T-junctions at the surface.
     pub form: FreeSurface,
-    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never exceeds its
-    /// inverse. A cell with several floored faces cannot come to rest (they would need several pressures): the less often the
-    /// better. Far smaller ones would let a pressure on the surface drown velocities in f32.
+    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never
+    /// exceeds its inverse. A cell with several floored faces cannot come to rest (they would need several
+    /// pressures): the less often the better. Far smaller ones would let a pressure on the surface drown
+    /// velocities in f32.
     pub theta_min: f64,
-    /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined [octree §4.5].
+    /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined [octree
+    /// §4.5].
     pub scale_at_solids: f64,
 }
 
@@ -92,7 +94,7 @@ impl Default for GradientParams {
     }
 }
 
-/// What was met on the way; every clamp is counted.
+/// What [`PressureGradient::prepare`] counted, clamps included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GradientInfo {
     /// Open faces that the surface crosses.
@@ -179,16 +181,14 @@ impl PressureGradient {
         assert_eq!(geometry.open_area.len(), faces, "one area per face");
         self.scaling.clear();
         self.scaling.resize(faces, Scaling::Dry);
-        let chunk = parallel::CHUNK;
-        let mut tasks: Vec<_> =
-            self.scaling.chunks_mut(chunk).map(|scaling| (scaling, GradientInfo::default())).collect();
-        parallel::for_each_chunk_mut(&mut tasks, 1, |n, task| {
-            let (scaling, info) = &mut task[0];
-            for (i, out) in scaling.iter_mut().enumerate() {
-                *out = scale(geometry, params, n * chunk + i, info);
+        let parts = parallel::map_chunks(&mut self.scaling, parallel::CHUNK, |faces, scaling| {
+            let mut info = GradientInfo::default();
+            for (face, out) in faces.zip(scaling) {
+                *out = scale(geometry, params, face, &mut info);
             }
+            info
         });
-        tasks.into_iter().fold(GradientInfo::default(), |sum, task| sum.add(task.1))
+        parts.into_iter().fold(GradientInfo::default(), GradientInfo::add)
     }
 
     /// `[F grad]_k`: the face's coefficients over liquid cells alone.
@@ -197,8 +197,8 @@ impl PressureGradient {
         self.scaling[face].row(geometry, face)
     }
 
-    /// Sum of [`Self::row`]'s coefficients, exactly zero between liquid cells. Minus this times a pressure on the surface is
-    /// what that pressure adds to the gradient [octree eq. 29].
+    /// Sum of [`Self::row`]'s coefficients, exactly zero between liquid cells. Minus this times a pressure on
+    /// the surface is what that pressure adds to the gradient [octree eq. 29].
     #[inline]
     pub fn row_sum(&self, geometry: &Geometry, face: usize) -> f64 {
         match self.scaling[face] {
@@ -207,17 +207,15 @@ impl PressureGradient {
         }
     }
 
-    /// `u += [F grad] {p}` with a pressure on the surface, one value per face that the surface crosses [octree eq. 32]: what
-    /// surface tension adds before the projection. `p` in m2/s, `dt sigma kappa / rho`. Verified by `curvature.rs`.
+    /// `u += [F grad] {p}` with a pressure on the surface, one value per face that the surface crosses
+    /// [octree eq. 32]: what surface tension adds before the projection. `p` in m2/s, `dt sigma kappa / rho`.
+    /// Verified by `curvature.rs`.
     pub fn add_surface_pressure(&self, u_face: &mut [f32], geometry: &Geometry, p_face: &[f32]) {
         assert_eq!(u_face.len(), geometry.tree.face_count(), "one velocity per face");
         assert_eq!(p_face.len(), geometry.tree.face_count(), "one pressure per face");
-        parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
-            for (i, u) in u.iter_mut().enumerate() {
-                let face = n * parallel::CHUNK + i;
-                if p_face[face] != 0.0 {
-                    *u += (self.row_sum(geometry, face) * p_face[face] as f64) as f32;
-                }
+        parallel::for_each_indexed_mut(u_face, |face, u| {
+            if p_face[face] != 0.0 {
+                *u += (self.row_sum(geometry, face) * p_face[face] as f64) as f32;
             }
         });
     }
@@ -231,11 +229,8 @@ impl PressureGradient {
     /// `u -= [F grad] p` [octree eq. 4], with `p` in m2/s (pressure times dt over density).
     pub fn subtract(&self, u_face: &mut [f32], geometry: &Geometry, p_cell: &[f64]) {
         assert_eq!(u_face.len(), geometry.tree.face_count(), "one velocity per face");
-        parallel::for_each_chunk_mut(u_face, parallel::CHUNK, |n, u| {
-            for (i, u) in u.iter_mut().enumerate() {
-                let face = n * parallel::CHUNK + i;
-                *u = (*u as f64 - self.row(geometry, face).apply(p_cell)) as f32;
-            }
+        parallel::for_each_indexed_mut(u_face, |face, u| {
+            *u = (*u as f64 - self.row(geometry, face).apply(p_cell)) as f32;
         });
     }
 

@@ -1,25 +1,44 @@
-//! Numerics on graded octrees ([`fluvial_grids::octree`]) after Ando and Batty, "A Practical Octree Liquid Simulator with
-//! Adaptive Surface Resolution", 2020, cited as [octree §, eq.].
+//! Numerics on graded octrees ([`fluvial_grids::octree`]) after Ando and Batty, "A Practical Octree Liquid
+//! Simulator with Adaptive Surface Resolution", 2020, cited as [octree §, eq.].
 //!
-//! [`gradient`]: the staggered gradient with T-junctions and the three treatments of the free surface.
-//! [`divergence`]: its transpose. [`assemble`]: the pressure system in compressed rows, ready for any sparse
-//! solver. [`interpolate`]: values at any point, by moving least squares where sizes change. [`extrapolate`]: velocity
-//! beyond the liquid. [`redistance`]: phi as a distance everywhere. [`sizing`]: where cells should be small, and trees built from that. [`contour`]: closed,
-//! manifold meshes of the surface. [`fractions`]: what solids leave open of faces and cells. [`volume`]: what is liquid of
-//! them. [`particles`]: velocity carried by particles among the finest cells. [`regions`]: bodies of liquid. [`curvature`]: of the surface where it crosses faces.
+//! Tree: [`sizing`], where cells should be small, and trees built from that. [`interpolate`], values at any
+//! point, by moving least squares where sizes change. [`slope`], slopes at cells.
+//!
+//! Surface: [`advect`], transport of phi, sizes and velocity from tree to tree. [`redistance`], phi as a
+//! distance everywhere. [`extend`], fields continued into solids. [`contour`], closed, manifold meshes.
+//! [`volume`], the liquid part of cells. [`regions`], bodies of liquid, their volumes and descent.
+//! [`curvature`] where the surface crosses faces, [`capillary`], its filter for long steps.
+//!
+//! Pressure: [`gradient`], with T-junctions and the three treatments of the free surface. [`divergence`], its
+//! transpose. [`assemble`], the system in compressed rows, ready for any sparse solver. [`lone`], cells that
+//! it leaves out.
+//!
+//! Velocity: [`momentum`], uniform velocities of the liquid. [`net_force`], what tension must not do to free
+//! bodies. [`extrapolate`], velocity beyond the liquid. [`air`], the same without divergence beside the
+//! surface. [`constrain`], velocity in solids and at walls. [`flux`] through sources and open walls.
+//!
+//! Solids and particles: [`fractions`], the open part of faces and cells. [`particles`] among the finest
+//! cells.
 //!
 //! The README maps the paper's sections and equations to functions.
 
+pub mod advect;
+pub mod air;
 pub mod assemble;
 pub mod capillary;
+pub mod constrain;
 pub mod contour;
 pub mod curvature;
 pub mod divergence;
 pub mod extend;
 pub mod extrapolate;
+pub mod flux;
 pub mod fractions;
 pub mod gradient;
 pub mod interpolate;
+pub mod lone;
+pub mod momentum;
+pub mod net_force;
 pub mod particles;
 mod quadric;
 pub mod redistance;

@@ -1,5 +1,11 @@
 //! Particles among the finest cells of a tree: sorted by cell, and their velocity on faces
 //! [octree §7.2; Zhu, Bridson 2005; Ferstl et al. 2016].
+//!
+//! [`seeding`]: where they are born. [`flight`]: how they move. [`surface`]: the liquid that they put back.
+
+pub mod flight;
+pub mod seeding;
+pub mod surface;
 
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
@@ -21,18 +27,15 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Finds the order in which particles stand cell by cell; those that `counts` leaves out or that are in no finest cell come
-    /// last. Stable: it depends on nothing but the order they came in.
+    /// Finds the order in which particles stand cell by cell; those that `counts` leaves out or that are in
+    /// no finest cell come last. Stable: it depends on nothing but the order they came in.
     pub fn sort(&mut self, tree: &Octree, x: &[Vec3], counts: impl Fn(usize) -> bool + Sync) -> &[u32] {
         let cells = tree.cells_of(0).len();
         debug_assert_eq!(tree.cells_of(0).start, 0, "finest cells come first");
         self.key.resize(x.len(), 0);
-        parallel::for_each_chunk_mut(&mut self.key, parallel::CHUNK, |n, key| {
-            for (i, key) in key.iter_mut().enumerate() {
-                let p = n * parallel::CHUNK + i;
-                let located = tree.locate(x[p]);
-                *key = if counts(p) && located.level == 0 { located.cell } else { NOWHERE };
-            }
+        parallel::for_each_indexed_mut(&mut self.key, |p, key| {
+            let located = tree.locate(x[p]);
+            *key = if counts(p) && located.level == 0 { located.cell } else { NOWHERE };
         });
         let slot = |key: u32| if key == NOWHERE { cells } else { key as usize };
         self.start.clear();
@@ -123,9 +126,10 @@ pub fn for_around(tree: &Octree, at: [u32; 3], mut body: impl FnMut(usize)) {
     }
 }
 
-/// Velocity of particles at the finest faces near them, `u_f = sum w v / sum w`, and the weight `sum w`, w the trilinear kernel of
-/// radius dx: `body(face, u, weight)` may change the face's value. `near_cell` are the cells of [`Bins::mark_around`] all
-/// particles; `v` and `x` are in sorted order. Verified by `particles.rs`.
+/// Velocity of particles at the finest faces near them, `u_f = sum w v / sum w`, and the weight `sum w`, w
+/// the trilinear kernel of radius dx: `body(face, u, weight)` may change the face's value. `near_cell` are
+/// the cells of [`Bins::mark_around`] all particles; `v` and `x` are in sorted order. Verified by
+/// `particles.rs`.
 pub fn to_faces(
     u_face: &mut [f32],
     tree: &Octree,
@@ -140,14 +144,12 @@ pub fn to_faces(
     for axis in AXES {
         let faces = tree.faces_of(axis, 0);
         let first = faces.start;
-        parallel::for_each_chunk_mut(&mut u_face[faces], parallel::CHUNK, |n, u| {
-            for (i, u) in u.iter_mut().enumerate() {
-                let face = first + n * parallel::CHUNK + i;
-                if tree.sides(face).into_iter().any(is_near) {
-                    let (mean, weight) = at_face(tree, bins, (x, v), face, axis);
-                    if weight > 0.0 {
-                        *u = body(face, mean, weight);
-                    }
+        parallel::for_each_indexed_mut(&mut u_face[faces], |n, u| {
+            let face = first + n;
+            if tree.sides(face).into_iter().any(is_near) {
+                let (mean, weight) = at_face(tree, bins, (x, v), face, axis);
+                if weight > 0.0 {
+                    *u = body(face, mean, weight);
                 }
             }
         });

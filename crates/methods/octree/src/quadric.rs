@@ -16,10 +16,12 @@ const FEW_AROUND: usize = 64;
 const MOST_AROUND: usize = 192;
 /// Most cells that touch a leaf, itself among them: eight at each of eight corners.
 const MOST: usize = 64;
-/// Pull of second derivatives to zero, relative to all weights: only where samples do not tell, in the cells at a wall.
+/// Second derivatives are pulled to zero by this part of all weights. It matters only where the samples do
+/// not determine them, in the cells at a wall.
 const PULL: f64 = 1e-6;
 
-/// `q(d)`, with `d` counted in the cell's edges from its centre; `q` keeps the unit of the values, over the edge.
+/// `q(d)`, with `d` counted in the cell's edges from its centre; `q` keeps the unit of the values, over the
+/// edge.
 #[derive(Clone, Copy, Debug)]
 pub struct Quadric {
     c: [f64; TERMS],
@@ -181,8 +183,9 @@ impl Quadric {
         Quadric { c: normal.solve() }
     }
 
-    /// Derivatives of the same order of accuracy on any surroundings: as [`Self::fit`] between equal cells, where errors of odd order
-    /// cancel; elsewhere the lower part of a cubic, fitted to the cells that touch a leaf and to their neighbours.
+    /// Derivatives of the same order of accuracy on any surroundings: as [`Self::fit`] between equal cells,
+    /// where errors of odd order cancel; elsewhere the lower part of a cubic, fitted to the cells that touch
+    /// a leaf and to their neighbours.
     pub fn fit_evenly(tree: &Octree, values: &[f32], cell: usize) -> Quadric {
         let touching = Touching::new(tree, cell);
         if touching.even {
@@ -234,8 +237,9 @@ impl Quadric {
         [[c[4], c[5], c[6]], [c[7], c[8], c[9]]]
     }
 
-    /// The point of the zero set nearest to the centre, and the slope there: feet of the centre on tangent planes, one after
-    /// the other. None where slopes fall below `steep_min` or the way leads out of the fit's reach.
+    /// The point of the zero set nearest to the centre, and the slope there: feet of the centre on tangent
+    /// planes, one after the other. None where slopes fall below `steep_min` or the way leads out of the
+    /// fit's reach.
     pub fn closest_zero(&self, steep_min: f64) -> Option<([f64; 3], [f64; 3])> {
         let mut y = [0.0; 3];
         let mut slope = self.slope(y);

@@ -1,8 +1,9 @@
-//! Where cells should be small: the sizing function, its decay and spreading, and trees built from it [octree §6].
+//! Where cells should be small: the sizing function, its decay and spreading, and trees built from it [octree
+//! §6].
 //!
-//! A size `S` in 1/m asks for cells no larger than `1/S`. It is evaluated at the surface of the present tree, kept alive
-//! for a while as it moves along ([`SizingParams::decay`], [`keep`]), spread to the cells around ([`spread`]), and
-//! read off where the next tree is built ([`SizingParams::divides`], [`build`]).
+//! A size `S` in 1/m asks for cells no larger than `1/S`. It is evaluated at the surface of the present tree,
+//! kept alive for a while as it moves along ([`SizingParams::decay`], [`keep`]), spread to the cells around
+//! ([`spread`]), and read off where the next tree is built ([`SizingParams::divides`], [`build`]).
 
 use crate::gradient::gradient_row;
 use crate::interpolate::{Interpolation, Sampler};
@@ -52,8 +53,9 @@ impl SizingParams {
         self.decay.powf(dt_s / self.decay_time_s)
     }
 
-    /// The size that a cell is taken to have when it is asked for division,
-    /// `2^(ln(dx / dx_0) / ln(1 + alpha)) dx_0` [octree eq. 38]: its own for alpha 1, larger the smaller alpha.
+    /// The size that a cell counts with when its division is decided,
+    /// `2^(ln(dx / dx_0) / ln(1 + alpha)) dx_0` [octree eq. 38]: its own for alpha 1, larger the smaller
+    /// alpha.
     pub fn pseudo_dx(&self, dx: f32, finest_dx: f32) -> f32 {
         if dx <= finest_dx {
             return finest_dx;
@@ -65,7 +67,8 @@ impl SizingParams {
     /// Must a cell be divided, given phi and S at its centre [octree §6.3, 4]?
     pub fn divides(&self, dx: f32, finest_dx: f32, phi: f32, size_1_m: f32) -> bool {
         let allowed = 0.5001 * dx >= self.smallest_dx;
-        // The limit of small alpha, where any size at all would do: along the surface cells are as small as they may be.
+        // The limit of small alpha, where any size at all would do: along the surface cells are as small as
+        // they may be.
         if self.strength == 0.0 {
             return allowed && phi.abs() < dx;
         }
@@ -90,22 +93,19 @@ pub struct Scene<'a> {
 /// Cells deeper in a solid than this, in their own size, ask for nothing.
 const DEEP_IN_SOLID_CELLS: f32 = 2.0;
 
-/// `S = gamma_phi |lap(phi + phi_solid)| + gamma_u sqrt(sum_i (du_i/dx_i)^2)` at cells beside the surface, zero elsewhere
-/// [octree eq. 39]. The Laplacian sums gradients over a cell's faces; at
-/// T-junctions it is an estimate of the right order, no more. Verified by `sizing.rs`.
+/// `S = gamma_phi |lap(phi + phi_solid)| + gamma_u sqrt(sum_i (du_i/dx_i)^2)` at cells beside the surface,
+/// zero elsewhere [octree eq. 39]. The Laplacian sums gradients over a cell's faces; at T-junctions it is an
+/// estimate of the right order, no more. Verified by `sizing.rs`.
 pub fn evaluate(out_cell: &mut [f32], scene: &Scene, params: &SizingParams) {
     let tree = scene.tree;
     assert_eq!(out_cell.len(), tree.cell_count(), "one size per cell");
-    parallel::for_each_chunk_mut(out_cell, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let cell = n * parallel::CHUNK + i;
-            *out = if is_at_surface(scene, cell) { size_of(scene, params, cell) } else { 0.0 };
-        }
+    parallel::for_each_indexed_mut(out_cell, |cell, out| {
+        *out = if is_at_surface(scene, cell) { size_of(scene, params, cell) } else { 0.0 };
     });
 }
 
 fn is_at_surface(scene: &Scene, cell: usize) -> bool {
-    // What the level set does deep in a solid is seen by nobody.
+    // Deep in a solid the level set has no meaning.
     let deep_m = -DEEP_IN_SOLID_CELLS * scene.tree.cell_dx(cell);
     if scene.phi_solid_cell.is_some_and(|solid| solid[cell] < deep_m) {
         return false;
@@ -126,7 +126,7 @@ fn size_of(scene: &Scene, params: &SizingParams, cell: usize) -> f32 {
     let (mut laplacian, mut stretch) = (0.0, 0.0);
     for axis in AXES {
         let [low, high] = [0, 1].map(|side| faces[2 * axis + side] as usize);
-        // At a wall the level set goes on as it comes: no second derivative across it.
+        // At a wall the level set continues linearly: it has no second derivative across it.
         if ![low, high].iter().any(|&face| tree.sides(face).contains(&Side::Outside)) {
             let slope = |face: usize| -> f64 {
                 gradient_row(tree, face).entries().map(|(other, c)| c * phi(other)).sum()
@@ -145,35 +145,34 @@ pub fn keep(size_cell: &mut [f32], came_along_cell: &[f32], remaining: f32) {
     size_cell.iter_mut().zip(came_along_cell).for_each(|(s, &old)| *s = s.max(remaining * old));
 }
 
-/// `S_i = sum_m v_m max(S_i, S_m) / sum_m v_m` over face neighbours, `sweeps` times [octree eq. 37]: sizes reach the coarse
-/// cells around, whose centres alone are asked when the next tree is built. No size falls.
+/// `S_i = sum_m v_m max(S_i, S_m) / sum_m v_m` over face neighbours, `sweeps` times [octree eq. 37]: sizes
+/// reach the coarse cells around, since the next tree is built from the sizes at cell centres alone. No size
+/// decreases.
 pub fn spread(size_cell: &mut Vec<f32>, scratch: &mut Vec<f32>, tree: &Octree, sweeps: usize) {
     assert_eq!(size_cell.len(), tree.cell_count(), "one size per cell");
     scratch.clear();
     scratch.resize(tree.cell_count(), 0.0);
     for _ in 0..sweeps {
         let size = &size_cell[..];
-        parallel::for_each_chunk_mut(scratch, parallel::CHUNK, |n, out| {
-            for (i, out) in out.iter_mut().enumerate() {
-                let cell = n * parallel::CHUNK + i;
-                let (mut sum, mut volume) = (0.0, 0.0);
-                tree.for_neighbours(cell, |other| {
-                    let dx = tree.cell_dx(other);
-                    sum += dx * dx * dx * size[cell].max(size[other]);
-                    volume += dx * dx * dx;
-                });
-                // Rounding of the mean must not take from a size.
-                *out = if volume > 0.0 { (sum / volume).max(size[cell]) } else { size[cell] };
-            }
+        parallel::for_each_indexed_mut(scratch, |cell, out| {
+            let (mut sum, mut volume) = (0.0, 0.0);
+            tree.for_neighbours(cell, |other| {
+                let dx = tree.cell_dx(other);
+                sum += dx * dx * dx * size[cell].max(size[other]);
+                volume += dx * dx * dx;
+            });
+            // Rounding of the mean must not take from a size.
+            *out = if volume > 0.0 { (sum / volume).max(size[cell]) } else { size[cell] };
         });
         std::mem::swap(size_cell, scratch);
     }
 }
 
-/// Builds the next tree from spread sizes on the present one. `phi` is the level set on it, and `from` tells where what will be at a
-/// point is now: tree and liquid arrive together.
-/// `wanted_dx(x, r)` may ask for a cell size of its own somewhere within `r` of a point (infinite where it does not), which
-/// is met whether the surface is near or not. Cells are divided as long as one of both wants it.
+/// Builds the next tree from spread sizes on the present one. `phi` is the level set on it. `from(x)` is the
+/// present place of the liquid that will be at x when the tree is used, so that tree and liquid arrive
+/// together. `wanted_dx(x, r)` may ask for a cell size of its own within `r` of a point (infinite where it
+/// does not), whether the surface is near or not. Cells are divided as long as the sizes or `wanted_dx` ask
+/// for it.
 pub fn build(
     shape: Shape,
     passes: u32,
@@ -189,15 +188,16 @@ pub fn build(
         wanted_dx(x, HALF_DIAGONAL * dx) < dx || {
             let x = from(x);
             let phi = phi(x);
-            // Sizes are asked for near the surface only: most cells are far from it.
+            // Sizes are interpolated near the surface only, since most cells are far from it.
             phi.abs() < params.pseudo_dx(dx, shape.dx)
                 && params.divides(dx, shape.dx, phi, sampler.cells(size_cell, x))
         }
     })
 }
 
-/// The first tree, from functions of space, without ever visiting all finest cells [octree §6.4]: begins with cells of the
-/// middle level around the surface, then evaluates, spreads and builds `rounds` times (three in the paper).
+/// The first tree, from functions of space, without ever visiting all finest cells [octree §6.4]: begins with
+/// cells of the middle level around the surface, then evaluates, spreads and builds `rounds` times (three in
+/// the paper).
 pub fn build_first(
     shape: Shape,
     passes: u32,

@@ -3,11 +3,13 @@
 use fluvial_foundation::DVec3;
 use fluvial_grids::Octree;
 
-/// Directions that no neighbour tells of get no slope: this part of the trace is added to the fit's matrix.
+/// This part of the trace is added to the diagonal of the fit's matrix, so that the slope is zero along
+/// directions in which there are no neighbours.
 const REGULARISATION: f64 = 1e-7;
 
-/// Slopes of `N` fields at a cell: least squares over the neighbours that `counts` lets in, nearer ones with more weight, as small as
-/// they allow. Linear fields have theirs wherever neighbours span the space. Verified by `extend.rs` and `interpolation.rs`.
+/// Slopes of `N` fields at a cell: least squares over the neighbours for which `counts` is true, weighted by
+/// the inverse square of their distance. Exact for linear fields wherever the neighbours span the space.
+/// Verified by `extend.rs` and `interpolation.rs`.
 #[inline]
 pub fn slopes<const N: usize>(
     tree: &Octree,

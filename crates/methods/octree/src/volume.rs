@@ -8,7 +8,8 @@ use fluvial_grids::Octree;
 use fluvial_grids::cut::{CUBE_FACES, cube_below_plane, tetrahedron_below_both};
 use fluvial_grids::octree::Side;
 
-/// Cells farther from the surface, in their edges, are liquid as a whole or not at all: somewhat more than half a diagonal.
+/// Cells farther from the surface, in their edges, are liquid as a whole or not at all: somewhat more than
+/// half a diagonal.
 const NEAR: f32 = 1.1;
 /// Second differences of phi above this part of the edge are an edge or a sheet, not a curved surface.
 const SHARP: f64 = 0.3;
@@ -24,17 +25,16 @@ pub struct Open<'a> {
 
 /// Share of every cell's volume that is liquid and outside of solids, from phi as a distance at cell centres.
 ///
-/// Cells near the surface are cut by the plane of phi's slope with phi's mean over the cell (`phi + h^2/24 lap phi`) as its offset, which takes the
-/// curvature within the cell into account; slopes are central differences between equal cells, those of a quadratic
-/// fit elsewhere. Where phi bends sharply each octant is cut by a plane of its own. In cells that solids cut too both fields
-/// are linear on 24 tetrahedra. Exact for planes. Verified by `volume.rs`.
+/// Cells near the surface are cut by the plane of phi's slope with phi's mean over the cell
+/// (`phi + h^2/24 lap phi`) as its offset, which takes the curvature within the cell into account; slopes are
+/// central differences between equal cells, those of a quadratic fit elsewhere. Where phi bends sharply each
+/// octant is cut by a plane of its own. In cells that solids cut too both fields are linear on 24 tetrahedra.
+/// Exact for planes. Verified by `volume.rs`.
 pub fn liquid_fractions(fraction_cell: &mut Vec<f32>, tree: &Octree, phi_cell: &[f32], open: Option<Open>) {
     assert_eq!(phi_cell.len(), tree.cell_count(), "one phi per cell");
     fraction_cell.resize(tree.cell_count(), 0.0);
-    parallel::for_each_chunk_mut(fraction_cell, parallel::CHUNK, |n, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = fraction(tree, phi_cell, open, n * parallel::CHUNK + i) as f32;
-        }
+    parallel::for_each_indexed_mut(fraction_cell, |cell, out| {
+        *out = fraction(tree, phi_cell, open, cell) as f32;
     });
 }
 

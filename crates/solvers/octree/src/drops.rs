@@ -4,7 +4,7 @@ use crate::OctreeSolver;
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 
-/// Corners of an icosahedron: (0, +-1, +-phi) and its cyclic permutations, of which an edge is 2 long.
+/// Corners of an icosahedron with edges of length 2: (0, +-1, +-phi) and its cyclic permutations.
 const GOLDEN: f32 = 1.618_034;
 const CORNERS: [[f32; 3]; 12] = [
     [-1.0, GOLDEN, 0.0],
@@ -49,7 +49,7 @@ impl OctreeSolver {
     /// Adds the drops to a mesh with velocities: icosahedra of their volume.
     pub(crate) fn add_drops(&self, mesh: &mut TriangleMesh) {
         let particles = &self.state.particles;
-        let scale = (self.particle_m3() as f32 / VOLUME).cbrt();
+        let scale = (self.model.particle_m3() as f32 / VOLUME).cbrt();
         for p in (0..particles.len()).filter(|&p| particles.flies[p] != 0) {
             let first = mesh.positions.len() as u32;
             let corner = |&corner: &[f32; 3]| particles.x[p] + scale * Vec3::from_array(corner);

@@ -1,44 +1,45 @@
-//! The surface-adaptive octree liquid after Ando and Batty, "A Practical Octree Liquid Simulator with Adaptive Surface
-//! Resolution", ACM TOG 39(4), 2020: resolution that varies along the water surface itself. The numerics are `fluvial_octree`;
-//! here they become a time step. README.md maps the paper.
+//! The surface-adaptive octree liquid after Ando and Batty, "A Practical Octree Liquid Simulator with
+//! Adaptive Surface Resolution", ACM TOG 39(4), 2020: resolution that varies along the water surface itself.
+//! The numerics are `fluvial_octree`; here they become a time step. README.md maps the paper.
 
 mod adapt;
-mod advect;
-mod air;
+mod boundaries;
 mod drops;
 mod expected;
 mod measure;
 mod method;
-mod momentum;
 mod params;
 mod particles;
 mod pressure;
 mod save;
+mod sources;
 mod sparse;
 mod state;
 mod step;
 mod tension;
+mod transport;
 mod volume;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
 use fluvial_foundation::{AXES, Vec3, parallel};
-use fluvial_grids::octree::Shape as TreeShape;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
+use fluvial_octree::gradient::Geometry;
+use fluvial_octree::momentum::mean_velocity;
 use fluvial_octree::redistance::redistance;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError,
-    Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, Wall, Wanted,
+    CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
-use measure::{Limits, Liquid};
+use fluvial_volume::Account;
+use measure::Liquid;
 use particles::Particles;
-use state::{State, Work};
+use state::{Fields, Limits, Model, Scratch, State};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -50,15 +51,11 @@ const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on an octree.
 pub struct OctreeSolver {
-    setup: Setup,
-    params: Params,
-    shape: TreeShape,
-    open_walls: [bool; 6],
+    model: Model,
     state: State,
-    work: Work,
-    limits: Limits,
-    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them.
-    junctions: [usize; 2],
+    /// What a step writes; it becomes the state when the step has succeeded.
+    next: State,
+    scratch: Scratch,
     asked_to_stop: Option<StopQuestion>,
 }
 
@@ -69,23 +66,19 @@ impl OctreeSolver {
             let feature = "more than 254 sources".into();
             return Err(SetupError::Unsupported { method: "octree", feature });
         }
+        let shape = adapt::tree_shape(&setup, params.max_dx)?;
         let mut solver = OctreeSolver {
-            shape: adapt::tree_shape(&setup, params.max_dx)?,
-            open_walls: setup.domain.walls.map(|w| w == Wall::Open),
-            state: State { sources_flowing: vec![false; setup.sources.len()], ..State::default() },
-            work: Work::default(),
-            limits: Limits::default(),
-            junctions: [0; 2],
+            model: Model { setup, params, shape },
+            state: State::default(),
+            next: State::default(),
+            scratch: Scratch::default(),
             asked_to_stop: None,
-            setup,
-            params,
         };
         solver.place_liquid();
         let (report, limits) = solver.report_of_state();
         solver.state.kinetic_energy_j = report.kinetic_energy_j;
-        solver.state.mean_velocity = solver.mean_velocity_of_state();
-        solver.limits = limits;
-        if solver.state.volume.start_m3 == 0.0 && solver.setup.sources.is_empty() {
+        solver.state.limits = limits;
+        if solver.state.volume.start_m3 == 0.0 && solver.model.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);
         }
         Ok(solver)
@@ -96,63 +89,44 @@ impl OctreeSolver {
         &self.state.fields.tree
     }
 
-    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them [octree §8].
+    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them [octree
+    /// §8].
     pub fn surface_junctions(&self) -> [usize; 2] {
-        self.junctions
+        self.state.junctions
     }
 
-    /// phi and velocity of the fills, made a distance.
+    /// phi and velocity of the fills, with phi made a distance, and their volume.
     fn place_liquid(&mut self) {
-        let tree = Arc::new(adapt::first_tree(&self.setup, &self.params, self.shape));
-        let fills = &self.setup.fills;
-        let phi = |x: Vec3| fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
-        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
-        let boundaries = self.boundaries_on(&tree, 0.0, &mut Default::default());
-        redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut self.work.redistance);
-        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut self.work.extend);
+        let OctreeSolver { model, state, scratch, .. } = self;
+        let setup = &model.setup;
+        let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape));
+        let mut phi_cell =
+            parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
+        let boundaries = model.boundaries_on(&tree, 0.0, &mut scratch.fractions);
+        redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.redistance);
+        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.extend);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
             for face in tree.faces(axis) {
-                let x = tree.face_center(face, axis);
-                // The nearest fill's velocity, also in the air around it, for the first back-trace.
-                let mut best = f32::INFINITY;
-                for fill in fills {
-                    let d = fill.shape.distance(x).max(0.0);
-                    if d <= best {
-                        (best, u_face[face]) = (d, fill.velocity[axis]);
-                    }
-                }
+                let velocity = setup.fill_velocity(tree.face_center(face, axis), f32::INFINITY);
+                u_face[face] = velocity.map_or(0.0, |v| v[axis]);
             }
         }
-        let fields = &mut self.state.fields;
-        fields.size_cell = vec![0.0; tree.cell_count()];
-        fields.impulse_cell = vec![0.0; tree.cell_count()];
-        (fields.tree, fields.phi_cell, fields.u_face) = (tree, phi_cell, u_face);
-        self.state.boundaries = Arc::new(boundaries);
-        self.open_volume_account();
-    }
-
-    /// The step has succeeded: what it made becomes the state.
-    fn commit(&mut self, dt_s: f64) {
-        let (state, work) = (&mut self.state, &mut self.work);
-        std::mem::swap(&mut state.fields, &mut work.fields);
-        std::mem::swap(&mut state.boundaries, &mut work.boundaries);
-        std::mem::swap(&mut state.volume, &mut work.volume);
-        std::mem::swap(&mut state.particles, &mut work.particles.particles);
-        std::mem::swap(&mut state.sources_flowing, &mut work.start.sources_flowing);
-        state.kinetic_energy_j = work.kinetic_energy_j;
-        state.mean_velocity = work.mean_velocity;
-        state.cells_moved = work.cells_moved;
-        self.limits = work.limits;
-        state.time_s += dt_s;
-        state.last_dt_s = dt_s;
-        state.steps += 1;
+        let fractions = &mut scratch.fraction_cell;
+        let mut volume = model.measure_bodies(fractions, &tree, &phi_cell, &boundaries, &Account::default());
+        volume.open(volume.volume_m3);
+        let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &boundaries.open_area };
+        state.mean_velocity = mean_velocity(&geometry, fractions, &u_face).0;
+        let (size_cell, impulse_cell) = (vec![0.0; tree.cell_count()], vec![0.0; tree.cell_count()]);
+        state.fields = Fields { tree, phi_cell, u_face, size_cell, impulse_cell };
+        (state.boundaries, state.volume) = (Arc::new(boundaries), volume);
+        state.sources_flowing = vec![false; setup.sources.len()];
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {
         let (state, mut fractions) = (&self.state, vec![]);
         let (fields, boundaries) = (&state.fields, &state.boundaries);
-        liquid_fractions(&mut fractions, &fields.tree, &fields.phi_cell, self.open(boundaries));
+        liquid_fractions(&mut fractions, &fields.tree, &fields.phi_cell, self.model.open(boundaries));
         let liquid = Liquid {
             tree: &fields.tree,
             phi_cell: &fields.phi_cell,
@@ -164,7 +138,8 @@ impl OctreeSolver {
             volume: &state.volume,
             particles: &state.particles,
         };
-        self.report(&liquid, PressureReport::default())
+        let (report, limits) = self.model.report(&liquid);
+        (StepReport { faces: state.liquid_faces, ..report }, limits)
     }
 }
 
@@ -177,8 +152,8 @@ impl OctreeSolver {
             v: Cow::Borrowed(v),
             id: Cow::Borrowed(id),
             age_s: Cow::Borrowed(age_s),
-            radius: self.drop_radius_m(),
-            kinds: Some(ParticleKinds { kind, radius: vec![self.drop_radius_m(); flies.len()] }),
+            radius: self.model.drop_radius_m(),
+            kinds: Some(ParticleKinds { kind, radius: vec![self.model.drop_radius_m(); flies.len()] }),
         }
     }
 
@@ -211,9 +186,9 @@ pub struct TreeCount {
 /// Builds a set-up's first tree, and nothing else, to count its cells.
 pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, SetupError> {
     let tree = adapt::first_tree(setup, params, adapt::tree_shape(setup, params.max_dx)?);
-    let phi = |x: Vec3| setup.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min);
-    let phi_cell = parallel::map_indices(tree.cell_count(), |cell| phi(tree.cell_center(cell)));
-    // Of two cells whose sides the surface lies on, one.
+    let phi_cell =
+        parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
+    // When the surface lies exactly on a shared face, only the cell on its liquid side counts.
     let near = |cell: &usize| (-0.5..0.5).contains(&(phi_cell[*cell] / tree.cell_dx(*cell)));
     let faces = |cell: usize| f64::from(tree.cell_dx(cell) / tree.shape().dx).powi(2);
     Ok(TreeCount {
@@ -252,7 +227,7 @@ impl Solver for OctreeSolver {
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let fields = &self.state.fields;
         let tree = &*fields.tree;
-        let mut mesh = if self.setup.solids.is_empty() {
+        let mut mesh = if !self.model.has_solids() {
             contour(tree, &fields.phi_cell)
         } else {
             let solid = &self.state.boundaries.phi_solid_cell;
@@ -260,8 +235,8 @@ impl Solver for OctreeSolver {
             let phi: Vec<f32> = (0..tree.cell_count()).map(|c| fields.phi_cell[c].max(outside(c))).collect();
             contour(tree, &phi)
         };
-        smooth_mesh(&mut mesh, self.shape.bounds(), params.smoothing as usize);
-        let sampler = self.sampler(tree);
+        smooth_mesh(&mut mesh, self.model.shape.bounds(), params.smoothing as usize);
+        let sampler = self.model.sampler(tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
         self.add_drops(&mut mesh);
         mesh
@@ -270,7 +245,7 @@ impl Solver for OctreeSolver {
     fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
         Snapshot {
             level_set: wanted.level_set.then(|| LevelSet::Sparse(Box::new(sparse::SparseLiquid::new(self)))),
-            particles: (wanted.particles && self.has_particles()).then(|| self.particle_set()),
+            particles: (wanted.particles && self.model.has_particles()).then(|| self.particle_set()),
             cut_cells: wanted.cut_at_z.map(|z| self.cut_cells(z)),
         }
     }
@@ -288,7 +263,7 @@ impl Solver for OctreeSolver {
     }
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
-        self.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
+        self.model.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

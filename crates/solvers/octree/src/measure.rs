@@ -1,7 +1,8 @@
-//! What the solver says about its liquid: step reports, time-step limits, probes.
+//! Measurements of the liquid: step reports, time-step limits, probes.
 
 use crate::OctreeSolver;
 use crate::particles::Particles;
+use crate::state::{Limits, Model, SourceTags, State, Step};
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
@@ -9,28 +10,18 @@ use fluvial_octree::divergence::signed_area;
 use fluvial_octree::gradient::{Geometry, GradientParams, face_row};
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
+use fluvial_solver_interface::{DtLimiter, PressureReport, Setup, StepError, StepReport, SuggestedDt};
 use fluvial_volume::Account;
 use std::f64::consts::PI;
 
 /// Liquid farther than this from every surface is resolved, cells.
 const RESOLVED_CELLS: f32 = 1.0;
-/// The part of its speed that counts for liquid which the tree does not resolve: it may go twice as far in a step.
+/// The part of its speed that counts for liquid which the tree does not resolve: it may go twice as far in a
+/// step.
 const THIN_ALLOWANCE: f64 = 0.5;
 
 /// Cells with less of their volume open are neither counted nor do they limit steps.
 const SLIVER: f32 = 0.01;
-
-/// What limits the next step.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
-    /// Fastest liquid, m/s.
-    pub speed_m_s: f64,
-    /// Largest speed over cell size, 1/s.
-    pub cells_1_s: f64,
-    /// Edge of the smallest cell at the surface, metres.
-    pub surface_dx: f64,
-}
 
 /// A level set with velocities, and boundaries as the pressure saw them.
 pub(crate) struct Liquid<'a> {
@@ -45,37 +36,50 @@ pub(crate) struct Liquid<'a> {
     pub particles: &'a Particles,
 }
 
-impl OctreeSolver {
-    /// The step's numbers; an error when anything in the liquid is not finite.
-    pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
-        let work = &self.work;
+impl Step<'_> {
+    /// The step's report, and the numbers of the next state that follow from it. An error when anything in the
+    /// liquid is not finite.
+    pub fn measure(
+        &self,
+        next: &mut State,
+        sources: &SourceTags,
+        fraction_cell: &[f32],
+        solved: PressureReport,
+    ) -> Result<StepReport, StepError> {
         let liquid = Liquid {
-            tree: &work.fields.tree,
-            phi_cell: &work.fields.phi_cell,
-            u_face: &work.fields.u_face,
-            area_face: &work.sources.area_face,
-            u_boundary: &work.sources.u_boundary,
-            open_volume: &work.boundaries.open_volume,
-            fraction_cell: &work.fraction_cell,
-            volume: &work.volume,
-            particles: &work.particles.particles,
+            tree: &next.fields.tree,
+            phi_cell: &next.fields.phi_cell,
+            u_face: &next.fields.u_face,
+            area_face: &sources.area_face,
+            u_boundary: &sources.u_boundary,
+            open_volume: &next.boundaries.open_volume,
+            fraction_cell,
+            volume: &next.volume,
+            particles: &next.particles,
         };
-        let (mut report, limits) = self.report(&liquid, pressure);
+        let (mut report, limits) = self.model.report(&liquid);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
         if !report.liquid_volume_m3.is_finite() {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
-        self.work.limits = limits;
+        (report.faces, report.pressure, next.limits) = (next.liquid_faces, solved, limits);
         // Velocity stands half a step ahead of the surface that it carries next (leapfrog): as in `uniform`.
-        self.work.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        next.kinetic_energy_j = report.kinetic_energy_j;
+        report.kinetic_energy_j = (self.old.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        next.time_s = self.old.time_s + self.dt_s;
+        next.last_dt_s = self.dt_s;
+        next.steps = self.old.steps + 1;
+        next.sources_flowing.clear();
+        next.sources_flowing.extend(self.sources_flowing());
         Ok(report)
     }
+}
 
+impl Model {
     /// Sums over the liquid, and what limits the next step.
-    pub(crate) fn report(&self, of: &Liquid, pressure: PressureReport) -> (StepReport, Limits) {
+    pub(crate) fn report(&self, of: &Liquid) -> (StepReport, Limits) {
         let tree = of.tree;
         let floor = tree.shape().min.as_dvec3();
         let gravity = self.setup.liquid.gravity.as_dvec3();
@@ -100,7 +104,8 @@ impl OctreeSolver {
                 part.potential -= mass * gravity.dot(x);
                 part.surface_dx =
                     if phi.abs() < dx as f32 { part.surface_dx.min(dx) } else { part.surface_dx };
-                // Liquid in slivers that solids leave has the solver's residual over tiny areas for a velocity.
+                // Liquid in slivers that solids leave has the solver's residual over tiny areas for a
+                // velocity.
                 if phi < 0.0 && of.open_volume[cell] > SLIVER {
                     let speed = (square as f64).sqrt();
                     let resolved = phi < -RESOLVED_CELLS * dx as f32;
@@ -128,7 +133,6 @@ impl OctreeSolver {
         }
         let report = StepReport {
             cells: parts.iter().map(|p| p.cells).sum(),
-            faces: self.work.known_face.iter().filter(|&&known| known).count(),
             particles: of.particles.len(),
             liquid_volume_m3: volume.volume_m3 + volume.flying_m3,
             inflow_m3: volume.inflow_m3,
@@ -142,7 +146,6 @@ impl OctreeSolver {
                 * (ordered_sum(parts.len(), |n| parts[n].potential) + drops.potential),
             max_speed_m_s: max(|p| p.speed),
             max_divergence_1_s: max(|p| p.divergence),
-            pressure,
             ..Default::default()
         };
         let limits = Limits {
@@ -152,62 +155,57 @@ impl OctreeSolver {
         };
         (report, limits)
     }
+}
 
-    /// The largest step that transport, gravity waves and capillary waves allow, as in `uniform`, cell by cell:
+/// Fastest solid or active source, m/s.
+pub(crate) fn boundary_speed_m_s(setup: &Setup, state: &State) -> f64 {
+    let (tree, u) = (&state.fields.tree, &state.boundaries.u_solid);
+    let solids_m_s = if setup.has_moving_solids() {
+        let fastest = |axis| u[tree.faces(axis)].iter().fold(0.0f32, |m, v| m.max(v.abs())) as f64;
+        AXES.iter().map(|&a| fastest(a).powi(2)).sum::<f64>().sqrt()
+    } else {
+        0.0
+    };
+    setup.boundary_speed_m_s(state.time_s, solids_m_s)
+}
+
+impl OctreeSolver {
+    /// The largest step that transport, gravity waves and capillary waves allow, as in `uniform`, cell by
+    /// cell:
     /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, films and drops twice as far;
     /// - gravity waves of two of the smallest cells at the surface: half of their limit omega dt < 2;
-    /// - capillary waves: `dt <= capillary_cfl sqrt(rho dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992].
+    /// - capillary waves: `dt <= capillary_cfl sqrt(rho dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach
+    ///   1992].
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
-        let liquid = self.setup.liquid;
-        let finest = self.shape.dx as f64;
-        let dx = if self.limits.surface_dx.is_finite() { self.limits.surface_dx } else { finest };
+        let (setup, limits) = (&self.model.setup, &self.state.limits);
+        let liquid = setup.liquid;
+        let finest = self.model.shape.dx as f64;
+        let dx = if limits.surface_dx.is_finite() { limits.surface_dx } else { finest };
         let gravity = liquid.gravity.length() as f64;
-        let rate = self.limits.cells_1_s.max(self.max_boundary_speed() / finest);
-        let cfl = self.setup.cfl as f64;
-        let mut best = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
-        let mut limit = |dt_s: f64, limiter| {
-            if dt_s < best.dt_s {
-                best = SuggestedDt { dt_s, limiter };
-            }
-        };
+        let rate = limits.cells_1_s.max(boundary_speed_m_s(setup, &self.state) / finest);
+        let cfl = setup.cfl as f64;
+        let mut dt = SuggestedDt::UNLIMITED;
         if rate > 0.0 {
-            limit(2.0 * cfl / (rate + (rate * rate + 2.0 * gravity * cfl / dx).sqrt()), DtLimiter::Cfl);
+            dt.limit(2.0 * cfl / (rate + (rate * rate + 2.0 * gravity * cfl / dx).sqrt()), DtLimiter::Cfl);
         }
-        if gravity > 0.0 {
-            limit((dx / (gravity * PI)).sqrt(), DtLimiter::Gravity);
-        }
+        dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64 / liquid.density as f64;
             let explicit = (dx.powi(3) / (4.0 * PI * sigma)).sqrt();
-            let times = if self.params.capillary_cfl > 0.0 { self.params.capillary_cfl as f64 } else { 1.0 };
-            limit(times * explicit, DtLimiter::SurfaceTension);
+            let capillary_cfl = self.model.params.capillary_cfl as f64;
+            let times = if capillary_cfl > 0.0 { capillary_cfl } else { 1.0 };
+            dt.limit(times * explicit, DtLimiter::SurfaceTension);
         }
-        best
-    }
-
-    /// Fastest solid or active source, m/s.
-    pub(crate) fn max_boundary_speed(&self) -> f64 {
-        let moving = self.setup.solids.iter().any(|s| !s.motion.is_static());
-        let u = &self.state.boundaries.u_solid;
-        let tree = &self.state.fields.tree;
-        let solids = if moving {
-            let fastest = |axis| u[tree.faces(axis)].iter().fold(0.0f32, |m, v| m.max(v.abs())) as f64;
-            AXES.iter().map(|&a| fastest(a).powi(2)).sum::<f64>().sqrt()
-        } else {
-            0.0
-        };
-        let time_s = self.state.time_s;
-        let active = self.setup.sources.iter().filter(|s| s.active_s[0] <= time_s && time_s < s.active_s[1]);
-        active.fold(solids, |m, s| m.max(s.velocity.length() as f64))
+        dt
     }
 
     /// Height of the highest surface crossing on the vertical through (x, z), above the domain's floor.
     pub(crate) fn column_height(&self, x: f32, z: f32) -> f64 {
-        let (fields, bounds, dx) = (&self.state.fields, self.shape.bounds(), self.shape.dx);
-        let sampler = self.sampler(&fields.tree);
+        let (fields, bounds, dx) = (&self.state.fields, self.model.shape.bounds(), self.model.shape.dx);
+        let sampler = self.model.sampler(&fields.tree);
         let height = |j: usize| bounds.min.y + (j as f32 + 0.5) * dx;
         let phi_at = |j: usize| sampler.cells(&fields.phi_cell, Vec3::new(x, height(j), z));
-        let top = self.shape.cells(0)[1] - 1;
+        let top = self.model.shape.cells(0)[1] - 1;
         let mut above = phi_at(top);
         if above < 0.0 {
             return (bounds.max.y - bounds.min.y) as f64;
@@ -223,16 +221,16 @@ impl OctreeSolver {
         (0.5 * dx - above).max(0.0) as f64
     }
 
-    /// Pressure at a point: the cell there (or its deepest neighbour, at the surface) speaks with its own gradient, so that a
-    /// hydrostatic pressure is exact up to walls and surface.
+    /// Pressure at a point: that of the cell there (at the surface, of its deepest neighbour), continued by
+    /// the cell's own gradient, so that a hydrostatic pressure is exact up to walls and surface.
     pub(crate) fn pressure_at_point(&self, x: Vec3) -> f64 {
         let fields = &self.state.fields;
         let tree = &*fields.tree;
-        let bounds = self.shape.bounds();
+        let bounds = self.model.shape.bounds();
         if self.state.last_dt_s == 0.0 || !bounds.contains(x) {
             return 0.0;
         }
-        if self.sampler(tree).cells(&fields.phi_cell, x) >= 0.0 {
+        if self.model.sampler(tree).cells(&fields.phi_cell, x) >= 0.0 {
             return 0.0;
         }
         let here = tree.locate(x).cell as usize;
@@ -244,7 +242,7 @@ impl OctreeSolver {
             return 0.0;
         }
         let geometry = Geometry { tree, phi_cell: phi, open_area: &self.state.boundaries.open_area };
-        let params = GradientParams { form: self.params.form(), ..GradientParams::default() };
+        let params = GradientParams { form: self.model.params.form(), ..GradientParams::default() };
         let mut slope = Vec3::ZERO;
         for axis in AXES {
             let sides = [0, 1].map(|side| {
@@ -258,19 +256,15 @@ impl OctreeSolver {
             } as f32;
         }
         let offset = (x - tree.cell_center(cell)).dot(slope) as f64;
-        (fields.impulse_cell[cell] + offset) * self.setup.liquid.density as f64 / self.state.last_dt_s
+        (fields.impulse_cell[cell] + offset) * self.model.setup.liquid.density as f64 / self.state.last_dt_s
     }
 
     /// Liquid volume inside a shape, drops included; the shape's surface is taken as a plane within a cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let tree = &*self.state.fields.tree;
         let mut fractions = vec![];
-        liquid_fractions(
-            &mut fractions,
-            tree,
-            &self.state.fields.phi_cell,
-            self.open(&self.state.boundaries),
-        );
+        let open = self.model.open(&self.state.boundaries);
+        liquid_fractions(&mut fractions, tree, &self.state.fields.phi_cell, open);
         let Particles { x, flies, .. } = &self.state.particles;
         let drops = (0..x.len()).filter(|&p| flies[p] != 0 && shape.distance(x[p]) < 0.0).count();
         let bodies_m3 = ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
@@ -283,11 +277,11 @@ impl OctreeSolver {
                 })
                 .sum()
         });
-        bodies_m3 + drops as f64 * self.particle_m3()
+        bodies_m3 + drops as f64 * self.model.particle_m3()
     }
 }
 
-/// What a chunk of cells adds to a report.
+/// Sums and maxima over a chunk of cells, or over the drops.
 struct Part {
     cells: usize,
     kinetic: f64,

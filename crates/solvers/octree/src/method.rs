@@ -10,7 +10,8 @@ use fluvial_solver_interface::{
 };
 use std::sync::Arc;
 
-/// Memory by cell of the tree, more by liquid cell and by particle, fitted to peaks of its scenes; a checkpoint's.
+/// Memory by cell of the tree, more by liquid cell and by particle, fitted to peaks of its scenes; a
+/// checkpoint's.
 const BYTES_PER_CELL: f64 = 640.0;
 const BYTES_PER_LIQUID_CELL: f64 = 1290.0;
 const BYTES_PER_PARTICLE: f64 = 260.0;
@@ -18,15 +19,17 @@ const BYTES_FIXED: f64 = 10e6;
 const CHECKPOINT_BYTES_PER_CELL: f64 = 34.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
-/// How far the largest tree of a run lies between the first and one with the finest cells all along the surface, with
-/// [`LIVELY_CELLS`] along the longest side: where liquid falls; and for each part of the surface that solids pass through, with the
-/// waves they make. The smaller the cells, the fewer places ask for the smallest.
+/// How far the largest tree of a run lies between the first and one with the finest cells all along the
+/// surface, with [`LIVELY_CELLS`] along the longest side: where liquid falls; and for each part of the
+/// surface that solids pass through, with the waves they make. The smaller the cells, the fewer places ask
+/// for the smallest.
 const LIVELY_SHARE: f64 = 0.8;
 const LIVELY_SHARE_FLIP: f64 = 1.0;
 const WAKE_WIDTH: f64 = 4.0;
 const LIVELY_CELLS: f64 = 64.0;
 const LIVELY_POWER: f64 = 0.65;
-/// A tree with the finest cells all along the surface has so many cells and liquid cells for each face of surface.
+/// A tree with the finest cells all along the surface has so many cells and liquid cells for each face of
+/// surface.
 const CELLS_PER_FACE: f64 = 14.0;
 const LIQUID_CELLS_PER_FACE: f64 = 6.6;
 /// Particles in a full cell of the band.
@@ -75,7 +78,8 @@ impl Method for Params {
         )))
     }
 
-    /// The first tree is built and counted; a splash makes it grow towards one that is fine all along the surface.
+    /// The first tree is built and counted; a splash makes it grow towards one that is fine all along the
+    /// surface.
     fn predict(&self, scenario: &Scenario) -> Needs {
         let first = count_first_tree(scenario.setup, self).unwrap_or_default();
         let has_particles = self.tracker == Tracker::Flip;

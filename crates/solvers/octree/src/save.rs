@@ -2,9 +2,8 @@
 //! somebody has decided whether the next step reads it.
 
 use crate::OctreeSolver;
-use crate::measure::Limits;
 use crate::particles::Particles;
-use crate::state::{Fields, State};
+use crate::state::{Fields, Limits, State};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -17,31 +16,31 @@ impl OctreeSolver {
     pub(crate) fn save_state(&self, out: &mut StateWriter) -> io::Result<()> {
         let OctreeSolver {
             // The set-up and what follows from it.
-            setup: _,
-            params: _,
-            shape: _,
-            open_walls: _,
-            // The frame loop's, and statistics.
+            model: _,
+            // The frame loop's.
             asked_to_stop: _,
-            junctions: _,
             // Memory that every step fills before it reads it.
-            work: _,
+            next: _,
+            scratch: _,
             state,
-            limits: Limits { speed_m_s, cells_1_s, surface_dx },
         } = self;
         let State {
             fields: Fields { tree, phi_cell, u_face, size_cell, impulse_cell },
             // A function of the tree and the time: made anew.
             boundaries: _,
             particles: Particles { x, v, heat, flies, age_s, id, next_id },
-            last_dt_s,
             volume,
+            sources_flowing,
+            limits: Limits { speed_m_s, cells_1_s, surface_dx },
             kinetic_energy_j,
             mean_velocity,
-            sources_flowing,
             cells_moved,
+            last_dt_s,
             time_s,
             steps,
+            // Statistics of the last step.
+            liquid_faces: _,
+            junctions: _,
         } = state;
         out.list("limits", &[*speed_m_s, *cells_1_s, *surface_dx])?;
         out.value("time_s", *time_s)?;
@@ -75,8 +74,8 @@ impl OctreeSolver {
         let [speed_m_s, cells_1_s, surface_dx] = from.list("limits")?[..] else {
             return Err(RestoreError::Mismatch("there are three limits".into()));
         };
-        self.limits = Limits { speed_m_s, cells_1_s, surface_dx };
-        let state = &mut self.state;
+        let OctreeSolver { model, state, scratch, .. } = self;
+        state.limits = Limits { speed_m_s, cells_1_s, surface_dx };
         state.time_s = from.value("time_s")?;
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
@@ -86,7 +85,7 @@ impl OctreeSolver {
             .list("mean_velocity")?
             .try_into()
             .map_err(|_| RestoreError::Mismatch("a mean velocity has three components".into()))?;
-        let tree = tree_of(self.shape, from.list("tree.divided")?)?;
+        let tree = tree_of(model.shape, from.list("tree.divided")?)?;
         let (cells, faces) = (tree.cell_count(), tree.face_count());
         state.fields = Fields {
             tree: Arc::new(tree),
@@ -110,9 +109,8 @@ impl OctreeSolver {
         state.volume = Account::from_numbers(&totals, &bodies, label_cell)
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
         state.particles = restore_particles(from)?;
-        let mut scratch = std::mem::take(&mut self.work.fractions);
-        let boundaries = self.boundaries_on(&self.state.fields.tree, self.state.time_s, &mut scratch);
-        (self.state.boundaries, self.work.fractions) = (Arc::new(boundaries), scratch);
+        let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, &mut scratch.fractions);
+        state.boundaries = Arc::new(boundaries);
         Ok(())
     }
 }

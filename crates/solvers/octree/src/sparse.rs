@@ -1,22 +1,22 @@
 //! The liquid on the grid of the finest cells, near its surface: what volume files are made from.
 
 use crate::OctreeSolver;
-use crate::adapt::solids_at;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{SPARSE_BAND_CELLS, SparseLevelSet};
 
-/// Distances change by no more than the way between two points. Interpolated between cells they may change by this many
-/// times as much: each component of the slope by the whole.
+/// Distances change by no more than the way between two points. Interpolated between cells they may change by
+/// this many times as much: each component of the slope by the whole.
 const MOST_SLOPE: f32 = 1.733;
 
 /// Interpolates the state.
 pub(crate) struct SparseLiquid<'a> {
     solver: &'a OctreeSolver,
     grid: UniformGrid,
-    /// Continuous where cells of two sizes meet: the surface is looked at closely, and jumps would show in reflections.
+    /// Continuous where cells of two sizes meet: the surface is looked at closely, and jumps would show in
+    /// reflections.
     phi: Sampler<'a>,
     /// Cheaper, for what is far from the surface.
     rough: Sampler<'a>,
@@ -27,14 +27,14 @@ pub(crate) struct SparseLiquid<'a> {
 
 impl<'a> SparseLiquid<'a> {
     pub fn new(solver: &'a OctreeSolver) -> Self {
-        let (tree, shape) = (&*solver.state.fields.tree, solver.shape);
+        let (tree, shape) = (&*solver.state.fields.tree, solver.model.shape);
         SparseLiquid {
             solver,
-            grid: solver.setup.domain.grid,
+            grid: solver.model.setup.domain.grid,
             phi: Sampler::new(tree, Interpolation::Continuous),
             rough: Sampler::new(tree, Interpolation::Mls),
-            velocity: solver.sampler(tree),
-            solids: solids_at(&solver.setup, solver.state.time_s),
+            velocity: solver.model.sampler(tree),
+            solids: solver.model.setup.solids_at(solver.state.time_s),
             band: SPARSE_BAND_CELLS * shape.dx,
         }
     }

@@ -1,21 +1,52 @@
-//! What the solver remembers from step to step, and what a step works in.
+//! What the solver remembers from step to step, and the memory that a step works in.
 
-use crate::measure::Limits;
-use crate::particles::{ParticleWork, Particles};
+use crate::params::Params;
+use crate::particles::{ParticleScratch, Particles};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
+use fluvial_grids::octree::Shape as TreeShape;
 use fluvial_linear::krylov::{BicgstabScratch, CgScratch};
+use fluvial_octree::advect::AdvectScratch;
+use fluvial_octree::air::AirScratch;
 use fluvial_octree::assemble::System;
 use fluvial_octree::capillary::CapillaryScratch;
 use fluvial_octree::curvature::CurvatureScratch;
 use fluvial_octree::extend::ExtendScratch;
 use fluvial_octree::extrapolate::ExtrapolateScratch;
 use fluvial_octree::fractions::FractionsScratch;
-use fluvial_octree::gradient::PressureGradient;
-use fluvial_octree::interpolate::Tracing;
+use fluvial_octree::gradient::{Geometry, PressureGradient};
+use fluvial_octree::interpolate::{Sampler, Tracing};
+use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::redistance::RedistanceScratch;
+use fluvial_octree::volume::Open;
+use fluvial_solver_interface::Setup;
 use fluvial_volume::Account;
 use std::sync::Arc;
+
+/// What a run is about; it never changes.
+pub(crate) struct Model {
+    pub setup: Setup,
+    pub params: Params,
+    pub shape: TreeShape,
+}
+
+impl Model {
+    pub fn sampler<'a>(&self, tree: &'a Octree) -> Sampler<'a> {
+        Sampler::new(tree, self.params.interpolation())
+    }
+
+    pub fn has_solids(&self) -> bool {
+        !self.setup.solids.is_empty()
+    }
+
+    /// What solids leave open, for volumes.
+    pub fn open<'a>(&self, boundaries: &'a Boundaries) -> Option<Open<'a>> {
+        self.has_solids().then_some(Open {
+            volume_cell: &boundaries.open_volume,
+            phi_solid_node: &boundaries.phi_solid_node,
+        })
+    }
+}
 
 /// Fields on one tree.
 #[derive(Clone, Default)]
@@ -31,10 +62,11 @@ pub(crate) struct Fields {
     pub impulse_cell: Vec<f64>,
 }
 
-/// Solids and sources on one tree at one moment.
+/// Walls and solids on one tree at one moment.
 #[derive(Clone, Default)]
 pub(crate) struct Boundaries {
-    /// Solids' distance at nodes and cell centres, negative inside; true distances up to some cells, metres. Empty without solids.
+    /// Solids' distance at nodes and cell centres, negative inside; true distances up to some cells, metres.
+    /// Empty without solids.
     pub phi_solid_node: Vec<f32>,
     pub phi_solid_cell: Vec<f32>,
     /// Open part of faces and cells, without regard to sources.
@@ -46,99 +78,183 @@ pub(crate) struct Boundaries {
     pub closed_cell: Vec<bool>,
 }
 
-/// Cells and faces of active sources on one tree.
-#[derive(Clone, Default)]
-pub(crate) struct SourceTags {
-    /// Index into the set-up's sources plus one, 0 elsewhere; empty when none is active.
-    pub cell: Vec<u8>,
-    /// Open area and boundary velocity as the pressure sees them.
-    pub area_face: Vec<f32>,
-    pub u_boundary: Vec<f32>,
+/// What limits the next step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Fastest liquid, m/s.
+    pub speed_m_s: f64,
+    /// Largest speed over cell size, 1/s.
+    pub cells_1_s: f64,
+    /// Edge of the smallest cell at the surface, metres.
+    pub surface_dx: f64,
 }
 
-/// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
+/// The liquid at one moment. A step reads one state and writes another, and the two change places when it has
+/// succeeded.
 #[derive(Default)]
 pub(crate) struct State {
     pub fields: Fields,
     pub boundaries: Arc<Boundaries>,
     /// None but with tracker `flip`.
     pub particles: Particles,
-    /// Length of the last step, seconds: turns the impulse into a pressure.
-    pub last_dt_s: f64,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
+    /// Which sources flowed during the last step.
+    pub sources_flowing: Vec<bool>,
+    pub limits: Limits,
     /// Kinetic energy of `u_face`, J.
     pub kinetic_energy_j: f64,
     /// Mean velocity of the liquid, m/s: what it keeps while it touches nothing.
     pub mean_velocity: [f64; 3],
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Finest cells that the fastest liquid has crossed since the tree was built.
     pub cells_moved: f64,
+    /// Length of the last step, seconds: turns the impulse into a pressure.
+    pub last_dt_s: f64,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
     pub steps: u64,
+    /// Faces of the last step whose velocity was the liquid's or a source's.
+    pub liquid_faces: usize,
+    /// T-junctions that the surface crossed in the last projection, and degenerate ones among them.
+    pub junctions: [usize; 2],
 }
 
-/// What a step begins with: the state's fields, with what sources and sinks did to them.
+/// One step from the state that it begins with: what all stages may read.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub model: &'a Model,
+    pub old: &'a State,
+    pub dt_s: f64,
+}
+
+impl Step<'_> {
+    /// Which sources flow during the step.
+    pub fn sources_flowing(&self) -> impl Iterator<Item = bool> {
+        self.model.setup.sources.iter().map(|source| source.is_active(self.old.time_s))
+    }
+}
+
+/// The state's liquid, with what sources and sinks did to it.
 #[derive(Default)]
 pub(crate) struct Start {
     pub phi_cell: Vec<f32>,
     pub u_face: Vec<f32>,
-    /// Its velocity for tracing.
-    pub tracing: Tracing,
-    /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere; empty when none is active.
+    /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere; empty when none is
+    /// active.
     pub tags: Vec<u8>,
     pub volume: Account,
-    pub sources_flowing: Vec<bool>,
 }
 
-/// What a step makes and works in; nothing in here outlives it.
+/// Cells and faces of active sources on the next tree.
 #[derive(Default)]
-pub(crate) struct Work {
+pub(crate) struct SourceTags {
+    /// As [`Start::tags`].
+    pub cell: Vec<u8>,
+    /// Open area and boundary velocity as the pressure sees them.
+    pub area_face: Vec<f32>,
+    pub u_boundary: Vec<f32>,
+}
+
+impl SourceTags {
+    /// Does the face belong to an active source?
+    pub fn has(&self, tree: &Octree, face: usize) -> bool {
+        !self.cell.is_empty() && tree.cells_beside(face).any(|cell| self.cell[cell] != 0)
+    }
+}
+
+/// The next tree, with walls, solids and sources on it as they are at the end of the step.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub tree: &'a Octree,
+    pub boundaries: &'a Boundaries,
+    pub sources: &'a SourceTags,
+}
+
+impl<'a> Ground<'a> {
+    /// The liquid on it, with sources as boundaries.
+    pub fn liquid(&self, phi_cell: &'a [f32]) -> Geometry<'a> {
+        Geometry { tree: self.tree, phi_cell, open_area: &self.sources.area_face }
+    }
+}
+
+/// The memory that the stages of a step work in; every stage fills what it reads.
+#[derive(Default)]
+pub(crate) struct Scratch {
     pub start: Start,
-    /// The next state's.
-    pub fields: Fields,
-    pub boundaries: Arc<Boundaries>,
+    pub transport: TransportScratch,
+    /// Sizes on the tree that the step begins with, 1/m.
+    pub size_cell: Vec<f32>,
+    pub spread: SpreadScratch,
+    pub fractions: FractionsScratch,
     pub sources: SourceTags,
-    pub particles: ParticleWork,
-    pub gradient: PressureGradient,
-    pub volume: Account,
-    pub cells_moved: f64,
-    pub kinetic_energy_j: f64,
-    pub mean_velocity: [f64; 3],
-    pub limits: Limits,
-    /// phi as the pressure sees it: drops of one cell have none.
-    pub phi_pressure: Vec<f32>,
+    pub carry: AdvectScratch,
+    pub particles: ParticleScratch,
+    pub distance: DistanceScratch,
     /// Liquid share of each cell's volume.
     pub fraction_cell: Vec<f32>,
-    /// Faces whose velocity is the liquid's or a source's.
-    pub known_face: Vec<bool>,
-    pub rhs_cell: Vec<f64>,
-    /// Impulse of tension on the faces that the surface crosses, m2/s.
-    pub surface_pressure_face: Vec<f32>,
-    /// Bodies of liquid as tension sees them.
-    pub label_cell: Vec<u32>,
-    pub curvature: CurvatureScratch,
-    pub capillary: CapillaryScratch,
-    /// Where what is at a sample now was when the step began.
-    pub departure: Vec<Vec3>,
-    /// Sizes, and a copy for spreading.
+    pub operator: OperatorScratch,
+    pub tension: TensionScratch,
+    pub solve: SolveScratch,
+    pub extrapolate: VelocityScratch,
+}
+
+/// For the velocity that carries the surface.
+#[derive(Default)]
+pub(crate) struct TransportScratch {
+    /// The start's velocity, without divergence in the air at the surface.
+    pub u_face: Vec<f32>,
+    pub tracing: Tracing,
+    pub air: AirScratch,
+}
+
+/// For spreading sizes.
+#[derive(Default)]
+pub(crate) struct SpreadScratch {
     pub size_cell: Vec<f32>,
-    pub spread_cell: Vec<f32>,
-    /// Back-and-forth errors on the old tree.
-    pub error_old: Vec<f32>,
-    /// Velocity through walls at the cells beside them, m/s.
-    pub through_cell: Vec<Vec3>,
-    /// What the start's velocity carries along: without sources or sinks in the air at the surface.
-    pub u_transport: Vec<f32>,
-    pub surface_air: Vec<bool>,
-    pub system: System,
-    pub cg: CgScratch<f64>,
-    pub bicgstab: BicgstabScratch<f64>,
+    pub before_sweep_cell: Vec<f32>,
+}
+
+/// For making phi a distance.
+#[derive(Default)]
+pub(crate) struct DistanceScratch {
     pub redistance: RedistanceScratch,
     pub extend: ExtendScratch,
+}
+
+/// For the pressure's operator.
+#[derive(Default)]
+pub(crate) struct OperatorScratch {
+    /// phi as the pressure sees it: drops of one cell have none.
+    pub phi_cell: Vec<f32>,
+    pub gradient: PressureGradient,
+    pub system: System,
+}
+
+/// For surface tension.
+#[derive(Default)]
+pub(crate) struct TensionScratch {
+    /// Impulse of tension on the faces that the surface crosses, m2/s.
+    pub p_face: Vec<f32>,
+    pub curvature: CurvatureScratch,
+    pub capillary: CapillaryScratch,
+    pub net_force: NetForceScratch,
+}
+
+/// For the pressure solve.
+#[derive(Default)]
+pub(crate) struct SolveScratch {
+    pub rhs_cell: Vec<f64>,
+    pub cg: CgScratch<f64>,
+    pub bicgstab: BicgstabScratch<f64>,
+}
+
+/// For velocity beyond the liquid.
+#[derive(Default)]
+pub(crate) struct VelocityScratch {
+    /// Faces whose velocity is the liquid's or a source's.
+    pub known_face: Vec<bool>,
     pub extrapolate: ExtrapolateScratch,
-    pub fractions: FractionsScratch,
+    /// Velocity through the surfaces of solids at the cells beside them, m/s.
+    pub through_cell: Vec<Vec3>,
 }

@@ -1,56 +1,58 @@
 //! One step, in the order of [octree §3.2]:
 //!
-//! 1. sources and sinks act on the liquid as it begins the step,
+//! 1. sources and sinks act on the liquid that the step begins with,
 //! 2. sizes are evaluated and spread, and the next tree is built for where the surface will be,
-//! 3. the surface is carried from the old tree to the new and made a distance again: phi^{n+1} = phi^n(x - u dt),
-//! 4. velocity is carried from the old tree to the new:                               u* = u^n(x - u dt),
-//! 5. forces act:                                                                     u** = u* + dt g + surface tension,
-//! 6. pressure makes it divergence-free:                                              u^{n+1} = u** - dt grad p / rho,
+//! 3. the surface is carried from tree to tree, `phi = phi_old(x - u dt)`, and made a distance again,
+//! 4. velocity is carried from tree to tree, `u = u_old(x - u dt)`,
+//! 5. forces act, `u += dt g`, and surface tension, `u += dt grad(sigma kappa) / rho`,
+//! 6. pressure makes velocity divergence-free, `u -= dt grad p / rho`,
 //! 7. velocity is extended over the whole tree, for the next step's back-traces.
 //!
-//! Particles, where they are used, are born before 3, move with the surface and correct it, speak up after 4, and take up what forces
-//! and pressure did after 7.
-//!
-//! Surface first and forces on the new surface make gravity waves a symplectic Euler scheme.
+//! Particles, where they are used, are seeded before 3, move with the surface and correct it, deposit their
+//! velocity on the faces after 4, and receive the change made by forces and pressure after 7. Carrying the
+//! surface first and letting forces act on the new one makes gravity waves a symplectic Euler scheme.
 
 use crate::OctreeSolver;
-use fluvial_foundation::StageTimers;
-use fluvial_solver_interface::{Clamps, StepError, StepReport};
+use crate::particles::Swarm;
+use crate::state::{Fields, State, Step};
+use fluvial_solver_interface::{Stages, StepError, StepReport};
 
-pub(crate) fn step(s: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
-    s.setup.check_step(dt_s, s.limits.speed_m_s)?;
-    let mut timers = StageTimers::default();
-    let mut clamps = Clamps::default();
-    timers.stage("sources", || s.begin_with_sources());
-    timers.stage("adapt", || s.adapt(dt_s));
-    timers.stage("particles", || s.begin_with_particles());
-    timers.stage("solids", || s.place_boundaries(dt_s));
-    go_on(s)?;
-    timers.stage("advect_surface", || s.advect_surface(dt_s, &mut clamps));
-    go_on(s)?;
-    timers.stage("particles", || s.advect_particles(dt_s, &mut clamps));
-    timers.stage("redistance", || s.redistance(&mut clamps));
-    go_on(s)?;
-    timers.stage("particles", || s.sort_flights());
-    timers.stage("volume_control", || s.control_volume(dt_s, &mut clamps));
-    timers.stage("advect_velocity", || s.advect_velocity(dt_s));
-    timers.stage("particles", || s.particles_to_faces());
-    go_on(s)?;
-    timers.stage("forces", || s.apply_gravity(dt_s));
-    let pressure = timers.stage("pressure", || s.project(dt_s, &mut clamps))?;
-    timers.stage("pressure", || s.keep_momentum(dt_s));
-    go_on(s)?;
-    timers.stage("extrapolate", || s.extrapolate_velocity());
-    timers.stage("particles", || s.update_particles(dt_s));
-    let mut report = timers.stage("measure", || s.measure(pressure))?;
-    s.commit(dt_s);
-    report.clamps = clamps.rows().to_vec();
-    report.stages_s = timers;
-    Ok(report)
-}
+pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
+    let OctreeSolver { model, state, next, scratch: c, asked_to_stop } = solver;
+    model.setup.check_step(dt_s, state.limits.speed_m_s)?;
+    let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
+    let State { fields, boundaries, particles, volume, .. } = next;
+    let Fields { tree, phi_cell: phi, u_face: u, size_cell: size, impulse_cell: impulse } = fields;
+    let mut swarm = Swarm { particles, scratch: &mut c.particles };
 
-/// Nothing of a step is in the state before it is committed: until then it may be given up.
-fn go_on(s: &OctreeSolver) -> Result<(), StepError> {
-    let stop = s.asked_to_stop.as_ref().is_some_and(|asked| asked());
-    if stop { Err(StepError::Stopped) } else { Ok(()) }
+    let start = stages.run("sources", |_| step.begin_with_sources(&mut c.start, &mut c.fraction_cell))?;
+    let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, start))?;
+    let sizes = stages.run("adapt", |_| step.sizes(&mut c.size_cell, start))?;
+    (*tree, next.cells_moved) = stages.run("adapt", |_| step.next_tree(start, flow, sizes, &mut c.spread))?;
+    stages.run("particles", |_| swarm.begin(&step, start, sizes))?;
+    *boundaries = stages.run("solids", |_| step.boundaries(tree, &mut c.fractions))?;
+    let ground = stages.run("solids", |_| step.ground(tree, boundaries, &mut c.sources))?;
+    let path = step.transport(ground, flow);
+    stages.run("advect_surface", |n| step.carry_surface((phi, size), path, start, sizes, &mut c.carry, n))?;
+    stages.run("particles", |n| swarm.advect(&step, phi, tree, start, n))?;
+    stages.run("redistance", |n| step.redistance(phi, ground, &mut c.distance, n))?;
+    stages.run("particles", |_| swarm.sort_flights(&step, phi, tree))?;
+    let bodies = stages.run("volume_control", |_| step.bodies(&mut c.fraction_cell, start, ground, phi))?;
+    *volume = stages.run("volume_control", |n| step.book_volume(bodies, start, path, swarm.flights(), n))?;
+    let liquid = ground.liquid(phi);
+    stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, phi, &mut c.carry))?;
+    stages.run("particles", |_| swarm.to_faces(&step, u, &liquid))?;
+    stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
+    let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
+    stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;
+    let solved = stages
+        .try_run("pressure", |_| step.project(u, impulse, &mut operator, ground, volume, &mut c.solve))?;
+    next.mean_velocity =
+        stages.run("pressure", |_| step.keep_momentum(u, &liquid, &c.fraction_cell, swarm.is_empty()))?;
+    next.junctions = operator.junctions;
+    next.liquid_faces =
+        stages.run("extrapolate", |_| step.extend_velocity(u, ground, &operator, &mut c.extrapolate))?;
+    stages.run("particles", |_| swarm.update(&step, u, &liquid))?;
+    let report = stages.try_run("measure", |_| step.measure(next, &c.sources, &c.fraction_cell, solved))?;
+    Ok(stages.commit("measure", report, |_| std::mem::swap(state, next)))
 }

@@ -1,186 +1,156 @@
-//! Volume of the bodies of liquid on the tree: labels, measurement, descent, what crosses the domain's boundary. The
-//! account itself and its controllers are `fluvial_volume`.
+//! Volume of the bodies of liquid: which of them are measured, when, and what is booked. Their numerics on
+//! the tree are `fluvial_octree::{regions, flux}`, the account itself and its controllers `fluvial_volume`.
 
-use crate::OctreeSolver;
-use crate::state::{Boundaries, Start};
-use fluvial_foundation::parallel::{self, chunk_count, chunk_range, map_indices};
+use crate::particles::Flights;
+use crate::state::{Boundaries, Ground, Model, Start, Step};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Side;
-use fluvial_octree::divergence::signed_area;
-use fluvial_octree::regions::label_regions;
+use fluvial_octree::advect::Transport;
+use fluvial_octree::flux::{source_inflow, wall_outflow};
+use fluvial_octree::gradient::Geometry;
+use fluvial_octree::regions::{body_of_cell, kinship, label_regions, measure_bodies};
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
+use fluvial_volume::{Account, Flux, Kinship};
 
 /// Steps in which a controller removes nine tenths of an error.
 const CORRECTION_STEPS: f64 = 3.0;
 
-impl OctreeSolver {
-    /// Opens the account at the start.
-    pub(crate) fn open_volume_account(&mut self) {
-        let (tree, phi) = (self.state.fields.tree.clone(), std::mem::take(&mut self.state.fields.phi_cell));
-        let boundaries = self.state.boundaries.clone();
-        let mut account = self.measure_bodies(&tree, &phi, &boundaries, &Account::default());
-        account.open(account.volume_m3);
-        (self.state.fields.phi_cell, self.state.volume) = (phi, account);
-    }
-
-    /// Measures the bodies after sources and sinks have changed them; every body keeps its error. `mended_m3` is what
-    /// flowing sources put back of their own bodies' losses.
-    pub(crate) fn remeasure_bodies(&mut self, start: &mut Start, mended_m3: f64) {
-        let (tree, boundaries) = (self.state.fields.tree.clone(), self.state.boundaries.clone());
-        let mut new = self.measure_bodies(&tree, &start.phi_cell, &boundaries, &start.volume);
-        let kin = kinship(&new, &start.volume, |cell| start.volume.label_cell[cell]);
-        let source = start.tags.iter().position(|&tag| tag != 0);
-        let mended = source.map(|cell| (new.body_of(cell), mended_m3));
-        new.continue_from(&start.volume, &kin, mended);
-        start.volume = new;
-    }
-
-    /// Measures what transport did to every body and sets the divergence that corrects it.
-    pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let (tree, phi) = (self.work.fields.tree.clone(), std::mem::take(&mut self.work.fields.phi_cell));
-        let boundaries = self.work.boundaries.clone();
-        let old = std::mem::take(&mut self.work.start.volume);
-        let mut new = self.measure_bodies(&tree, &phi, &boundaries, &old);
-        let kin = kinship(&new, &old, |cell| self.body_before(&old, &tree, cell, dt_s));
-        let mut flux = self.boundary_flux_m3_s(&old);
-        let unknown_m3 = self.flights(&mut flux, &old.label_cell, dt_s);
-        new.transported_from(&old, &kin, &flux, dt_s);
-        let left_m3 = self.drops_left_m3();
-        new.flying_m3 += unknown_m3 - left_m3;
-        new.book_sources_and_sinks(0.0, left_m3);
-        new.share_debt(self.shape.dx);
-        if self.params.volume_correction != VolumeCorrection::Off {
-            let held_back = new.set_divergence(dt_s, CORRECTION_STEPS, self.shape.dx);
-            clamps.add("volume_correction_rate", held_back);
-        }
-        self.work.fields.phi_cell = phi;
-        self.work.start.volume = old;
-        self.work.volume = new;
-    }
-
+impl Model {
     /// Labels the bodies of `phi` and measures each; errors start at zero.
-    fn measure_bodies(
-        &mut self,
+    pub fn measure_bodies(
+        &self,
+        fraction_cell: &mut Vec<f32>,
         tree: &Octree,
         phi: &[f32],
         boundaries: &Boundaries,
         old: &Account,
     ) -> Account {
         let mut new = old.totals();
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
-        liquid_fractions(&mut fractions, tree, phi, self.open(boundaries));
+        liquid_fractions(fraction_cell, tree, phi, self.open(boundaries));
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
         let count =
             if regional { label_regions(&mut new.label_cell, tree, phi, &boundaries.open_area) } else { 1 };
-        let labels = &new.label_cell;
-        let parts = map_indices(chunk_count(fractions.len(), parallel::CHUNK), |n| {
-            let mut volumes: Vec<(u32, f64, f32)> = Vec::new();
-            for cell in chunk_range(n, parallel::CHUNK, fractions.len()) {
-                if fractions[cell] > 0.0 {
-                    let volume_m3 = fractions[cell] as f64 * (tree.cell_dx(cell) as f64).powi(3);
-                    let label = if regional { body_of_cell(tree, cell, labels, phi) } else { 0 };
-                    match volumes.last_mut() {
-                        Some((last, sum, depth_m)) if *last == label => {
-                            *sum += volume_m3;
-                            *depth_m = depth_m.max(-phi[cell]);
-                        }
-                        _ => volumes.push((label, volume_m3, -phi[cell])),
-                    }
-                }
-            }
-            volumes
-        });
-        new.set_bodies(count, parts.into_iter().flatten());
-        self.work.fraction_cell = fractions;
+        let labels = regional.then_some(&new.label_cell[..]);
+        let bodies = measure_bodies(tree, phi, fraction_cell, labels);
+        new.set_bodies(count, bodies);
         new
     }
+}
 
-    /// The body that a new cell's liquid belonged to when the step began.
-    fn body_before(&self, old: &Account, new_tree: &Octree, cell: usize, dt_s: f64) -> u32 {
-        let tree = &self.state.fields.tree;
-        let start = &self.work.start;
-        let x = new_tree.cell_center(cell);
-        let from = x - dt_s as f32 * start.tracing.v_cell[tree.locate(x).cell as usize];
-        let bounds = tree.shape().bounds();
-        let there = tree.locate(from.clamp(bounds.min, bounds.max)).cell as usize;
-        body_of_cell(tree, there, &old.label_cell, &start.phi_cell)
+impl Step<'_> {
+    /// Measures the bodies after sources and sinks have changed them; every body keeps its error. `mended_m3`
+    /// is what flowing sources put back of their own bodies' losses.
+    pub fn remeasure_bodies(&self, start: &mut Start, fraction_cell: &mut Vec<f32>, mended_m3: f64) {
+        let (tree, boundaries) = (&self.old.fields.tree, &self.old.boundaries);
+        let mut new =
+            self.model.measure_bodies(fraction_cell, tree, &start.phi_cell, boundaries, &start.volume);
+        let kin = kin(&new, &start.volume, |cell| start.volume.label_cell[cell]);
+        let source = start.tags.iter().position(|&tag| tag != 0);
+        let mended = source.map(|cell| (new.body_of(cell), mended_m3));
+        new.continue_from(&start.volume, &kin, mended);
+        start.volume = new;
     }
 
-    /// Liquid that sources push in and that leaves through open walls, per body of the old account.
-    fn boundary_flux_m3_s(&self, old: &Account) -> Vec<Flux> {
+    /// Labels and measures the bodies after transport, on the next tree.
+    pub fn bodies(
+        &self,
+        fraction_cell: &mut Vec<f32>,
+        start: &Start,
+        ground: Ground,
+        phi: &[f32],
+    ) -> Account {
+        self.model.measure_bodies(fraction_cell, ground.tree, phi, ground.boundaries, &start.volume)
+    }
+
+    /// Finds what transport did to every body and sets the divergence that corrects it.
+    pub fn book_volume(
+        &self,
+        mut bodies: Account,
+        start: &Start,
+        path: Transport,
+        flights: &Flights,
+        clamps: &mut Clamps,
+    ) -> Account {
+        let (dt_s, finest_dx, old) = (self.dt_s, self.model.shape.dx, &start.volume);
+        let kin = kin(&bodies, old, |cell| body_before(&path, start, cell));
+        let mut flux = self.boundary_flux(start);
+        let unknown_m3 = self.add_flights(&mut flux, start, flights);
+        bodies.transported_from(old, &kin, &flux, dt_s);
+        bodies.flying_m3 += unknown_m3 - flights.left_m3;
+        bodies.book_sources_and_sinks(0.0, flights.left_m3);
+        bodies.share_debt(finest_dx);
+        if self.model.params.volume_correction != VolumeCorrection::Off {
+            let held_back = bodies.set_divergence(dt_s, CORRECTION_STEPS, finest_dx);
+            clamps.add("volume_correction_rate", held_back);
+        }
+        bodies
+    }
+
+    /// Liquid that sources push in and that leaves through open walls, per body of the start.
+    fn boundary_flux(&self, start: &Start) -> Vec<Flux> {
+        let old = &start.volume;
         let mut flux = vec![Flux::default(); old.bodies.len()];
-        let (tree, start, area) =
-            (&self.state.fields.tree, &self.work.start, &self.state.boundaries.open_area);
-        for (cell, _) in start.tags.iter().enumerate().filter(|(_, tag)| **tag != 0) {
+        let geometry = Geometry {
+            tree: &self.old.fields.tree,
+            phi_cell: &start.phi_cell,
+            open_area: &self.old.boundaries.open_area,
+        };
+        if !start.tags.is_empty() {
+            source_inflow(
+                &geometry,
+                &start.u_face,
+                |cell| start.tags[cell] != 0,
+                |cell, m3_s| {
+                    if let Some(flux) = flux.get_mut(old.body_of(cell)) {
+                        flux.in_m3_s += m3_s;
+                    }
+                },
+            );
+        }
+        wall_outflow(&geometry, &start.u_face, self.model.setup.open_walls(), |cell, m3_s| {
             if let Some(flux) = flux.get_mut(old.body_of(cell)) {
-                let dx = tree.cell_dx(cell) as f64;
-                for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
-                    let u = (area[face as usize] * start.u_face[face as usize]) as f64;
-                    flux.in_m3_s -= signed_area(dx, side) * u;
-                }
+                flux.out_m3_s += m3_s;
             }
-        }
-        for (wall, _) in self.open_walls.iter().enumerate().filter(|(_, open)| **open) {
-            let (axis, high) = (wall / 2, wall % 2);
-            for face in tree.faces(axis) {
-                let sides = tree.sides(face);
-                let (Side::Outside, Side::Cell(cell)) = (sides[high], sides[1 - high]) else { continue };
-                let (cell, dx) = (cell as usize, tree.face_dx(face));
-                let wet = (0.5 - start.phi_cell[cell] / dx).clamp(0.0, 1.0) * area[face];
-                let out = if high == 1 { start.u_face[face] } else { -start.u_face[face] };
-                if wet > 0.0
-                    && let Some(flux) = flux.get_mut(old.body_of(cell))
-                {
-                    flux.out_m3_s += (out * wet) as f64 * (dx as f64).powi(2);
-                }
-            }
-        }
+        });
         flux
     }
+
+    /// Adds what drops took from and gave back to the bodies of the start; returns what belongs to none of
+    /// them, m3.
+    fn add_flights(&self, flux: &mut [Flux], start: &Start, flights: &Flights) -> f64 {
+        let labels = &start.volume.label_cell;
+        let mut unknown_m3 = 0.0;
+        for &(cell, volume_m3) in &flights.booked {
+            let body = match cell {
+                None => usize::MAX,
+                Some(_) if labels.is_empty() => 0,
+                Some(cell) => {
+                    body_of_cell(&self.old.fields.tree, cell as usize, labels, &start.phi_cell) as usize
+                }
+            };
+            match flux.get_mut(body) {
+                Some(flux) => flux.flying_m3_s += volume_m3 / self.dt_s,
+                None => unknown_m3 += volume_m3,
+            }
+        }
+        unknown_m3
+    }
+}
+
+/// The body that a new cell's liquid belonged to when the step began.
+fn body_before(path: &Transport, start: &Start, cell: usize) -> u32 {
+    let (tree, x) = (path.old, path.new.cell_center(cell));
+    let from = x - path.dt_s * path.tracing.v_cell[tree.locate(x).cell as usize];
+    let bounds = tree.shape().bounds();
+    let there = tree.locate(from.clamp(bounds.min, bounds.max)).cell as usize;
+    body_of_cell(tree, there, &start.volume.label_cell, &start.phi_cell)
 }
 
 /// Which old bodies the new ones come from.
-fn kinship(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sync + Send) -> Kinship {
-    if old.bodies.is_empty() || new.bodies.is_empty() {
-        return vec![];
+fn kin(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sync + Send) -> Kinship {
+    match (old.bodies.len(), new.bodies.len()) {
+        (0, _) | (_, 0) => vec![],
+        (1, 1) => vec![(0, 0)],
+        _ => kinship(&new.label_cell, body_before),
     }
-    if old.bodies.len() == 1 && new.bodies.len() == 1 {
-        return vec![(0, 0)];
-    }
-    let cells = new.label_cell.len();
-    let parts = map_indices(chunk_count(cells, parallel::CHUNK), |n| {
-        let mut pairs: Kinship = vec![];
-        for cell in chunk_range(n, parallel::CHUNK, cells) {
-            let to = new.label_cell[cell];
-            if to != NO_BODY {
-                let from = body_before(cell);
-                if from != NO_BODY && pairs.last() != Some(&(from, to)) {
-                    pairs.push((from, to));
-                }
-            }
-        }
-        pairs
-    });
-    let mut pairs: Kinship = parts.into_iter().flatten().collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
-/// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.
-pub(crate) fn body_of_cell(tree: &Octree, cell: usize, labels: &[u32], phi: &[f32]) -> u32 {
-    if labels[cell] != NO_BODY {
-        return labels[cell];
-    }
-    let mut best = (f32::INFINITY, NO_BODY);
-    for &face in &tree.cell_faces()[cell] {
-        for other in tree.cells_beside(face as usize) {
-            if labels[other] != NO_BODY && phi[other] < best.0 {
-                best = (phi[other], labels[other]);
-            }
-        }
-    }
-    best.1
 }

@@ -1,11 +1,11 @@
 //! The continuous variant.
 //!
-//! `I_l = (1 - b) T_l + b I_(l+1)`: `T_l` interpolates trilinearly on level l's lattice, with means of finer samples and
-//! interpolants of coarser ones where it has none of its own; `b` interpolates, on the next coarser lattice, the
-//! indicator of places that are not finer. All of these are continuous, hence so is their blend; all keep linear fields; in
-//! uniform surroundings `b` is 0 or 1 and one trilinear interpolation remains. The paper reaches continuity by ghost
-//! samples with stretched kernels [octree §5.1, Fig. 9]; this needs no knowledge of the surroundings and no linear
-//! systems.
+//! `I_l = (1 - b) T_l + b I_(l+1)`: `T_l` interpolates trilinearly on level l's lattice, with means of finer
+//! samples and interpolants of coarser ones where it has none of its own; `b` interpolates, on the next
+//! coarser lattice, the indicator of places that are not finer. All of these are continuous, hence so is
+//! their blend; all keep linear fields; in uniform surroundings `b` is 0 or 1 and one trilinear interpolation
+//! remains. The paper reaches continuity by ghost samples with stretched kernels [octree §5.1, Fig. 9]; this
+//! needs no knowledge of the surroundings and no linear systems.
 
 use super::lattice::{Family, Lattices, sum_corners};
 use fluvial_foundation::Vec3;

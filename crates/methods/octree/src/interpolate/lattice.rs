@@ -91,8 +91,8 @@ pub struct Lattices<'a> {
 }
 
 impl Lattices<'_> {
-    /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser ones; one place
-    /// beyond a wall, continued linearly. All of these keep linear fields.
+    /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser
+    /// ones; one place beyond a wall, continued linearly. All of these keep linear fields.
     pub fn value(&self, level: usize, at: [i32; 3]) -> f64 {
         let count = self.family.count(self.tree, level);
         for a in 0..3 {
@@ -148,7 +148,8 @@ impl Lattices<'_> {
     }
 }
 
-/// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not asked for.
+/// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not
+/// evaluated.
 pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
     let low = [x[0].floor(), x[1].floor(), x[2].floor()];
     let mut sum = 0.0;

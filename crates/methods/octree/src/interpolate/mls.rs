@@ -7,8 +7,8 @@ use fluvial_grids::octree::{Located, OUTSIDE, Side};
 
 /// Least value of a kernel's factors [octree eq. 35], and weight above which a sample is taken [octree §5.2].
 pub const EPSILON: f64 = 1e-2;
-/// Samples whose weighted variance along some direction falls below this, in squares of the cell size, do not determine a
-/// slope there: they lie in a plane.
+/// Samples whose weighted variance along some direction falls below this, in squares of the cell size, do not
+/// determine a slope there: they lie in a plane.
 const FLAT: f64 = 1e-4;
 /// Below this a direction has no samples at all.
 const NOTHING: f64 = 1e-12;
@@ -20,8 +20,8 @@ const MOST_IN_RING: usize = 128;
 /// No sample of the tree: a mirrored one.
 const MIRRORED: u32 = u32::MAX;
 
-/// What a fit needs of the samples around a point, as sums over them in rows of four: weights and weighted offsets (in cells of the
-/// point's leaf), each of these times offsets, and times values.
+/// What a fit needs of the samples around a point, as sums over them in rows of four: weights and weighted
+/// offsets (in cells of the point's leaf), each of these times offsets, and times values.
 struct Samples {
     number: [u32; MOST],
     len: usize,
@@ -57,8 +57,9 @@ impl Samples {
         }
     }
 
-    /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted mean, minus the
-    /// slope times the mean offset. None where samples lie in a plane, unless `flat` directions are to be left out.
+    /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted
+    /// mean, minus the slope times the mean offset. None where samples lie in a plane, unless `flat`
+    /// directions are to be left out.
     fn fit(&self, flat: bool) -> Option<f64> {
         let total = 1.0 / self.first[0];
         let d = [self.first[1] * total, self.first[2] * total, self.first[3] * total];
@@ -73,7 +74,8 @@ impl Samples {
     }
 }
 
-/// Solves a symmetric 3 x 3 system (its lower half) by its cofactors; None where a pivot of the elimination falls below [`FLAT`].
+/// Solves a symmetric 3 x 3 system (its lower half) by its cofactors; None where a pivot of the elimination
+/// falls below [`FLAT`].
 #[inline]
 fn solve(c: [[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
     let [[xx, _, _], [xy, yy, _], [xz, yz, zz]] = c;
@@ -151,8 +153,8 @@ fn in_lattice(tree: &Octree, family: Family, level: usize, x: Vec3) -> Vec3 {
     (x - (tree.shape().min + dx * family.offset())) / dx
 }
 
-/// Takes the samples of a level, mirrored ones too, whose kernels exceed [`EPSILON`] at the point; offsets are counted in
-/// cells of level `unit`. Returns their number.
+/// Takes the samples of a level, mirrored ones too, whose kernels exceed [`EPSILON`] at the point; offsets
+/// are counted in cells of level `unit`. Returns their number.
 #[inline]
 fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize, x: Vec3) -> usize {
     let Lattices { tree, family, values } = *lattices;
@@ -198,7 +200,8 @@ fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize
     samples.len - before
 }
 
-/// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their kernels.
+/// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their
+/// kernels.
 fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Vec3) {
     let Lattices { tree, family, values } = *lattices;
     let unit = tree.shape().dx_of(located.level) as f64;

@@ -1,12 +1,14 @@
 //! Interpolation of values at cell centres or at the faces of an axis [octree §5].
 //!
-//! Where a point's surroundings are of one size, and no larger cell's kernel reaches it, every variant is trilinear interpolation,
-//! and is computed as such from one dual cell of the tree: that is most points. Elsewhere [`Interpolation::Mls`] fits
-//! a linear function to the samples around the point by moving least squares, as the paper does, and
-//! [`Interpolation::Continuous`] blends the trilinear interpolants of two levels.
+//! Where a point's surroundings are of one size, and no larger cell's kernel reaches it, every variant is
+//! trilinear interpolation, and is computed as such from one dual cell of the tree: that is most points.
+//! Elsewhere [`Interpolation::Mls`] fits a linear function to the samples around the point by moving least
+//! squares, as the paper does, and [`Interpolation::Continuous`] blends the trilinear interpolants of two
+//! levels.
 //!
-//! Linear fields are reproduced everywhere, between the outermost samples and a wall too: samples mirrored at a wall take
-//! values that continue the field linearly (the paper's repeat the value, and lose linear fields there).
+//! Linear fields are reproduced everywhere, between the outermost samples and a wall too: samples mirrored at
+//! a wall take values that continue the field linearly (the paper's repeat the value, and lose linear fields
+//! there).
 
 mod blend;
 mod lattice;
@@ -24,10 +26,12 @@ use lattice::Family;
 /// What happens where cells of different size meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Moving least squares with trilinear kernels [octree eq. 33 to 35]: jumps a little where a sample enters or leaves.
+    /// Moving least squares with trilinear kernels [octree eq. 33 to 35]: jumps a little where a sample
+    /// enters or leaves.
     #[default]
     Mls,
-    /// Continuous: the trilinear interpolants of neighbouring levels, blended by how near samples of each are.
+    /// Continuous: the trilinear interpolants of neighbouring levels, blended by how near samples of each
+    /// are.
     Continuous,
 }
 

@@ -8,53 +8,46 @@ use fluvial_grids::octree::OUTSIDE;
 
 /// Velocity at cell centres, and its slopes where cells of different size meet.
 ///
-/// Points that are traced need a velocity of second order, all three components at once: trilinear in uniform surroundings, elsewhere
-/// what the point's leaf says, a value and slopes, without a fit at every point. What is carried along the
-/// paths is still read from faces.
+/// Traced points need a velocity of second order, all three components at once: in uniform surroundings it is
+/// trilinear, elsewhere the value and slopes of the point's leaf give it, without a fit at every point. What
+/// is carried along the paths is still read from faces.
 #[derive(Clone, Debug, Default)]
 pub struct Tracing {
     /// Velocity at cell centres, m/s.
     pub v_cell: Vec<Vec3>,
-    /// Its derivatives along the axes, 1/s; anything in uniform surroundings, where nobody asks.
+    /// Its derivatives along the axes, 1/s; not set in uniform surroundings, where they are not read.
     slope_cell: Vec<[Vec3; 3]>,
 }
 
 impl Tracing {
-    /// From velocity at faces: the mean of a cell's two faces of an axis, or interpolated beside larger cells, whose
-    /// faces are not centred on the small one. Keeps linear fields, but not all short waves: for tracing, not to be carried along.
-    /// Verified by `interpolation.rs`.
+    /// From velocity at faces: the mean of a cell's two faces of an axis, or interpolated beside larger
+    /// cells, whose faces are not centred on the small one. Keeps linear fields, but not all short waves: for
+    /// tracing, not to be carried along. Verified by `interpolation.rs`.
     pub fn fill(&mut self, tree: &Octree, u_face: &[f32]) {
         assert_eq!(u_face.len(), tree.face_count(), "one velocity per face");
         let sampler = Sampler::new(tree, Interpolation::Mls);
         self.v_cell.resize(tree.cell_count(), Vec3::ZERO);
-        parallel::for_each_chunk_mut(&mut self.v_cell, parallel::CHUNK, |n, out| {
-            for (i, out) in out.iter_mut().enumerate() {
-                let cell = n * parallel::CHUNK + i;
-                let level = tree.cells()[cell].level as usize;
-                let faces = &tree.cell_faces()[cell];
-                // Leaves of higher numbers than a level's are larger.
-                let end = tree.cells_of(level).end as u32;
-                let is_larger =
-                    |side: usize| tree.leaf_across(cell, side).is_some_and(|n| n >= end && n != OUTSIDE);
-                for axis in AXES {
-                    out[axis] = if !is_larger(2 * axis) && !is_larger(2 * axis + 1) {
-                        0.5 * (u_face[faces[2 * axis] as usize] + u_face[faces[2 * axis + 1] as usize])
-                    } else {
-                        sampler.component(u_face, axis, tree.cell_center(cell))
-                    };
-                }
+        parallel::for_each_indexed_mut(&mut self.v_cell, |cell, out| {
+            let level = tree.cells()[cell].level as usize;
+            let faces = &tree.cell_faces()[cell];
+            // Leaves of higher numbers than a level's are larger.
+            let end = tree.cells_of(level).end as u32;
+            let is_larger =
+                |side: usize| tree.leaf_across(cell, side).is_some_and(|n| n >= end && n != OUTSIDE);
+            for axis in AXES {
+                out[axis] = if !is_larger(2 * axis) && !is_larger(2 * axis + 1) {
+                    0.5 * (u_face[faces[2 * axis] as usize] + u_face[faces[2 * axis + 1] as usize])
+                } else {
+                    sampler.component(u_face, axis, tree.cell_center(cell))
+                };
             }
         });
         let v = &self.v_cell;
         self.slope_cell.resize(tree.cell_count(), [Vec3::ZERO; 3]);
-        parallel::for_each_chunk_mut(&mut self.slope_cell, parallel::CHUNK, |n, out| {
-            for (i, out) in out.iter_mut().enumerate() {
-                let cell = n * parallel::CHUNK + i;
-                if !tree.locate(tree.cell_center(cell)).uniform {
-                    let [x, y, z] =
-                        slopes(tree, cell, |_| true, |cell| v[cell].to_array()).map(|s| s.as_vec3());
-                    *out = [Vec3::new(x.x, y.x, z.x), Vec3::new(x.y, y.y, z.y), Vec3::new(x.z, y.z, z.z)];
-                }
+        parallel::for_each_indexed_mut(&mut self.slope_cell, |cell, out| {
+            if !tree.locate(tree.cell_center(cell)).uniform {
+                let [x, y, z] = slopes(tree, cell, |_| true, |cell| v[cell].to_array()).map(|s| s.as_vec3());
+                *out = [Vec3::new(x.x, y.x, z.x), Vec3::new(x.y, y.y, z.y), Vec3::new(x.z, y.z, z.z)];
             }
         });
     }

@@ -1,5 +1,5 @@
-//! The fast path: trilinear interpolation in a dual cell of eight leaves of one size. The same operations in the same order as
-//! `grids::Lattice`, so that results agree with those of a uniform grid bit for bit.
+//! The fast path: trilinear interpolation in a dual cell of eight leaves of one size. The same operations in
+//! the same order as `grids::Lattice`, so that results agree with those of a uniform grid bit for bit.
 
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
@@ -24,8 +24,8 @@ pub fn between<V: Value>(c: [V; 8], f: [f32; 3]) -> V {
     lerp(low, high, f[2])
 }
 
-/// Low sample and fraction towards the high one among `count` samples; beyond the outermost ones the fraction leaves
-/// 0 to 1: linear continuation to the wall.
+/// Low sample and fraction towards the high one among `count` samples; beyond the outermost ones the fraction
+/// leaves 0 to 1: linear continuation to the wall.
 #[inline(always)]
 pub fn split(v: f32, count: usize) -> (u32, f32) {
     let low = (v as u32).min(count as u32 - 2);
@@ -43,8 +43,8 @@ pub fn cells<V: Value>(tree: &Octree, located: &Located, q_cell: &[V], x: Vec3) 
     between(c, dual.at_centers)
 }
 
-/// The samples around a point: eight leaves, and eight faces of each axis. They are found by counting in blocks, which stay in the cache,
-/// and not through the leaves' and nodes' own tables, which do not.
+/// The samples around a point: eight leaves, and eight faces of each axis. They are found by counting in
+/// blocks, which stay in the cache, and not through the leaves' and nodes' own tables, which do not.
 pub struct Dual<'a> {
     tree: &'a Octree,
     located: &'a Located,

@@ -1,14 +1,15 @@
 //! Signed distance over the whole tree [octree §7.1].
 //!
-//! The paper marches serially from the surface outwards. Here cells beside the surface, the seeds, fit a quadratic to phi in
-//! the cells that touch them, whatever their sizes, and find the closest point of its zero set. All others look for the seed
-//! whose point is nearest: in rings from the surface outwards a cell begins with the best seed of the neighbours that have one and
-//! walks from seed to seed as long as points come nearer; then neighbours compare what they found until nothing changes. Only
-//! the winner's patch of surface, a disc curved as the seed's quadratic is, is measured. A distance thus is one to a
-//! piece of surface, never a sum of steps, and does not lose accuracy on its way through large cells. Linear interpolation
-//! would not do for the seeds: its zero lies inside of every convex surface, and twenty calls would shrink a ball of five
-//! cells' diameter by a twentieth. Every round reads the last one's seeds, so that results do not depend on threads. Verified by
-//! `redistance.rs`.
+//! The paper marches serially from the surface outwards. Here cells beside the surface, the seeds, fit a
+//! quadratic to phi in the cells that touch them, whatever their sizes, and find the closest point of its
+//! zero set. All others look for the seed whose point is nearest: in rings from the surface outwards a cell
+//! begins with the best seed of the neighbours that have one and walks from seed to seed as long as points
+//! come nearer; then neighbours compare what they found until nothing changes. Only the winner's patch of
+//! surface, a disc curved as the seed's quadratic is, is measured. A distance thus is one to a piece of
+//! surface, never a sum of steps, and does not lose accuracy on its way through large cells. Linear
+//! interpolation would not do for the seeds: its zero lies inside of every convex surface, and twenty calls
+//! would shrink a ball of five cells' diameter by a twentieth. Every round reads the last one's seeds, so
+//! that results do not depend on threads. Verified by `redistance.rs`.
 
 mod seeds;
 
@@ -45,8 +46,8 @@ pub struct RedistanceInfo {
 
 /// Makes `phi_cell` a signed distance, keeping the sign of every cell. Without a surface nothing changes.
 ///
-/// A change of sign in or beside a `closed` cell is no surface: what a level set does inside solids is invented, and distances
-/// to it would reach the liquid outside. No list means that none is closed.
+/// A change of sign in or beside a `closed` cell is no surface: what a level set does inside solids is
+/// invented, and distances to it would reach the liquid outside. No list means that none is closed.
 pub fn redistance(
     phi_cell: &mut [f32],
     tree: &Octree,
@@ -72,27 +73,26 @@ pub fn redistance(
         rounds += 1;
         search.round(changed, |cell| seed_of[cell].load(Relaxed) == NONE);
     }
-    // Then all compare with their neighbours, and again those beside a change. Cells beside the surface keep their own.
+    // Then all compare with their neighbours, and again those beside a change. Cells beside the surface keep
+    // their own.
     let is_free = |cell: usize| seeds.cells[seed_of[cell].load(Relaxed) as usize] as usize != cell;
     search.compare_all(changed, is_free);
     while !changed.is_empty() {
         rounds += 1;
         search.round(changed, is_free);
     }
-    parallel::for_each_chunk_mut(phi_cell, parallel::CHUNK, |n, phi| {
-        for (i, phi) in phi.iter_mut().enumerate() {
-            let cell = n * parallel::CHUNK + i;
-            let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
-            let own = seeds.cells[seed as usize] as usize == cell;
-            let distance = if own { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
-            // A sign must survive even where the distance rounds to nothing.
-            *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
-        }
+    parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
+        let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
+        let own = seeds.cells[seed as usize] as usize == cell;
+        let distance = if own { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
+        // A sign must survive even where the distance rounds to nothing.
+        *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
     });
     RedistanceInfo { seeds: seeds.cells.len(), flat: seeds.flat, rounds: rounds as usize }
 }
 
-/// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the smaller number.
+/// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the
+/// smaller number.
 #[inline]
 fn offer(square: f32, seed: u32) -> u64 {
     (square.to_bits() as u64) << 32 | seed as u64
@@ -107,8 +107,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Changed cells offer their seeds to those neighbours that are `free` to take one; `changed` becomes those that did. The least of all
-    /// offers and the set of these cells do not depend on threads; the order of the list may.
+    /// Changed cells offer their seeds to those neighbours that are `free` to take one; `changed` becomes
+    /// those that did. The least of all offers and the set of these cells do not depend on threads; the order
+    /// of the list may.
     fn round(&self, changed: &mut Vec<u32>, free: impl Fn(usize) -> bool + Sync) {
         let offered = parallel::map_indices(parallel::chunk_count(changed.len(), TASK), |n| {
             let mut offered = vec![];

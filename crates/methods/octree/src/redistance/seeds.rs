@@ -16,7 +16,7 @@ const DISC_AT_COARSER: f32 = 2.0;
 const FARTHEST: f32 = 1.5;
 /// Part of its radius within which a patch is as good as any.
 const BESIDE: f32 = 0.5;
-/// Least slope of phi that tells a direction.
+/// Least slope of phi from which a direction can be read.
 const STEEP_MIN: f64 = 0.1;
 /// Seeds that one task fits.
 const TASK: usize = 512;
@@ -49,7 +49,8 @@ impl Seed {
         if beyond > 0.0 {
             aside *= self.radius / length;
         }
-        // The surface falls away from the tangent plane by k t^2 / 2; seen from a distance a, by 1 / (1 + k a) of that.
+        // The surface falls away from the tangent plane by k t^2 / 2; seen from a distance a, by 1 / (1 + k
+        // a) of that.
         let [square, mixed] = self.bend;
         let fall = square.dot(aside * aside)
             + 2.0 * mixed.dot(Vec3::new(aside.y * aside.z, aside.z * aside.x, aside.x * aside.y));
@@ -133,8 +134,8 @@ impl Seeds {
         self.points[seed as usize].distance_squared(x)
     }
 
-    /// Walks from seed to seed as long as points come nearer, unless the first one's patch lies right below. Of two equally
-    /// near the one with the smaller number.
+    /// Walks from seed to seed as long as points come nearer, unless the first one's patch lies right below.
+    /// Of two equally near the one with the smaller number.
     #[inline]
     pub fn settle(&self, x: Vec3, from: u32) -> u32 {
         let (mut best, mut square) = (from, self.square(from, x));
@@ -158,8 +159,9 @@ impl Seeds {
         }
     }
 
-    /// Distance of a seed's own cell. Only where the surface was not found, at sheets and where phi is flat, may a neighbour's patch be
-    /// nearer: the least of all patches everywhere would let small errors grow from call to call.
+    /// Distance of a seed's own cell. Only where the surface was not found, at sheets and where phi is flat,
+    /// may a neighbour's patch be nearer: the least of all patches everywhere would let small errors grow
+    /// from call to call.
     pub fn own_distance(&self, seed: u32, x: Vec3) -> f32 {
         if self.seeds[seed as usize].sure {
             return self.seeds[seed as usize].distance;
@@ -211,7 +213,8 @@ impl Piece {
     }
 }
 
-/// A seed's patch, and whether the quadratic led to one. Where not, the tangent plane seen from the centre stands for it.
+/// A seed's patch, and whether the quadratic led to one. Where not, the tangent plane seen from the centre
+/// stands for it.
 fn patch(tree: &Octree, cell: usize, quadric: &Quadric, disc: f32) -> (Seed, bool) {
     let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
     let found = quadric.closest_zero(STEEP_MIN);

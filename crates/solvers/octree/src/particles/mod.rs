@@ -1,18 +1,21 @@
-//! Narrow-band particles on the finest level [octree §7.2; Sato, Wojtan, Thuerey, Igarashi, Ando 2018, "Extended Narrow Band
-//! FLIP for Liquid Simulations"].
+//! Narrow-band particles on the finest level [octree §7.2; Sato, Wojtan, Thuerey, Igarashi, Ando 2018,
+//! "Extended Narrow Band FLIP for Liquid Simulations"].
 //!
-//! Where the surface asks for smaller cells than there are, particles are born in a band under it. They carry velocity that
-//! the grid would smear (FLIP) and put back liquid that the level set loses. Each has a heat, which decays: cold ones go, and the
-//! level set alone speaks again. A particle that leaves the liquid flies as a drop of its own until it falls back in; its
-//! volume is booked, so that nothing is lost on the way.
+//! Where the surface asks for smaller cells than there are, particles are seeded in a band under it. They
+//! carry velocity that the grid would smear (FLIP) and put back liquid that the level set loses. Each has a
+//! heat, which decays: cold particles are removed, and the level set alone describes the liquid again. A
+//! particle that leaves the liquid flies as a drop of its own until it falls back in; its volume is booked,
+//! so that nothing is lost on the way. The kernels are `fluvial_octree::particles`; here are their order and
+//! the bookkeeping.
 
-mod birth;
 mod flight;
 
-use crate::OctreeSolver;
-use fluvial_foundation::{Vec3, parallel};
+use crate::state::{Model, Start, Step};
+use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
-use fluvial_octree::interpolate::Sampler;
+use fluvial_octree::gradient::Geometry;
+use fluvial_octree::particles::flight::{absorb_drops, sample_phi, update_velocities};
+use fluvial_octree::particles::seeding::{Band, Pool, SeedingScratch, find_hot_cells, find_seeds};
 use fluvial_octree::particles::{Bins, to_faces};
 use fluvial_solver_interface::Tracker;
 use std::sync::atomic::AtomicBool;
@@ -21,12 +24,12 @@ use std::sync::atomic::AtomicBool;
 pub(crate) const PER_CELL: f64 = 8.0;
 /// Particles keep this distance from solids and closed walls, cells.
 const MARGIN_CELLS: f32 = 0.02;
-/// Below this heat a particle goes.
+/// A particle below this heat is removed.
 const COLDEST: f32 = 0.1;
-/// From this weight on, a full cell's, particles alone say what the velocity of a wet face is; fewer give it no more momentum than
-/// they have.
+/// From this weight on, a full cell's, the velocity of a wet face is that of its particles alone; fewer give
+/// it no more momentum than they have.
 const FULL_WEIGHT: f32 = PER_CELL as f32;
-/// Gone: heat of a particle that is to be removed.
+/// Heat of a particle that is to be removed.
 const GONE: f32 = -1.0;
 
 /// Particles of equal volume, an eighth of a finest cell's.
@@ -48,7 +51,7 @@ impl Particles {
         self.x.len()
     }
 
-    /// Puts the particles into an order, of which those that are gone are left out.
+    /// Puts the particles into an order and leaves out those that are gone.
     fn arrange(&mut self, order: &[u32], from: &mut Particles) {
         std::mem::swap(self, from);
         self.next_id = from.next_id;
@@ -76,148 +79,189 @@ impl Particles {
     }
 }
 
-/// What particles need besides themselves.
+/// What drops did in a step, for the accounts.
 #[derive(Default)]
-pub(crate) struct ParticleWork {
-    pub particles: Particles,
-    spare: Particles,
+pub(crate) struct Flights {
+    /// Torn off (positive) or fallen back into the body of a cell of the old tree, m3; no cell where no body
+    /// has it.
+    pub booked: Vec<(Option<u32>, f64)>,
+    /// Flown through an open wall or into a sink, m3.
+    pub left_m3: f64,
+    /// Drops that fell into cells larger than the finest, with their velocity.
+    absorbed: Vec<(Vec3, Vec3)>,
+}
+
+/// The memory that the particles' stages work in.
+#[derive(Default)]
+pub(crate) struct ParticleScratch {
+    /// Particles in their order before the last sort.
+    unsorted: Particles,
     bins: Bins,
     /// Cells around particles.
     near_cell: Vec<AtomicBool>,
-    /// Cells of the band under an eventful surface, and those before the last spreading.
+    /// Cells of the band under an eventful surface.
     hot_cell: Vec<bool>,
-    was_hot_cell: Vec<bool>,
+    seeding: SeedingScratch,
+    /// phi at each particle.
     phi: Vec<f32>,
-    /// Drops that fell into larger cells in this step, with their velocity.
-    absorbed: Vec<(Vec3, Vec3)>,
-    /// Torn off (positive) or fallen back into the body of a cell of the old tree, m3.
-    flights: Vec<(u32, f64)>,
-    /// Flown through an open wall, m3.
-    left_m3: f64,
+    flights: Flights,
+    /// Velocity that forces and pressure have yet to change.
     u_before_forces: Vec<f32>,
 }
 
-impl OctreeSolver {
-    pub(crate) fn has_particles(&self) -> bool {
+impl Model {
+    pub fn has_particles(&self) -> bool {
         self.params.tracker == Tracker::Flip
     }
 
     /// Volume of one particle.
-    pub(crate) fn particle_m3(&self) -> f64 {
+    pub fn particle_m3(&self) -> f64 {
         (self.shape.dx as f64).powi(3) / PER_CELL
     }
 
     /// Radius of the ball of that volume, metres.
-    pub(crate) fn drop_radius_m(&self) -> f32 {
+    pub fn drop_radius_m(&self) -> f32 {
         (self.particle_m3() * 0.75 / std::f64::consts::PI).cbrt() as f32
     }
 
-    /// Where there are particles they say better what velocity was carried along; drops that fell into larger cells give theirs away.
-    pub(crate) fn particles_to_faces(&mut self) {
-        if !self.has_particles() {
-            return;
+    fn band(&self) -> Band {
+        Band {
+            depth_cells: self.params.narrow_band,
+            least_size_1_m: self.params.particle_detail / self.shape.dx,
+            margin_cells: MARGIN_CELLS,
         }
-        let mut work = std::mem::take(&mut self.work.particles);
-        let mut u_face = std::mem::take(&mut self.work.fields.u_face);
-        let (tree, phi) = (&self.work.fields.tree, &self.work.fields.phi_cell);
-        work.bins.mark_around(&mut work.near_cell, tree, |_| true);
-        let particles = &work.particles;
-        let on_grid = u_face.clone();
-        let is_wet = |face: usize| tree.cells_beside(face).any(|cell| phi[cell] < 0.0);
-        to_faces(
-            &mut u_face,
-            tree,
-            (&work.bins, &work.near_cell),
-            (&particles.x, &particles.v),
-            |face, u, weight| {
-                // Around spray the grid knows nothing better.
-                let share = if is_wet(face) { (weight / FULL_WEIGHT).min(1.0) } else { 1.0 };
-                on_grid[face] + share * (u - on_grid[face])
-            },
-        );
-        for &(x, v) in &work.absorbed {
-            let cell = tree.locate(x).cell as usize;
-            // A face speaks for half of the cells on either side.
-            let share = 0.5 * (self.particle_m3() / (tree.cell_dx(cell) as f64).powi(3)) as f32;
-            for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
-                let u = &mut u_face[face as usize];
-                *u += share * (v[side / 2] - *u);
-            }
-        }
-        work.u_before_forces.clone_from(&u_face);
-        self.work.fields.u_face = u_face;
-        self.work.particles = work;
+    }
+}
+
+/// The next state's particles, with the memory that their stages work in. Without tracker `flip` the stages
+/// do nothing.
+pub(crate) struct Swarm<'a> {
+    pub particles: &'a mut Particles,
+    pub scratch: &'a mut ParticleScratch,
+}
+
+impl Swarm<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.particles.len() == 0
     }
 
-    /// Particles take up the change of the grid's velocity, v += u^{n+1} - u* with a little of u^{n+1} itself; drops take up gravity. Heat
-    /// decays, and those that are cold, deep or out of the finest cells go.
-    pub(crate) fn update_particles(&mut self, dt_s: f64) {
-        if !self.has_particles() {
+    /// What drops did in this step.
+    pub fn flights(&self) -> &Flights {
+        &self.scratch.flights
+    }
+
+    /// Copies the state's particles, removes those in active sinks, heats those where something happens, and
+    /// seeds new ones there.
+    pub fn begin(&mut self, step: &Step, start: &Start, size_cell: &[f32]) {
+        let (model, old) = (step.model, step.old);
+        if !model.has_particles() {
             return;
         }
-        let mut work = std::mem::take(&mut self.work.particles);
-        let tree = self.work.fields.tree.clone();
-        let sampler = self.sampler(&tree);
-        work.sample_phi(&sampler, &self.work.fields.phi_cell);
-        let (u_new, u_old) = (&self.work.fields.u_face, &work.u_before_forces);
-        let push = dt_s as f32 * self.setup.liquid.gravity;
-        let ratio = self.params.flip_ratio;
-        let Particles { x, v, flies, heat, age_s, .. } = &mut work.particles;
-        parallel::for_each_chunk_mut(v, parallel::CHUNK, |n, v| {
-            for (i, v) in v.iter_mut().enumerate() {
-                let p = n * parallel::CHUNK + i;
-                *v = if flies[p] != 0 {
-                    *v + push
-                } else {
-                    sampler.velocity(u_new, x[p]) + ratio * (*v - sampler.velocity(u_old, x[p]))
-                };
+        let tree = &*old.fields.tree;
+        self.particles.clone_from(&old.particles);
+        let Flights { booked, left_m3, absorbed } = &mut self.scratch.flights;
+        booked.clear();
+        absorbed.clear();
+        *left_m3 = 0.0;
+        self.drain(step);
+        self.sort(tree);
+        let (particles, c, band) = (&mut *self.particles, &mut *self.scratch, model.band());
+        find_hot_cells(&mut c.hot_cell, tree, (&start.phi_cell, size_cell), &band, &mut c.seeding);
+        for (cell, _) in c.hot_cell.iter().enumerate().filter(|(_, hot)| **hot) {
+            particles.heat[c.bins.of(cell)].fill(1.0);
+        }
+        let pool = Pool {
+            tree,
+            sampler: &model.sampler(tree),
+            phi_cell: &start.phi_cell,
+            phi_solid_cell: &old.boundaries.phi_solid_cell,
+            u_face: &start.u_face,
+        };
+        for (x, v) in find_seeds(&pool, (&particles.x, &c.bins), &c.hot_cell, &band, old.steps) {
+            particles.push(x, v);
+        }
+    }
+
+    /// Active sinks take particles; those that fly have their volume booked.
+    fn drain(&mut self, step: &Step) {
+        let (particles, left_m3) = (&mut *self.particles, &mut self.scratch.flights.left_m3);
+        for (_, sink) in step.model.setup.active_sinks(step.old.time_s) {
+            for p in 0..particles.len() {
+                if particles.heat[p] >= 0.0 && sink.shape.distance(particles.x[p]) < 0.0 {
+                    particles.heat[p] = GONE;
+                    *left_m3 += if particles.flies[p] != 0 { step.model.particle_m3() } else { 0.0 };
+                }
             }
+        }
+    }
+
+    /// Particles deposit their velocity on the faces around them; drops that fell into larger cells give
+    /// theirs away.
+    pub fn to_faces(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry) {
+        if !step.model.has_particles() {
+            return;
+        }
+        let (particles, c, tree) = (&*self.particles, &mut *self.scratch, liquid.tree);
+        c.bins.mark_around(&mut c.near_cell, tree, |_| true);
+        let on_grid = u_face.to_vec();
+        let is_wet = |face: usize| tree.cells_beside(face).any(|cell| liquid.phi_cell[cell] < 0.0);
+        to_faces(u_face, tree, (&c.bins, &c.near_cell), (&particles.x, &particles.v), |face, u, weight| {
+            // Around spray the grid has nothing better to offer.
+            let share = if is_wet(face) { (weight / FULL_WEIGHT).min(1.0) } else { 1.0 };
+            on_grid[face] + share * (u - on_grid[face])
         });
-        let remaining = self.params.sizing(self.shape.dx).remaining(dt_s as f32);
-        let deepest_m = -self.band_m() - self.shape.dx;
-        let bound = work.bins.count();
+        absorb_drops(u_face, tree, &c.flights.absorbed, step.model.particle_m3());
+        c.u_before_forces.clear();
+        c.u_before_forces.extend_from_slice(u_face);
+    }
+
+    /// Particles receive the change that forces and pressure made to the grid's velocity, drops receive
+    /// gravity. Heat decays; particles that are cold, deep or outside the finest cells are removed.
+    pub fn update(&mut self, step: &Step, u_face: &[f32], liquid: &Geometry) {
+        let model = step.model;
+        if !model.has_particles() {
+            return;
+        }
+        let (sampler, dt) = (model.sampler(liquid.tree), step.dt_s as f32);
+        let Particles { x, v, flies, heat, age_s, .. } = &mut *self.particles;
+        let c = &mut *self.scratch;
+        sample_phi(&mut c.phi, x, &sampler, liquid.phi_cell);
+        let (push, ratio) = (dt * model.setup.liquid.gravity, model.params.flip_ratio);
+        update_velocities(v, (x, flies), &sampler, (u_face, &c.u_before_forces), push, ratio);
+        let remaining = model.params.sizing(model.shape.dx).remaining(dt);
+        let deepest_m = -model.band().depth_m(liquid.tree) - model.shape.dx;
+        // Sorting has put particles that are in no finest cell behind the others.
+        let in_finest_cells = c.bins.count();
         for p in 0..x.len() {
-            age_s[p] += dt_s as f32;
+            age_s[p] += dt;
             if flies[p] == 0 {
                 heat[p] *= remaining;
-                // Behind the sorted ones are those that are in no finest cell.
-                if heat[p] < COLDEST || work.phi[p] < deepest_m || p >= bound {
+                if heat[p] < COLDEST || c.phi[p] < deepest_m || p >= in_finest_cells {
                     heat[p] = GONE;
                 }
             }
         }
-        work.sort(&tree);
-        self.work.particles = work;
+        self.sort(liquid.tree);
     }
-}
 
-impl ParticleWork {
     /// Sorts by finest cell, drops last; those that are gone are left out.
     fn sort(&mut self, tree: &Octree) {
-        let Particles { x, flies, heat, .. } = &self.particles;
-        self.bins.sort(tree, x, |p| flies[p] == 0 && heat[p] >= 0.0);
-        self.particles.arrange(self.bins.order(), &mut self.spare);
-    }
-
-    fn sample_phi(&mut self, sampler: &Sampler, phi_cell: &[f32]) {
-        let x = &self.particles.x;
-        self.phi.resize(x.len(), 0.0);
-        parallel::for_each_chunk_mut(&mut self.phi, parallel::CHUNK, |n, phi| {
-            for (i, phi) in phi.iter_mut().enumerate() {
-                *phi = sampler.cells(phi_cell, x[n * parallel::CHUNK + i]);
-            }
-        });
+        let Particles { x, flies, heat, .. } = &*self.particles;
+        let bins = &mut self.scratch.bins;
+        bins.sort(tree, x, |p| flies[p] == 0 && heat[p] >= 0.0);
+        self.particles.arrange(bins.order(), &mut self.scratch.unsorted);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Params;
+    use crate::{OctreeSolver, Params};
     use fluvial_conformance::tank;
     use fluvial_solver_interface::Solver;
 
-    /// A drop in the air keeps to its parabola; when it has fallen in, its volume is the pool's again and its momentum too.
+    /// A drop in the air keeps to its parabola; when it has fallen in, its volume is the pool's again and its
+    /// momentum too.
     #[test]
     fn a_drop_flies_and_falls_in() {
         let params = Params { tracker: Tracker::Flip, ..Params::default() };
@@ -225,10 +269,10 @@ mod tests {
         let (x, v) = (Vec3::new(0.3, 0.5, 0.5), Vec3::new(0.5, 1.0, 0.0));
         solver.state.particles.push(x, v);
         solver.state.particles.flies[0] = 1;
-        let volume_m3 = solver.particle_m3();
+        let volume_m3 = solver.model.particle_m3();
         solver.state.volume.flying_m3 = volume_m3;
         solver.state.volume.start_m3 += volume_m3;
-        let (g, dt_s) = (solver.setup.liquid.gravity, 2e-3f32);
+        let (g, dt_s) = (solver.model.setup.liquid.gravity, 2e-3f32);
         while solver.state.particles.flies.contains(&1) {
             let report = solver.step(dt_s as f64).unwrap();
             // In the step in which it falls in, the pool owes its volume.

@@ -1,0 +1,342 @@
+//! Transport straight from the tree that a step begins on to the next one [octree §3.2]: nothing is resampled
+//! between.
+//!
+//! A sample of the new tree takes the value at its departure point `x - u dt` on the old tree. MacCormack's
+//! correction carries the result back to the samples of the old tree, takes half of what is missing there as
+//! the error of one passage, and carries that error along the same path; so the two trees need not agree.
+
+use crate::interpolate::{Interpolation, Sampler, Tracing};
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A correction of phi beyond this many cells is no interpolation error but a crease or a film.
+const LARGEST_PHI_CORRECTION_CELLS: f32 = 0.25;
+/// phi is interpolated where the surface is nearer than what a step can cross plus this many cells: half a
+/// diagonal of the cell whose distance is read, and the width of the stencils.
+const STENCIL_CELLS: f32 = 3.0;
+/// The error of phi is found at the old cells within this many of the surface.
+const PHI_ERROR_CELLS: f32 = 2.0;
+
+/// From the tree that a step begins on to the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Transport<'a> {
+    /// The tree that the step begins on.
+    pub old: &'a Octree,
+    /// The tree that it ends on; may be the same one.
+    pub new: &'a Octree,
+    /// Velocity on the old tree, for tracing.
+    pub tracing: &'a Tracing,
+    /// How fields are interpolated.
+    pub interpolation: Interpolation,
+    /// The step, seconds.
+    pub dt_s: f32,
+}
+
+/// Memory of this module's functions, to be kept from call to call.
+#[derive(Clone, Debug, Default)]
+pub struct AdvectScratch {
+    /// Where what is at a sample of the new tree was when the step began; NaN where nothing is carried.
+    departure: Vec<Vec3>,
+    /// Error of one passage at the samples of the old tree.
+    error_old: Vec<f32>,
+}
+
+impl Transport<'_> {
+    fn is_same_tree(&self) -> bool {
+        std::ptr::eq(self.old, self.new)
+    }
+
+    fn old_cell(&self, new_cell: usize) -> usize {
+        if self.is_same_tree() {
+            new_cell
+        } else {
+            self.old.locate(self.new.cell_center(new_cell)).cell as usize
+        }
+    }
+}
+
+/// `phi(x) = phi_old(x - u dt)`, and sizes with it. Nothing of the old level set moves farther than
+/// `reach_m`: beyond that distance from the surface the sign is all that counts, and redistancing does the
+/// rest. Verified by `a_ball_is_carried_in_second_order`.
+pub fn advect_surface(
+    (phi_new, size_new): (&mut Vec<f32>, &mut Vec<f32>),
+    transport: &Transport,
+    (phi_old, size_old): (&[f32], &[f32]),
+    reach_m: f32,
+    scratch: &mut AdvectScratch,
+) {
+    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let near = |old_cell: usize, dx: f32| {
+        phi_old[old_cell].abs() < reach_m + STENCIL_CELLS * dx.max(old.cell_dx(old_cell))
+    };
+    let departure = &mut scratch.departure;
+    departure.resize(new.cell_count(), Vec3::NAN);
+    parallel::for_each_indexed_mut(departure, |cell, departure| {
+        let there = transport.old_cell(cell);
+        *departure = if near(there, new.cell_dx(cell)) {
+            tracing.trace(old, new.cell_center(cell), tracing.v_cell[there], -dt_s)
+        } else {
+            Vec3::NAN
+        };
+    });
+    let (departure, sampler) = (&departure[..], Sampler::new(old, interpolation));
+    phi_new.resize(new.cell_count(), 0.0);
+    size_new.resize(new.cell_count(), 0.0);
+    parallel::for_each_indexed_mut2(phi_new, size_new, |cell, phi, size| {
+        let from = departure[cell];
+        (*phi, *size) = if from.is_nan() {
+            (phi_old[transport.old_cell(cell)], 0.0)
+        } else {
+            (sampler.cells(phi_old, from), sampler.cells(size_old, from).max(0.0))
+        };
+    });
+}
+
+/// MacCormack's correction of what [`advect_surface`] has just carried. Returns at how many old cells the
+/// error was too large for one of interpolation, and was ignored. Verified by
+/// `a_ball_is_carried_in_second_order`.
+pub fn correct_surface(
+    phi_new: &mut [f32],
+    transport: &Transport,
+    phi_old: &[f32],
+    scratch: &mut AdvectScratch,
+) -> usize {
+    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let AdvectScratch { departure, error_old } = scratch;
+    let (ignored, to) = (AtomicUsize::new(0), Sampler::new(new, interpolation));
+    error_old.resize(old.cell_count(), 0.0);
+    let carried = &*phi_new;
+    parallel::for_each_indexed_mut(error_old, |cell, error| {
+        let (phi, dx) = (phi_old[cell], old.cell_dx(cell));
+        *error = 0.0;
+        if phi.abs() < PHI_ERROR_CELLS * dx {
+            let x = tracing.trace(old, old.cell_center(cell), tracing.v_cell[cell], dt_s);
+            let half = 0.5 * (phi - to.cells(carried, x));
+            if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
+                *error = half;
+            } else {
+                ignored.fetch_add(1, Relaxed);
+            }
+        }
+    });
+    let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
+    parallel::for_each_indexed_mut(phi_new, |cell, phi| {
+        if !departure[cell].is_nan() {
+            *phi += sampler.cells(error_old, departure[cell]);
+        }
+    });
+    ignored.into_inner()
+}
+
+/// `u(x) = u_old(x - u dt)` on the faces of the new tree with liquid nearer than `band_cells`; zero
+/// elsewhere. Verified by `a_linear_velocity_is_carried_exactly`.
+pub fn advect_velocity(
+    u_new: &mut Vec<f32>,
+    transport: &Transport,
+    u_old: &[f32],
+    (phi_new, band_cells): (&[f32], f32),
+    scratch: &mut AdvectScratch,
+) {
+    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let (sampler, same) = (Sampler::new(old, interpolation), transport.is_same_tree());
+    let departure = &mut scratch.departure;
+    departure.resize(new.face_count(), Vec3::NAN);
+    u_new.resize(new.face_count(), 0.0);
+    parallel::for_each_indexed_mut2(departure, u_new, |face, departure, u| {
+        let band_m = band_cells * new.face_dx(face);
+        (*departure, *u) = (Vec3::NAN, 0.0);
+        if new.cells_beside(face).any(|cell| phi_new[cell] < band_m) {
+            let axis = new.face_axis(face);
+            let x = new.face_center(face, axis);
+            let here = if same { mean_beside(old, &tracing.v_cell, face) } else { tracing.at(old, x) };
+            *departure = tracing.trace(old, x, here, -dt_s);
+            *u = sampler.component(u_old, axis, *departure);
+        }
+    });
+}
+
+/// MacCormack's correction of what [`advect_velocity`] has just carried; it makes no new extremes among the
+/// faces around the departure point. Verified by `a_linear_velocity_is_carried_exactly`.
+pub fn correct_velocity(
+    u_new: &mut [f32],
+    transport: &Transport,
+    (u_old, phi_old): (&[f32], &[f32]),
+    scratch: &mut AdvectScratch,
+) {
+    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let AdvectScratch { departure, error_old } = scratch;
+    let to = Sampler::new(new, interpolation);
+    error_old.resize(old.face_count(), 0.0);
+    let carried = &*u_new;
+    parallel::for_each_indexed_mut(error_old, |face, error| {
+        *error = 0.0;
+        // Carried velocities end near the surface: what comes back from there is no error.
+        let deep_m = -old.face_dx(face);
+        if old.cells_beside(face).all(|cell| phi_old[cell] < deep_m) {
+            let axis = old.face_axis(face);
+            let u = mean_beside(old, &tracing.v_cell, face);
+            let x = tracing.trace(old, old.face_center(face, axis), u, dt_s);
+            *error = 0.5 * (u_old[face] - to.component(carried, axis, x));
+        }
+    });
+    let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
+    parallel::for_each_indexed_mut(u_new, |face, u| {
+        if !departure[face].is_nan() {
+            let axis = new.face_axis(face);
+            let corrected = *u + sampler.component(error_old, axis, departure[face]);
+            let [least, most] = range_around(old, u_old, axis, departure[face]);
+            *u = corrected.clamp(least.min(*u), most.max(*u));
+        }
+    });
+}
+
+/// An upper bound of all speeds, m/s.
+pub fn largest_speed(tree: &Octree, u_face: &[f32]) -> f32 {
+    let fastest = |axis: usize| {
+        let u = &u_face[tree.faces(axis)];
+        parallel::ordered_max(parallel::chunk_count(u.len(), parallel::CHUNK), |n| {
+            let range = parallel::chunk_range(n, parallel::CHUNK, u.len());
+            u[range].iter().fold(0.0f32, |most, u| most.max(u.abs())) as f64
+        })
+    };
+    let [x, y, z] = [0, 1, 2].map(fastest);
+    (x * x + y * y + z * z).sqrt() as f32
+}
+
+/// Velocity at a face from the cells beside it: the mean of both sides.
+#[inline]
+fn mean_beside(tree: &Octree, v_cell: &[Vec3], face: usize) -> Vec3 {
+    let mean = |side: Side| match side {
+        Side::Outside => None,
+        Side::Cell(cell) => Some(v_cell[cell as usize]),
+        Side::Quad(cells) => {
+            let [a, b, c, d] = cells.map(|cell| v_cell[cell as usize]);
+            Some(0.25 * ((a + b) + (c + d)))
+        }
+    };
+    match tree.sides(face).map(mean) {
+        [Some(low), Some(high)] => 0.5 * (low + high),
+        [one, other] => one.or(other).unwrap_or_default(),
+    }
+}
+
+/// Least and largest value on the faces of an axis of the cell at a point and of its neighbours.
+fn range_around(tree: &Octree, u_face: &[f32], axis: usize, x: Vec3) -> [f32; 2] {
+    let bounds = tree.shape().bounds();
+    let cell = tree.locate(x.clamp(bounds.min, bounds.max)).cell as usize;
+    let mut range = [f32::INFINITY, f32::NEG_INFINITY];
+    let mut see = |cell: usize| {
+        for side in [2 * axis, 2 * axis + 1] {
+            let u = u_face[tree.cell_faces()[cell][side] as usize];
+            range = [range[0].min(u), range[1].max(u)];
+        }
+    };
+    see(cell);
+    for &face in &tree.cell_faces()[cell] {
+        tree.cells_beside(face as usize).for_each(&mut see);
+    }
+    range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_grids::octree::Shape;
+
+    const V: Vec3 = Vec3::new(0.4, -0.3, 0.2);
+    const DT_S: f32 = 0.1;
+
+    /// Two sizes of cells that meet at a plane.
+    fn tree(finest: usize, meet_x: f32) -> Octree {
+        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / finest as f32, levels: 2, roots: [finest / 2; 3] };
+        Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < meet_x)
+    }
+
+    fn uniform_tracing(tree: &Octree) -> Tracing {
+        let u: Vec<f32> = (0..tree.face_count()).map(|face| V[tree.face_axis(face)]).collect();
+        let mut tracing = Tracing::default();
+        tracing.fill(tree, &u);
+        tracing
+    }
+
+    /// Root of the mean square error of a ball's phi at the surface, metres: carried, and corrected.
+    fn ball_errors(finest: usize) -> [f64; 2] {
+        let (old, new) = (tree(finest, 0.5), tree(finest, 0.6));
+        let ball = |x: Vec3| x.distance(Vec3::new(0.45, 0.55, 0.45)) - 0.25;
+        let phi_old: Vec<f32> = (0..old.cell_count()).map(|c| ball(old.cell_center(c))).collect();
+        let size_old = vec![1.0; old.cell_count()];
+        let tracing = uniform_tracing(&old);
+        let path = Transport {
+            old: &old,
+            new: &new,
+            tracing: &tracing,
+            interpolation: Interpolation::Mls,
+            dt_s: DT_S,
+        };
+        let (mut phi, mut size, mut scratch) = (vec![], vec![], AdvectScratch::default());
+        let reach_m =
+            largest_speed(&old, &(0..old.face_count()).map(|f| V[old.face_axis(f)]).collect::<Vec<_>>());
+        assert!((reach_m - V.length()).abs() < 1e-6);
+        advect_surface((&mut phi, &mut size), &path, (&phi_old, &size_old), DT_S * reach_m, &mut scratch);
+        let near: Vec<usize> = (0..new.cell_count())
+            .filter(|&c| ball(new.cell_center(c) - DT_S * V).abs() < new.cell_dx(c))
+            .collect();
+        assert!(near.iter().all(|&cell| (size[cell] - 1.0).abs() < 1e-5), "sizes come along");
+        let error = |phi: &[f32]| {
+            let square = |&c: &usize| ((phi[c] - ball(new.cell_center(c) - DT_S * V)) as f64).powi(2);
+            (near.iter().map(square).sum::<f64>() / near.len() as f64).sqrt()
+        };
+        let carried = error(&phi);
+        assert_eq!(correct_surface(&mut phi, &path, &phi_old, &mut scratch), 0);
+        [carried, error(&phi)]
+    }
+
+    /// Across a change of tree as well as of cell size. Interpolation is of second order, and the correction takes most of
+    /// its error away.
+    #[test]
+    fn a_ball_is_carried_in_second_order() {
+        let (coarse, fine) = (ball_errors(32), ball_errors(64));
+        let orders = [0, 1].map(|n| (coarse[n] / fine[n]).log2());
+        println!("{coarse:?} {fine:?} {orders:?}");
+        assert!(orders.iter().all(|&order| order > 1.8), "{coarse:?} {fine:?}: {orders:?}");
+        assert!(fine[1] < 0.5 * fine[0], "{fine:?}");
+    }
+
+    /// Interpolation keeps linear fields and a uniform flow is traced without error, so that nothing is left to correct.
+    #[test]
+    fn a_linear_velocity_is_carried_exactly() {
+        let (old, new) = (tree(32, 0.5), tree(32, 0.6));
+        let linear = |x: Vec3| Vec3::new(x.y - x.z, 2.0 * x.x, x.x + x.y + x.z);
+        let u_old: Vec<f32> = (0..old.face_count())
+            .map(|f| linear(old.face_center(f, old.face_axis(f)))[old.face_axis(f)])
+            .collect();
+        let tracing = uniform_tracing(&old);
+        for new in [&new, &old] {
+            let path = Transport {
+                old: &old,
+                new,
+                tracing: &tracing,
+                interpolation: Interpolation::Mls,
+                dt_s: DT_S,
+            };
+            let (mut u, mut scratch) = (vec![], AdvectScratch::default());
+            let phi_new = vec![-1.0; new.cell_count()];
+            advect_velocity(&mut u, &path, &u_old, (&phi_new, 1.7), &mut scratch);
+            let inside = |face: usize, margin: f32| {
+                let x = new.face_center(face, new.face_axis(face));
+                x.min_element() > margin && x.max_element() < 1.0 - margin
+            };
+            let worst = |u: &[f32], margin: f32| {
+                let exact =
+                    |f: usize| linear(new.face_center(f, new.face_axis(f)) - DT_S * V)[new.face_axis(f)];
+                let faces = (0..u.len()).filter(|&face| inside(face, margin));
+                faces.map(|face| (u[face] - exact(face)).abs()).fold(0.0, f32::max)
+            };
+            assert!(worst(&u, 0.05) < 1e-5, "{}", worst(&u, 0.05));
+            correct_velocity(&mut u, &path, (&u_old, &vec![-1.0; old.cell_count()]), &mut scratch);
+            assert!(worst(&u, 0.25) < 1e-5, "{}", worst(&u, 0.25));
+        }
+    }
+}

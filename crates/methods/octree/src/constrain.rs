@@ -1,0 +1,121 @@
+//! Velocity at walls: what the extrapolated velocity may do inside solids and at the sides of the domain.
+
+use crate::slope::slopes;
+use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
+
+/// Cells deeper in a solid, in their own size, move with it.
+const DEEP_CELLS: f32 = 4.0;
+
+/// Solids on a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct SolidsOnTree<'a> {
+    /// Distance at cell centres, negative inside, metres.
+    pub phi_solid_cell: &'a [f32],
+    /// Velocity across the faces that they close, m/s.
+    pub u_solid: &'a [f32],
+    /// Open part of every face.
+    pub open_area: &'a [f32],
+}
+
+/// Faces inside solids keep the liquid's tangential velocity but move with the solid along its normal:
+/// `u -= n n.(u - u_solid)`, n the slope of the solids' distance. Deep inside they move with the solid. Open
+/// faces and those that `is_given` picks stay as they are. Verified by `nothing_flows_through_a_tilted_wall`.
+pub fn constrain_to_solids(
+    u_face: &mut [f32],
+    tree: &Octree,
+    solids: &SolidsOnTree,
+    is_given: impl Fn(usize) -> bool + Sync,
+    through_cell: &mut Vec<Vec3>,
+) {
+    let SolidsOnTree { phi_solid_cell: phi_solid, u_solid, open_area } = *solids;
+    let is_deep = |cell: usize| phi_solid[cell] < -DEEP_CELLS * tree.cell_dx(cell);
+    // The velocity through the solids' surface, at the cells beside it.
+    through_cell.resize(tree.cell_count(), Vec3::ZERO);
+    let u = &*u_face;
+    parallel::for_each_indexed_mut(through_cell, |cell, through| {
+        *through = Vec3::ZERO;
+        if phi_solid[cell] < tree.cell_dx(cell) && !is_deep(cell) {
+            let faces = tree.cell_faces()[cell].map(|face| face as usize);
+            let [slope] = slopes(tree, cell, |_| true, |cell| [phi_solid[cell]]);
+            let normal = slope.as_vec3().normalize_or_zero();
+            let relative = |face: usize| u[face] - u_solid[face];
+            let relative =
+                Vec3::from_array(AXES.map(|a| 0.5 * (relative(faces[2 * a]) + relative(faces[2 * a + 1]))));
+            *through = normal.dot(relative) * normal;
+        }
+    });
+    let through_cell = &through_cell[..];
+    parallel::for_each_indexed_mut(u_face, |face, u| {
+        if open_area[face] > 0.0 || is_given(face) {
+            return;
+        }
+        if tree.cells_beside(face).any(is_deep) {
+            *u = u_solid[face];
+            return;
+        }
+        let axis = tree.face_axis(face);
+        let (sum, count) =
+            tree.cells_beside(face).fold((0.0, 0.0), |(s, n), cell| (s + through_cell[cell][axis], n + 1.0));
+        *u -= sum / count;
+    });
+}
+
+/// Lets nothing flow through closed sides of the domain: x low, x high, y low, y high, z low, z high.
+pub fn stop_at_walls(u_face: &mut [f32], tree: &Octree, open_walls: [bool; 6]) {
+    for axis in AXES {
+        for face in tree.faces(axis) {
+            let sides = tree.sides(face);
+            let closed = |n: usize| sides[n] == Side::Outside && !open_walls[2 * axis + n];
+            if closed(0) || closed(1) {
+                u_face[face] = 0.0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_grids::octree::Shape;
+
+    /// A uniform flow against a tilted wall at rest: inside the wall what is left is its tangential part,
+    /// exactly, and the solid's own velocity deep inside. Closed sides of the domain have no flow through
+    /// them.
+    #[test]
+    fn nothing_flows_through_a_tilted_wall() {
+        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 1, roots: [32; 3] };
+        let tree = Octree::build(shape, 0, |_| false);
+        let normal = Vec3::new(0.6, 0.8, 0.0);
+        let phi: Vec<f32> =
+            (0..tree.cell_count()).map(|c| normal.dot(tree.cell_center(c) - 0.5) - 0.01).collect();
+        let v = Vec3::new(1.0, -2.0, 0.5);
+        let mut u: Vec<f32> = (0..tree.face_count()).map(|f| v[tree.face_axis(f)]).collect();
+        let area: Vec<f32> =
+            (0..u.len()).map(|f| tree.cells_beside(f).all(|c| phi[c] > 0.0) as u8 as f32).collect();
+        let u_solid = vec![0.0; u.len()];
+        let solids = SolidsOnTree { phi_solid_cell: &phi, u_solid: &u_solid, open_area: &area };
+        constrain_to_solids(&mut u, &tree, &solids, |_| false, &mut vec![]);
+        let slip = v - normal.dot(v) * normal;
+        let (mut inside, mut deep) = (0, 0);
+        for face in 0..u.len() {
+            let axis = tree.face_axis(face);
+            let cells: Vec<usize> = tree.cells_beside(face).collect();
+            let least = cells.iter().map(|&c| phi[c] * 32.0).fold(f32::MAX, f32::min);
+            if area[face] > 0.0 {
+                assert_eq!(u[face], v[axis]);
+            } else if least < -DEEP_CELLS {
+                assert_eq!(u[face], 0.0);
+                deep += 1;
+            } else if cells.iter().all(|&c| phi[c] * 32.0 < 0.9) && cells.len() == 2 {
+                assert!((u[face] - slip[axis]).abs() < 1e-5, "{} {}", u[face], slip[axis]);
+                inside += 1;
+            }
+        }
+        assert!(inside > 1000 && deep > 1000, "{inside} {deep}");
+        let mut u = vec![1.0; tree.face_count()];
+        stop_at_walls(&mut u, &tree, [false, true, true, true, true, true]);
+        assert_eq!(u.iter().filter(|&&u| u == 0.0).count(), 32 * 32);
+    }
+}

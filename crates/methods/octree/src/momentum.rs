@@ -1,0 +1,80 @@
+//! Uniform velocities of the liquid: gravity's, and the mean that free liquid keeps.
+
+use crate::gradient::Geometry;
+use fluvial_foundation::Vec3;
+use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
+use fluvial_grids::Octree;
+
+/// Adds one velocity to every face that touches liquid, m/s. Verified by
+/// `liquid_takes_up_a_velocity_and_has_its_mean`.
+pub fn add_to_liquid(u_face: &mut [f32], tree: &Octree, phi_cell: &[f32], velocity: Vec3) {
+    assert_eq!(u_face.len(), tree.face_count(), "one velocity per face");
+    parallel::for_each_indexed_mut(u_face, |face, u| {
+        if tree.cells_beside(face).any(|cell| phi_cell[cell] < 0.0) {
+            *u += velocity[tree.face_axis(face)];
+        }
+    });
+}
+
+/// Mean velocity of the liquid, m/s, and whether it is free: whether no cell that holds any of it touches a
+/// wall, a solid or a source. Cells with their centre in the air do not count towards the mean, since some of
+/// their faces have an extrapolated velocity. Verified by `liquid_takes_up_a_velocity_and_has_its_mean`.
+pub fn mean_velocity(geometry: &Geometry, fraction_cell: &[f32], u_face: &[f32]) -> ([f64; 3], bool) {
+    let Geometry { tree, phi_cell, open_area } = *geometry;
+    let cells = tree.cell_count();
+    let parts = map_indices(chunk_count(cells, CHUNK), |n| {
+        let mut part = (0.0f64, [0.0f64; 3], true);
+        for cell in chunk_range(n, CHUNK, cells).filter(|&cell| fraction_cell[cell] > 0.0) {
+            let mass = fraction_cell[cell] as f64 * (tree.cell_dx(cell) as f64).powi(3);
+            let faces = tree.cell_faces()[cell].map(|face| u_face[face as usize] as f64);
+            part.2 &= tree.cell_faces()[cell].iter().all(|&face| open_area[face as usize] == 1.0);
+            if phi_cell[cell] >= 0.0 {
+                continue;
+            }
+            part.0 += mass;
+            for (axis, sum) in part.1.iter_mut().enumerate() {
+                *sum += 0.5 * mass * (faces[2 * axis] + faces[2 * axis + 1]);
+            }
+        }
+        part
+    });
+    let mass: f64 = parts.iter().map(|p| p.0).sum();
+    let mean = [0, 1, 2].map(|a| parts.iter().map(|p| p.1[a]).sum::<f64>() / mass.max(f64::MIN_POSITIVE));
+    (mean, mass > 0.0 && parts.iter().all(|p| p.2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volume::liquid_fractions;
+    use fluvial_grids::octree::Shape;
+
+    /// A ball at rest across two sizes of cells that is given a velocity has it as its mean, and none in the
+    /// air far from it. It is free until a face of one of its cells is closed.
+    #[test]
+    fn liquid_takes_up_a_velocity_and_has_its_mean() {
+        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 16.0, levels: 2, roots: [8; 3] };
+        let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < 0.5);
+        let ball = |x: Vec3| x.distance(Vec3::splat(0.5)) - 0.3;
+        let phi: Vec<f32> = (0..tree.cell_count()).map(|c| ball(tree.cell_center(c))).collect();
+        let mut fractions = vec![];
+        liquid_fractions(&mut fractions, &tree, &phi, None);
+        let (mut u, mut area) = (vec![0.0; tree.face_count()], vec![1.0; tree.face_count()]);
+        let v = Vec3::new(1.0, -2.0, 0.5);
+        add_to_liquid(&mut u, &tree, &phi, v);
+        let mean = |area: &[f32]| {
+            let geometry = Geometry { tree: &tree, phi_cell: &phi, open_area: area };
+            mean_velocity(&geometry, &fractions, &u)
+        };
+        let (found, free) = mean(&area);
+        assert!(free);
+        assert!(AXES.iter().all(|&a| (found[a] - v[a] as f64).abs() < 1e-6), "{found:?}");
+        let far = tree.locate(Vec3::splat(0.05)).cell as usize;
+        assert!(tree.cell_faces()[far].iter().all(|&face| u[face as usize] == 0.0));
+        let middle = tree.locate(Vec3::splat(0.5)).cell as usize;
+        area[tree.cell_faces()[middle][0] as usize] = 0.5;
+        assert!(!mean(&area).1);
+    }
+
+    const AXES: [usize; 3] = fluvial_foundation::AXES;
+}

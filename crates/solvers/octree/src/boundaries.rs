@@ -1,0 +1,55 @@
+//! Walls and solids on the tree.
+
+use crate::state::{Boundaries, Model, Step};
+use fluvial_foundation::parallel;
+use fluvial_grids::Octree;
+use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions, solid_velocity};
+use std::sync::Arc;
+
+/// Solids' distances are true up to this many cells.
+const SOLID_BAND_CELLS: f32 = 3.0;
+/// Nodes nearer than this part of a cell to a solid's surface lie on it, see `fluvial_solids::rasterize`.
+const ON_SURFACE_CELLS: f32 = 1e-3;
+
+impl Step<'_> {
+    /// Walls and solids on the next tree at the end of the step; those of the state where neither has
+    /// changed.
+    pub fn boundaries(&self, tree: &Arc<Octree>, scratch: &mut FractionsScratch) -> Arc<Boundaries> {
+        if !self.model.setup.has_moving_solids() && Arc::ptr_eq(tree, &self.old.fields.tree) {
+            return self.old.boundaries.clone();
+        }
+        Arc::new(self.model.boundaries_on(tree, self.old.time_s + self.dt_s, scratch))
+    }
+}
+
+impl Model {
+    /// What walls and solids leave of a tree at a moment.
+    pub fn boundaries_on(&self, tree: &Octree, time_s: f64, scratch: &mut FractionsScratch) -> Boundaries {
+        let mut out = Boundaries::default();
+        let solids = self.setup.solids_at(time_s);
+        if solids.is_empty() {
+            out.open_area = vec![1.0; tree.face_count()];
+            out.open_volume = vec![1.0; tree.cell_count()];
+            out.u_solid = vec![0.0; tree.face_count()];
+        } else {
+            let shape = tree.shape();
+            out.phi_solid_node = parallel::map_indices(tree.node_count(), |node| {
+                let dx = shape.dx_of(tree.nodes()[node].level as usize);
+                let phi = solids.distance(tree.node_position(node), 2.0 * SOLID_BAND_CELLS * dx);
+                if phi.abs() < ON_SURFACE_CELLS * dx { 0.0 } else { phi }
+            });
+            out.phi_solid_cell = parallel::map_indices(tree.cell_count(), |cell| {
+                solids.distance(tree.cell_center(cell), f32::MAX)
+            });
+            open_fractions(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, scratch);
+            let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
+            area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
+            solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));
+        }
+        close_walls(&mut out.open_area, tree, self.setup.open_walls().map(|open| !open));
+        let area = &out.open_area;
+        out.closed_cell =
+            tree.cell_faces().iter().map(|faces| faces.iter().all(|&f| area[f as usize] == 0.0)).collect();
+        out
+    }
+}

@@ -1,0 +1,93 @@
+//! Transport of surface and velocity [octree §3.2]: which fields are carried, how far, and with which
+//! correction.
+
+use crate::params::Advection;
+use crate::state::{DistanceScratch, Ground, Start, Step, TransportScratch};
+use fluvial_octree::advect::{self, AdvectScratch, Transport};
+use fluvial_octree::air::balance_surface_air;
+use fluvial_octree::extend::extend_cells;
+use fluvial_octree::gradient::Geometry;
+use fluvial_octree::interpolate::Tracing;
+use fluvial_octree::redistance::redistance;
+use fluvial_solver_interface::Clamps;
+
+/// Velocity is carried to faces nearer than this to liquid, cells: forces and curvature read those beside the
+/// surface.
+const VELOCITY_BAND_CELLS: f32 = 1.7;
+/// The same with particles: they read faces two cells beyond the outermost liquid cells.
+const PARTICLE_BAND_CELLS: f32 = 3.0;
+
+impl Step<'_> {
+    /// The velocity that carries surface and velocity: the start's, divergence-free in the air beside the
+    /// surface.
+    pub fn transport_velocity<'b>(&self, scratch: &'b mut TransportScratch, start: &Start) -> &'b Tracing {
+        let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
+        let TransportScratch { u_face, tracing, air } = scratch;
+        u_face.clone_from(&start.u_face);
+        let geometry = Geometry { tree, phi_cell: &start.phi_cell, open_area: &boundaries.open_area };
+        balance_surface_air(u_face, &geometry, &boundaries.closed_cell, air);
+        tracing.fill(tree, u_face);
+        tracing
+    }
+
+    /// From the old tree to the new one.
+    pub fn transport<'b>(&'b self, ground: Ground<'b>, tracing: &'b Tracing) -> Transport<'b> {
+        Transport {
+            old: &self.old.fields.tree,
+            new: ground.tree,
+            tracing,
+            interpolation: self.model.params.interpolation(),
+            dt_s: self.dt_s as f32,
+        }
+    }
+
+    /// `phi = phi_old(x - u dt)`, and sizes with it.
+    pub fn carry_surface(
+        &self,
+        (phi, size): (&mut Vec<f32>, &mut Vec<f32>),
+        path: Transport,
+        start: &Start,
+        size_old: &[f32],
+        scratch: &mut AdvectScratch,
+        clamps: &mut Clamps,
+    ) {
+        let reach_m = advect::largest_speed(path.old, &start.u_face) * path.dt_s;
+        advect::advect_surface((phi, size), &path, (&start.phi_cell, size_old), reach_m, scratch);
+        if self.model.params.phi_advection == Advection::MacCormack {
+            let ignored = advect::correct_surface(phi, &path, &start.phi_cell, scratch);
+            clamps.add("phi_correction_ignored", ignored);
+        }
+    }
+
+    /// Makes phi a distance to the same surface again, and continues it into solids.
+    pub fn redistance(
+        &self,
+        phi: &mut [f32],
+        ground: Ground,
+        scratch: &mut DistanceScratch,
+        clamps: &mut Clamps,
+    ) {
+        let closed = &ground.boundaries.closed_cell;
+        let info = redistance(phi, ground.tree, closed, &mut scratch.redistance);
+        clamps.add("flat_distances", info.flat);
+        if self.model.has_solids() {
+            extend_cells(phi, ground.tree, closed, &mut scratch.extend);
+        }
+    }
+
+    /// `u = u_old(x - u dt)` on the faces of the new liquid.
+    pub fn carry_velocity(
+        &self,
+        u: &mut Vec<f32>,
+        path: Transport,
+        start: &Start,
+        phi: &[f32],
+        scratch: &mut AdvectScratch,
+    ) {
+        let band_cells = if self.model.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
+        advect::advect_velocity(u, &path, &start.u_face, (phi, band_cells), scratch);
+        if self.model.params.velocity_advection == Advection::MacCormack {
+            advect::correct_velocity(u, &path, (&start.u_face, &start.phi_cell), scratch);
+        }
+    }
+}
