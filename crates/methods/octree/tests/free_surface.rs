@@ -1,8 +1,6 @@
 //! The three forms of the free surface: order on a ball whose surface crosses four levels, and rest under gravity.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::DVec3;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};

@@ -1,7 +1,6 @@
 //! Transfers against their exact invariants and against the plain sum.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;

@@ -1,5 +1,4 @@
 //! Fields on a grid and a plain level-set method, enough to drive particles through prescribed flows.
-#![allow(dead_code)] // each test file uses its share
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
