@@ -6,3 +6,4 @@ mod command;
 mod interop;
 mod place;
 mod recovery;
+mod traceability;

@@ -11,7 +11,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 pub enum PhiAdvection {
     /// Trilinear: first order in time steps, never creates extrema.
     SemiLagrangian,
-    /// Trilinear forth and back, half the difference as correction, limited [Selle et al. 2008].
+    /// Trilinear forth and back, half the difference as correction, limited [selle-2008].
     MacCormack,
     /// Tricubic, limited to the range of the nearest samples: fourth order where phi is smooth.
     #[default]

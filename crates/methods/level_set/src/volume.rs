@@ -6,7 +6,7 @@ use fluvial_grids::UniformGrid;
 
 /// Fraction of a cubic cell of edge `dx` below the plane `phi_center + gradient . x = 0` (x from the centre).
 ///
-/// Exact [Scardovelli & Zaleski 2000 eq. 2.9]: with m_i = |gradient_i| dx and alpha the plane's offset from
+/// Exact [scardovelli-2000 eq. 2.9]: with m_i = |gradient_i| dx and alpha the plane's offset from
 /// the corner deepest in the liquid, V = (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j,
 /// 0)^3) / (6 m_1 m_2 m_3) for alpha up to half of m_1 + m_2 + m_3, the complement above.
 /// Verified by `fractions_of_random_planes`.

@@ -22,7 +22,7 @@ fn momentum_of_faces(u: &FaceField, w: &FaceField, grid: &UniformGrid) -> (DVec3
 }
 
 /// The same of particles: each row c adds the moment of its affine motion over the kernel's spread,
-/// sum_f w (x_f - x_p) (x_f - x_p)^T c = f (1 - f) dx^2 c per axis [Jiang et al. 2015, §5.3.1].
+/// sum_f w (x_f - x_p) (x_f - x_p)^T c = f (1 - f) dx^2 c per axis [jiang-2015 §5.3.1].
 fn momentum_of_particles(particles: &Particles, grid: &UniformGrid) -> (DVec3, DVec3) {
     let (mut linear, mut angular) = (DVec3::ZERO, DVec3::ZERO);
     for p in 0..particles.len() {

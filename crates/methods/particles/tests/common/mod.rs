@@ -153,7 +153,7 @@ pub fn sample_cubic(lattice: &Lattice, values: &[f32], x: Vec3) -> f32 {
     sum.clamp(range(f32::min), range(f32::max))
 }
 
-/// Distance from the zero set: exact for planes next to it, fast sweeping beyond [Zhao 2004].
+/// Distance from the zero set: exact for planes next to it, fast sweeping beyond [zhao-2005].
 pub fn redistance(phi: &mut [f32], grid: &UniformGrid) {
     let lattice = grid.cell_centers();
     let n = lattice.size;
