@@ -52,7 +52,7 @@ pub struct KnownFaces<'a> {
 /// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
 /// the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
-/// (tests/level_set/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
+/// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
 /// `known_faces_are_kept_and_the_others_do_not_notice`).
 pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scratch: &mut Scratch) {
     let VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known } = *transport;

@@ -93,7 +93,7 @@ pub struct RedistanceReport {
 /// what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
-/// Tests: tests/level_set/redistance.rs (planes, waves, order, drift, symmetry).
+/// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
     assert_eq!(phi.len(), lattice.len());
     assert!(lattice.len() < NONE as usize);

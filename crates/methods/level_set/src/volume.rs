@@ -82,7 +82,7 @@ impl Neighbourhood<'_> {
 /// sphere. Where phi bends sharply (sheets and edges) each octant of the cell is cut by the plane of the
 /// trilinear interpolant instead. In cells that a solid cuts as well, the share of the open part that is
 /// liquid comes from tetrahedra on which both phi are linear; exact for planes.
-/// Verified by tests/level_set/volume.rs.
+/// Verified by tests/volume.rs.
 pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], grid: &UniformGrid) -> f64 {
     let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
     let [nx, ny, nz] = grid.cells;
