@@ -2,7 +2,7 @@
 //!
 //! Fields are linear on simplices, where such parts have closed forms. A square is cut into four triangles around its centre, a cube
 //! into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra behind it
-//! [Ng, Min, Gibou 2009, §3.2]: exact for planes, and what two cubes say of their common face is the same.
+//! [ng-2009 §3.2]: exact for planes, and what two cubes say of their common face is the same.
 
 /// Part of a triangle where the linear field with these values at its corners is negative.
 pub fn triangle_below(corners: [f64; 3]) -> f64 {
@@ -103,7 +103,7 @@ pub fn cube_below(corners: [f64; 8]) -> f64 {
 
 /// Part of a cube below the plane where `value + slope . x` vanishes, with x from the centre in edges.
 ///
-/// Exact [Scardovelli & Zaleski 2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner deepest below, `V =
+/// Exact [scardovelli-2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner deepest below, `V =
 /// (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j, 0)^3) / (6 m_1 m_2 m_3)` for alpha up to half of
 /// `m_1 + m_2 + m_3`, the complement above.
 pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {

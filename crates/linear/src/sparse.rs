@@ -199,7 +199,7 @@ impl<V: Real> LinearOperator for Csr<V> {
 ///
 /// Every matrix can be written so; for a discrete Laplacian `-a_ij` are the faces' coefficients and `e_i` is what leads to
 /// Dirichlet boundaries. In this form rounding to f32 changes all coefficients by 6e-8 of themselves and the
-/// solution by as little [Alfa, Xue, Ye 2002: diagonally dominant M-matrices], while a rounded diagonal would drown weak
+/// solution by as little ([alfa-2002], for diagonally dominant M-matrices), while a rounded diagonal would drown weak
 /// outlets and could make a sealed part of the unknowns leak. Row sums are f64: ghost coefficients 1/theta would be felt
 /// below 1e-7, coefficients of the grid's own faces are exact in f32.
 #[derive(Clone, Debug, Default, PartialEq)]

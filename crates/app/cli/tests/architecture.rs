@@ -151,3 +151,93 @@ fn no_source_above_the_solvers_names_a_method() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Every program that is linked for tests costs as much as a crate; a crate has one, made of modules, and manifests say
+/// what cargo need not build. Nothing may be left unrun by that.
+#[test]
+fn no_test_is_left_out_of_the_test_programs() {
+    let mut unrun = vec![];
+    for found in crates().values() {
+        let folder = root().join(&found.folder);
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        unrun.extend(unrun_tests(&folder, &manifest.parse().unwrap()));
+    }
+    assert!(unrun.is_empty(), "{unrun:#?}");
+}
+
+/// Files with tests that cargo would pass by.
+fn unrun_tests(folder: &Path, manifest: &toml::Table) -> Vec<String> {
+    let lib = |key: &str| manifest.get("lib").and_then(|lib| lib.get(key)?.as_bool()).unwrap_or(true);
+    let mut unrun = vec![];
+    let mut say = |path: &Path, why: &str| unrun.push(format!("{}: {why}", path.display()));
+    for path in sources(&folder.join("src")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if !lib("test") && text.contains("#[test]") {
+            say(&path, "a test, and the manifest has test = false");
+        }
+        let fences =
+            || text.lines().filter_map(|line| line.trim_start().strip_prefix("//")?.split_once("```"));
+        // Every other fence opens.
+        if !lib("doctest") && fences().step_by(2).any(|(_, language)| language != "text") {
+            say(&path, "an example, and the manifest has doctest = false");
+        }
+    }
+    // Programs: tests/main.rs, and whatever the manifest names besides.
+    let tests = folder.join("tests");
+    let named = manifest.get("test").and_then(toml::Value::as_array).into_iter().flatten();
+    let paths = named.map(|t| t.get("path").and_then(toml::Value::as_str).unwrap_or("tests/main.rs"));
+    let programs: Vec<PathBuf> = paths.map(|path| folder.join(path)).collect();
+    for path in sources(&tests) {
+        let parent = path.parent().unwrap();
+        let is_mod = path.ends_with("mod.rs");
+        let name = if is_mod { parent.file_stem() } else { path.file_stem() }.unwrap().to_str().unwrap();
+        let above = if is_mod { parent.parent().unwrap() } else { parent };
+        let lists = |owner: PathBuf| {
+            std::fs::read_to_string(owner).is_ok_and(|t| t.lines().any(|line| line == format!("mod {name};")))
+        };
+        if !programs.contains(&path) && !["main.rs", "mod.rs"].iter().any(|owner| lists(above.join(owner))) {
+            say(&path, "no main.rs or mod.rs has it as a module");
+        }
+    }
+    unrun
+}
+
+#[test]
+fn tests_that_are_left_out_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let unrun = |manifest: &str| unrun_tests(dir.path(), &manifest.parse().unwrap()).len();
+    let one_program = "[lib]\ndoctest = false\ntest = false\n[[test]]\nname = \"main\"";
+    write("src/lib.rs", "//! ```text\n//! a\n//! ```\n");
+    write("tests/main.rs", "mod one;\nmod two;\n");
+    write("tests/one.rs", "");
+    write("tests/two/mod.rs", "mod part;\n");
+    write("tests/two/part.rs", "");
+    assert_eq!(unrun(one_program), 0);
+    write("tests/three.rs", "");
+    assert_eq!(unrun(one_program), 1);
+    write("src/lib.rs", "//! ```\n//! a();\n//! ```\n#[test]\nfn t() {}\n");
+    assert_eq!(unrun(one_program), 3);
+    assert_eq!(unrun("[[test]]\nname = \"main\""), 1);
+}
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![];
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).into_iter().flatten().map(|e| e.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}

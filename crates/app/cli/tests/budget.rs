@@ -1,10 +1,11 @@
 //! What a run needs is known before it starts.
 
-use assert_cmd::Command;
+use crate::place::PROGRAM;
 use std::path::Path;
+use std::process::Command;
 
 fn fluvial(dir: &Path, args: &[&str]) -> (Option<i32>, String) {
-    let output = Command::cargo_bin("fluvial").unwrap().current_dir(dir).args(args).output().unwrap();
+    let output = Command::new(PROGRAM).current_dir(dir).args(args).output().unwrap();
     let said =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     (output.status.code(), said)

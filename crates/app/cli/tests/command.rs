@@ -1,8 +1,6 @@
 //! The program as a user meets it: exit codes, messages, files.
 
-mod place;
-
-use place::Place;
+use crate::place::{PROGRAM, Place};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -240,8 +238,7 @@ fn one_and_two_threads_give_the_same_bytes() {
 fn an_interrupted_run_exits_with_3_and_leaves_complete_files() {
     let place = new_place();
     let out = place.path("out/tiny");
-    let bin = assert_cmd::cargo::cargo_bin("fluvial");
-    let mut child = std::process::Command::new(bin)
+    let mut child = std::process::Command::new(PROGRAM)
         .current_dir(place.dir.path())
         // Frames without end: the run is stopped long before they fill the disk that it would ask for.
         .args(["run", "tiny.toml", "--frames", "100000", "--no-preview", "--ignore-disk-space"])

@@ -4,6 +4,7 @@
 //! keeps bits. Where a reader is not installed its test says so and passes; `FLUVIAL_INTEROP=require` makes that an
 //! error. `FLUVIAL_PYTHON` names the interpreters to try, separated by colons (default: python3, /usr/bin/python3).
 
+use crate::place::PROGRAM;
 use fluvial_grids::TriangleMesh;
 use fluvial_output::{read_ply, read_ply_points};
 use serde_json::{Value, json};
@@ -50,8 +51,8 @@ impl Run {
 }
 
 fn fluvial(dir: &Path, args: &[&str]) {
-    let mut command = assert_cmd::Command::cargo_bin("fluvial").unwrap();
-    command.current_dir(dir).args(args).assert().success();
+    let output = Command::new(PROGRAM).current_dir(dir).args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// One run for all tests.
@@ -213,9 +214,10 @@ fn openvdb_opens_the_volumes_of_an_octree() {
     let volumes = ["--set", "output.volumes=vdb", "--frames", "8"];
     fluvial(dir.path(), &[&["run", "octree.toml", "-o", "out"], &volumes[..]].concat());
     fluvial(dir.path(), &["mesh", "out", "--frames", "8"]);
-    let mut refused = assert_cmd::Command::cargo_bin("fluvial").unwrap();
-    let refused = refused.current_dir(dir.path()).args(["run", "octree.toml", "--set", "output.volumes=vtk"]);
-    let said = String::from_utf8(refused.assert().code(2).get_output().stderr.clone()).unwrap();
+    let refused = ["run", "octree.toml", "--set", "output.volumes=vtk"];
+    let refused = Command::new(PROGRAM).current_dir(dir.path()).args(refused).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("OpenVDB only") && said.contains("volumes = \"vdb\""), "{said}");
     let mesh = |file: &str| read_ply(&dir.path().join(file)).unwrap();
     let own = mesh("out/surface.0008.ply").volume();

@@ -1,5 +1,5 @@
 //! Eight-wide bounding volume hierarchy over triangles, built top-down with the binned surface area
-//! heuristic [Wald 2007; wide nodes: Wald, Benthin, Boulos 2008].
+//! heuristic [wald-2007], with wide nodes [wald-2008].
 //!
 //! Eight boxes a node and four triangles a leaf fill the vector registers: `Vec4` here is four lanes, not a
 //! vector in space. Built in parallel, node for node the same with any number of threads.

@@ -1,4 +1,4 @@
-//! 255 colours for a film: median cut over a histogram [Heckbert 1982], refined by Lloyd's iterations.
+//! 255 colours for a film: median cut over a histogram [heckbert-1982], refined by Lloyd's iterations.
 
 use fluvial_foundation::{Vec3, parallel};
 use std::collections::BTreeSet;

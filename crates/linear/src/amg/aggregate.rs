@@ -33,7 +33,7 @@ pub(super) struct Strength {
 }
 
 impl Strength {
-    /// `a_ij^2 > threshold^2 a_ii a_jj` [Vaněk, Mandel, Brezina 1996, eq. 5]. That measure, being symmetric, calls a
+    /// `a_ij^2 > threshold^2 a_ii a_jj` [vanek-1996 eq. 5]. That measure, being symmetric, calls a
     /// small coefficient weak even where it is all that an unknown has (the dead end behind a nearly closed face): such an
     /// unknown has as strong what makes a large part of its own diagonal.
     pub fn new(a: &FluxMatrix<f32>, threshold: f64) -> Self {
@@ -111,7 +111,7 @@ pub(super) struct Aggregates {
 
 impl Aggregates {
     /// Greedy, in the order of rows, so that aggregates are numbered like their unknowns: first whole neighbourhoods, then what is
-    /// left joins its strongest neighbour, then the rest among itself [Vaněk, Mandel, Brezina 1996, algorithm 2].
+    /// left joins its strongest neighbour, then the rest among itself [vanek-1996 Alg. 2].
     pub fn new(a: &FluxMatrix<f32>, strength: &Strength) -> Self {
         let rows = a.excess.len();
         let mut of = vec![FREE; rows];

@@ -1,4 +1,4 @@
-//! Algebraic multigrid by smoothed aggregation [Vaněk, Mandel, Brezina 1996]: a preconditioner for sparse matrices of any stencil.
+//! Algebraic multigrid by smoothed aggregation [vanek-1996]: a preconditioner for sparse matrices of any stencil.
 //!
 //! Every level is a [`FluxMatrix`] in f32: rounding keeps row sums, so that sealed parts stay sealed on all levels
 //! and weak outlets stay open. Set-up: strong connections, aggregates, `P = (I - 0.8 D^-1 A_F) T` with the
@@ -7,7 +7,7 @@
 //! new values over old aggregates and patterns.
 //!
 //! Smoothers: Gauss-Seidel, forward on the way down and backward on the way up, within blocks of rows that a level's
-//! size alone decides (between blocks it is Jacobi's), or SPAI-0 [Bröker, Grote 2002]. Both give a symmetric cycle
+//! size alone decides (between blocks it is Jacobi's), or SPAI-0 [broeker-2002]. Both give a symmetric cycle
 //! for symmetric matrices and the same bits with any number of threads.
 
 mod accumulator;

@@ -37,8 +37,8 @@ pub(super) struct Relaxation {
 
 impl Relaxation {
     /// Gauss-Seidel within blocks has `M = D' + L_block` with `D' = max(D, sum |a_ij| over other blocks)`: then `M + M^T - A` is
-    /// positive definite, and sweeps converge for every symmetric positive definite matrix [Baker, Falgout, Kolev,
-    /// Yang 2011, §3 and §5]. Diagonally dominant rows have `D' = D`.
+    /// positive definite, and sweeps converge for every symmetric positive definite matrix [baker-2011 §3, §5].
+    /// Diagonally dominant rows have `D' = D`.
     pub fn new(a: &FluxMatrix<f32>, smoother: Smoother) -> Self {
         let rows = a.excess.len();
         let block = rows.div_ceil(BLOCKS).max(BLOCK_ROWS);

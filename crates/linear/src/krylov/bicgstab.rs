@@ -1,4 +1,4 @@
-//! Stabilised bi-conjugate gradients, preconditioned from the right [van der Vorst 1992; Saad 2003, algorithm 7.7].
+//! Stabilised bi-conjugate gradients, preconditioned from the right [van-der-vorst-1992; saad-2003 Alg. 7.7].
 
 use super::progress::Progress;
 use super::vector::{Size, apply_dot, apply_dots, dot, project_rhs, size, step, true_residual};

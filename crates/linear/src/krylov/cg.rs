@@ -1,4 +1,4 @@
-//! Preconditioned conjugate gradients [Hestenes, Stiefel 1952; Saad 2003, algorithm 9.1].
+//! Preconditioned conjugate gradients [hestenes-1952; saad-2003 Alg. 9.1].
 
 use super::progress::Progress;
 use super::vector::{apply_dot, combine, dot, project_rhs, size, step, true_residual};

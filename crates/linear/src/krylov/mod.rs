@@ -3,7 +3,7 @@
 //! [`conjugate_gradients`] for symmetric positive definite operators, [`bicgstab`] for others. Vectors of the recurrences
 //! are f32 or f64 ([`Real`]), scalars f64. The solution is always gathered in f64, and the residual is
 //! recomputed from it in f64 before a solve may end and whenever the recurrence has fallen so far that rounding
-//! could rule it ("reliable updates" [Sleijpen, van der Vorst 1996, §4]): a tolerance that is reported as met is met
+//! could rule it ("reliable updates" [sleijpen-1996 §4]): a tolerance that is reported as met is met
 //! by the true residual, with f32 vectors as well. What cannot be solved is an error with its history.
 //! Reductions add in a fixed order: the same bits with any number of threads.
 //!

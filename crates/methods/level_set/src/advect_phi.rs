@@ -11,7 +11,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 pub enum PhiAdvection {
     /// Trilinear: first order in time steps, never creates extrema.
     SemiLagrangian,
-    /// Trilinear forth and back, half the difference as correction, limited [Selle et al. 2008].
+    /// Trilinear forth and back, half the difference as correction, limited [selle-2008].
     MacCormack,
     /// Tricubic, limited to the range of the nearest samples: fourth order where phi is smooth.
     #[default]
@@ -24,7 +24,7 @@ pub enum PhiAdvection {
 /// phi must be a signed distance in the band and saturate at `+-band_m` outside; the interface must not
 /// cross the band in one step (dt max|u| < band_m). Departure points are moved back to the walls; between
 /// the outermost cell centres and the wall phi is continued linearly up to a change of sign. Planes in uniform
-/// flow are carried exactly (tests/level_set/advection.rs `planes_move_exactly`; interface_motion.rs has
+/// flow are carried exactly (tests/advection.rs `planes_move_exactly`; interface_motion.rs has
 /// Zalesak's disk and Enright's deformation).
 #[allow(clippy::too_many_arguments)]
 pub fn advect_phi(

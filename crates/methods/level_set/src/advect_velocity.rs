@@ -11,7 +11,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 pub enum AdvectionScheme {
     /// Trilinear: unconditionally stable, first order.
     SemiLagrangian,
-    /// Trilinear forth and back, half the difference as correction: second order [Selle et al. 2008].
+    /// Trilinear forth and back, half the difference as correction: second order [selle-2008].
     #[default]
     MacCormack,
 }
@@ -48,11 +48,11 @@ pub struct KnownFaces<'a> {
 
 /// `u_out(x) = u(X)`, X the departure point of the particle that arrives at face centre x over `dt_s`.
 ///
-/// MacCormack [Selle et al. 2008 §3]: u^ = A(u), u~ = A^-1(u^), u_out = u^ + (u - u~)/2; u^ where that
+/// MacCormack [selle-2008 §3]: u^ = A(u), u~ = A^-1(u^), u_out = u^ + (u - u~)/2; u^ where that
 /// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
 /// the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
-/// (tests/level_set/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
+/// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
 /// `known_faces_are_kept_and_the_others_do_not_notice`).
 pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scratch: &mut Scratch) {
     let VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known } = *transport;

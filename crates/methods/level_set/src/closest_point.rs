@@ -68,8 +68,8 @@ pub(crate) struct Search {
 }
 
 /// Stationary point of |q|^2/2 with phi(x + q) = 0, near the guess, by Newton's method on
-/// q + lambda grad phi = 0, phi = 0 [Chopp 2001 §3 gives the problem; the second derivatives make it
-/// quadratic for cells whose distance is not small against the radius of curvature]. Newton runs on phi's Taylor
+/// q + lambda grad phi = 0, phi = 0 ([chopp-2001 §3] gives the problem; the second derivatives make it
+/// quadratic for cells whose distance is not small against the radius of curvature). Newton runs on phi's Taylor
 /// polynomial at the last point, which costs next to nothing against the polynomial itself: one is taken anew only where
 /// the search has left the last one's reach. The first is the guess's own, if it has one.
 ///

@@ -6,10 +6,10 @@ use fluvial_grids::Lattice;
 /// kappa = div(grad phi / |grad phi|) at cell centres with `|phi| < band_m`, 0 elsewhere: the sum of both
 /// principal curvatures of the level set through the cell centre (2/R for a ball of liquid), 1/m.
 ///
-/// Central differences of [Osher & Fedkiw 2003 eq. 1.8]; at the walls first derivatives are one-sided
+/// Central differences of [osher-2003 eq. 1.8]; at the walls first derivatives are one-sided
 /// (second order) and second derivatives those of the next cell. Limited to `|kappa| <= 2/dx`, what the grid
 /// can carry; returns how many cells were limited. Second order for an exact or a redistanced sphere
-/// (tests/level_set/curvature.rs).
+/// (tests/curvature.rs).
 pub fn curvature(kappa_cell: &mut [f32], phi: &[f32], lattice: &Lattice, band_m: f32) -> usize {
     assert!(phi.len() == lattice.len() && kappa_cell.len() == lattice.len());
     let slab = lattice.slab();

@@ -9,7 +9,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 /// 255). Whether a face is open or solid is the caller's matter: mark it valid or set it afterwards.
 ///
 /// A constant field is extended with its own bits; across a plane front along an axis the extension is
-/// constant along the normal (tests/level_set/extrapolation.rs).
+/// constant along the normal (tests/extrapolation.rs).
 pub fn extrapolate_velocity(
     u_face: &mut FaceField,
     valid: &mut [Vec<u8>; 3],

@@ -81,7 +81,7 @@ pub struct RedistanceReport {
 /// No sign changes.
 ///
 /// Every cell of the band gets its distance to the closest point of the tricubic interpolant's zero set
-/// ([Chopp 2001]; Newton with second derivatives), not the solution of an eikonal difference scheme: fourth
+/// ([chopp-2001]; Newton with second derivatives), not the solution of an eikonal difference scheme: fourth
 /// order where phi is smooth, exact for planes (also where walls cut them), and the result does not depend
 /// on how far phi was from a distance. The search starts from the nearest closest point of a neighbour,
 /// cell layer by cell layer.
@@ -93,7 +93,7 @@ pub struct RedistanceReport {
 /// what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
-/// Tests: tests/level_set/redistance.rs (planes, waves, order, drift, symmetry).
+/// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
     assert_eq!(phi.len(), lattice.len());
     assert!(lattice.len() < NONE as usize);

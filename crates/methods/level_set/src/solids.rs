@@ -8,7 +8,7 @@ use fluvial_grids::Lattice;
 /// then diagonals) along which two known cells in line end at the cell of 2 phi_1 - phi_2, those where phi
 /// saturates only for want of others; a cell that has no such line takes the mean of its known neighbours. A
 /// plane stays the same plane
-/// (tests/level_set/extrapolation.rs `a_plane_continues_into_solids`).
+/// (tests/extrapolation.rs `a_plane_continues_into_solids`).
 pub fn extend_into_solids(
     phi: &mut [f32],
     closed_cell: &[bool],

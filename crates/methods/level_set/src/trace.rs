@@ -244,7 +244,7 @@ impl<'a> VelocitySampler<'a> {
 
     /// Where particles at `start` (the same offset from the low corner of each cell, velocities `u0` there)
     /// are after `cells_per_speed` = dt/dx (negative: were before): Ralston's third-order Runge-Kutta,
-    /// k2 = u(x + s/2 k1), k3 = u(x + 3/4 s k2), x + s (2 k1 + 3 k2 + 4 k3)/9 [Ralston 1962].
+    /// k2 = u(x + s/2 k1), k3 = u(x + 3/4 s k2), x + s (2 k1 + 3 k2 + 4 k3)/9 [ralston-1962].
     #[inline(always)]
     pub fn trace(&self, at: Cells, start: [f32; 3], u0: &Offsets, cells_per_speed: f32) -> Offsets {
         let s = cells_per_speed;

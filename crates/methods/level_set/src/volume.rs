@@ -6,7 +6,7 @@ use fluvial_grids::UniformGrid;
 
 /// Fraction of a cubic cell of edge `dx` below the plane `phi_center + gradient . x = 0` (x from the centre).
 ///
-/// Exact [Scardovelli & Zaleski 2000 eq. 2.9]: with m_i = |gradient_i| dx and alpha the plane's offset from
+/// Exact [scardovelli-2000 eq. 2.9]: with m_i = |gradient_i| dx and alpha the plane's offset from
 /// the corner deepest in the liquid, V = (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j,
 /// 0)^3) / (6 m_1 m_2 m_3) for alpha up to half of m_1 + m_2 + m_3, the complement above.
 /// Verified by `fractions_of_random_planes`.
@@ -82,7 +82,7 @@ impl Neighbourhood<'_> {
 /// sphere. Where phi bends sharply (sheets and edges) each octant of the cell is cut by the plane of the
 /// trilinear interpolant instead. In cells that a solid cuts as well, the share of the open part that is
 /// liquid comes from tetrahedra on which both phi are linear; exact for planes.
-/// Verified by tests/level_set/volume.rs.
+/// Verified by tests/volume.rs.
 pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], grid: &UniformGrid) -> f64 {
     let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
     let [nx, ny, nz] = grid.cells;

@@ -1,8 +1,6 @@
 //! Meshes of the surface: closed and manifold on random trees, exact on planes, second order on balls.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{DVec3, parallel};
 use fluvial_octree::contour::contour;

@@ -1,8 +1,6 @@
 //! Curvature where the surface crosses faces, and what surface tension makes of it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;

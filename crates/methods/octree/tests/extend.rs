@@ -1,8 +1,6 @@
 //! Continuation into closed cells.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;

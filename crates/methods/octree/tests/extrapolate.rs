@@ -1,8 +1,6 @@
 //! Velocity extrapolation over whole trees.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{AXES, DVec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_octree::extrapolate::{ExtrapolateScratch, extrapolate, extrapolate_rings};

@@ -1,8 +1,6 @@
 //! What solids leave open of faces and cells.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;

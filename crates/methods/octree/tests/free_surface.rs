@@ -1,13 +1,11 @@
 //! The three forms of the free surface: order on a ball whose surface crosses four levels, and rest under gravity.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::DVec3;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};
 
-/// [octree, systems "Must show" 1] at finest 64; `examples/order.rs` goes to 256.
+/// The authors' figures (README.md of this crate, "Figures") at finest 64; `examples/order.rs` goes to 256.
 #[test]
 fn pressure_errors_are_at_or_below_the_authors_on_every_level() {
     let authors = [5.6e-5, 5.2e-4, 7.6e-3, 2.6e-2];

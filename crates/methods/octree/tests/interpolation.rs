@@ -1,8 +1,6 @@
 //! Interpolation: exact on linear fields, trilinear in uniform surroundings, continuous where it promises to be.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::random::{unit_f32, unit_vec3};
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::octree::Shape;

@@ -1,8 +1,6 @@
 //! The operators' algebra: exactness on linear fields, transposes, symmetry, definiteness, counting.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;

@@ -1,8 +1,6 @@
 //! Particles among the finest cells, against plain sums over all of them.
 
-mod common;
-
-use common::random_tree;
+use crate::common::random_tree;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_octree::particles::{Bins, for_around, to_faces};

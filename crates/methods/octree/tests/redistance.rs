@@ -1,8 +1,6 @@
 //! Redistancing over whole trees.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;

@@ -1,8 +1,6 @@
 //! Volumes of liquid, and its bodies.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::cut::cube_below_plane;

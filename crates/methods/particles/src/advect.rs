@@ -37,7 +37,7 @@ impl AdvectReport {
 }
 
 /// Moves particles by `dt_s` through `u_face` (frozen during the step) with Ralston's third-order
-/// Runge-Kutta scheme [Ralston 1962]:
+/// Runge-Kutta scheme [ralston-1962]:
 ///
 /// x <- x + dt (2 k1 + 3 k2 + 4 k3) / 9, k1 = u(x), k2 = u(x + dt k1 / 2), k3 = u(x + 3 dt k2 / 4).
 ///

@@ -57,13 +57,12 @@ fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 /// min(outside, net + 0.03 dx, largest phi of a particle), in full from 0.05 dx on and not below 0.01 dx. Where
 /// net < 0 beyond three standard deviations of the count (0.22 dx on an open surface), phi += the rest. A surface
 /// with its particles evenly below it, as at rest, keeps every bit: unlike a surface rebuilt from particles, it
-/// has none of their noise. The idea of correcting by escaped particles is [Enright, Fedkiw, Ferziger, Mitchell
-/// 2002, §3.3]; counting them conserves volume without radii.
+/// has none of their noise. The idea of correcting by escaped particles is from [enright-2002 §3.3]; counting them conserves volume without radii.
 ///
-/// Coarse: [Ferstl et al. 2016, §3.3] take min(phi_particles, phi + dx) everywhere, phi_particles the particles'
-/// own level set [Zhu, Bridson 2005], which prints their noise into every calm surface. Here the smooth advected
+/// Coarse: [ferstl-2016 §3.3] take min(phi_particles, phi + dx) everywhere, phi_particles the particles'
+/// own level set [zhu-2005], which prints their noise into every calm surface. Here the smooth advected
 /// surface stands wherever the particles agree with it within their noise, as in the extended narrow band of
-/// [Sato, Wojtan, Thuerey, Igarashi, Ando 2018] without its heat:
+/// [sato-2018] without its heat:
 /// - phi_particles < phi: the grid lost liquid (splashes, thin sheets); phi goes over to phi_particles while
 ///   the difference grows from 0.5 to 1 dx;
 /// - phi_particles > max(phi, 0): the particles have left; phi goes over to min(phi_particles, phi + dx)

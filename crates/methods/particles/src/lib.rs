@@ -2,7 +2,7 @@
 //!
 //! Particles live in a band under the free surface and carry what the grid would smear: velocity
 //! ([`Transfer`]) and thin liquid ([`correct_by_particles`]). Below the band the grid is enough
-//! [Ferstl, Ando, Wojtan, Westermann, Thuerey 2016, "Narrow Band FLIP for Liquid Simulations"].
+//! [ferstl-2016].
 //!
 //! One step of a narrow-band solver, in order:
 //! 1. [`advect`] moves the particles through the grid's velocity and sorts them by cell, which makes every gather

@@ -96,7 +96,7 @@ struct Seed {
 /// them from their fullest octants, particles outside the box go.
 ///
 /// `particles` must be sorted; `out` gets what is left and new, sorted, and `ranges` describe them.
-/// [Ferstl et al. 2016, §3.2]
+/// [ferstl-2016 §3.2]
 /// Tests: `seeding_fills_the_band_with_eight_per_cell`, `resampling_at_rest_changes_nothing`,
 /// `surplus_and_deep_particles_go`, `ids_are_unique_and_stable`, `new_liquid_is_seeded_up_to_its_surface`.
 pub fn resample(

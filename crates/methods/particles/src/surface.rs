@@ -26,7 +26,7 @@ pub fn particle_radius_m(grid: &UniformGrid) -> f32 {
 pub(crate) const LOWEST_IN_CELLS: f32 = -1.5 * FLAT_DEPTH * (SLOPE - BEND * FLAT_DEPTH);
 
 /// Level set of the particles' union at cell centres: the distance to the averaged centre, less the radius
-/// [Zhu, Bridson 2005, §5, eq. 3-4],
+/// [zhu-2005 §5, eq. 3 to 4],
 ///
 /// phi(x) = g(|x - x_mean|), x_mean = sum w_i x_i / sum w_i, w_i = (1 - |x - x_i|^2 / R^2)^3, R = 1.5 dx.
 ///

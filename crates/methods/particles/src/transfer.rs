@@ -10,13 +10,13 @@ use fluvial_grids::{FaceField, UniformGrid};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transfer {
     /// Particles add the grid's change to their own velocity and a little of its value
-    /// [Zhu, Bridson 2005; Brackbill, Ruppel 1986].
+    /// [zhu-2005; brackbill-1986].
     Flip {
         /// Share of FLIP in the blend with PIC, 0 (PIC) to 1; usual are 0.97 to 1.
         ratio: f32,
     },
     /// Particles take the grid's value and its gradient
-    /// [Jiang, Schroeder, Selle, Teran, Stomakhin 2015, "The Affine Particle-In-Cell Method", §5.3].
+    /// [jiang-2015 §5.3].
     Apic,
 }
 
@@ -30,7 +30,7 @@ const LAYERS: usize = 4;
 ///
 /// and `weight_face` = sum_p w_fp; both are 0 where no particle reaches. A particle beyond the outermost
 /// samples counts at the nearest point of their hull, which is where interpolation reads it. Particles
-/// must be sorted (`ranges` describe them). [Jiang et al. 2015, eq. 10 on a staggered grid]
+/// must be sorted (`ranges` describe them). [jiang-2015 eq. 10], on a staggered grid
 /// Tests: `apic_conserves_linear_and_angular_momentum`, `apic_reproduces_linear_fields`,
 /// `transfer_equals_the_plain_sum`.
 pub fn particles_to_faces(
@@ -230,7 +230,7 @@ fn add_to_faces(
 ///
 /// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + (u_new - ratio u_old) at x_p: one field is
 /// interpolated, and ratio 1 on an unchanged grid changes no bit;
-/// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [Jiang et al. 2015, eq. 14].
+/// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
 /// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
 /// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`.

@@ -1,7 +1,6 @@
 //! Advection: order in time, solids, walls, threads.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::Vec3;
 use fluvial_particles::*;
 

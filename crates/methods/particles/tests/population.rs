@@ -1,7 +1,6 @@
 //! Sorting, seeding, thinning; ids; threads.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;

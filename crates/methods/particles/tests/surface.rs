@@ -1,7 +1,6 @@
 //! The coarse correction.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_particles::*;

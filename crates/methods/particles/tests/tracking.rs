@@ -1,7 +1,6 @@
 //! Narrow-band tracking in prescribed flows: the grid's level set corrected by particles.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;

@@ -1,7 +1,6 @@
 //! Transfers against their exact invariants and against the plain sum.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;
@@ -23,7 +22,7 @@ fn momentum_of_faces(u: &FaceField, w: &FaceField, grid: &UniformGrid) -> (DVec3
 }
 
 /// The same of particles: each row c adds the moment of its affine motion over the kernel's spread,
-/// sum_f w (x_f - x_p) (x_f - x_p)^T c = f (1 - f) dx^2 c per axis [Jiang et al. 2015, §5.3.1].
+/// sum_f w (x_f - x_p) (x_f - x_p)^T c = f (1 - f) dx^2 c per axis [jiang-2015 §5.3.1].
 fn momentum_of_particles(particles: &Particles, grid: &UniformGrid) -> (DVec3, DVec3) {
     let (mut linear, mut angular) = (DVec3::ZERO, DVec3::ZERO);
     for p in 0..particles.len() {

@@ -1,5 +1,6 @@
 //! Algebraic multigrid against direct solves, on irregular operators, and its promises: symmetry, mesh independence, reuse.
 
+use crate::graded::{Interface, Mesh, flux};
 use fluvial_foundation::parallel;
 use fluvial_foundation::random::unit_f32;
 use fluvial_linear::amg::{Amg, AmgParams, PatternChanged, Smoother};
@@ -9,11 +10,8 @@ use fluvial_linear::krylov::{
 use fluvial_linear::sparse::FluxMatrix;
 use fluvial_pressure::cases::Case;
 use fluvial_pressure::{AmgCg, Info, Params, PressureSolver, SolveError};
-use graded::{Interface, Mesh, flux};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-
-mod graded;
 
 const SMOOTHERS: [Smoother; 2] = [Smoother::GaussSeidel, Smoother::Spai0];
 

@@ -6,7 +6,7 @@ use fluvial_foundation::{Aabb, Vec3};
 const LEAF: usize = 4;
 /// Median splits of at most 2^32 triangles are no deeper than this.
 const DEEPEST: usize = 64;
-/// A node is taken as one dipole when it is farther than this many of its radii [Barill et al. 2018, §3.3].
+/// A node is taken as one dipole when it is farther than this many of its radii [barill-2018 §3.3].
 const FAR_RADII: f32 = 2.0;
 
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Bvh {
 
     /// Winding number: 1 inside a closed, outward mesh, 0 outside. Near triangles count by their exact solid
     /// angle, far nodes by the first term of its expansion, sum of A . (c - x) / (4 pi |c - x|^3)
-    /// [Barill et al. 2018, eq. 9].
+    /// [barill-2018 eq. 9].
     pub(crate) fn winding_number(&self, x: Vec3) -> f32 {
         let mut sum = 0.0;
         let mut stack = [0usize; DEEPEST];
@@ -136,7 +136,7 @@ fn distance_squared_to_box(x: Vec3, bounds: &Aabb) -> f32 {
     (bounds.min - x).max(x - bounds.max).max(Vec3::ZERO).length_squared()
 }
 
-/// Nearest point of a triangle [Ericson 2005, §5.1.5]; of its edges when it has no area.
+/// Nearest point of a triangle [ericson-2005 §5.1.5]; of its edges when it has no area.
 pub(crate) fn closest_point_on_triangle(x: Vec3, &[a, b, c]: &[Vec3; 3]) -> Vec3 {
     let (ab, ac, ax) = (b - a, c - a, x - a);
     let (d1, d2) = (ab.dot(ax), ac.dot(ax));
@@ -169,7 +169,7 @@ pub(crate) fn closest_point_on_triangle(x: Vec3, &[a, b, c]: &[Vec3; 3]) -> Vec3
     if sum > 0.0 { a + vb / sum * ab + vc / sum * ac } else { a }
 }
 
-/// Signed solid angle of a triangle [Van Oosterom & Strackee 1983].
+/// Signed solid angle of a triangle [van-oosterom-1983].
 fn solid_angle(x: Vec3, triangle: &[Vec3; 3]) -> f32 {
     let [a, b, c] = triangle.map(|p| p - x);
     let (la, lb, lc) = (a.length(), b.length(), c.length());

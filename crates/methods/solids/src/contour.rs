@@ -1,4 +1,4 @@
-//! Triangles for shapes that are only known by their distance: dual contouring [Ju et al. 2002], which keeps
+//! Triangles for shapes that are only known by their distance: dual contouring [ju-2002], which keeps
 //! the sharp edges of booleans.
 
 use crate::Shape;

@@ -1,6 +1,6 @@
 //! How much of a face or a cell lies outside the solid, from the solid's distance at the corners.
 //!
-//! [Ng, Min, Gibou 2009, §3.2]: the distance is taken linear on simplices, where the part with phi > 0 has a
+//! [ng-2009 §3.2]: the distance is taken linear on simplices, where the part with phi > 0 has a
 //! closed form. A face is cut into four triangles around its centre (which has the mean of the corners), a cell
 //! into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra behind it:
 //! open areas and the interface inside a cell close up exactly (test `a_cut_cell_is_closed`), the result is exact

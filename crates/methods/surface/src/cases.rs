@@ -2,9 +2,9 @@
 //!
 //! Corner c sits at (c & 1, c >> 1 & 1, c >> 2 & 1). Edge `4 axis + u + 2 v` runs along `axis`; u and v are
 //! its coordinates on the two other axes in rising order. The surface cuts every cube face along segments
-//! that join crossed edges; segments chain into loops, and dual marching cubes [Nielson 2004] places one
+//! that join crossed edges; segments chain into loops, and dual marching cubes [nielson-2004] places one
 //! vertex per loop. On a face with diagonal signs the two liquid corners are cut off singly. That leaves
-//! one non-manifold configuration [Wenger 2013, §3.5]: both cubes at such a face carry its two segments in
+//! one non-manifold configuration [wenger-2013 §3.5]: both cubes at such a face carry its two segments in
 //! one loop each, so that two pairs of quads would meet in one edge. Such cubes have no other ambiguous
 //! face (`a_pinching_cube_has_one_ambiguous_face`), hence both may cut off the air corners of the shared
 //! face instead: the `joined` variant of the case.

@@ -3,7 +3,7 @@
 //! Transport of a surface loses or gains a little volume every step. Each body of liquid carries the error
 //! e = volume - volume it should have; a proportional-integral controller asks the next projection for the
 //! divergence `c = -(kp x + ki y) / (1 + x)`, x = e / V, y = integral of x dt, kp = 2.3 / (n dt),
-//! ki = kp^2 / 16  [Kim, Liu, Llamas, Rossignac 2007; octree paper §8]. The error that transport alone made is
+//! ki = kp^2 / 16  [kim-2007; octree §8]. The error that transport alone made is
 //! kept beside it, so that a leak is never hidden.
 //!
 //! What depends on the grid is the solver's: labels and volumes of the bodies, which old bodies the new ones come from

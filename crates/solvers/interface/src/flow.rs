@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 /// A velocity that is known everywhere and always.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flow {
-    /// LeVeque's deformation [VALIDATION: deformation (Enright)] on the unit cube, in metres, beyond it repeated:
+    /// LeVeque's deformation [leveque-1996; enright-2002] on the unit cube, in metres, beyond it repeated:
     /// `u = 2 sin^2(pi x) sin(2 pi y) sin(2 pi z) cos(pi t / T)` and so on. Whatever it carries is drawn out into a thin sheet at
     /// T / 2 and back where it was at T.
     Enright {

@@ -1,9 +1,6 @@
 //! Enright's deformation: the sheet stays whole with preservation and tears without; everything comes back.
 
-#[path = "enright/mod.rs"]
-mod enright;
-
-use enright::{END_S, Enright, Options, ball_m3};
+use crate::enright::{END_S, Enright, Options, ball_m3};
 use fluvial_sheets::Kind;
 
 /// At 40 cells the sheet is thinner than a particle: the ball must be torn without help. `examples/enright.rs` has 100.

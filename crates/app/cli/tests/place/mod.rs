@@ -1,9 +1,11 @@
 //! A folder with files in it, and the program at work there.
-#![allow(dead_code)] // every test program uses a part of it
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+/// The program that was built along with the tests.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fluvial");
 
 pub struct Place {
     pub dir: tempfile::TempDir,
@@ -25,7 +27,7 @@ impl Place {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let own = std::env::var_os("FLUVIAL_BIN").map(PathBuf::from);
-        let mut command = Command::new(own.unwrap_or_else(|| assert_cmd::cargo::cargo_bin("fluvial")));
+        let mut command = Command::new(own.unwrap_or_else(|| PROGRAM.into()));
         command.current_dir(self.dir.path()).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

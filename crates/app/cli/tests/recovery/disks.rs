@@ -1,7 +1,7 @@
 //! Disks that fill up or become read-only. As root.
 
+use super::{TRACKERS, new_place};
 use crate::place::{Place, assert_same, contents};
-use crate::{TRACKERS, new_place};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;

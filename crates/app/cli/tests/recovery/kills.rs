@@ -1,7 +1,7 @@
 //! Kills at random instants, and in the middle of writing.
 
+use super::{TRACKERS, new_place};
 use crate::place::{Place, assert_same, contents};
-use crate::{TRACKERS, new_place};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};

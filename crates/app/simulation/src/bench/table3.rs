@@ -1,4 +1,4 @@
-//! Table 3 of the tall-cell paper [Chentanez and Müller 2011, §4]: IC(0)-preconditioned conjugate gradients against full
+//! Table 3 of the tall-cell paper [tall §4]: IC(0)-preconditioned conjugate gradients against full
 //! multigrid cycles, for a jet that flows past a sphere into a tank with three water levels.
 
 use super::pressure::{Goal, PressureRow};

@@ -1,5 +1,4 @@
 //! Trees and pressure problems that tests and examples share.
-#![allow(dead_code)] // each of them uses a part
 
 use fluvial_foundation::random::{splitmix64, unit_f32, unit_vec3};
 use fluvial_foundation::{AXES, DVec3, Vec3};

@@ -1,5 +1,4 @@
 //! Fields on a grid and a plain level-set method, enough to drive particles through prescribed flows.
-#![allow(dead_code)] // each test file uses its share
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -154,7 +153,7 @@ pub fn sample_cubic(lattice: &Lattice, values: &[f32], x: Vec3) -> f32 {
     sum.clamp(range(f32::min), range(f32::max))
 }
 
-/// Distance from the zero set: exact for planes next to it, fast sweeping beyond [Zhao 2004].
+/// Distance from the zero set: exact for planes next to it, fast sweeping beyond [zhao-2005].
 pub fn redistance(phi: &mut [f32], grid: &UniformGrid) {
     let lattice = grid.cell_centers();
     let n = lattice.size;

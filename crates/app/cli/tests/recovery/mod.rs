@@ -3,15 +3,13 @@
 //! What is compared, byte for byte: surfaces, probes.csv, pictures, the film, and stats.jsonl without the two keys
 //! that speak of the machine (`stages_s`, `peak_rss_bytes`).
 //!
-//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial --test recovery -- --ignored --nocapture many_kills`, and, as
+//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial --test main -- --ignored --nocapture many_kills`, and, as
 //! root, `... -- --ignored --nocapture a_disk`.
 
 mod disks;
 mod kills;
-#[path = "../place/mod.rs"]
-mod place;
 
-use place::{Place, assert_same, contents};
+use crate::place::{Place, assert_same, contents};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,0 +1,9 @@
+//! One program for all tests of this crate: every program more is linked anew.
+
+mod amg;
+mod amg_cg;
+mod dense;
+mod full_cycles;
+mod graded;
+mod pockets;
+mod solver;

@@ -1,0 +1,7 @@
+//! One program for all tests of this crate: every program more is linked anew.
+
+mod conformance;
+mod options;
+mod particles;
+mod tension;
+mod tree;

@@ -1,0 +1,7 @@
+//! One program for all tests of this crate: every program more is linked anew.
+
+mod conformance;
+mod drawn_volume;
+mod enright;
+mod enright_deformation;
+mod sampling;

@@ -1,0 +1,6 @@
+//! One program for all tests of this crate: every program more is linked anew.
+
+mod conformance;
+mod rest;
+mod sources;
+mod spray;
