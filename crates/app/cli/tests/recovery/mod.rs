@@ -3,7 +3,7 @@
 //! What is compared, byte for byte: surfaces, probes.csv, pictures, the film, and stats.jsonl without the two keys
 //! that speak of the machine (`stages_s`, `peak_rss_bytes`).
 //!
-//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial --test main -- --ignored --nocapture many_kills`, and, as
+//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial-cli --test main -- --ignored --nocapture many_kills`, and, as
 //! root, `... -- --ignored --nocapture a_disk`.
 
 mod disks;

@@ -64,12 +64,11 @@ pub fn matrix<V: fluvial_linear::krylov::Real>(system: &System) -> FluxMatrix<V>
     FluxMatrix::new(csr, system.row_sum.clone())
 }
 
-/// A projection: pressure at cells, velocity after it, what was met, and iterations.
+/// A projection: pressure at cells, velocity after it, and what was met.
 pub struct Projected {
     pub p_cell: Vec<f64>,
     pub u_face: Vec<f32>,
     pub info: GradientInfo,
-    pub iterations: usize,
 }
 
 /// Makes a velocity divergence-free in the given form, to a relative residual of `tolerance`.
@@ -102,12 +101,12 @@ pub fn project(geometry: &Geometry, form: FreeSurface, u_face: &[f32], tolerance
             &mut CgScratch::default(),
         )
     };
-    let iterations = solved.expect("the system has a solution").iterations;
+    solved.expect("the system has a solution");
     let mut p_cell = vec![0.0; geometry.tree.cell_count()];
     system.scatter(&mut p_cell, &p);
     let mut u_face = u_face.to_vec();
     gradient.subtract(&mut u_face, geometry, &p_cell);
-    Projected { p_cell, u_face, info, iterations }
+    Projected { p_cell, u_face, info }
 }
 
 /// Largest error of the pressure on every level for a ball of liquid with `p = r^2 - R^2` whose surface crosses four
