@@ -4,7 +4,7 @@
 //!
 //! `sum_f A_f (q_i - q_j) = c dx V_i - sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f)`
 //!
-//! with the part A_f of a face that is open to liquid [Ng, Min, Gibou 2009], the open volume V_i and the wanted divergence c.
+//! with the part A_f of a face that is open to liquid [ng-2009], the open volume V_i and the wanted divergence c.
 //! Towards air the neighbour's value is the ghost `q_j = q_i (1 - 1 / theta)`, `theta = phi_i / (phi_i - phi_j)`
 //! [octree eq. 26], see [`fluvial_grids::ghost_theta`]. A solver's projection is four lines:
 //!

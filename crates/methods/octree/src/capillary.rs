@@ -1,7 +1,7 @@
 //! Curvature without the waves that a time step cannot carry: surface tension for steps of any length.
 //!
 //! Waves of number k on deep liquid have `omega^2 = sigma k^3 / rho`. Tension that acts on the present
-//! surface is stable up to `omega dt = 2` on the shortest of them [Brackbill, Kothe, Zemach 1992]. Here the
+//! surface is stable up to `omega dt = 2` on the shortest of them [brackbill-1992]. Here the
 //! curvature is first filtered,
 //!
 //! `(I + L G L) kappa_f = kappa`, `G = STRENGTH dx (sigma dt^2 / rho) / pi`,

@@ -1,5 +1,5 @@
 //! The surface of a level set at cell centres as a closed, oriented, manifold mesh across all levels: dual
-//! contouring on the dual cells of the tree's nodes [octree §7.1; Ju et al. 2002].
+//! contouring on the dual cells of the tree's nodes [octree §7.1; ju-2002].
 //!
 //! Every smallest face between a cell inside and one outside (beyond walls is outside) is a polygon through
 //! the nodes on its boundary, nodes in the middle of its edges among them: where smaller cells share an edge,
@@ -7,7 +7,7 @@
 //! Nielson 2004]: around each of the six tree edges that meet in it, polygons are joined two by two, those of
 //! one inside cell where there are four. The rule sees only the four cells around the edge, so that both of
 //! its ends agree, and every mesh edge has two polygons. Where all four belong to one sheet at both ends,
-//! those of one outside cell are joined instead [Wenger 2013, §3.5]; such a node has no other edge with four.
+//! those of one outside cell are joined instead [wenger-2013 §3.5]; such a node has no other edge with four.
 //! Verified by `contour.rs`: closed and manifold on random trees with random signs, exact on planes, second
 //! order on balls.
 

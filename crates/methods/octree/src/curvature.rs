@@ -125,7 +125,7 @@ fn at_surface(tree: &Octree, phi_cell: &[f32], cell: usize) -> f32 {
     if square < 1e-6 {
         return 0.0;
     }
-    // Mean and Gaussian curvature of the level set through the centre [Goldman 2005], per edge.
+    // Mean and Gaussian curvature of the level set through the centre [goldman-2005], per edge.
     let mean = (xx * (gy * gy + gz * gz) + yy * (gz * gz + gx * gx) + zz * (gx * gx + gy * gy)
         - 2.0 * (gx * gy * xy + gy * gz * yz + gz * gx * zx))
         / (square * square.sqrt());

@@ -18,7 +18,7 @@ pub fn signed_area(dx: f64, side: usize) -> f64 {
 }
 
 /// The system's right side, `[grad]^T [V A] u` plus what solids bring in: minus the flux out of every cell,
-/// m3/s [octree eq. 3; Ng et al. 2009]. Closed parts of faces move with `u_solid` (nothing moves where it is
+/// m3/s [octree eq. 3; ng-2009]. Closed parts of faces move with `u_solid` (nothing moves where it is
 /// None). Verified as the gradient's transpose with random vectors in `operators.rs`.
 pub fn inflow(out_cell: &mut [f64], geometry: &Geometry, u_face: &[f32], u_solid: Option<&[f32]>) {
     let tree = geometry.tree;

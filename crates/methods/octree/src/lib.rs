@@ -1,5 +1,5 @@
 //! Numerics on graded octrees ([`fluvial_grids::octree`]) after Ando and Batty, "A Practical Octree Liquid
-//! Simulator with Adaptive Surface Resolution", 2020, cited as [octree §, eq.].
+//! Simulator with Adaptive Surface Resolution", 2020, cited as `[octree §4.2, eq. 24]`.
 //!
 //! Tree: [`sizing`], where cells should be small, and trees built from that. [`interpolate`], values at any
 //! point, by moving least squares where sizes change. [`slope`], slopes at cells.

@@ -1,5 +1,5 @@
 //! Particles among the finest cells of a tree: sorted by cell, and their velocity on faces
-//! [octree §7.2; Zhu, Bridson 2005; Ferstl et al. 2016].
+//! [octree §7.2; zhu-2005; ferstl-2016].
 //!
 //! [`seeding`]: where they are born. [`flight`]: how they move. [`surface`]: the liquid that they put back.
 

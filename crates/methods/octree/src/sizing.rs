@@ -64,7 +64,7 @@ impl SizingParams {
         (((dx / finest_dx).ln() / (1.0 + self.strength).ln()).exp2() * finest_dx).min(f32::MAX)
     }
 
-    /// Must a cell be divided, given phi and S at its centre [octree §6.3, 4]?
+    /// Must a cell be divided, given phi and S at its centre [octree §6.3]?
     pub fn divides(&self, dx: f32, finest_dx: f32, phi: f32, size_1_m: f32) -> bool {
         let allowed = 0.5001 * dx >= self.smallest_dx;
         // The limit of small alpha, where any size at all would do: along the surface cells are as small as

@@ -4,7 +4,7 @@
 //! its four fine coefficients (area times four, distance times two, divided by the level's scale of two): half the
 //! Galerkin product for piecewise constant transfer, so that area fractions reach every level, the matrix stays
 //! symmetric and positive, and what is not connected stays so. The Dirichlet part of the diagonal keeps the surface
-//! where it is, as the ghost fluid on all levels of [tall cells §3.7.1] does, but cell by cell instead of by
+//! where it is, as the ghost fluid on all levels of [tall §3.7.1] does, but cell by cell instead of by
 //! averages of phi: no drop or bubble is lost. Measured on the cases of [`crate::cases`], N = 64 to 256, to 1e-6:
 //! 6 to 8 iterations; with the sum of the fine Dirichlet parts instead, 6 to 11.
 

@@ -1,4 +1,4 @@
-//! Multigrid alone: full cycles until the residual is small enough [tall cells §3.7.1, Algorithms 2 to 4].
+//! Multigrid alone: full cycles until the residual is small enough [tall §3.7.1, Alg. 2 to 4].
 
 use crate::layout::Split;
 use crate::solution::Solution;

@@ -1,7 +1,7 @@
 //! Pressure solvers: the Poisson problem of a liquid with a free surface and solids on a uniform grid.
 //!
 //! [`MultigridCg`] solves `A p = rhs` by conjugate gradients, preconditioned by one symmetric
-//! V-cycle of matrix-free geometric multigrid [tall cells §3.7.1; McAdams et al. 2010]. Unknowns are the cells
+//! V-cycle of matrix-free geometric multigrid [tall §3.7.1; mcadams-2010]. Unknowns are the cells
 //! with `phi < 0` that have an open face; over their six faces
 //!
 //! `(A p)_i = sum_f c_f (p_i - p_j)`: `c_f = area_f` towards an unknown, `c_f = area_f / theta` and `p_j = 0`

@@ -144,7 +144,7 @@ impl Multigrid {
 
 impl Multigrid {
     /// A V-cycle from a level down and back; `down` and `up` are what is done on that level
-    /// [tall cells, Algorithm 3, two sweeps each way].
+    /// [tall Alg. 3], with two sweeps each way.
     fn v_cycle(&mut self, top: usize, down: &[Stage], up: &[Stage]) {
         let last = self.levels.len() - 1;
         for n in top..last {
@@ -175,7 +175,7 @@ impl Multigrid {
     }
 
     /// `levels[0].x` from `levels[0].b` by a full cycle: the right side is restricted to the coarsest level, solved
-    /// there, and on every finer level the interpolated solution is improved by a V-cycle [tall cells, Algorithm 4].
+    /// there, and on every finer level the interpolated solution is improved by a V-cycle [tall Alg. 4].
     pub fn full_cycle(&mut self, residuals: &mut [Split]) {
         for n in 0..residuals.len() {
             let (finer, coarser) = residuals.split_at_mut(n);

@@ -14,7 +14,7 @@ pub enum Preconditioner {
     None,
     /// Incomplete Cholesky factorisation without fill: the tall-cell paper's reference.
     IncompleteCholesky,
-    /// The same with 97 % of the dropped fill kept on the diagonal [Bridson 2015, §5.4].
+    /// The same with 97 % of the dropped fill kept on the diagonal [bridson-2015 §5.4].
     ModifiedIncompleteCholesky,
 }
 

@@ -1,4 +1,4 @@
-//! Particles that keep thin sheets whole [sheets: Ando, Thürey, Tsuruno 2012], free of any grid type.
+//! Particles that keep thin sheets whole, after Ando, Thürey and Tsuruno 2012 (cited as `[sheets §4.2]`), free of any grid type.
 //!
 //! The order of a step, as [`Particles`] see it:
 //! 1. [`Neighbours::sort`] sorts them by cell, so that every sum over neighbours runs over a few straight ranges;

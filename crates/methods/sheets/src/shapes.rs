@@ -25,7 +25,7 @@ pub struct Shapes {
     pub thin: Vec<bool>,
     /// Place in [`Self::stretch`]; [`Shapes::ROUND`] below the surface, where nothing is stretched.
     pub place: Vec<u32>,
-    /// Covariance of the neighbourhood [sheets eq. 8-10] of each particle at the surface, over that of a ball full of
+    /// Covariance of the neighbourhood [sheets eq. 8 to 10] of each particle at the surface, over that of a ball full of
     /// liquid: eigenvalues of 1 are round.
     pub stretch: Vec<Eigen>,
     /// From each particle at the surface to the mean of its neighbourhood [sheets eq. 9], in reaches of the kernel.

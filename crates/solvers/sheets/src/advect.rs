@@ -1,4 +1,4 @@
-//! Between particles and grid: transport, velocities there and back [sheets Alg. 1, lines 1, 2 and 4].
+//! Between particles and grid: transport, velocities there and back [sheets Alg. 1], lines 1, 2 and 4.
 
 use crate::SheetsSolver;
 use crate::state::{Carriers, Density, GridVelocity, Solids};

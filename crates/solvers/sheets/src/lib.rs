@@ -1,4 +1,4 @@
-//! The sheets solver: FLIP whose thin sheets do not fall apart [Ando, Thürey, Tsuruno 2012]. Particles carry the liquid;
+//! The sheets solver: FLIP whose thin sheets do not fall apart, after Ando, Thürey and Tsuruno 2012 (cited as `[sheets §4.2]`). Particles carry the liquid;
 //! a uniform grid makes their flow incompressible. README.md maps the paper to functions.
 
 mod adapt;

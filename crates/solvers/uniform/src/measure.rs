@@ -138,7 +138,7 @@ impl UniformSolver {
     ///   two cells go up to twice as far: trajectories bend where pressure acts, and nothing of their inside is resolved
     ///   that a shorter step could show; what they must not leave is the band around the surface;
     /// - gravity waves of two cells' length, omega^2 = g pi / dx, are explicit: half of their limit omega dt < 2;
-    /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach 1992], the air
+    /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [brackbill-1992], the air
     ///   weightless.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let (dx, liquid) = (self.grid.dx as f64, self.setup.liquid);
