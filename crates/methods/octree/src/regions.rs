@@ -72,7 +72,7 @@ pub fn body_of_cell(tree: &Octree, cell: usize, label_cell: &[u32], phi_cell: &[
 
 /// Label, volume (m3) and depth (m) of the bodies, in parts: a label comes as often as the order of the cells
 /// meets it. Without labels all liquid is body 0. Verified by
-/// `bodies_are_measured_and_traced_to_where_they_were`.
+/// `bodies_are_measured_exactly`.
 pub fn measure_bodies(
     tree: &Octree,
     phi_cell: &[f32],
@@ -99,28 +99,6 @@ pub fn measure_bodies(
     parts.into_iter().flatten()
 }
 
-/// Which old bodies the new ones come from: (old, new), sorted, each pair once. `body_before` is the old body
-/// of the liquid that is now in a cell. Verified by `bodies_are_measured_and_traced_to_where_they_were`.
-pub fn kinship(label_cell: &[u32], body_before: impl Fn(usize) -> u32 + Sync + Send) -> Vec<(u32, u32)> {
-    let parts = map_indices(chunk_count(label_cell.len(), CHUNK), |n| {
-        let mut pairs: Vec<(u32, u32)> = vec![];
-        for cell in chunk_range(n, CHUNK, label_cell.len()) {
-            let to = label_cell[cell];
-            if to != NO_REGION {
-                let from = body_before(cell);
-                if from != NO_REGION && pairs.last() != Some(&(from, to)) {
-                    pairs.push((from, to));
-                }
-            }
-        }
-        pairs
-    });
-    let mut pairs: Vec<(u32, u32)> = parts.into_iter().flatten().collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,10 +106,9 @@ mod tests {
     use fluvial_foundation::Vec3;
     use fluvial_grids::octree::Shape;
 
-    /// Two slabs are measured exactly, one has been where the left one is now and where nothing is, and all
-    /// liquid together is one body without labels.
+    /// Two slabs are measured exactly, and all liquid together is one body without labels.
     #[test]
-    fn bodies_are_measured_and_traced_to_where_they_were() {
+    fn bodies_are_measured_exactly() {
         let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 16.0, levels: 2, roots: [8; 3] };
         let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < 0.5);
         let slabs = |x: Vec3| ((x.x - 0.2).abs() - 0.1).min((x.x - 0.75).abs() - 0.15);
@@ -147,8 +124,5 @@ mod tests {
         assert!((volumes[0] - 0.2).abs() < 1e-4 && (volumes[1] - 0.3).abs() < 1e-4, "{volumes:?}");
         let all: f64 = measure_bodies(&tree, &phi, &fractions, None).map(|(_, m3, _)| m3).sum();
         assert!((all - 0.5).abs() < 1e-4, "{all}");
-        let before = |cell: usize| if tree.cell_center(cell).x < 0.5 { 0 } else { NO_REGION };
-        let left = labels[tree.locate(Vec3::new(0.2, 0.5, 0.5)).cell as usize];
-        assert_eq!(kinship(&labels, before), [(0, left)]);
     }
 }

@@ -6,8 +6,10 @@
 //! ki = kp^2 / 16  [kim-2007; octree §8]. The error that transport alone made is
 //! kept beside it, so that a leak is never hidden.
 //!
-//! What depends on the grid is the solver's: labels and volumes of the bodies, which old bodies the new ones come from
-//! ([`Kinship`]), what crosses the domain's boundary ([`Flux`]).
+//! What depends on the grid is the solver's: labels and volumes of the bodies, where a cell's liquid was before
+//! ([`kinship`] asks for it), what crosses the domain's boundary ([`Flux`]).
+
+use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices};
 
 /// No body of liquid.
 pub const NO_BODY: u32 = u32::MAX;
@@ -68,6 +70,31 @@ pub struct Flux {
 
 /// Which old body has liquid in which new one: (old, new), sorted, each pair once.
 pub type Kinship = Vec<(u32, u32)>;
+
+/// Which old bodies the new ones come from. `body_before` is the old body of the liquid that is now in a cell. Verified by
+/// `bodies_are_traced_to_where_they_were`.
+pub fn kinship(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sync + Send) -> Kinship {
+    match (old.bodies.len(), new.bodies.len()) {
+        (0, _) | (_, 0) => return vec![],
+        (1, 1) => return vec![(0, 0)],
+        _ => {}
+    }
+    let label_cell = &new.label_cell;
+    let parts = map_indices(chunk_count(label_cell.len(), CHUNK), |n| {
+        let mut pairs: Kinship = vec![];
+        for cell in chunk_range(n, CHUNK, label_cell.len()).filter(|&cell| label_cell[cell] != NO_BODY) {
+            let (from, to) = (body_before(cell), label_cell[cell]);
+            if from != NO_BODY && pairs.last() != Some(&(from, to)) {
+                pairs.push((from, to));
+            }
+        }
+        pairs
+    });
+    let mut pairs: Kinship = parts.into_iter().flatten().collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
 
 impl Account {
     /// The divergence that the projection shall leave in a cell.
@@ -383,5 +410,17 @@ mod tests {
         let (totals, rows) = account.to_numbers();
         assert_eq!(Account::from_numbers(&totals, &rows, account.label_cell.clone()), Some(account));
         assert_eq!(Account::from_numbers(&totals, &rows[1..], vec![]), None);
+    }
+
+    #[test]
+    fn bodies_are_traced_to_where_they_were() {
+        let mut old = account(&[1.0, 0.5]);
+        old.label_cell = vec![0, 0, 1, NO_BODY];
+        let mut new = account(&[0.7, 0.8]);
+        new.label_cell = vec![0, 1, 1, 1];
+        let there = |cell: usize| old.label_cell[cell];
+        assert_eq!(kinship(&new, &old, there), [(0, 0), (0, 1), (1, 1)]);
+        assert!(kinship(&new, &Account::default(), there).is_empty());
+        assert_eq!(kinship(&account(&[1.0]), &account(&[1.0]), |_| panic!("there is one body")), [(0, 0)]);
     }
 }

@@ -7,10 +7,10 @@ use fluvial_grids::Octree;
 use fluvial_octree::advect::Transport;
 use fluvial_octree::flux::{source_inflow, wall_outflow};
 use fluvial_octree::gradient::Geometry;
-use fluvial_octree::regions::{body_of_cell, kinship, label_regions, measure_bodies};
+use fluvial_octree::regions::{body_of_cell, label_regions, measure_bodies};
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_volume::{Account, Flux, Kinship};
+use fluvial_volume::{Account, Flux, kinship};
 
 /// Steps in which a controller removes nine tenths of an error.
 const CORRECTION_STEPS: f64 = 3.0;
@@ -44,7 +44,7 @@ impl Step<'_> {
         let (tree, boundaries) = (&self.old.fields.tree, &self.old.boundaries);
         let mut new =
             self.model.measure_bodies(fraction_cell, tree, &start.phi_cell, boundaries, &start.volume);
-        let kin = kin(&new, &start.volume, |cell| start.volume.label_cell[cell]);
+        let kin = kinship(&new, &start.volume, |cell| start.volume.label_cell[cell]);
         let source = start.tags.iter().position(|&tag| tag != 0);
         let mended = source.map(|cell| (new.body_of(cell), mended_m3));
         new.continue_from(&start.volume, &kin, mended);
@@ -72,7 +72,7 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) -> Account {
         let (dt_s, finest_dx, old) = (self.dt_s, self.model.shape.dx, &start.volume);
-        let kin = kin(&bodies, old, |cell| body_before(&path, start, cell));
+        let kin = kinship(&bodies, old, |cell| body_before(&path, start, cell));
         let mut flux = self.boundary_flux(start);
         let unknown_m3 = self.add_flights(&mut flux, start, flights);
         bodies.transported_from(old, &kin, &flux, dt_s);
@@ -144,13 +144,4 @@ fn body_before(path: &Transport, start: &Start, cell: usize) -> u32 {
     let bounds = tree.shape().bounds();
     let there = tree.locate(from.clamp(bounds.min, bounds.max)).cell as usize;
     body_of_cell(tree, there, &start.volume.label_cell, &start.phi_cell)
-}
-
-/// Which old bodies the new ones come from.
-fn kin(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sync + Send) -> Kinship {
-    match (old.bodies.len(), new.bodies.len()) {
-        (0, _) | (_, 0) => vec![],
-        (1, 1) => vec![(0, 0)],
-        _ => kinship(&new.label_cell, body_before),
-    }
 }

@@ -8,7 +8,7 @@ use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_volume::{Account, Flux, Kinship, NO_BODY};
+use fluvial_volume::{Account, Flux, Kinship, NO_BODY, kinship};
 
 /// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface swells
 /// and shrinks by a percent and comes back by itself; few for a level set, whose losses are permanent.
@@ -36,7 +36,7 @@ impl UniformSolver {
         mended_m3: f64,
     ) -> Account {
         let mut new = self.measure_regions(phi, old, solids);
-        let kin = kinship(&new, old, [phi, phi], &self.grid, None);
+        let kin = descent(&new, old, [phi, phi], &self.grid, None);
         let source = self.work.boundaries.sources.tag_cell.iter().position(|&tag| tag != 0);
         let mended = source.map(|cell| (new.body_of(cell), mended_m3));
         new.continue_from(old, &kin, mended);
@@ -51,7 +51,7 @@ impl UniformSolver {
         let mut new = self.measure_regions(&phi, &totals, &solids);
         let begin = start.of(&self.state);
         let carried = Some((begin.u_transport, dt_s));
-        let kin = kinship(&new, begin.volume, [&phi, begin.phi_cell], &self.grid, carried);
+        let kin = descent(&new, begin.volume, [&phi, begin.phi_cell], &self.grid, carried);
         new.transported_from(begin.volume, &kin, &self.boundary_flux_m3_s(&begin), dt_s);
         new.share_debt(self.grid.dx);
         if self.params.volume_correction != VolumeCorrection::Off {
@@ -148,49 +148,27 @@ impl UniformSolver {
 
 /// Which old bodies the new ones come from, by where their cells' liquid was before it was `carried` along a velocity for some
 /// seconds, if it was.
-fn kinship(
+fn descent(
     new: &Account,
     old: &Account,
     [phi_new, phi_old]: [&[f32]; 2],
     grid: &UniformGrid,
     carried: Option<(&FaceField, f64)>,
 ) -> Kinship {
-    if old.bodies.is_empty() || new.bodies.is_empty() {
-        return vec![];
-    }
-    if old.bodies.len() == 1 && new.bodies.len() == 1 {
-        return vec![(0, 0)];
-    }
     let cells = grid.cell_centers();
     let deep_m = -2.0 * grid.dx;
-    let slab = cells.slab();
-    let parts = map_indices(cells.size[2], |k| {
-        let mut pairs: Kinship = Vec::new();
-        for cell in k * slab..(k + 1) * slab {
-            let to = new.label_cell[cell];
-            if to == NO_BODY {
-                continue;
+    kinship(new, old, |cell| {
+        let deep = phi_new[cell] < deep_m && phi_old[cell] < deep_m;
+        match carried {
+            Some((u, dt_s)) if !deep => {
+                let [i, j, k] = cells.coordinates(cell);
+                let x = cells.position(i, j, k);
+                let u = grid.sample_velocity(u, x);
+                body_near(x - dt_s as f32 * u, &old.label_cell, phi_old, &cells)
             }
-            let deep = phi_new[cell] < deep_m && phi_old[cell] < deep_m;
-            let from = match carried {
-                Some((u, dt_s)) if !deep => {
-                    let [i, j, k] = cells.coordinates(cell);
-                    let x = cells.position(i, j, k);
-                    let u = grid.sample_velocity(u, x);
-                    body_near(x - dt_s as f32 * u, &old.label_cell, phi_old, &cells)
-                }
-                _ => old.label_cell[cell],
-            };
-            if from != NO_BODY && pairs.last() != Some(&(from, to)) {
-                pairs.push((from, to));
-            }
+            _ => old.label_cell[cell],
         }
-        pairs
-    });
-    let mut pairs: Kinship = parts.into_iter().flatten().collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
+    })
 }
 
 /// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.
