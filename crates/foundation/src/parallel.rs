@@ -50,8 +50,8 @@ pub fn for_each_indexed_mut2<A: Send, B: Send>(
     });
 }
 
-/// Runs `body(value, input)` over two arrays of one length, in parallel: values at the same place belong together. Loops
-/// of this form vectorise.
+/// Runs `body(value, input)` over two arrays of one length, in parallel: values at the same place belong
+/// together. Loops of this form vectorise.
 pub fn for_each_beside_mut<T: Send, I: Sync>(
     out: &mut [T],
     input: &[I],
@@ -64,7 +64,8 @@ pub fn for_each_beside_mut<T: Send, I: Sync>(
     });
 }
 
-/// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a wake-up.
+/// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a
+/// wake-up.
 pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
     rayon::join(body, || ()).0
 }

@@ -1,12 +1,13 @@
-//! Time (of one thread, minimum of several runs) and memory of building octrees around a wavy water surface, and of
-//! finding points in them.
+//! Time (of one thread, minimum of several runs) and memory of building octrees around a wavy water surface,
+//! and of finding points in them.
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape};
 use std::time::Instant;
 
-/// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall time.
+/// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall
+/// time.
 fn clock(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let ns = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());

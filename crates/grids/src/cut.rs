@@ -1,8 +1,8 @@
 //! Parts of squares, cubes and simplices where a field is negative.
 //!
-//! Fields are linear on simplices, where such parts have closed forms. A square is cut into four triangles around its centre, a cube
-//! into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra behind it
-//! [ng-2009 §3.2]: exact for planes, and what two cubes say of their common face is the same.
+//! Fields are linear on simplices, where such parts have closed forms. A square is cut into four triangles
+//! around its centre, a cube into 24 tetrahedra around its own, so that the triangles of a face are the sides
+//! of the tetrahedra behind it [ng-2009 §3.2]: exact for planes, and what two cubes say of their common face is the same.
 
 /// Part of a triangle where the linear field with these values at its corners is negative.
 pub fn triangle_below(corners: [f64; 3]) -> f64 {
@@ -103,9 +103,9 @@ pub fn cube_below(corners: [f64; 8]) -> f64 {
 
 /// Part of a cube below the plane where `value + slope . x` vanishes, with x from the centre in edges.
 ///
-/// Exact [scardovelli-2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner deepest below, `V =
-/// (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j, 0)^3) / (6 m_1 m_2 m_3)` for alpha up to half of
-/// `m_1 + m_2 + m_3`, the complement above.
+/// Exact [scardovelli-2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner
+/// deepest below, `V = (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j, 0)^3) / (6 m_1 m_2
+/// m_3)` for alpha up to half of `m_1 + m_2 + m_3`, the complement above.
 pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
     let mut m = slope.map(f64::abs);
     m.sort_unstable_by(f64::total_cmp);
@@ -124,7 +124,8 @@ pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
         (cut(alpha) - cut(alpha - m1) - cut(alpha - m2) - cut(alpha - m3) + cut(alpha - m1 - m2))
             / (6.0 * m1 * m2 * m3)
     } else {
-        // Nearly parallel to an axis: the mean of the two-dimensional part over that axis, by Simpson, free of the cancellation above.
+        // Nearly parallel to an axis: the mean of the two-dimensional part over that axis, by Simpson, free
+        // of the cancellation above.
         let flat = |a: f64| {
             let a = a.clamp(0.0, m2 + m3);
             if m2 <= 1e-12 * m3 {
@@ -156,7 +157,8 @@ mod tests {
         a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
     }
 
-    /// Three ways to the same part of a cube below random planes: tetrahedra, the closed form, inclusion and exclusion.
+    /// Three ways to the same part of a cube below random planes: tetrahedra, the closed form, inclusion and
+    /// exclusion.
     #[test]
     fn planes_cut_what_they_should() {
         for trial in 0..500 {

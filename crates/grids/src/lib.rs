@@ -11,12 +11,14 @@ pub use octree::Octree;
 pub use triangles::TriangleMesh;
 pub use uniform::{FaceField, UniformGrid};
 
-/// Smallest distance, in cells, from a liquid sample to the surface that pressure operators believe. The floor moves the surface
-/// by up to itself, an error of first order: 1e-2 rules the error of a free surface from 128 cells on, 1e-3 does not.
+/// Smallest distance, in cells, from a liquid sample to the surface that pressure operators believe. The
+/// floor moves the surface by up to itself, an error of first order: 1e-2 rules the error of a free surface
+/// from 128 cells on, 1e-3 does not.
 pub const GHOST_DISTANCE_FLOOR: f32 = 1e-3;
 
 /// Fraction of the way from a liquid sample to an air sample at which the surface lies,
-/// `phi_liquid / (phi_liquid - phi_air)`, and whether [`GHOST_DISTANCE_FLOOR`] had to replace it. NaN stays NaN.
+/// `phi_liquid / (phi_liquid - phi_air)`, and whether [`GHOST_DISTANCE_FLOOR`] had to replace it. NaN stays
+/// NaN.
 #[inline]
 pub fn ghost_theta(phi_liquid: f32, phi_air: f32) -> (f32, bool) {
     let theta = phi_liquid / (phi_liquid - phi_air);

@@ -220,7 +220,8 @@ proptest! {
     }
 }
 
-/// Rings around one finest cell: the dilation reaches exactly as far as the passes say, before octets are completed.
+/// Rings around one finest cell: the dilation reaches exactly as far as the passes say, before octets are
+/// completed.
 #[test]
 fn one_fine_cell_is_surrounded_by_three_rings() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0, levels: 3, roots: [16, 16, 16] };

@@ -1,8 +1,8 @@
 //! Linear algebra of large sparse systems, for operators on any grid.
 //!
-//! [`krylov`] methods work on anything that can be applied row by row; [`sparse`] matrices keep row sums exactly;
-//! algebraic multigrid ([`amg`]) preconditions them. [`Params`] says when a solve ends, [`Info`] how it went.
-//! Results do not depend on the number of threads.
+//! [`krylov`] methods work on anything that can be applied row by row; [`sparse`] matrices keep row sums
+//! exactly; algebraic multigrid ([`amg`]) preconditions them. [`Params`] says when a solve ends, [`Info`] how
+//! it went. Results do not depend on the number of threads.
 
 pub mod amg;
 pub mod krylov;

@@ -25,8 +25,8 @@ pub(crate) struct Piece<V> {
 }
 
 impl<V: Real> Csr<V> {
-    /// A matrix with so many columns; row `i` has the entries `start[i]..start[i + 1]`. Panics on arrays that do not
-    /// describe a matrix.
+    /// A matrix with so many columns; row `i` has the entries `start[i]..start[i + 1]`. Panics on arrays that
+    /// do not describe a matrix.
     pub fn new(columns: usize, start: Vec<u32>, column: Vec<u32>, value: Vec<V>) -> Self {
         assert!(start.first() == Some(&0), "the first row starts at 0");
         assert!(start.windows(2).all(|w| w[0] <= w[1]), "rows follow each other");
@@ -97,8 +97,9 @@ impl<V: Real> Csr<V> {
         Csr { columns, start, column, value }
     }
 
-    /// From the number of entries in every row and `body(rows, their starts, columns and values to be written, extra)`,
-    /// called in parallel for the ranges of rows that end where `parts` tell, with what each of them has extra.
+    /// From the number of entries in every row and `body(rows, their starts, columns and values to be
+    /// written, extra)`, called in parallel for the ranges of rows that end where `parts` tell, with what
+    /// each of them has extra.
     pub fn from_lengths<E: Send>(
         columns: usize,
         lengths: impl Iterator<Item = u32>,
@@ -130,8 +131,8 @@ impl<V: Real> Csr<V> {
         Csr { columns, start, column, value }
     }
 
-    /// `body(rows whose values may be changed, their part of another array)` in parallel over chunks of a range of rows;
-    /// `other` has one value for each row of the range.
+    /// `body(rows whose values may be changed, their part of another array)` in parallel over chunks of a
+    /// range of rows; `other` has one value for each row of the range.
     pub(crate) fn for_rows_mut<B: Send>(
         &mut self,
         range: Range<usize>,
@@ -193,15 +194,17 @@ impl<V: Real> LinearOperator for Csr<V> {
     }
 }
 
-/// A square matrix in flux form: off-diagonal entries `a_ij` and the sum `e_i` of each row, its excess, so that
+/// A square matrix in flux form: off-diagonal entries `a_ij` and the sum `e_i` of each row, its excess, so
+/// that
 ///
 /// `(A x)_i = e_i x_i + sum_j a_ij (x_j - x_i)`.
 ///
-/// Every matrix can be written so; for a discrete Laplacian `-a_ij` are the faces' coefficients and `e_i` is what leads to
-/// Dirichlet boundaries. In this form rounding to f32 changes all coefficients by 6e-8 of themselves and the
-/// solution by as little ([alfa-2002], for diagonally dominant M-matrices), while a rounded diagonal would drown weak
-/// outlets and could make a sealed part of the unknowns leak. Row sums are f64: ghost coefficients 1/theta would be felt
-/// below 1e-7, coefficients of the grid's own faces are exact in f32.
+/// Every matrix can be written so; for a discrete Laplacian `-a_ij` are the faces' coefficients and `e_i` is
+/// what leads to Dirichlet boundaries. In this form rounding to f32 changes all coefficients by 6e-8 of
+/// themselves and the solution by as little ([alfa-2002], for diagonally dominant M-matrices), while a
+/// rounded diagonal would drown weak outlets and could make a sealed part of the unknowns leak. Row sums are
+/// f64: ghost coefficients 1/theta would be felt below 1e-7, coefficients of the grid's own faces are exact
+/// in f32.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FluxMatrix<V> {
     pub(crate) off: Csr<V>,
@@ -210,9 +213,9 @@ pub struct FluxMatrix<V> {
 }
 
 impl<V: Real> FluxMatrix<V> {
-    /// From off-diagonal entries (columns ascending in every row) and row sums. A part of the unknowns that is connected through
-    /// entries and has only zero sums is sealed: constants on it are in the null space. Panics on arrays of other sizes, on
-    /// diagonal entries and on columns that do not ascend.
+    /// From off-diagonal entries (columns ascending in every row) and row sums. A part of the unknowns that
+    /// is connected through entries and has only zero sums is sealed: constants on it are in the null
+    /// space. Panics on arrays of other sizes, on diagonal entries and on columns that do not ascend.
     pub fn new(off: Csr<V>, excess: Vec<f64>) -> Self {
         assert_eq!(off.rows(), off.columns(), "a square matrix");
         assert_eq!(off.rows(), excess.len(), "one sum a row");
@@ -230,8 +233,8 @@ impl<V: Real> FluxMatrix<V> {
         FluxMatrix { off, excess, sealed }
     }
 
-    /// From a matrix with its diagonal. Row sums are taken in f64; those below `closed` times the diagonal are rounding
-    /// and count as zero. Columns need not ascend; entries of one column are added.
+    /// From a matrix with its diagonal. Row sums are taken in f64; those below `closed` times the diagonal
+    /// are rounding and count as zero. Columns need not ascend; entries of one column are added.
     pub fn from_csr<W: Real>(matrix: &Csr<W>, closed: f64) -> Self {
         assert_eq!(Csr::rows(matrix), matrix.columns(), "a square matrix");
         let mut excess = Vec::with_capacity(matrix.columns());

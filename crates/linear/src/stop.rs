@@ -60,7 +60,8 @@ pub enum SolveError {
         /// Relative residual norms so far.
         history: Vec<f64>,
     },
-    /// A search direction has no positive energy: the operator or the preconditioner is not positive definite.
+    /// A search direction has no positive energy: the operator or the preconditioner is not positive
+    /// definite.
     #[error("the pressure operator is not positive definite (iteration {})", .history.len())]
     Indefinite {
         /// Relative residual norms so far.

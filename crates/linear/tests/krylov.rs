@@ -12,8 +12,8 @@ use std::ops::Range;
 
 const TIGHT: Params = Params { relative_tolerance: 1e-10, max_iterations: 2000, ..Params::DEFAULT };
 
-/// `-laplacian + c d/dx` on the unit cube, values zero beyond the walls' ghost points, matrix-free: seven points of
-/// second order on `n`^3 interior nodes.
+/// `-laplacian + c d/dx` on the unit cube, values zero beyond the walls' ghost points, matrix-free: seven
+/// points of second order on `n`^3 interior nodes.
 struct ConvectionDiffusion {
     n: usize,
     c: f64,

@@ -87,8 +87,8 @@ pub struct RunArgs {
 
 #[derive(Args)]
 pub struct Limits {
-    /// Refuse to start where more memory will be needed, e.g. `12G`; the answer names a cell size that fits [default: the
-    /// machine's memory].
+    /// Refuse to start where more memory will be needed, e.g. `12G`; the answer names a cell size that fits
+    /// [default: the machine's memory].
     #[arg(long, value_name = "BYTES")]
     pub max_memory: Option<Bytes>,
 
@@ -193,7 +193,8 @@ pub enum Show {
     Water,
     /// The cells of a cut through the middle, for methods whose cells differ in size
     Cells,
-    /// Particles coloured by kind: small ones blue, merged ones amber, those inserted to keep a sheet whole red, drops in the air white
+    /// Particles coloured by kind: small ones blue, merged ones amber, those inserted to keep a sheet whole
+    /// red, drops in the air white
     Particles,
     /// The same without the front half of the domain
     ParticlesCut,
@@ -253,7 +254,8 @@ pub struct BenchArgs {
 
 #[derive(Subcommand)]
 pub enum BenchPart {
-    /// Measure the pressure solvers: time, iterations, true residual, memory, share of the memory's bandwidth.
+    /// Measure the pressure solvers: time, iterations, true residual, memory, share of the memory's
+    /// bandwidth.
     Pressure(PressureArgs),
 }
 
@@ -283,8 +285,8 @@ pub struct PressureArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
 
-    /// IC(0)-PCG against full multigrid cycles as in Table 3 of the tall-cell paper: three levels at 64, 128 and 256
-    /// cells, two tolerances, one thread. Long at 256; `--n 64,128` is shorter.
+    /// IC(0)-PCG against full multigrid cycles as in Table 3 of the tall-cell paper: three levels at 64, 128
+    /// and 256 cells, two tolerances, one thread. Long at 256; `--n 64,128` is shorter.
     #[arg(long)]
     pub table3: bool,
 

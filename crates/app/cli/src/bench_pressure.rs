@@ -120,7 +120,8 @@ fn plan(args: &PressureArgs, all_threads: usize) -> Result<Plan, Failure> {
     })
 }
 
-/// The items that the names stand for: themselves, all whose name begins so (`sphere-jet`), or all there are (`all`).
+/// The items that the names stand for: themselves, all whose name begins so (`sphere-jet`), or all there are
+/// (`all`).
 fn find_all<T>(
     kind: &str,
     names: &[String],

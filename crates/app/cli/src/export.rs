@@ -22,7 +22,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT")]
     pub format: SurfaceFormat,
 
-    /// Where the surfaces and particles are read from, as PLY [default: DIR]; e.g. what `fluvial mesh` wrote.
+    /// Where the surfaces and particles are read from, as PLY [default: DIR]; e.g. what `fluvial mesh`
+    /// wrote.
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
 

@@ -30,7 +30,8 @@ pub struct MeshArgs {
     #[arg(long, value_name = "D", conflicts_with = "resolution_scale")]
     pub dx: Option<f64>,
 
-    /// Rounds of smoothing that keep the volume, up to 100: the filter lets long waves grow by 6 % in as many.
+    /// Rounds of smoothing that keep the volume, up to 100: the filter lets long waves grow by 6 % in as
+    /// many.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub smoothing: u32,
 

@@ -2,7 +2,8 @@
 
 /// The name of what is missing, if anything is.
 ///
-/// `is_x86_feature_detected!` answers from the build's own settings once a feature is compiled in, hence cpuid.
+/// `is_x86_feature_detected!` answers from the build's own settings once a feature is compiled in, hence
+/// cpuid.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 pub fn check() -> Result<(), &'static str> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};

@@ -105,7 +105,8 @@ fn complete(dir: &Path, record: &RunRecord, level: LogLevel) -> Result<(), Failu
     Ok(())
 }
 
-/// Does the method compute something else than when the checkpoint was written? That is refused unless allowed.
+/// Does the method compute something else than when the checkpoint was written? That is refused unless
+/// allowed.
 fn check_numerics(
     args: &ResumeArgs,
     checkpoint: Option<&Checkpoint>,
@@ -151,8 +152,8 @@ pub fn read_record(dir: &Path) -> Result<RunRecord, Failure> {
     })
 }
 
-/// The scene to go on with, and what of it differs from the run's, in words. A scene file that is gone has not
-/// changed: the record holds all of it.
+/// The scene to go on with, and what of it differs from the run's, in words. A scene file that is gone has
+/// not changed: the record holds all of it.
 fn scene_to_run(record: &RunRecord, frames: u32) -> Result<(Scene, Vec<String>), Failure> {
     let mut changes = vec![];
     let version = env!("CARGO_PKG_VERSION");

@@ -204,7 +204,8 @@ fn collect_inputs(scene: &Value, found: &mut Vec<InputFile>) {
     }
 }
 
-/// Refuses a scene that needs more memory than allowed, or than the machine has, and names a resolution that fits.
+/// Refuses a scene that needs more memory than allowed, or than the machine has, and names a resolution that
+/// fits.
 pub fn memory_check(prediction: &Prediction, allowed: Option<Bytes>, scene: &Scene) -> Result<(), Failure> {
     let of_machine = Machine::describe().memory_bytes;
     let Some(most) = allowed.map(|bytes| bytes.0).or(of_machine) else { return Ok(()) };

@@ -152,8 +152,8 @@ fn no_source_above_the_solvers_names_a_method() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Every program that is linked for tests costs as much as a crate; a crate has one, made of modules, and manifests say
-/// what cargo need not build. Nothing may be left unrun by that.
+/// Every program that is linked for tests costs as much as a crate; a crate has one, made of modules, and
+/// manifests say what cargo need not build. Nothing may be left unrun by that.
 #[test]
 fn no_test_is_left_out_of_the_test_programs() {
     let mut unrun = vec![];

@@ -15,8 +15,8 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Level set, FLIP, and solids: the peak of a whole splash lies within a fifth of the prediction. tests/scenes.rs of the
-/// scene crate holds measured peaks of longer and finer runs.
+/// Level set, FLIP, and solids: the peak of a whole splash lies within a fifth of the prediction.
+/// tests/scenes.rs of the scene crate holds measured peaks of longer and finer runs.
 #[test]
 fn memory_is_predicted_within_a_fifth() {
     let dir = tempfile::tempdir().unwrap();

@@ -277,7 +277,8 @@ fn an_interrupted_run_exits_with_3_and_leaves_complete_files() {
     }
 }
 
-/// The page is the programs' own help. To bring it up to date: FLUVIAL_UPDATE_DOCS=1 cargo test -p fluvial-cli
+/// The page is the programs' own help. To bring it up to date: FLUVIAL_UPDATE_DOCS=1 cargo test -p
+/// fluvial-cli
 #[test]
 fn the_command_reference_is_the_help_that_the_program_prints() {
     let place = new_place();

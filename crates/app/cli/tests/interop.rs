@@ -1,8 +1,10 @@
-//! The files of a run, opened by the libraries that their users have: OpenVDB's Python module, usd-core, alembic3d, vtk.
+//! The files of a run, opened by the libraries that their users have: OpenVDB's Python module, usd-core,
+//! alembic3d, vtk.
 //!
-//! Each reader reports what it found; it must be what the PLY files of the same run hold, to the bit where the format
-//! keeps bits. Where a reader is not installed its test says so and passes; `FLUVIAL_INTEROP=require` makes that an
-//! error. `FLUVIAL_PYTHON` names the interpreters to try, separated by colons (default: python3, /usr/bin/python3).
+//! Each reader reports what it found; it must be what the PLY files of the same run hold, to the bit where
+//! the format keeps bits. Where a reader is not installed its test says so and passes;
+//! `FLUVIAL_INTEROP=require` makes that an error. `FLUVIAL_PYTHON` names the interpreters to try, separated
+//! by colons (default: python3, /usr/bin/python3).
 
 use crate::place::PROGRAM;
 use fluvial_grids::TriangleMesh;
@@ -204,7 +206,8 @@ fn openvdb_opens_the_volumes_and_finds_a_level_set() {
     }
 }
 
-/// Cells of several sizes become one sparse grid of the smallest; VTK's dense ones are refused before anything is computed.
+/// Cells of several sizes become one sparse grid of the smallest; VTK's dense ones are refused before
+/// anything is computed.
 #[test]
 fn openvdb_opens_the_volumes_of_an_octree() {
     let dir = tempfile::tempdir().unwrap();

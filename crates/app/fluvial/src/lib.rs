@@ -16,11 +16,12 @@
 //! # Ok::<(), fluvial::Error>(())
 //! ```
 //!
-//! A [`Simulation`] comes from a scene, which is a text or a file ([`Scene`]), or from a [`Setup`] that is built in Rust. It
-//! takes whole steps; [`Simulation::advance_to`] ends exactly at the time that was asked for. Between two calls it can be
-//! asked for its surface, its [`Snapshot`] (level set, particles, cells), pressures, heights and velocities, and it can be
-//! saved and restored to the bit. A [`StopHandle`] ends a step in progress from another thread. A program with a method of
-//! its own registers it with [`register`]; scenes then name it like any other.
+//! A [`Simulation`] comes from a scene, which is a text or a file ([`Scene`]), or from a [`Setup`] that is
+//! built in Rust. It takes whole steps; [`Simulation::advance_to`] ends exactly at the time that was asked
+//! for. Between two calls it can be asked for its surface, its [`Snapshot`] (level set, particles, cells),
+//! pressures, heights and velocities, and it can be saved and restored to the bit. A [`StopHandle`] ends a
+//! step in progress from another thread. A program with a method of its own registers it with [`register`];
+//! scenes then name it like any other.
 
 mod simulation;
 

@@ -110,8 +110,8 @@ impl Simulation {
         self.solver.time_s()
     }
 
-    /// Takes as many steps as the liquid needs and ends exactly at `end_s`. A step that fails is tried again at half its
-    /// length, a few times. `watch` sees every step and may end the call.
+    /// Takes as many steps as the liquid needs and ends exactly at `end_s`. A step that fails is tried again
+    /// at half its length, a few times. `watch` sees every step and may end the call.
     pub fn advance_to(
         &mut self,
         end_s: f64,
@@ -161,7 +161,8 @@ impl Simulation {
         self.solver.pressure_at(x_in_world)
     }
 
-    /// Height above the domain's floor of the highest liquid on the vertical through (x, z), metres; 0 where dry.
+    /// Height above the domain's floor of the highest liquid on the vertical through (x, z), metres; 0 where
+    /// dry.
     pub fn height_at(&self, x: f32, z: f32) -> f64 {
         self.solver.height_at(x, z)
     }
@@ -179,8 +180,9 @@ impl Simulation {
         Ok(self.solver.save(&mut state)?)
     }
 
-    /// Takes over what [`Self::save`] wrote for the same scene, `bytes` long: every later step then gives the same bits.
-    /// States of another method, other parameters or a version that computes differently are refused.
+    /// Takes over what [`Self::save`] wrote for the same scene, `bytes` long: every later step then gives the
+    /// same bits. States of another method, other parameters or a version that computes differently are
+    /// refused.
     pub fn restore(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), Error> {
         let mut state = StateReader::new(from, bytes);
         if state.value::<u32>("fluvial")? != fingerprint(&*self.method) {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// Ending of a file that is being written.
 const PARTIAL: &str = "partial";
 
-/// A file that can be written and gone back in, for formats that name at their start what stands at their end.
+/// A file that can be written and gone back in, for formats that name at their start what stands at their
+/// end.
 pub trait WriteSeek: Write + Seek {}
 
 impl<T: Write + Seek> WriteSeek for T {}

@@ -32,7 +32,8 @@ pub struct Points<'a> {
     pub age_s: &'a [f32],
     /// Radius of every particle, metres (`pscale`); of the smallest where they differ.
     pub radius: f32,
-    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying. None where they are all alike.
+    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying. None
+    /// where they are all alike.
     pub kind: Option<&'a [u8]>,
     /// Their radii, metres. Empty where they are all alike.
     pub radii: &'a [f32],
@@ -77,27 +78,30 @@ impl PointCloud {
     }
 }
 
-/// Liquid on a uniform grid, asked for cell by cell: what volumes are written from. Cells that differ in size are
-/// interpolated to the smallest, and only near the surface.
+/// Liquid on a uniform grid, asked for cell by cell: what volumes are written from. Cells that differ in size
+/// are interpolated to the smallest, and only near the surface.
 pub trait VolumeSource: Sync {
     /// Where the samples lie.
     fn grid(&self) -> UniformGrid;
     /// Signed distance at the centre of a cell, negative inside the liquid, metres: a distance to
     /// [`crate::HALF_WIDTH_CELLS`] cells from the surface at least.
     fn phi(&self, cell: [usize; 3]) -> f32;
-    /// Velocity on the low side of a cell along an axis, m/s, valid as far as `phi` is a distance. The cell may lie one
-    /// beyond the last along that axis.
+    /// Velocity on the low side of a cell along an axis, m/s, valid as far as `phi` is a distance. The cell
+    /// may lie one beyond the last along that axis.
     fn velocity(&self, axis: Axis, at: [usize; 3]) -> f32;
-    /// Depth of a cell's centre inside the solids, negative outside, metres, exact to [`crate::HALF_WIDTH_CELLS`] cells.
+    /// Depth of a cell's centre inside the solids, negative outside, metres, exact to
+    /// [`crate::HALF_WIDTH_CELLS`] cells.
     fn depth_in_solids(&self, cell: [usize; 3]) -> f32;
-    /// Is every cell from `low` to `high` (exclusive) farther outside the solids than [`crate::HALF_WIDTH_CELLS`] cells?
+    /// Is every cell from `low` to `high` (exclusive) farther outside the solids than
+    /// [`crate::HALF_WIDTH_CELLS`] cells?
     fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool;
-    /// For a box of cells that is for sure farther than [`crate::HALF_WIDTH_CELLS`] from the surface: is it liquid?
+    /// For a box of cells that is for sure farther than [`crate::HALF_WIDTH_CELLS`] from the surface: is it
+    /// liquid?
     fn far_from_surface(&self, _low: [usize; 3], _high: [usize; 3]) -> Option<bool> {
         None
     }
-    /// Is little of the grid near the surface? Then [`Self::far_from_surface`] is asked for ever smaller boxes, and velocity is
-    /// written near the closed surface only, not in the depth of the liquid.
+    /// Is little of the grid near the surface? Then [`Self::far_from_surface`] is asked for ever smaller
+    /// boxes, and velocity is written near the closed surface only, not in the depth of the liquid.
     fn is_sparse(&self) -> bool {
         false
     }

@@ -1,9 +1,9 @@
 //! `manifest.txt`: the checksum of every finished file of a run.
 //!
-//! The file only grows. A line is `CHECK CRC32 BYTES NAME`: CHECK is the CRC-32 of the rest of the line, CRC32 and
-//! BYTES are those of the file, NAME its path in the run's folder with `/`. A file is recorded after it has got its
-//! final name, as it reads back; the last line of a name counts. A run that is killed leaves at most the last line
-//! short, which readers skip and the next writer cuts off.
+//! The file only grows. A line is `CHECK CRC32 BYTES NAME`: CHECK is the CRC-32 of the rest of the line,
+//! CRC32 and BYTES are those of the file, NAME its path in the run's folder with `/`. A file is recorded
+//! after it has got its final name, as it reads back; the last line of a name counts. A run that is killed
+//! leaves at most the last line short, which readers skip and the next writer cuts off.
 
 use crate::{LineStream, OutputError};
 use std::collections::BTreeMap;

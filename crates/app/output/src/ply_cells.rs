@@ -1,5 +1,5 @@
-//! The cells of a cut plane as PLY, binary little endian: four corners and a quad a cell, with the level set at its centre. As for
-//! surfaces, the header carries a CRC-32 of what follows.
+//! The cells of a cut plane as PLY, binary little endian: four corners and a quad a cell, with the level set
+//! at its centre. As for surfaces, the header carries a CRC-32 of what follows.
 
 use crate::ply::{PlyError, find_header_end, header_value};
 use crate::{OutputError, write_atomic};

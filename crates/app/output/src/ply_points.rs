@@ -1,7 +1,8 @@
-//! Particles as PLY, binary little endian: position, velocity, radius, age, id per vertex, and their kind where they differ.
+//! Particles as PLY, binary little endian: position, velocity, radius, age, id per vertex, and their kind
+//! where they differ.
 //!
-//! PLY has no 64-bit integers: `id` is a double, which is exact up to 2^53. As for surfaces, the header carries a
-//! CRC-32 of what follows.
+//! PLY has no 64-bit integers: `id` is a double, which is exact up to 2^53. As for surfaces, the header
+//! carries a CRC-32 of what follows.
 
 use crate::ply::{PlyError, find_header_end, header_value};
 use crate::{OutputError, PointCloud, Points, write_atomic};
@@ -149,7 +150,8 @@ mod tests {
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            // The radius stands twice, in the header and in every particle; flipped in the header, its text changes.
+            // The radius stands twice, in the header and in every particle; flipped in the header, its text
+            // changes.
             assert!(decode_ply_points(&bad).map_or(true, |c| c.radius != cloud.radius), "bit {bit}");
         }
         assert!(decode_ply_points(&[good, vec![0]].concat()).is_err(), "trailing byte");

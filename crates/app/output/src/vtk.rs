@@ -1,5 +1,6 @@
-//! VTK XML files for ParaView: surfaces and particles (`.vtp`), volumes (`.vti`), time series (`.pvd`). Data is appended
-//! raw, little endian; volumes are zipped in blocks, which costs little and keeps empty space from filling disks.
+//! VTK XML files for ParaView: surfaces and particles (`.vtp`), volumes (`.vti`), time series (`.pvd`). Data
+//! is appended raw, little endian; volumes are zipped in blocks, which costs little and keeps empty space
+//! from filling disks.
 
 use crate::{FrameTime, OutputError, Points, VolumeView, write_atomic};
 use flate2::{Compression, write::ZlibEncoder};
@@ -68,8 +69,8 @@ pub fn write_vtp_points(path: &Path, points: &Points, time: FrameTime) -> Result
     write_file(path, "PolyData", "", time, &piece, &xml, &data)
 }
 
-/// Writes the whole grid as cell data: `phi` (m, negative in the liquid) and `v` (m/s, the mean of a cell's faces; 0
-/// three cells and more outside the liquid, where nothing is known).
+/// Writes the whole grid as cell data: `phi` (m, negative in the liquid) and `v` (m/s, the mean of a cell's
+/// faces; 0 three cells and more outside the liquid, where nothing is known).
 pub fn write_vti(path: &Path, volume: &VolumeView, time: FrameTime) -> Result<(), OutputError> {
     let grid = &volume.grid;
     let [nx, ny, nz] = grid.cells;

@@ -1,5 +1,5 @@
-//! Particles as matte balls: a depth buffer of discs, lit by the studio's lamps, with their shadows on each other, on solids
-//! and on the floor.
+//! Particles as matte balls: a depth buffer of discs, lit by the studio's lamps, with their shadows on each
+//! other, on solids and on the floor.
 
 use crate::camera::{Camera, View};
 use crate::environment::{Environment, srgb8, tone_map};
@@ -32,8 +32,8 @@ const SHADOW_TEXELS: usize = 1500;
 /// What no ball covers.
 const NOBODY: u32 = u32::MAX;
 
-/// Draws balls among solids, in the studio of [`crate::render`]. `params.edge_samples` is the number of samples of every pixel,
-/// rounded to a square. The same bytes with any number of threads.
+/// Draws balls among solids, in the studio of [`crate::render`]. `params.edge_samples` is the number of
+/// samples of every pixel, rounded to a square. The same bytes with any number of threads.
 pub fn render_balls(
     balls: &[Ball],
     solids: &[TriangleMesh],
@@ -168,7 +168,8 @@ impl DepthBuffer {
         ]
     }
 
-    /// Share of the sky that neighbours in the picture leave open: who stands out as far as he is away hides his part.
+    /// Share of the sky that neighbours in the picture leave open: who stands out as far as he is away hides
+    /// his part.
     fn openness(&self, at: [usize; 2]) -> f32 {
         let (depth, _) = self.at(at);
         let metres_per_sample = depth / self.per_metre;

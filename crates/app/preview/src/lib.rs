@@ -1,6 +1,7 @@
 //! Pictures without a display or driver: a ray tracer for water on the CPU, PNG images and an animated film.
 //!
-//! [`render`] draws a [`RenderScene`] seen by a [`Camera`] into an [`Image`], [`render_balls`] draws particles; [`FilmWriter`] joins images into a film.
+//! [`render`] draws a [`RenderScene`] seen by a [`Camera`] into an [`Image`], [`render_balls`] draws
+//! particles; [`FilmWriter`] joins images into a film.
 
 mod balls;
 mod bvh;

@@ -25,7 +25,8 @@ pub struct LightMap {
 const EVENTS: usize = 8;
 
 impl LightMap {
-    /// Traces `resolution` texels along the longer side of the lit floor; balls, where there are any, take away theirs.
+    /// Traces `resolution` texels along the longer side of the lit floor; balls, where there are any, take
+    /// away theirs.
     pub fn trace(
         scene: &Prepared,
         environment: &Environment,

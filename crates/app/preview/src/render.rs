@@ -20,7 +20,8 @@ pub struct RenderParams {
     pub edge_samples: usize,
     /// Texels of the light map along the floor's longer side; more gives finer caustics.
     pub light_map: usize,
-    /// Water looks like a metre of clear water over this length, m; by default the edge of a cube as large as the domain.
+    /// Water looks like a metre of clear water over this length, m; by default the edge of a cube as large
+    /// as the domain.
     pub clarity: Option<f32>,
 }
 
@@ -45,8 +46,8 @@ struct Sample {
     seen: Seen,
 }
 
-/// Light of a sample that counts in the mean of a pixel: lamps in drops smaller than a pixel make these bright, as they are, but
-/// not from one frame to the next.
+/// Light of a sample that counts in the mean of a pixel: lamps in drops smaller than a pixel make these
+/// bright, as they are, but not from one frame to the next.
 const MOST_LIGHT: f32 = 4.0;
 
 /// Draws the scene. The same bytes with any number of threads.

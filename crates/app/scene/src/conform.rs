@@ -1,5 +1,5 @@
-//! Checks a scene's tree against the schema: known keys, types, ranges. The same schema makes the reference, so
-//! that what is documented is what is accepted.
+//! Checks a scene's tree against the schema: known keys, types, ranges. The same schema makes the reference,
+//! so that what is documented is what is accepted.
 
 use crate::error::{SceneError, help_for_unknown};
 use crate::tree::{Entry, Node, Place, Sources, Value};

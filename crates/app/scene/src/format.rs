@@ -25,7 +25,8 @@ pub struct Scene {
     /// The liquid's constants and gravity.
     #[serde(default)]
     pub liquid: LiquidSpec,
-    /// A flow that is given instead of computed, for tests of what carries the liquid. A method that computes every flow refuses it.
+    /// A flow that is given instead of computed, for tests of what carries the liquid. A method that
+    /// computes every flow refuses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowSpec>,
     /// Liquid at the start. Where fills overlap, the last one's velocity holds.
@@ -266,8 +267,8 @@ pub struct OutputSpec {
     pub mesh: MeshFormat,
     /// Format of the volumes of each frame: the liquid's level set and velocity.
     pub volumes: VolumeFormat,
-    /// Write the particles of each frame, in the format of the mesh (PLY where `mesh` is `obj` or `none`)? Only with
-    /// methods that have particles.
+    /// Write the particles of each frame, in the format of the mesh (PLY where `mesh` is `obj` or `none`)?
+    /// Only with methods that have particles.
     pub particles: bool,
     /// Draw preview pictures and a film?
     pub preview: bool,
@@ -276,8 +277,8 @@ pub struct OutputSpec {
     /// Where the pictures are seen from; frames the whole domain where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub camera: Option<CameraSpec>,
-    /// In the pictures water looks like 1 m of clear water over this length, m: less is murkier. By default the edge of a cube
-    /// as large as the domain.
+    /// In the pictures water looks like 1 m of clear water over this length, m: less is murkier. By default
+    /// the edge of a cube as large as the domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub clarity: Option<f64>,

@@ -1,9 +1,9 @@
 //! The scene file: format, errors, schema.
 //!
 //! Two stages. [`Scene::load`] takes text to a typed [`Scene`]: parsed with the place of every key and value,
-//! changed by `--set`, checked against the schema. [`Scene::build`] takes that to ready objects, [`Ready`]: shapes
-//! with their meshes loaded, the grid, the probes; here everything is refused that makes no sense together.
-//! A mistake in either is a [`SceneError`] with file, line, column and the fix.
+//! changed by `--set`, checked against the schema. [`Scene::build`] takes that to ready objects, [`Ready`]:
+//! shapes with their meshes loaded, the grid, the probes; here everything is refused that makes no sense
+//! together. A mistake in either is a [`SceneError`] with file, line, column and the fix.
 
 mod advice;
 mod builtin;
@@ -48,7 +48,8 @@ pub(crate) struct Origin {
 }
 
 impl Scene {
-    /// Reads a scene file, or a built-in scene by its name, and applies `--set` overrides (path, value) in order.
+    /// Reads a scene file, or a built-in scene by its name, and applies `--set` overrides (path, value) in
+    /// order.
     pub fn load(path_or_name: &str, overrides: &[(String, String)]) -> Result<Scene, SceneError> {
         if let Some((name, text)) = builtin_scenes().iter().find(|(name, _)| *name == path_or_name) {
             return Scene::parse(&format!("{name}.toml"), text, Path::new("."), overrides);
@@ -105,8 +106,8 @@ impl Scene {
         self.origin.sources.0.first().map_or("", |(_, text)| text)
     }
 
-    /// The whole scene with overrides and defaults filled in and file paths made absolute: what `run.json` keeps.
-    /// [`Self::from_resolved`] reads it back.
+    /// The whole scene with overrides and defaults filled in and file paths made absolute: what `run.json`
+    /// keeps. [`Self::from_resolved`] reads it back.
     pub fn resolved(&self) -> serde_json::Value {
         let mut json = serde_json::to_value(self).unwrap_or_default();
         let folder = std::path::absolute(&self.origin.folder).unwrap_or_else(|_| self.origin.folder.clone());

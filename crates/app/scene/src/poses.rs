@@ -15,8 +15,9 @@ pub enum PosesError {
     Empty,
 }
 
-/// The poses of a text: on each line `tx ty tz qx qy qz qw`, or the 16 numbers of a rigid matrix by rows, parted by
-/// blanks or commas; `#` begins a remark. The text is gone through twice, so that room is made for what is there.
+/// The poses of a text: on each line `tx ty tz qx qy qz qw`, or the 16 numbers of a rigid matrix by rows,
+/// parted by blanks or commas; `#` begins a remark. The text is gone through twice, so that room is made for
+/// what is there.
 pub fn parse_poses(text: &str) -> Result<Vec<Pose>, PosesError> {
     let poses = || {
         let lines = text.lines().enumerate();

@@ -1,4 +1,5 @@
-//! What a scene will cost, before anything is computed: the method's own needs, and what pictures and files add.
+//! What a scene will cost, before anything is computed: the method's own needs, and what pictures and files
+//! add.
 
 use crate::{MeshFormat, Ready, VolumeFormat};
 use fluvial_solver_interface::{Scenario, Survey};

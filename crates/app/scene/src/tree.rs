@@ -1,4 +1,5 @@
-//! The scene's text as a tree in which every key and value knows where it stands, in the file or in a `--set`.
+//! The scene's text as a tree in which every key and value knows where it stands, in the file or in a
+//! `--set`.
 
 use crate::error::SceneError;
 use std::ops::Range;

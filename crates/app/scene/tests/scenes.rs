@@ -200,7 +200,8 @@ fn memory_of_trees_is_predicted_near_what_was_measured() {
     assert!(far.is_empty(), "{far:?}");
 }
 
-/// Every table refuses unknown keys in the schema too, so that editors which use it say the same as the program.
+/// Every table refuses unknown keys in the schema too, so that editors which use it say the same as the
+/// program.
 #[test]
 fn the_schema_is_strict_and_explains_every_key() {
     fn visit(value: &serde_json::Value, path: &str, seen: &mut usize) {

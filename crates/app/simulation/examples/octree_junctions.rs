@@ -1,7 +1,9 @@
-//! How many of the T-junctions that the surface crosses are degenerate, scene by scene, summed over all steps [octree §8]; and
-//! how large trees become: the first, one with the finest cells all along the first surface, the largest of the run.
+//! How many of the T-junctions that the surface crosses are degenerate, scene by scene, summed over all steps
+//! [octree §8]; and how large trees become: the first, one with the finest cells all along the first surface,
+//! the largest of the run.
 //!
-//! `cargo run --release -p fluvial-simulation --example octree_junctions -- [scene|all] [resolution] [frames]`
+//! `cargo run --release -p fluvial-simulation --example octree_junctions -- [scene|all] [resolution]
+//! [frames]`
 
 use fluvial_scene::Scene;
 use fluvial_solver_interface::Solver;

@@ -1,7 +1,8 @@
-//! What sheet preservation does in the scenes, in numbers: pieces, handles and areas of the surface, drawn volume over the
-//! mass's, particles by kind.
+//! What sheet preservation does in the scenes, in numbers: pieces, handles and areas of the surface, drawn
+//! volume over the mass's, particles by kind.
 //!
-//! `cargo run --release -p fluvial-simulation --example sheet_scenes -- [scene|all] [resolution] [frames,frames...]`
+//! `cargo run --release -p fluvial-simulation --example sheet_scenes -- [scene|all] [resolution]
+//! [frames,frames...]`
 
 use fluvial_scene::Scene;
 use fluvial_solver_interface::{Solver, SurfaceParams};

@@ -116,8 +116,9 @@ impl Cache {
         Ok(Cache::over(settings, run, stats, probes, manifest))
     }
 
-    /// Goes on in the folder of a run from one of its checkpoints. `record` is the run's, with what `resume` changes
-    /// in place already. With `changed`, what lies after the checkpoint is no longer part of the run and removed.
+    /// Goes on in the folder of a run from one of its checkpoints. `record` is the run's, with what `resume`
+    /// changes in place already. With `changed`, what lies after the checkpoint is no longer part of the
+    /// run and removed.
     pub fn resume(
         settings: CacheSettings,
         record: RunRecord,

@@ -3,8 +3,8 @@
 //! ```text
 //! "FLUVCKPT"  version u32  length of header u32  header (JSON)  state of the solver  CRC-32 of all before
 //! ```
-//! Numbers are little-endian. A file is written under a temporary name, synced and renamed; it is verified whole
-//! before a byte of it is believed.
+//! Numbers are little-endian. A file is written under a temporary name, synced and renamed; it is verified
+//! whole before a byte of it is believed.
 
 use crate::picture::PictureBudget;
 use crate::record::Totals;
@@ -144,7 +144,8 @@ pub fn read_checkpoint(path: &Path) -> Result<Checkpoint, CheckpointError> {
     Ok(Checkpoint { path: path.to_owned(), bytes, header, state_at })
 }
 
-/// Reads a checkpoint's header and verifies the whole file, `bytes` long; returns where the solver's state begins.
+/// Reads a checkpoint's header and verifies the whole file, `bytes` long; returns where the solver's state
+/// begins.
 pub fn read_verified(
     from: &mut dyn Read,
     bytes: u64,

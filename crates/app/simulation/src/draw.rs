@@ -16,7 +16,8 @@ const LEVELS: [(usize, usize); 3] = [(4, 256), (2, 160), (1, 96)];
 /// How much cheaper each level is than the one before, about.
 const FALLOFF: f64 = 1.6;
 
-/// Colours of particles by kind, linear: small ones blue, merged ones amber, inserted ones red, flying ones white.
+/// Colours of particles by kind, linear: small ones blue, merged ones amber, inserted ones red, flying ones
+/// white.
 pub const KIND_COLORS: [Vec3; 4] = [
     Vec3::new(0.10, 0.30, 0.62),
     Vec3::new(0.72, 0.46, 0.06),
@@ -69,7 +70,8 @@ impl Drawer {
         render(&scene, &self.camera, &self.params(edge_samples, light_map))
     }
 
-    /// Draws particles as balls coloured by kind; with `cut`, only the half of the domain that lies behind its middle.
+    /// Draws particles as balls coloured by kind; with `cut`, only the half of the domain that lies behind
+    /// its middle.
     pub fn draw_particles(&self, time_s: f64, particles: &PointCloud, cut: bool) -> Image {
         let middle = self.domain.center();
         let toward = (self.camera.position - self.camera.look_at).with_y(0.0);

@@ -1,5 +1,5 @@
-//! A number that stands for what a method computes: it changes when the layout of its state, its arithmetic or its
-//! parameters do, whatever the program's version is called.
+//! A number that stands for what a method computes: it changes when the layout of its state, its arithmetic
+//! or its parameters do, whatever the program's version is called.
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
@@ -11,8 +11,9 @@ const CELLS: usize = 12;
 const STEPS: usize = 3;
 const DT_S: f64 = 0.004;
 
-/// The checksum of the state after three steps of a small splash. What a later version computes differently there, it
-/// computes differently from a checkpoint on: the run would not end as it began. A few milliseconds.
+/// The checksum of the state after three steps of a small splash. What a later version computes differently
+/// there, it computes differently from a checkpoint on: the run would not end as it began. A few
+/// milliseconds.
 pub fn fingerprint(method: &dyn Method) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     let outcome = method.build(splash()).map_err(|e| e.to_string()).and_then(|mut solver| {

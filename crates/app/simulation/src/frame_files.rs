@@ -1,5 +1,5 @@
-//! The files of a frame: surface, volumes, particles, in the formats that the scene asks for, and the series that plays
-//! them where a format has one.
+//! The files of a frame: surface, volumes, particles, in the formats that the scene asks for, and the series
+//! that plays them where a format has one.
 //!
 //! ```text
 //! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
@@ -8,8 +8,8 @@
 //! cells.0001.ply                                     a cut through the middle, where cells differ in size
 //! ```
 //!
-//! Every file is written once, complete or absent. A series only names files; it is made anew from those that are
-//! there, so that a run that was killed or resumed has one that is right.
+//! Every file is written once, complete or absent. A series only names files; it is made anew from those that
+//! are there, so that a run that was killed or resumed has one that is right.
 
 use fluvial_foundation::{Axis, StageTimers};
 use fluvial_grids::{TriangleMesh, UniformGrid};
@@ -50,7 +50,8 @@ impl From<&Ready> for FileFormats {
 }
 
 impl FileFormats {
-    /// Writes what a frame has and returns the files, series included. Seconds go to `timers` by kind of file.
+    /// Writes what a frame has and returns the files, series included. Seconds go to `timers` by kind of
+    /// file.
     pub fn write(
         &self,
         dir: &Path,
@@ -238,7 +239,8 @@ pub fn write_points(
     Ok(path)
 }
 
-/// Writes the series over the files that are there up to a frame; returns their files. `kinds`: do particles differ in kind?
+/// Writes the series over the files that are there up to a frame; returns their files. `kinds`: do particles
+/// differ in kind?
 pub fn write_series(
     dir: &Path,
     (mesh, volumes): (MeshFormat, VolumeFormat),

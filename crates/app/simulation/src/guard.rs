@@ -1,14 +1,16 @@
 //! Watches a run for results that cannot be trusted: water that is lost or made, and speeds without a cause.
 //!
-//! A warning names the frame and the likely cause; it stands in the log, in the run's record, in its report and at the end
-//! on the terminal. A run whose volume was off by more than [`WORST_VOLUME_ERROR`] is not done: it finished with errors.
+//! A warning names the frame and the likely cause; it stands in the log, in the run's record, in its report
+//! and at the end on the terminal. A run whose volume was off by more than [`WORST_VOLUME_ERROR`] is not
+//! done: it finished with errors.
 
 use crate::run::StepRecord;
 use fluvial_solver_interface::Setup;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Share of the liquid that may be lost or made within a second of simulated time, before and after correction.
+/// Share of the liquid that may be lost or made within a second of simulated time, before and after
+/// correction.
 const VOLUME_PER_SECOND: f64 = 0.02;
 /// From this error on, before or after correction, a result is none.
 pub const WORST_VOLUME_ERROR: f64 = 0.2;
@@ -140,8 +142,8 @@ impl Findings {
     }
 }
 
-/// `sqrt(2 g h + v^2)`: the speed of liquid that falls through the whole domain with the fastest velocity that fills, sources
-/// or solids have, m/s.
+/// `sqrt(2 g h + v^2)`: the speed of liquid that falls through the whole domain with the fastest velocity
+/// that fills, sources or solids have, m/s.
 fn speed_bound_m_s(setup: &Setup, end_s: f64) -> f64 {
     let head = setup.liquid.gravity.abs().dot(setup.domain.bounds().size()) as f64;
     let mut fastest = 0.0f32;

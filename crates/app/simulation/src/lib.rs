@@ -1,4 +1,5 @@
-//! The one frame loop ([`run()`]), what it writes down, and what is measured with it: validation and benchmarks.
+//! The one frame loop ([`run()`]), what it writes down, and what is measured with it: validation and
+//! benchmarks.
 //!
 //! Read [`mod@run`] first; everything else serves it.
 

@@ -25,7 +25,8 @@ pub const PICTURE_SHARE: f64 = 0.17;
 /// A run of a few seconds gets its pictures all the same: they may always take so long in all, seconds.
 pub const ALWAYS_ALLOWED_S: f64 = 3.0;
 
-/// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the run.
+/// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the
+/// run.
 ///
 /// Levels are numbered from the best (0); each costs `falloff` times less than the one before.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

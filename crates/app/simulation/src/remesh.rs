@@ -20,8 +20,9 @@ pub struct RemeshParams {
     pub smoothing: u32,
 }
 
-/// The grid with cells about `1 / scale` as large that fills the same box exactly. Only some sizes do: the counts of
-/// cells along all axes must stay whole, so the scale is a multiple of 1 over their greatest common divisor.
+/// The grid with cells about `1 / scale` as large that fills the same box exactly. Only some sizes do: the
+/// counts of cells along all axes must stay whole, so the scale is a multiple of 1 over their greatest common
+/// divisor.
 pub fn scaled_grid(grid: &UniformGrid, scale: f64) -> Option<UniformGrid> {
     let common = grid.cells.into_iter().fold(0, greatest_common_divisor);
     let part = (scale * common as f64).round();
@@ -40,11 +41,11 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Meshes a cached volume. On the simulation's own grid and without smoothing this is the mesh that the run wrote, bit
-/// for bit (solids that move are placed at n / fps, to rounding).
+/// Meshes a cached volume. On the simulation's own grid and without smoothing this is the mesh that the run
+/// wrote, bit for bit (solids that move are placed at n / fps, to rounding).
 ///
-/// Elsewhere phi is interpolated by Catmull-Rom splines, third order at the surface; on coarser grids it is made a
-/// distance over a wider band first. Solids are placed on the new grid from their shapes.
+/// Elsewhere phi is interpolated by Catmull-Rom splines, third order at the surface; on coarser grids it is
+/// made a distance over a wider band first. Solids are placed on the new grid from their shapes.
 /// Tests: `on_its_own_grid_the_mesh_is_the_solvers`, `a_finer_or_coarser_mesh_keeps_shape_and_volume`.
 pub fn remesh(volume: &VdbVolume, setup: &Setup, params: &RemeshParams) -> Result<TriangleMesh, String> {
     let grid = setup.domain.grid;

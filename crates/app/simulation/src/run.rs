@@ -133,8 +133,8 @@ pub enum RunError {
     Output(#[from] OutputError),
 }
 
-/// Simulates all frames, or until `stop` is set. `stop` is read between steps; where the solver knows of it too
-/// ([`Solver::stop_when`]), the step in progress is given up and the run stands where it was before.
+/// Simulates all frames, or until `stop` is set. `stop` is read between steps; where the solver knows of it
+/// too ([`Solver::stop_when`]), the step in progress is given up and the run stands where it was before.
 pub fn run(
     solver: &mut dyn Solver,
     plan: FramePlan,

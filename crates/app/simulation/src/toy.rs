@@ -1,4 +1,5 @@
-//! A method with an exact answer, for tests of the loop and of the registry: a rigid unit cube of liquid in free fall.
+//! A method with an exact answer, for tests of the loop and of the registry: a rigid unit cube of liquid in
+//! free fall.
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
@@ -174,8 +175,8 @@ impl Solver for FallingBlock {
     }
 }
 
-/// A method that exists in this file alone is known to scenes, schema, checks, prediction, the frame loop, validation and
-/// benchmarks as soon as it is registered: nothing else has to hear of it.
+/// A method that exists in this file alone is known to scenes, schema, checks, prediction, the frame loop,
+/// validation and benchmarks as soon as it is registered: nothing else has to hear of it.
 #[test]
 fn a_registered_method_is_known_everywhere() {
     use crate::progress::Silent;

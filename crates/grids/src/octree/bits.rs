@@ -1,5 +1,5 @@
-//! Sets of cells in a block of 4 x 4 x 4 as 64 bits in Morton order: bit `x0 y0 z0 x1 y1 z1` from the lowest, so that a byte
-//! is an octet of siblings.
+//! Sets of cells in a block of 4 x 4 x 4 as 64 bits in Morton order: bit `x0 y0 z0 x1 y1 z1` from the lowest,
+//! so that a byte is an octet of siblings.
 
 use fluvial_foundation::Axis;
 
@@ -61,7 +61,8 @@ pub fn members(set: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The set moved by one towards the high side: `c` is in it if `c - 1` is in `own`, or in `low`, the block before.
+/// The set moved by one towards the high side: `c` is in it if `c - 1` is in `own`, or in `low`, the block
+/// before.
 #[inline(always)]
 pub fn from_low(own: u64, low: u64, axis: Axis) -> u64 {
     let (odd, upper) = (ODD[axis], UPPER[axis]);
@@ -70,7 +71,8 @@ pub fn from_low(own: u64, low: u64, axis: Axis) -> u64 {
         | ((low & odd & upper) >> (9 << axis))
 }
 
-/// The set moved by one towards the low side: `c` is in it if `c + 1` is in `own`, or in `high`, the block after.
+/// The set moved by one towards the low side: `c` is in it if `c + 1` is in `own`, or in `high`, the block
+/// after.
 #[inline(always)]
 pub fn from_high(own: u64, high: u64, axis: Axis) -> u64 {
     let (odd, upper) = (ODD[axis], UPPER[axis]);

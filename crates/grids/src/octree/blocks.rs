@@ -1,7 +1,7 @@
 //! A sparse set of blocks on one level, found by coordinates through two small tables.
 
-/// Blocks of 4 x 4 x 4 cells by their coordinates: a dense table of tiles (4 x 4 x 4 blocks each), a page per tile in use.
-/// Number 0 stands for "no block"; tile 0 is the page of those.
+/// Blocks of 4 x 4 x 4 cells by their coordinates: a dense table of tiles (4 x 4 x 4 blocks each), a page per
+/// tile in use. Number 0 stands for "no block"; tile 0 is the page of those.
 #[derive(Clone, Debug, Default)]
 pub struct BlockIndex {
     tiles_along: [usize; 3],
@@ -32,7 +32,8 @@ impl BlockIndex {
         ((at[0] & 3) | ((at[1] & 3) << 2) | ((at[2] & 3) << 4)) as usize
     }
 
-    /// The block's number; 0 where there is none, outside the table too (coordinates may have wrapped below zero).
+    /// The block's number; 0 where there is none, outside the table too (coordinates may have wrapped below
+    /// zero).
     #[inline(always)]
     pub fn get(&self, at: BlockAt) -> u32 {
         self.tile(at).map_or(0, |t| self.pages[self.tiles[t] as usize][Self::in_page(at)])

@@ -108,7 +108,8 @@ impl<'a> Around<'a> {
 }
 
 impl Octree {
-    /// `out = value(surroundings, place)` for the members of a set in every block, in the order of their numbers.
+    /// `out = value(surroundings, place)` for the members of a set in every block, in the order of their
+    /// numbers.
     fn by_blocks<T: Send>(
         &self,
         out: &mut [T],

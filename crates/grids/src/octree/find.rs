@@ -19,7 +19,8 @@ pub struct Located {
     pub near_coarser: bool,
     /// Are all 26 neighbours leaves of the same level (or beyond a wall)?
     pub uniform: bool,
-    /// Do in addition the two neighbours along the axis touch no coarser leaf? No coarser face's kernel then reaches this one.
+    /// Do in addition the two neighbours along the axis touch no coarser leaf? No coarser face's kernel then
+    /// reaches this one.
     pub uniform_along: [bool; 3],
     /// Number of its block.
     block: u32,
@@ -38,8 +39,8 @@ impl Octree {
         self.levels.get(level).map(|l: &Level| l.block(at))
     }
 
-    /// The leaf at a place of a level, if there is one. Places outside the domain have none; coordinates may have
-    /// wrapped below zero.
+    /// The leaf at a place of a level, if there is one. Places outside the domain have none; coordinates may
+    /// have wrapped below zero.
     #[inline]
     pub fn leaf_at(&self, level: usize, at: [u32; 3]) -> Option<u32> {
         let block = self.block(level, at)?;
@@ -53,7 +54,8 @@ impl Octree {
         number(block.faces[axis], block.first_face[axis], at)
     }
 
-    /// The node at the low corner of a place, whatever leaves it belongs to: nodes are kept on the level of the finest.
+    /// The node at the low corner of a place, whatever leaves it belongs to: nodes are kept on the level of
+    /// the finest.
     #[inline]
     pub fn node_at(&self, level: usize, at: [u32; 3]) -> Option<u32> {
         let find = |l: usize| {
@@ -64,8 +66,8 @@ impl Octree {
         find(level).or_else(|| (0..level).rev().find_map(find))
     }
 
-    /// Numbers at a place and at its seven neighbours on the high sides, x fastest, [`OUTSIDE`] without one: blocks are looked up
-    /// once for all places that share one.
+    /// Numbers at a place and at its seven neighbours on the high sides, x fastest, [`OUTSIDE`] without one:
+    /// blocks are looked up once for all places that share one.
     #[inline(always)]
     fn around(&self, level: usize, at: [u32; 3], of: impl Fn(&Block) -> (u64, u32)) -> [u32; 8] {
         let mut numbers = [OUTSIDE; 8];
@@ -87,8 +89,8 @@ impl Octree {
         numbers
     }
 
-    /// The same on the level of a located leaf where all eight are known to exist, and `at` is its place or the one before
-    /// along some axes.
+    /// The same on the level of a located leaf where all eight are known to exist, and `at` is its place or
+    /// the one before along some axes.
     #[inline(always)]
     fn all_around(&self, located: &Located, at: [u32; 3], of: impl Fn(&Block) -> (u64, u32)) -> [u32; 8] {
         let blocks = &self.levels[located.level].blocks;
@@ -104,14 +106,15 @@ impl Octree {
         numbers
     }
 
-    /// [`Self::leaf_at`] for a place and its neighbours on the high sides, x fastest, [`OUTSIDE`] without one.
+    /// [`Self::leaf_at`] for a place and its neighbours on the high sides, x fastest, [`OUTSIDE`] without
+    /// one.
     #[inline]
     pub fn leaves_around(&self, level: usize, at: [u32; 3]) -> [u32; 8] {
         self.around(level, at, |b| (b.leaves, b.first_leaf))
     }
 
-    /// [`Self::leaves_around`] a place of a leaf with uniform surroundings, or the one before it along some axes, without a look at
-    /// the tables: all eight exist.
+    /// [`Self::leaves_around`] a place of a leaf with uniform surroundings, or the one before it along some
+    /// axes, without a look at the tables: all eight exist.
     #[inline(always)]
     pub fn leaves_near(&self, located: &Located, at: [u32; 3]) -> [u32; 8] {
         self.all_around(located, at, |b| (b.leaves, b.first_leaf))
@@ -123,7 +126,8 @@ impl Octree {
         self.all_around(located, at, |b| (b.faces[axis], b.first_face[axis]))
     }
 
-    /// [`Self::face_at`] for a place and its neighbours on the high sides, x fastest, [`OUTSIDE`] without one.
+    /// [`Self::face_at`] for a place and its neighbours on the high sides, x fastest, [`OUTSIDE`] without
+    /// one.
     #[inline]
     pub fn faces_around(&self, level: usize, axis: Axis, at: [u32; 3]) -> [u32; 8] {
         self.around(level, at, |b| (b.faces[axis], b.first_face[axis]))
@@ -149,7 +153,8 @@ impl Octree {
         self.block(level, at).is_some_and(|b| ((b.nodes & !b.leaves) >> bit) & 1 != 0)
     }
 
-    /// The leaf that holds a point; points outside are moved to the domain's hull. NaN is taken as the low corner.
+    /// The leaf that holds a point; points outside are moved to the domain's hull. NaN is taken as the low
+    /// corner.
     #[inline]
     pub fn locate(&self, x_in_world: Vec3) -> Located {
         let shape = &self.shape;

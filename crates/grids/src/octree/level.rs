@@ -5,8 +5,8 @@ use super::nodes::{LevelNodes, domain};
 use super::{Shape, bits, each};
 use fluvial_foundation::{AXES, Axis, parallel};
 
-/// 4 x 4 x 4 places of one level. Cell, low face of each axis and low corner of a place share its bit. What finding a point and
-/// its dual cell needs comes first, in one cache line.
+/// 4 x 4 x 4 places of one level. Cell, low face of each axis and low corner of a place share its bit. What
+/// finding a point and its dual cell needs comes first, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Block {
@@ -20,7 +20,8 @@ pub struct Block {
     pub uniform_along: [u64; 3],
     pub first_leaf: u32,
     pub first_corner: u32,
-    /// Numbers of the blocks on the low and on the high sides, by the axes (bits) along which they lie beyond; 0 is this one.
+    /// Numbers of the blocks on the low and on the high sides, by the axes (bits) along which they lie
+    /// beyond; 0 is this one.
     pub low: [u32; 8],
     pub high: [u32; 8],
     /// Cells that exist, leaves and subdivided ones.
@@ -28,7 +29,8 @@ pub struct Block {
     /// Leaves that touch a finer one, and leaves that touch a coarser one.
     pub near_finer: u64,
     pub near_coarser: u64,
-    /// Faces of this level: between two leaves, between a leaf and four smaller ones, or between a leaf and a wall.
+    /// Faces of this level: between two leaves, between a leaf and four smaller ones, or between a leaf and
+    /// a wall.
     pub faces: [u64; 3],
     /// Those of them that have four smaller cells on one side.
     pub junctions: [u64; 3],
@@ -157,7 +159,8 @@ fn near(level: &Level, n: usize) -> (u64, u64) {
     if block.leaves == 0 {
         return (0, 0);
     }
-    // Two sets whose erosion tells: places that are not divided, and places with a cell; both hold beyond walls.
+    // Two sets whose erosion tells: places that are not divided, and places with a cell; both hold beyond
+    // walls.
     let sets = |offset: [i32; 3]| {
         let at = each(|a| block.at[a].wrapping_add(offset[a] as u32));
         let inside = if at.iter().any(|&v| v as i32 == -1) { 0 } else { domain(at, level.cells) };
@@ -202,7 +205,8 @@ fn uniform_along(level: &Level, n: usize) -> [u64; 3] {
     })
 }
 
-/// Numbers leaves and corners level by level, faces and junctions axis by axis and level by level, in Morton order.
+/// Numbers leaves and corners level by level, faces and junctions axis by axis and level by level, in Morton
+/// order.
 fn number(levels: &mut [Level]) {
     let (mut leaf, mut corner) = (0, 0);
     for block in levels.iter_mut().flat_map(|l| &mut l.blocks) {

@@ -1,17 +1,19 @@
 //! A graded octree as a pyramid of sparse levels: cells, faces, nodes, neighbours, point location.
 //!
-//! [`Octree::build`] subdivides from coarse to fine and smooths the result from fine to coarse as [octree §6.3] does: no
-//! two cells that touch, be it in a corner, differ by more than a factor of two. The domain is a box of any number of coarsest cells along each axis.
+//! [`Octree::build`] subdivides from coarse to fine and smooths the result from fine to coarse as [octree
+//! §6.3] does: no two cells that touch, be it in a corner, differ by more than a factor of two. The domain is
+//! a box of any number of coarsest cells along each axis.
 //!
-//! Everything is numbered in flat arrays. **Leaves** level by level, finest first, in Morton order within a level: loops over
-//! a level have one cell size, and numbers follow from sets of bits by counting. **Faces** axis by axis, then
-//! likewise: a face lies between two leaves of one size, between a leaf and four smaller ones (a *T-junction*,
-//! one face, as large as the large cell's), or between a leaf and a wall. Every side of every leaf is thus exactly
-//! one face ([`Octree::cell_faces`]). **Nodes** are the leaves' corners, each with the eight leaves around it
-//! ([`Octree::node_cells`]): the dual cells of interpolation and of dual contouring.
+//! Everything is numbered in flat arrays. **Leaves** level by level, finest first, in Morton order within a
+//! level: loops over a level have one cell size, and numbers follow from sets of bits by counting. **Faces**
+//! axis by axis, then likewise: a face lies between two leaves of one size, between a leaf and four smaller
+//! ones (a *T-junction*, one face, as large as the large cell's), or between a leaf and a wall. Every side of
+//! every leaf is thus exactly one face ([`Octree::cell_faces`]). **Nodes** are the leaves' corners, each with
+//! the eight leaves around it ([`Octree::node_cells`]): the dual cells of interpolation and of dual
+//! contouring.
 //!
-//! Level 0 is the finest. A place `at` on a level counts cells of that level from the domain's low corner; face `at` of an
-//! axis and node `at` lie on the low side of cell `at`.
+//! Level 0 is the finest. A place `at` on a level counts cells of that level from the domain's low corner;
+//! face `at` of an axis and node `at` lie on the low side of cell `at`.
 
 mod bits;
 mod blocks;
@@ -127,10 +129,11 @@ impl Default for Shape {
 }
 
 impl Octree {
-    /// Builds the tree coarse to fine: a cell is divided where `subdivide` says so, which is asked for every cell that
-    /// comes to exist and is not of the finest level. Then, from fine to coarse, the cells of every level are grown by
-    /// `passes` rings of face neighbours and completed to octets ([octree §6.3]; [`SMOOTHING_PASSES`] there). With
-    /// few or no passes the tree is still graded across faces, edges and corners, but levels may be thin.
+    /// Builds the tree coarse to fine: a cell is divided where `subdivide` says so, which is asked for every
+    /// cell that comes to exist and is not of the finest level. Then, from fine to coarse, the cells of
+    /// every level are grown by `passes` rings of face neighbours and completed to octets ([octree §6.3];
+    /// [`SMOOTHING_PASSES`] there). With few or no passes the tree is still graded across faces, edges
+    /// and corners, but levels may be thin.
     pub fn build(shape: Shape, passes: u32, subdivide: impl Fn(Cell) -> bool + Sync) -> Octree {
         assert!(shape.levels >= 1 && shape.roots.iter().all(|&n| n >= 1), "a tree has cells");
         assert!(shape.cells(0).iter().all(|&n| n <= MAX_CELLS), "cells are counted in 16 bits");
@@ -173,15 +176,15 @@ impl Octree {
         self.shape.center(self.leaves[cell])
     }
 
-    /// The faces of a leaf: x low, x high, y low, y high, z low, z high. On a side where the neighbour is larger this is
-    /// the neighbour's face.
+    /// The faces of a leaf: x low, x high, y low, y high, z low, z high. On a side where the neighbour is
+    /// larger this is the neighbour's face.
     #[inline]
     pub fn cell_faces(&self) -> &[[u32; 6]] {
         &self.cell_faces
     }
 
-    /// What lies across a leaf's sides, in the order of [`Self::cell_faces`]: the far one of [`Self::sides`], without a look at the
-    /// face.
+    /// What lies across a leaf's sides, in the order of [`Self::cell_faces`]: the far one of [`Self::sides`],
+    /// without a look at the face.
     #[inline(always)]
     pub fn across(&self, cell: usize) -> [Side; 6] {
         let codes = &self.across[cell];
@@ -311,8 +314,8 @@ impl Octree {
         self.shape.min + self.shape.dx_of(level as usize) * Vec3::new(x, y, z)
     }
 
-    /// The eight leaves around each node, x fastest, low side first: [`OUTSIDE`] beyond walls, a leaf larger than the
-    /// finest around the node several times where it fills several octants.
+    /// The eight leaves around each node, x fastest, low side first: [`OUTSIDE`] beyond walls, a leaf larger
+    /// than the finest around the node several times where it fills several octants.
     #[inline]
     pub fn node_cells(&self) -> &[[u32; 8]] {
         &self.node_cells
@@ -329,8 +332,8 @@ impl Octree {
         cells + faces + nodes + self.levels.iter().map(level::Level::bytes).sum::<usize>()
     }
 
-    /// The four nodes of a face that is as large as cell `at` of `level`, on that cell's low side, counter-clockwise seen
-    /// from the high side.
+    /// The four nodes of a face that is as large as cell `at` of `level`, on that cell's low side,
+    /// counter-clockwise seen from the high side.
     pub fn face_nodes(&self, level: usize, axis: Axis, at: [u32; 3]) -> [u32; 4] {
         let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
         [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[s, t]| {
@@ -348,7 +351,8 @@ fn wide(at: [u16; 3]) -> [u32; 3] {
     each(|a| at[a] as u32)
 }
 
-/// `[f(0), f(1), f(2)]`. The standard library's maps over arrays are not always inlined, and cost more than the lookups.
+/// `[f(0), f(1), f(2)]`. The standard library's maps over arrays are not always inlined, and cost more than
+/// the lookups.
 #[inline(always)]
 fn each<T>(f: impl Fn(Axis) -> T) -> [T; 3] {
     [f(0), f(1), f(2)]

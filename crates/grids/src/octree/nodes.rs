@@ -1,11 +1,12 @@
-//! Which cells exist on which level: subdivision from coarse to fine, then adaptivity smoothing from fine to coarse
-//! [octree §6.3].
+//! Which cells exist on which level: subdivision from coarse to fine, then adaptivity smoothing from fine to
+//! coarse [octree §6.3].
 
 use super::blocks::{BlockAt, BlockIndex, morton};
 use super::{Cell, Shape, bits, each};
 use fluvial_foundation::{AXES, Axis, parallel};
 
-/// The cells of one level, leaves and subdivided ones, block by block. Block 0 is empty and stands for all absent ones.
+/// The cells of one level, leaves and subdivided ones, block by block. Block 0 is empty and stands for all
+/// absent ones.
 #[derive(Clone, Debug, Default)]
 pub struct LevelNodes {
     pub at: Vec<BlockAt>,
@@ -46,8 +47,8 @@ impl LevelNodes {
         }
     }
 
-    /// Adds empty blocks where only faces and corners on the high sides of this level's cells lie: at walls and beside
-    /// coarser cells.
+    /// Adds empty blocks where only faces and corners on the high sides of this level's cells lie: at walls
+    /// and beside coarser cells.
     pub fn add_high_sides(&mut self) {
         for n in 1..self.at.len() {
             let (at, set) = (self.at[n], self.nodes[n]);

@@ -9,8 +9,8 @@ struct Slot {
     stamp: u32,
 }
 
-/// One row of a product. Sums are f64 and added in the order of the calls. There is a slot for every column; as rows
-/// that follow each other touch much the same columns, those few slots stay in cache.
+/// One row of a product. Sums are f64 and added in the order of the calls. There is a slot for every column;
+/// as rows that follow each other touch much the same columns, those few slots stay in cache.
 pub(super) struct Accumulator {
     slots: Vec<Slot>,
     stamp: u32,

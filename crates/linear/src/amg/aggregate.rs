@@ -34,8 +34,8 @@ pub(super) struct Strength {
 
 impl Strength {
     /// `a_ij^2 > threshold^2 a_ii a_jj` [vanek-1996 eq. 5]. That measure, being symmetric, calls a
-    /// small coefficient weak even where it is all that an unknown has (the dead end behind a nearly closed face): such an
-    /// unknown has as strong what makes a large part of its own diagonal.
+    /// small coefficient weak even where it is all that an unknown has (the dead end behind a nearly closed
+    /// face): such an unknown has as strong what makes a large part of its own diagonal.
     pub fn new(a: &FluxMatrix<f32>, threshold: f64) -> Self {
         let rows = a.excess.len();
         let mut diagonal = vec![0.0f32; rows];
@@ -110,8 +110,9 @@ pub(super) struct Aggregates {
 }
 
 impl Aggregates {
-    /// Greedy, in the order of rows, so that aggregates are numbered like their unknowns: first whole neighbourhoods, then what is
-    /// left joins its strongest neighbour, then the rest among itself [vanek-1996 Alg. 2].
+    /// Greedy, in the order of rows, so that aggregates are numbered like their unknowns: first whole
+    /// neighbourhoods, then what is left joins its strongest neighbour, then the rest among itself
+    /// [vanek-1996 Alg. 2].
     pub fn new(a: &FluxMatrix<f32>, strength: &Strength) -> Self {
         let rows = a.excess.len();
         let mut of = vec![FREE; rows];
@@ -140,7 +141,8 @@ impl Aggregates {
                 continue;
             }
             if strength.kind[row] == Kind::Follower {
-                // Behind a follower that has found its aggregate, or behind one that is alone, as good as alone.
+                // Behind a follower that has found its aggregate, or behind one that is alone, as good as
+                // alone.
                 of[row] = strongest(a, strength, row, &of);
                 if of[row] == FREE {
                     of[row] = ISOLATED;

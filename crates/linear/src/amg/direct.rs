@@ -3,7 +3,8 @@
 use crate::sealed::{OPEN, Sealed};
 use crate::sparse::FluxMatrix;
 
-/// Columns without a larger pivot than this part of the matrix' largest entry belong to nothing that could be solved: 0.
+/// Columns without a larger pivot than this part of the matrix' largest entry belong to nothing that could be
+/// solved: 0.
 const NULL_PIVOT: f64 = 1e-13;
 
 /// `P A = L U`.

@@ -1,14 +1,15 @@
-//! Algebraic multigrid by smoothed aggregation [vanek-1996]: a preconditioner for sparse matrices of any stencil.
+//! Algebraic multigrid by smoothed aggregation [vanek-1996]: a preconditioner for sparse matrices of any
+//! stencil.
 //!
-//! Every level is a [`FluxMatrix`] in f32: rounding keeps row sums, so that sealed parts stay sealed on all levels
-//! and weak outlets stay open. Set-up: strong connections, aggregates, `P = (I - 0.8 D^-1 A_F) T` with the
-//! tentative prolongator `T` and weak connections of `A_F` lumped, `R = P^T`, `A_coarse = R A P`, all but the
-//! choice of aggregates in parallel over rows. While the matrix keeps its pattern [`Amg::refresh`] computes
-//! new values over old aggregates and patterns.
+//! Every level is a [`FluxMatrix`] in f32: rounding keeps row sums, so that sealed parts stay sealed on all
+//! levels and weak outlets stay open. Set-up: strong connections, aggregates, `P = (I - 0.8 D^-1 A_F) T` with
+//! the tentative prolongator `T` and weak connections of `A_F` lumped, `R = P^T`, `A_coarse = R A P`, all but
+//! the choice of aggregates in parallel over rows. While the matrix keeps its pattern [`Amg::refresh`]
+//! computes new values over old aggregates and patterns.
 //!
-//! Smoothers: Gauss-Seidel, forward on the way down and backward on the way up, within blocks of rows that a level's
-//! size alone decides (between blocks it is Jacobi's), or SPAI-0 [broeker-2002]. Both give a symmetric cycle
-//! for symmetric matrices and the same bits with any number of threads.
+//! Smoothers: Gauss-Seidel, forward on the way down and backward on the way up, within blocks of rows that a
+//! level's size alone decides (between blocks it is Jacobi's), or SPAI-0 [broeker-2002]. Both give a
+//! symmetric cycle for symmetric matrices and the same bits with any number of threads.
 
 mod accumulator;
 mod aggregate;
@@ -94,8 +95,8 @@ impl Amg {
         })
     }
 
-    /// Takes new values of a matrix with the same pattern: aggregates, strong connections and patterns are kept, values are
-    /// what [`Amg::new`] would give with these.
+    /// Takes new values of a matrix with the same pattern: aggregates, strong connections and patterns are
+    /// kept, values are what [`Amg::new`] would give with these.
     pub fn refresh(&mut self, matrix: &FluxMatrix<f32>) -> Result<(), PatternChanged> {
         if pattern_of(&matrix.off) != self.pattern {
             return Err(PatternChanged);
@@ -134,8 +135,9 @@ impl Amg {
         self.levels.iter().map(level).sum::<usize>() + self.direct.as_ref().map_or(0, Direct::bytes)
     }
 
-    /// Memory traffic that one cycle cannot avoid, bytes: every entry that a pass uses, 8 bytes, and every value of a vector that
-    /// it reads or writes, 4 bytes. The sweep down uses one half of a matrix and the residual after it the other.
+    /// Memory traffic that one cycle cannot avoid, bytes: every entry that a pass uses, 8 bytes, and every
+    /// value of a vector that it reads or writes, 4 bytes. The sweep down uses one half of a matrix and
+    /// the residual after it the other.
     pub fn cycle_bytes(&self) -> usize {
         let level = |l: &Level| {
             let rows = l.work.len();

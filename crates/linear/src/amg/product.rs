@@ -22,7 +22,8 @@ const ENTRIES: usize = 12;
 struct Part {
     start: Vec<u32>,
     entry: Vec<(u32, f32)>,
-    /// Sum of every row, from the sums of the prolongator's: exactly zero where constants are in the null space.
+    /// Sum of every row, from the sums of the prolongator's: exactly zero where constants are in the null
+    /// space.
     sum: Vec<f32>,
 }
 
@@ -53,9 +54,9 @@ impl Part {
     }
 }
 
-/// Calls `body(coarse rows, A P)` for all coarse rows in turn, in batches. Of `A P` only those parts are there that the batch needs:
-/// as aggregates are numbered like their unknowns, that is a small part of what would otherwise be the largest array of
-/// the set-up. Each part is computed once.
+/// Calls `body(coarse rows, A P)` for all coarse rows in turn, in batches. Of `A P` only those parts are
+/// there that the batch needs: as aggregates are numbered like their unknowns, that is a small part of what
+/// would otherwise be the largest array of the set-up. Each part is computed once.
 fn for_batches(a: &FluxMatrix<f32>, p: (&Csr<f32>, &[f32]), mut body: impl FnMut(Range<usize>, &[Part])) {
     let (rows, coarse_rows) = (a.excess.len(), p.0.columns());
     let spans = column_spans(p.0, FINE_ROWS);

@@ -10,8 +10,8 @@ use std::ops::Range;
 const TASK_ROWS: usize = 4096;
 /// Parts of the transpose.
 const PARTS: usize = 16;
-/// Jacobi's damping. Theory takes 4/3 over the spectral radius of `D^-1 A`, which is at most 2; on all the cases this needs one to
-/// three iterations fewer than 2/3 (0.75 and 0.85 are as good within one).
+/// Jacobi's damping. Theory takes 4/3 over the spectral radius of `D^-1 A`, which is at most 2; on all the
+/// cases this needs one to three iterations fewer than 2/3 (0.75 and 0.85 are as good within one).
 const DAMPING: f64 = 0.8;
 /// The lumped diagonal must be this part of the diagonal, else the latter is taken.
 const LUMPED: f64 = 0.1;
@@ -35,7 +35,8 @@ impl Row {
         }
     }
 
-    /// The row `(I - 0.8 D^-1 A_F) T` of unknown `row`; returns its sum, which is 1 exactly where constants are kept.
+    /// The row `(I - 0.8 D^-1 A_F) T` of unknown `row`; returns its sum, which is 1 exactly where constants
+    /// are kept.
     fn compute(&mut self, a: &FluxMatrix<f32>, strength: &Strength, of: &[u32], row: usize) -> f64 {
         self.column.clear();
         self.value.clear();
@@ -111,8 +112,8 @@ pub(super) fn column_spans(p: &Csr<f32>, rows: usize) -> Vec<(u32, u32)> {
     })
 }
 
-/// The transpose, rows ascending in every column. Each task owns a range of the result's rows and goes through the
-/// chunks of the matrix that reach into it.
+/// The transpose, rows ascending in every column. Each task owns a range of the result's rows and goes
+/// through the chunks of the matrix that reach into it.
 pub(super) fn transpose(p: &Csr<f32>) -> Csr<f32> {
     let rows = p.rows();
     let spans = column_spans(p, TASK_ROWS);

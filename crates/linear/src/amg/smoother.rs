@@ -12,8 +12,8 @@ pub enum Smoother {
     /// Forward before the coarse correction and backward after it, within blocks of rows.
     #[default]
     GaussSeidel,
-    /// The diagonal `m` that minimises the Frobenius norm of `I - M A`: `m_i = a_ii / sum_j a_ij^2`. Has no order, and
-    /// vectorises better than it smooths.
+    /// The diagonal `m` that minimises the Frobenius norm of `I - M A`: `m_i = a_ii / sum_j a_ij^2`. Has no
+    /// order, and vectorises better than it smooths.
     Spai0,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Relaxation {
 }
 
 impl Relaxation {
-    /// Gauss-Seidel within blocks has `M = D' + L_block` with `D' = max(D, sum |a_ij| over other blocks)`: then `M + M^T - A` is
-    /// positive definite, and sweeps converge for every symmetric positive definite matrix [baker-2011 §3, §5].
-    /// Diagonally dominant rows have `D' = D`.
+    /// Gauss-Seidel within blocks has `M = D' + L_block` with `D' = max(D, sum |a_ij| over other blocks)`:
+    /// then `M + M^T - A` is positive definite, and sweeps converge for every symmetric positive definite
+    /// matrix [baker-2011 §3, §5]. Diagonally dominant rows have `D' = D`.
     pub fn new(a: &FluxMatrix<f32>, smoother: Smoother) -> Self {
         let rows = a.excess.len();
         let block = rows.div_ceil(BLOCKS).max(BLOCK_ROWS);
@@ -95,7 +95,8 @@ impl Relaxation {
         }
     }
 
-    /// `r = b - A x` after [`Self::start`]. There `(D + L_block) x = b`, so that only the rest of each row is left.
+    /// `r = b - A x` after [`Self::start`]. There `(D + L_block) x = b`, so that only the rest of each row is
+    /// left.
     pub fn residual_of_start(&self, r: &mut [f32], a: &FluxMatrix<f32>, b: &[f32], x: &[f32]) {
         if self.smoother != Smoother::GaussSeidel || !self.keep.is_empty() {
             return residual(r, a, b, x);

@@ -1,14 +1,15 @@
 //! Krylov methods over any linear operator.
 //!
-//! [`conjugate_gradients`] for symmetric positive definite operators, [`bicgstab`] for others. Vectors of the recurrences
-//! are f32 or f64 ([`Real`]), scalars f64. The solution is always gathered in f64, and the residual is
-//! recomputed from it in f64 before a solve may end and whenever the recurrence has fallen so far that rounding
-//! could rule it ("reliable updates" [sleijpen-1996 §4]): a tolerance that is reported as met is met
-//! by the true residual, with f32 vectors as well. What cannot be solved is an error with its history.
+//! [`conjugate_gradients`] for symmetric positive definite operators, [`bicgstab`] for others. Vectors of the
+//! recurrences are f32 or f64 ([`Real`]), scalars f64. The solution is always gathered in f64, and the
+//! residual is recomputed from it in f64 before a solve may end and whenever the recurrence has fallen so far
+//! that rounding could rule it ("reliable updates" [sleijpen-1996 §4]): a tolerance that is reported as met
+//! is met by the true residual, with f32 vectors as well. What cannot be solved is an error with its history.
 //! Reductions add in a fixed order: the same bits with any number of threads.
 //!
-//! [`MultigridCg`](crate::MultigridCg) has a loop of its own: its vectors are split by colour for the smoother, which computes
-//! the iteration's scalars in its last sweep, so that all updates and `A z` share one pass through memory.
+//! [`MultigridCg`](crate::MultigridCg) has a loop of its own: its vectors are split by colour for the
+//! smoother, which computes the iteration's scalars in its last sweep, so that all updates and `A z` share
+//! one pass through memory.
 
 mod bicgstab;
 mod cg;
@@ -70,8 +71,8 @@ impl Real for f64 {
     }
 }
 
-/// A square operator, given by its rows: matrix-free or a sparse matrix. Loops over rows, their parallel order and
-/// the reductions fused with them belong to the caller.
+/// A square operator, given by its rows: matrix-free or a sparse matrix. Loops over rows, their parallel
+/// order and the reductions fused with them belong to the caller.
 pub trait LinearOperator: Sync {
     /// Number of unknowns.
     fn rows(&self) -> usize;
@@ -84,8 +85,8 @@ pub trait LinearOperator: Sync {
         false
     }
 
-    /// Takes from `v` what the operator cannot see and never gives: the mean over every part of the unknowns in
-    /// which constants are in the null space. Nothing for regular operators.
+    /// Takes from `v` what the operator cannot see and never gives: the mean over every part of the unknowns
+    /// in which constants are in the null space. Nothing for regular operators.
     fn project<T: Real>(&self, _v: &mut [T]) {}
 }
 
@@ -106,7 +107,8 @@ impl<T: Real> Preconditioner<T> for Identity {
     }
 }
 
-/// `z . r` in the order that all reductions here have: what a [`Preconditioner`] returns unless it has it already.
+/// `z . r` in the order that all reductions here have: what a [`Preconditioner`] returns unless it has it
+/// already.
 pub fn dot<T: Real>(z: &[T], r: &[T]) -> f64 {
     vector::dot(z, r)
 }

@@ -4,8 +4,9 @@ use super::Real;
 use super::vector::Size;
 use crate::{Info, Norm, Params, SolveError};
 
-/// Without halving the best residual for so many iterations the solve has stagnated. (Exact conjugate gradients may
-/// keep their residual for as many iterations as there are unknowns; this is for those that never end.)
+/// Without halving the best residual for so many iterations the solve has stagnated. (Exact conjugate
+/// gradients may keep their residual for as many iterations as there are unknowns; this is for those that
+/// never end.)
 const STAGNATION_WINDOW: usize = 500;
 /// Nor may so many true residuals in a row fail to halve the best of them: rounding rules them.
 const STAGNATION_STRIKES: usize = 3;
@@ -77,8 +78,8 @@ impl<'a> Progress<'a> {
         select(self.params.norm, size) <= self.wanted
     }
 
-    /// Takes a true residual; returns whether it is far from what the recurrence made of it, whose directions are
-    /// then of no use.
+    /// Takes a true residual; returns whether it is far from what the recurrence made of it, whose directions
+    /// are then of no use.
     pub fn replaced(&mut self, recurrence: Size, replaced: Size) -> bool {
         self.norm_replaced = select(self.params.norm, replaced);
         if self.norm_replaced < 0.5 * self.best_replaced {

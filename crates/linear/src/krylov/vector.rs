@@ -3,7 +3,8 @@
 use super::{LinearOperator, Real};
 use fluvial_foundation::parallel::{self, map_chunks, map_chunks2};
 
-/// Rows of a chunk: its part of a few vectors stays in the first cache between the loops that are fused over it.
+/// Rows of a chunk: its part of a few vectors stays in the first cache between the loops that are fused over
+/// it.
 pub(crate) const ROWS: usize = 2048;
 
 /// Sum of squares and largest absolute value; both NaN if a value is.
@@ -91,8 +92,8 @@ pub(super) fn true_residual<T: Real>(r: &mut [T], a: &impl LinearOperator, b: &[
     size(r)
 }
 
-/// The right side without what no solution can give: a copy in `projected` where the operator is singular. Done in f64: the
-/// means that go may be far larger than what remains.
+/// The right side without what no solution can give: a copy in `projected` where the operator is singular.
+/// Done in f64: the means that go may be far larger than what remains.
 pub(super) fn project_rhs<'a>(
     projected: &'a mut Vec<f64>,
     a: &impl LinearOperator,

@@ -1,5 +1,5 @@
-//! Milliseconds per kernel on a dam break (liquid 0.4 x 0.5 x 1 of a unit box); with one thread, of processor time.
-//! `cargo run --release -p fluvial-level-set --example timing -- 128 2`
+//! Milliseconds per kernel on a dam break (liquid 0.4 x 0.5 x 1 of a unit box); with one thread, of processor
+//! time. `cargo run --release -p fluvial-level-set --example timing -- 128 2`
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};

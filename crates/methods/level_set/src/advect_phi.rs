@@ -23,8 +23,8 @@ pub enum PhiAdvection {
 ///
 /// phi must be a signed distance in the band and saturate at `+-band_m` outside; the interface must not
 /// cross the band in one step (dt max|u| < band_m). Departure points are moved back to the walls; between
-/// the outermost cell centres and the wall phi is continued linearly up to a change of sign. Planes in uniform
-/// flow are carried exactly (tests/advection.rs `planes_move_exactly`; interface_motion.rs has
+/// the outermost cell centres and the wall phi is continued linearly up to a change of sign. Planes in
+/// uniform flow are carried exactly (tests/advection.rs `planes_move_exactly`; interface_motion.rs has
 /// Zalesak's disk and Enright's deformation).
 #[allow(clippy::too_many_arguments)]
 pub fn advect_phi(
@@ -89,9 +89,10 @@ fn among_centers(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3]) -> [f32; 3] 
     std::array::from_fn(|a| x[a].max(-(cell[a] as f32)).min((grid.cells[a] - 1 - cell[a]) as f32))
 }
 
-/// `value(x)`, but between the outermost centres and a wall phi keeps the sign it has at the nearest point among
-/// the centres. Continued linearly it would say that a film thinner than half a cell lies there; neither the
-/// pressure nor the surface knows of it, and tracing back into it would make liquid (or air) out of nothing.
+/// `value(x)`, but between the outermost centres and a wall phi keeps the sign it has at the nearest point
+/// among the centres. Continued linearly it would say that a film thinner than half a cell lies there;
+/// neither the pressure nor the surface knows of it, and tracing back into it would make liquid (or air) out
+/// of nothing.
 #[inline]
 fn between_walls(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3], value: impl Fn([f32; 3]) -> f32) -> f32 {
     let inner = among_centers(grid, cell, x);

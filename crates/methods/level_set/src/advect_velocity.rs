@@ -49,8 +49,8 @@ pub struct KnownFaces<'a> {
 /// `u_out(x) = u(X)`, X the departure point of the particle that arrives at face centre x over `dt_s`.
 ///
 /// MacCormack [selle-2008 §3]: u^ = A(u), u~ = A^-1(u^), u_out = u^ + (u - u~)/2; u^ where that
-/// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and where
-/// the particle leaves through a wall.
+/// leaves the range of the samples u^ was made of, where a stencil reaches faces outside the liquid, and
+/// where the particle leaves through a wall.
 /// Constant fields keep their bits, linear fields are exact away from walls
 /// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
 /// `known_faces_are_kept_and_the_others_do_not_notice`).

@@ -64,8 +64,8 @@ impl CellSet {
         });
     }
 
-    /// Adds the 6-neighbours of the cells of `front` that are not yet in the set, and lists them by their flat
-    /// index, one list a z-slab.
+    /// Adds the 6-neighbours of the cells of `front` that are not yet in the set, and lists them by their
+    /// flat index, one list a z-slab.
     pub fn grow(&mut self, added: &mut Vec<Vec<u32>>, front: &CellSet) {
         let ([nx, ny, nz], width, slab) = (self.size, self.row(), self.slab());
         // No cell lies beyond the end of a row.

@@ -6,13 +6,15 @@ use crate::cubic::{CubicField, Jet};
 const MAX_MODELS: usize = 6;
 /// Newton steps on one polynomial at most.
 const MAX_STEPS: usize = 4;
-/// A polynomial's closest point is found when a step is shorter than this (in cells): the next would be its square.
+/// A polynomial's closest point is found when a step is shorter than this (in cells): the next would be its
+/// square.
 const STEP_TOLERANCE: f32 = 1e-3;
-/// Good enough after the last polynomial: the interpolant's gradient jumps a little between cells, and a point
-/// there may go to and fro across.
+/// Good enough after the last polynomial: the interpolant's gradient jumps a little between cells, and a
+/// point there may go to and fro across.
 const LAST_TRUST: f32 = 0.2;
 
-/// Farther than this from the interface, in cells, a tangent plane is looked for nearer to it, up to this far away.
+/// Farther than this from the interface, in cells, a tangent plane is looked for nearer to it, up to this far
+/// away.
 const FAR_FROM_INTERFACE: f32 = 0.25;
 const LONGEST_WAY: f32 = 4.0;
 
@@ -69,13 +71,15 @@ pub(crate) struct Search {
 
 /// Stationary point of |q|^2/2 with phi(x + q) = 0, near the guess, by Newton's method on
 /// q + lambda grad phi = 0, phi = 0 ([chopp-2001 §3] gives the problem; the second derivatives make it
-/// quadratic for cells whose distance is not small against the radius of curvature). Newton runs on phi's Taylor
-/// polynomial at the last point, which costs next to nothing against the polynomial itself: one is taken anew only where
-/// the search has left the last one's reach. The first is the guess's own, if it has one.
+/// quadratic for cells whose distance is not small against the radius of curvature). Newton runs on phi's
+/// Taylor polynomial at the last point, which costs next to nothing against the polynomial itself: one is
+/// taken anew only where the search has left the last one's reach. The first is the guess's own, if it has
+/// one.
 ///
 /// `cell` is x; None when it does not converge. Farther than `overhang` beyond the outermost samples phi says
-/// nothing: there the interface goes on as the plane that phi has at the nearest point where it says something. (Not as
-/// the plane of a neighbour's closest point: handed on from cell to cell it would go on along the wall for ever.)
+/// nothing: there the interface goes on as the plane that phi has at the nearest point where it says
+/// something. (Not as the plane of a neighbour's closest point: handed on from cell to cell it would go on
+/// along the wall for ever.)
 #[inline]
 pub(crate) fn closest_point(
     field: &CubicField,
@@ -103,8 +107,8 @@ pub(crate) fn closest_point(
     (moved2 < LAST_TRUST * LAST_TRUST).then_some(foot)
 }
 
-/// The closest point of the plane that phi has where `point`, beyond the hull, comes nearest to it; farther along the
-/// wall if that is not near the interface, since phi saturates away from it.
+/// The closest point of the plane that phi has where `point`, beyond the hull, comes nearest to it; farther
+/// along the wall if that is not near the interface, since phi saturates away from it.
 #[cold]
 fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point: [f32; 3]) -> Option<Foot> {
     let mut nearest = field.moved_inside(cell, point, search.overhang);
@@ -122,8 +126,8 @@ fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point:
     (g2 >= 0.04).then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
 }
 
-/// The closest point of the zero set of a foot's Taylor polynomial, from its present point on; where Newton does not
-/// settle, its first step alone.
+/// The closest point of the zero set of a foot's Taylor polynomial, from its present point on; where Newton
+/// does not settle, its first step alone.
 #[inline]
 fn closest_point_of_quadric(foot: &Foot) -> Option<[f32; 3]> {
     let Jet { value, gradient, hessian } = foot.jet;

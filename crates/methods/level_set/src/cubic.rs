@@ -2,8 +2,8 @@
 //!
 //! Fourth order, exact for cubics, and it passes through the samples. Between the outermost two samples of an
 //! axis it is the parabola of the three nearest; beyond them it goes on linearly, so that planes stay planes
-//! through the walls. No stencil reaches more than two samples away from the point (where a saturated phi would
-//! spoil it). An axis of fewer than four samples uses the polynomial that they allow.
+//! through the walls. No stencil reaches more than two samples away from the point (where a saturated phi
+//! would spoil it). An axis of fewer than four samples uses the polynomial that they allow.
 
 use fluvial_grids::Lattice;
 

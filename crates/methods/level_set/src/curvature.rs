@@ -39,8 +39,8 @@ pub fn curvature(kappa_cell: &mut [f32], phi: &[f32], lattice: &Lattice, band_m:
     .sum()
 }
 
-/// A cell value, e.g. the curvature, where phi changes sign between two neighbour cells: linear in the position of the
-/// crossing, second order as phi is a distance.
+/// A cell value, e.g. the curvature, where phi changes sign between two neighbour cells: linear in the
+/// position of the crossing, second order as phi is a distance.
 pub fn value_at_crossing(value_cell: &[f32], phi: &[f32], cell_a: usize, cell_b: usize) -> f32 {
     let (a, b) = (phi[cell_a], phi[cell_b]);
     let theta = if a != b { (a / (a - b)).clamp(0.0, 1.0) } else { 0.5 };

@@ -13,8 +13,8 @@ const PIECE: usize = 512;
 /// others: as far as stencils there do not reach where phi saturates.
 const SEED_OVERHANG: f32 = 1.5;
 const OVERHANG: f32 = 0.25;
-/// How far a Taylor polynomial of phi is trusted, in cells: up to three cells from the interface, where curvature is
-/// measured and the next step's surface may pass, and farther out.
+/// How far a Taylor polynomial of phi is trusted, in cells: up to three cells from the interface, where
+/// curvature is measured and the next step's surface may pass, and farther out.
 const TRUST: f32 = 0.07;
 const FAR_TRUST: f32 = 0.15;
 /// Where far begins, in cells.
@@ -89,8 +89,8 @@ pub struct RedistanceReport {
 /// What is a distance already stays: a cell whose value is right to rounding keeps its bits, and one next to
 /// the interface keeps it to the interpolation's own uncertainty (the fourth difference of phi: O(dx^4) where
 /// phi is smooth, a tenth of a cell at an edge). So a plane at rest stays at rest and edges do not wear off,
-/// however often this is called. Where Newton fails (interface not resolved) the old value is kept, limited to
-/// what the crossings on the grid lines allow.
+/// however often this is called. Where Newton fails (interface not resolved) the old value is kept, limited
+/// to what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
@@ -122,7 +122,8 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
     write_back(phi, band, lattice, band_m);
 }
 
-/// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are unresolved.
+/// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are
+/// unresolved.
 fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattice) -> usize {
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
@@ -187,8 +188,8 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     let inverse2 = dot(inverse, inverse);
     let plane = scaled(inverse, 1.0 / inverse2);
     let plane_distance = 1.0 / inverse2.sqrt();
-    // At a kink the cubic rounds off what the grid lines say. It must not do so in the liquid's favour: a sheet
-    // would grow a little every time.
+    // At a kink the cubic rounds off what the grid lines say. It must not do so in the liquid's favour: a
+    // sheet would grow a little every time.
     let sharp = second_difference(phi, lattice, index) > SHARP * lattice.spacing;
     let limited = |distance: f32| match (sharp, phi[index] < 0.0) {
         (true, true) => distance.min(nearest),
@@ -213,8 +214,8 @@ fn seed(field: &CubicField, phi: &[f32], lattice: &Lattice, per_cell: f32, c: [u
     seed(Foot::bare(scaled(plane, distance * inverse2.sqrt())), false)
 }
 
-/// The old distance where the new one differs by no more than it is uncertain, the new one elsewhere; gradually over
-/// the last tenth, where a jump would leave it to rounding.
+/// The old distance where the new one differs by no more than it is uncertain, the new one elsewhere;
+/// gradually over the last tenth, where a jump would leave it to rounding.
 fn old_or_new(old: f32, new: f32, uncertain: f32) -> f32 {
     let off = (new - old).abs();
     if off <= 0.9 * uncertain {
@@ -237,7 +238,8 @@ fn second_difference(phi: &[f32], lattice: &Lattice, cell: usize) -> f32 {
 
 /// Where the interface crosses the grid lines through a cell centre.
 struct Crossings {
-    /// Inverse signed distance to the crossing per axis, in cells: normal to the plane through the crossings.
+    /// Inverse signed distance to the crossing per axis, in cells: normal to the plane through the
+    /// crossings.
     inverse: [f32; 3],
     /// Distance to the nearest crossing.
     nearest: f32,
@@ -344,8 +346,8 @@ impl Known<'_> {
         }
     }
 
-    /// The closest point of the neighbours with entries from `first` on that is nearest to the cell; infinitely far if
-    /// there is none.
+    /// The closest point of the neighbours with entries from `first` on that is nearest to the cell;
+    /// infinitely far if there is none.
     #[inline(always)]
     fn best_of_neighbours(&self, cell: usize, c: [usize; 3], first: usize) -> Guess {
         let mut best = Guess { distance2: f32::INFINITY, entry: 0, axis: 0, side: 0.0 };
@@ -401,8 +403,8 @@ fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Latt
     });
 }
 
-/// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer point of the
-/// interface. Twice: all cells are asked once, then the neighbours of those that changed.
+/// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer
+/// point of the interface. Twice: all cells are asked once, then the neighbours of those that changed.
 fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search) {
     let Band { cells, feet, entry_of_cell, layers, suspects, .. } = band;
     let improved = |known: Known, entry: usize, first: usize| -> Option<(u32, Foot)> {

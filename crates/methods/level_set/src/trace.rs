@@ -1,7 +1,7 @@
 //! Velocity at points and the paths of fluid particles, eight at a time.
 //!
-//! Points are given relative to a sample of their own (eight neighbours along x), in grid units: rounding does
-//! not grow with the domain, and a particle that does not move stays at its sample exactly.
+//! Points are given relative to a sample of their own (eight neighbours along x), in grid units: rounding
+//! does not grow with the domain, and a particle that does not move stays at its sample exactly.
 
 use fluvial_grids::{FaceField, UniformGrid};
 

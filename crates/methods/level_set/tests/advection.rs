@@ -38,7 +38,8 @@ fn planes_move_exactly() {
     }
 }
 
-/// Liquid below the first cell centres is no liquid to the pressure: flow away from the floor must not raise it.
+/// Liquid below the first cell centres is no liquid to the pressure: flow away from the floor must not raise
+/// it.
 #[test]
 fn films_under_half_a_cell_do_not_come_alive() {
     let g = grid();
@@ -97,7 +98,8 @@ fn uniform_velocity_keeps_its_bits() {
     }
 }
 
-/// In a linear field interpolation is exact and the only error is that of Runge-Kutta, which we repeat in f64.
+/// In a linear field interpolation is exact and the only error is that of Runge-Kutta, which we repeat in
+/// f64.
 #[test]
 fn linear_velocity_is_carried_exactly() {
     let g = grid();
@@ -185,8 +187,8 @@ fn velocity_order() {
     }
 }
 
-/// Faces known from elsewhere keep their value to the share of their weight; the others get bit for bit what they
-/// get when nothing is known, although most estimates around them are never made.
+/// Faces known from elsewhere keep their value to the share of their weight; the others get bit for bit what
+/// they get when nothing is known, although most estimates around them are never made.
 #[test]
 fn known_faces_are_kept_and_the_others_do_not_notice() {
     let g = UniformGrid { min: Vec3::ZERO, cells: [30, 26, 24], dx: 0.1 };

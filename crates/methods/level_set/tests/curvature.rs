@@ -51,7 +51,8 @@ fn sphere_exact_and_redistanced() {
     }
 }
 
-/// Where all derivatives of phi are exact (quadratics) the curvature is that of the formula, also at the walls.
+/// Where all derivatives of phi are exact (quadratics) the curvature is that of the formula, also at the
+/// walls.
 #[test]
 fn quadrics_have_the_sum_of_both_curvatures() {
     let g = cube(16);

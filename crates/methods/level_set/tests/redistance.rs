@@ -264,8 +264,9 @@ fn thin_slabs_work() {
     }
 }
 
-/// A tongue on the floor of a thin slab, its top tilted across the slab: the closest points of cells above it lie beyond
-/// the side walls. The plane that is seen there must not go on along the walls far ahead of the tongue, where no liquid is.
+/// A tongue on the floor of a thin slab, its top tilted across the slab: the closest points of cells above it
+/// lie beyond the side walls. The plane that is seen there must not go on along the walls far ahead of the
+/// tongue, where no liquid is.
 #[test]
 fn tilted_tops_do_not_go_on_along_the_walls() {
     let l = Lattice { size: [60, 16, 4], origin: Vec3::splat(0.5), spacing: 1.0 };

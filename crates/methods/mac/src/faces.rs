@@ -37,7 +37,8 @@ pub fn for_each_face<T: Send>(
     for_each_chunk_mut(out, faces.slab(), |k, slab| {
         let slab_start = k * faces.slab();
         for (j, row) in slab.chunks_mut(faces.size[0]).enumerate() {
-            // Flat index of the cell on the high side of the row's first face; beyond the wall it is not read.
+            // Flat index of the cell on the high side of the row's first face; beyond the wall it is not
+            // read.
             let row_cell = grid.cells[0] * (j + grid.cells[1] * k);
             for (i, value) in row.iter_mut().enumerate() {
                 let along = [i, j, k][axis];

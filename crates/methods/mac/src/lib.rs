@@ -4,17 +4,18 @@
 //!
 //! `sum_f A_f (q_i - q_j) = c dx V_i - sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f)`
 //!
-//! with the part A_f of a face that is open to liquid [ng-2009], the open volume V_i and the wanted divergence c.
-//! Towards air the neighbour's value is the ghost `q_j = q_i (1 - 1 / theta)`, `theta = phi_i / (phi_i - phi_j)`
-//! [octree eq. 26], see [`fluvial_grids::ghost_theta`]. A solver's projection is four lines:
+//! with the part A_f of a face that is open to liquid [ng-2009], the open volume V_i and the wanted
+//! divergence c. Towards air the neighbour's value is the ghost `q_j = q_i (1 - 1 / theta)`, `theta = phi_i /
+//! (phi_i - phi_j)` [octree eq. 26], see [`fluvial_grids::ghost_theta`]. A solver's projection is four lines:
 //!
-//! 1. the operator from phi and the open areas ([`mark_unknowns`] says which cells it has, the linear solver takes the rest),
+//! 1. the operator from phi and the open areas ([`mark_unknowns`] says which cells it has, the linear solver
+//!    takes the rest),
 //! 2. the right side from the velocity ([`right_side`]),
 //! 3. the linear solve, which the solver brings along, from [`first_guess`],
 //! 4. [`subtract_gradient`].
 //!
-//! Before it, [`Sources`] and [`Openings`] say what lies on the faces; after it, [`constrain_to_solids`] bounds the extended
-//! velocity.
+//! Before it, [`Sources`] and [`Openings`] say what lies on the faces; after it, [`constrain_to_solids`]
+//! bounds the extended velocity.
 
 mod faces;
 mod openings;

@@ -21,8 +21,8 @@ pub struct Probe<'a> {
     pub sources: &'a Sources,
 }
 
-/// The impulse at a point: the mean of what the unknowns around it extrapolate, each with its own gradient, so that a hydrostatic
-/// pressure is exact up to walls and surface. `None` where no cell around is liquid.
+/// The impulse at a point: the mean of what the unknowns around it extrapolate, each with its own gradient,
+/// so that a hydrostatic pressure is exact up to walls and surface. `None` where no cell around is liquid.
 ///
 /// Test: `the_pressure_of_still_water_is_exact_up_to_the_floor`.
 pub fn impulse_at(x: Vec3, probe: &Probe) -> Option<f64> {
@@ -53,7 +53,8 @@ impl Probe<'_> {
         self.phi_cell[cell] < 0.0 && !self.closed_cell[cell]
     }
 
-    /// Change of the impulse per cell around an unknown: central differences, ghost values in air, one-sided at walls.
+    /// Change of the impulse per cell around an unknown: central differences, ghost values in air, one-sided
+    /// at walls.
     fn slope(&self, at: [usize; 3]) -> Vec3 {
         let cells = self.grid.cell_centers();
         let cell = cells.index(at[0], at[1], at[2]);

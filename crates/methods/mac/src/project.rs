@@ -5,8 +5,8 @@ use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_grids::{FaceField, ghost_theta};
 
-/// Fills the right side of the projection: `c dx V` less what flows out of each unknown cell, 0 elsewhere. `wanted(cell)` is
-/// `c dx V`, m/s, with the divergence c that the cell shall have and its open volume V.
+/// Fills the right side of the projection: `c dx V` less what flows out of each unknown cell, 0 elsewhere.
+/// `wanted(cell)` is `c dx V`, m/s, with the divergence c that the cell shall have and its open volume V.
 ///
 /// Test: `a_quadratic_pressure_in_a_ball_converges_in_second_order`.
 pub fn right_side(
@@ -21,8 +21,8 @@ pub fn right_side(
     });
 }
 
-/// The impulse of the last step of `last_dt_s`, scaled to a step of `dt_s`: pressure changes less than the length of steps. Zero
-/// before the first step.
+/// The impulse of the last step of `last_dt_s`, scaled to a step of `dt_s`: pressure changes less than the
+/// length of steps. Zero before the first step.
 pub fn first_guess(q_cell: &mut [f32], last_q_cell: &[f32], last_dt_s: f64, dt_s: f64) {
     let scale = if last_dt_s > 0.0 { (dt_s / last_dt_s) as f32 } else { 0.0 };
     for_each_beside_mut(q_cell, last_q_cell, |q, last| *q = *last * scale);
@@ -40,8 +40,8 @@ pub struct Impulse<'a> {
 }
 
 impl Impulse<'_> {
-    /// `q_high - q_low` across a face, with ghost values in air and zero beyond an open wall; `None` where neither cell is an
-    /// unknown.
+    /// `q_high - q_low` across a face, with ghost values in air and zero beyond an open wall; `None` where
+    /// neither cell is an unknown.
     #[inline]
     pub fn difference(&self, cells: FaceCells) -> Option<f32> {
         let Impulse { q_cell: q, phi_cell: phi, unknown_cell: unknown } = *self;
@@ -59,8 +59,8 @@ impl Impulse<'_> {
     }
 }
 
-/// `u -= q_high - q_low` on the open faces of unknowns. Open faces beside which nothing is unknown get `without_pressure(cells,
-/// u)`; closed faces stay as they are.
+/// `u -= q_high - q_low` on the open faces of unknowns. Open faces beside which nothing is unknown get
+/// `without_pressure(cells, u)`; closed faces stay as they are.
 ///
 /// Tests: `a_quadratic_pressure_in_a_ball_converges_in_second_order`, `still_water_stays_still_at_any_level`.
 pub fn subtract_gradient(

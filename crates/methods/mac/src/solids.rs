@@ -16,8 +16,8 @@ pub struct SolidFaces<'a> {
 }
 
 /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal,
-/// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not `reached` and those of
-/// sources (`is_source(cell)`) stay as they are. `u_free` is scratch.
+/// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not
+/// `reached` and those of sources (`is_source(cell)`) stay as they are. `u_free` is scratch.
 ///
 /// Test: `liquid_slips_along_a_moving_solid`.
 pub fn constrain_to_solids(
@@ -82,7 +82,8 @@ mod tests {
         u
     }
 
-    /// Below a slanting plane everything is solid; the liquid's uniform velocity becomes the solid's along the normal.
+    /// Below a slanting plane everything is solid; the liquid's uniform velocity becomes the solid's along
+    /// the normal.
     #[test]
     fn liquid_slips_along_a_moving_solid() {
         let normal = Vec3::new(0.6, 0.8, 0.0);

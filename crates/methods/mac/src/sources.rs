@@ -1,7 +1,8 @@
 //! Sources on a grid: cells whose faces have a prescribed velocity.
 //!
-//! A source is a boundary with a prescribed flux, not a region whose velocity is overwritten: only so does the inflow equal flux
-//! times time when the source is under water. Its faces are closed for the pressure and move at the source's velocity.
+//! A source is a boundary with a prescribed flux, not a region whose velocity is overwritten: only so does
+//! the inflow equal flux times time when the source is under water. Its faces are closed for the pressure and
+//! move at the source's velocity.
 
 use crate::Openings;
 use fluvial_foundation::{AXES, Axis, Vec3};
@@ -27,7 +28,8 @@ pub struct Sources {
     pub faces: Vec<SourceFace>,
 }
 
-/// Open area and boundary velocity with active sources on top of the solids; old or empty when none is active.
+/// Open area and boundary velocity with active sources on top of the solids; old or empty when none is
+/// active.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
     area_face: FaceField,
@@ -53,8 +55,8 @@ impl Sources {
         self.tag_cell.get(cell).is_some_and(|&tag| tag != 0)
     }
 
-    /// Lists the faces of the tagged cells. `u_source(axis, [low, high], x)` is the velocity of the face at `x` between cells with
-    /// these tags, one of which is not 0.
+    /// Lists the faces of the tagged cells. `u_source(axis, [low, high], x)` is the velocity of the face at
+    /// `x` between cells with these tags, one of which is not 0.
     ///
     /// Test: `a_source_under_water_pushes_out_its_flux`.
     pub fn list_faces(&mut self, grid: &UniformGrid, u_source: impl Fn(Axis, [u8; 2], Vec3) -> f32) {
@@ -94,8 +96,8 @@ impl Sources {
         }
     }
 
-    /// Gives the faces the velocity of the boundary and marks them as known, so that it spreads with the rest when velocity is
-    /// extended.
+    /// Gives the faces the velocity of the boundary and marks them as known, so that it spreads with the rest
+    /// when velocity is extended.
     pub fn prescribe(&self, u_face: &mut FaceField, valid_face: &mut [Vec<u8>; 3], u_boundary: &FaceField) {
         for &SourceFace { axis, face, .. } in &self.faces {
             valid_face[axis][face] = 1;
@@ -105,7 +107,8 @@ impl Sources {
 }
 
 impl Cover {
-    /// The faces as the projection sees them: those of the solids, given here, with those of the sources on top.
+    /// The faces as the projection sees them: those of the solids, given here, with those of the sources on
+    /// top.
     pub fn openings<'a>(
         &'a self,
         sources: &Sources,

@@ -15,12 +15,13 @@ pub struct SurfacePush<'a> {
     pub strength: f32,
 }
 
-/// Pushes the face between two cells where the surface crosses it: with the pressure s over density on the surface, the ghost value
-/// of the face becomes s instead of 0, which is the same as `u -= n dt s / (dx theta)` before the projection, n from liquid to air
-/// [octree eq. 32]. `value(inside, outside)` is s where the surface crosses the way between them.
+/// Pushes the face between two cells where the surface crosses it: with the pressure s over density on the
+/// surface, the ghost value of the face becomes s instead of 0, which is the same as `u -= n dt s / (dx
+/// theta)` before the projection, n from liquid to air [octree eq. 32]. `value(inside, outside)` is s where
+/// the surface crosses the way between them.
 ///
-/// It is one half of a projection and acts only where the other half follows: the ghost distances of a lone cell are noise, down
-/// to their floor, and a push over them would throw it.
+/// It is one half of a projection and acts only where the other half follows: the ghost distances of a lone
+/// cell are noise, down to their floor, and a push over them would throw it.
 ///
 /// Test: `a_pressure_on_the_surface_is_the_pressure_inside`.
 #[inline]

@@ -21,8 +21,9 @@ impl Unknowns {
     }
 }
 
-/// An unknown is a liquid cell with at least one open face. A lone one, a drop smaller than the grid can turn or squeeze, is
-/// left to fly: its ghost distances are noise, and the face with the shortest would take the flux of all.
+/// An unknown is a liquid cell with at least one open face. A lone one, a drop smaller than the grid can turn
+/// or squeeze, is left to fly: its ghost distances are noise, and the face with the shortest would take the
+/// flux of all.
 ///
 /// Test: `a_lone_cell_is_no_unknown`.
 pub fn mark_unknowns(out: &mut Unknowns, phi_cell: &[f32], openings: &Openings) {

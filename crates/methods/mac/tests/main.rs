@@ -1,5 +1,5 @@
-//! Whole projections against exact solutions. The linear solve is conjugate gradients on the operator that right side and
-//! gradient make together, so that the two are tested as each other's counterpart.
+//! Whole projections against exact solutions. The linear solve is conjugate gradients on the operator that
+//! right side and gradient make together, so that the two are tested as each other's counterpart.
 
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
@@ -109,9 +109,9 @@ impl Liquid {
     }
 }
 
-/// `u = -2 x` in a ball of radius R has the pressure `q = R^2 - r^2` (times dx), zero on the surface; projected, it stops. The ghost
-/// values at the surface have an error of second order in dx. Root of the mean square over the unknowns: the largest error depends
-/// on how the surface happens to cut a single cell.
+/// `u = -2 x` in a ball of radius R has the pressure `q = R^2 - r^2` (times dx), zero on the surface;
+/// projected, it stops. The ghost values at the surface have an error of second order in dx. Root of the mean
+/// square over the unknowns: the largest error depends on how the surface happens to cut a single cell.
 fn error_in_ball(n: usize) -> f64 {
     let (dx, radius, center) = (1.0 / n as f32, 0.37, Vec3::new(0.51, 0.49, 0.503));
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx };

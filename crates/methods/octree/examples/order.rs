@@ -1,5 +1,6 @@
-//! Order of the three forms of the free surface on the authors' test: errors of the pressure by level, finest 64 to 512 (that one
-//! takes minutes and 2 GB), the authors' in brackets. Arguments: the largest of these sizes, passes of smoothing.
+//! Order of the three forms of the free surface on the authors' test: errors of the pressure by level, finest
+//! 64 to 512 (that one takes minutes and 2 GB), the authors' in brackets. Arguments: the largest of these
+//! sizes, passes of smoothing.
 
 #[allow(dead_code)] // an example uses a part of what the tests share
 #[path = "../tests/common/mod.rs"]

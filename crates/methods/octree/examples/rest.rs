@@ -1,5 +1,6 @@
-//! Still liquid under a gravity normal to its plane surface, through T-junctions [octree Fig. 16]: what speed each form of the
-//! free surface leaves after one projection, as a part of what gravity gave (1 is free fall).
+//! Still liquid under a gravity normal to its plane surface, through T-junctions [octree Fig. 16]: what speed
+//! each form of the free surface leaves after one projection, as a part of what gravity gave (1 is free
+//! fall).
 //!
 //! `cargo run --release -p fluvial-octree --example rest -- [trees]`
 

@@ -1,5 +1,6 @@
-//! Nanoseconds per point of interpolation, and per leaf of everything else, on a tree around a wavy water surface. One
-//! thread, minimum of several runs. Arguments: finest cells along x, and a word to time only what has it in its name.
+//! Nanoseconds per point of interpolation, and per leaf of everything else, on a tree around a wavy water
+//! surface. One thread, minimum of several runs. Arguments: finest cells along x, and a word to time only
+//! what has it in its name.
 
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape, Side};
@@ -13,7 +14,8 @@ use fluvial_octree::interpolate::{Interpolation, Sampler, Tracing};
 use fluvial_octree::redistance::{RedistanceInfo, RedistanceScratch, redistance};
 use std::time::Instant;
 
-/// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall time.
+/// Seconds that this thread has computed, where the system tells: other programs then do not count. Else wall
+/// time.
 fn clock(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let ns = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());

@@ -78,13 +78,13 @@ pub enum FreeSurface {
 pub struct GradientParams {
     /// Treatment of T-junctions at the surface.
     pub form: FreeSurface,
-    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never
-    /// exceeds its inverse. A cell with several floored faces cannot come to rest (they would need several
-    /// pressures): the less often the better. Far smaller ones would let a pressure on the surface drown
-    /// velocities in f32.
+    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W`
+    /// never exceeds its inverse. A cell with several floored faces cannot come to rest (they would need
+    /// several pressures): the less often the better. Far smaller ones would let a pressure on the
+    /// surface drown velocities in f32.
     pub theta_min: f64,
-    /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined [octree
-    /// §4.5].
+    /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined
+    /// [octree §4.5].
     pub scale_at_solids: f64,
 }
 
@@ -167,9 +167,12 @@ pub struct Geometry<'a> {
 }
 
 impl Geometry<'_> {
-    /// Does a solid or a closed wall take part of a cell's sides?
+    /// Does a solid take part of a cell's sides? Walls of the domain are no solids: the gradient beside them
+    /// is that of a whole cell, and a push at degenerate junctions there would set still water in motion.
     fn is_cut(&self, cell: usize) -> bool {
-        self.tree.cell_faces()[cell].iter().any(|&face| self.open_area[face as usize] < 1.0)
+        let faces = self.tree.cell_faces()[cell].iter().map(|&face| face as usize);
+        let is_wall = |face: usize| self.tree.sides(face).contains(&Side::Outside);
+        faces.into_iter().any(|face| self.open_area[face] < 1.0 && !is_wall(face))
     }
 }
 

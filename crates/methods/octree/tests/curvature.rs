@@ -73,8 +73,8 @@ fn signs_and_single_curvatures() {
     assert!(error < 0.15, "{error}");
 }
 
-/// Largest speed that is left of a ball at rest under tension, in units of what its pressure would do across a finest cell, and the pressure
-/// inside over 2/R; with one curvature everywhere, or with what was computed.
+/// Largest speed that is left of a ball at rest under tension, in units of what its pressure would do across
+/// a finest cell, and the pressure inside over 2/R; with one curvature everywhere, or with what was computed.
 fn left_at_rest(finest: usize, form: FreeSurface, exact: bool) -> (f64, f64) {
     let (tree, radius) = (halves(finest), 0.36);
     let phi_cell = at_cells(&tree, |x| (x - CENTRE).length() - radius);
@@ -95,8 +95,8 @@ fn left_at_rest(finest: usize, form: FreeSurface, exact: bool) -> (f64, f64) {
     (left * 0.5 * radius / finest as f64, inside * 0.5 * radius)
 }
 
-/// With one curvature everywhere a constant pressure balances tension on a ball exactly; with the computed one what is left falls
-/// with the square of the cell size.
+/// With one curvature everywhere a constant pressure balances tension on a ball exactly; with the computed
+/// one what is left falls with the square of the cell size.
 #[test]
 fn a_ball_stays_at_rest_under_tension() {
     for form in [FreeSurface::Symmetric, FreeSurface::SecondOrder] {

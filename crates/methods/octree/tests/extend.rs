@@ -37,9 +37,9 @@ fn every_closed_cell_that_is_reached_gets_a_value() {
     assert!(q.iter().all(|v| v.is_nan()));
 }
 
-/// Noise of a tenth of a cell in the open cells around a thick block gives slopes of two tenths at most, and errors of 1.7 cells in
-/// its middle, eight cells deep, where `2 q_1 - q_2` from ring to ring has hundreds: a surface must not appear in a solid below
-/// deep water.
+/// Noise of a tenth of a cell in the open cells around a thick block gives slopes of two tenths at most, and
+/// errors of 1.7 cells in its middle, eight cells deep, where `2 q_1 - q_2` from ring to ring has hundreds: a
+/// surface must not appear in a solid below deep water.
 #[test]
 fn noise_does_not_grow_from_ring_to_ring() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 3, roots: [8; 3] };

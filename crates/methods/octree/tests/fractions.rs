@@ -26,8 +26,8 @@ fn open_volume(tree: &Octree, volume_cell: &[f32]) -> f64 {
     (0..tree.cell_count()).map(|c| volume_cell[c] as f64 * (tree.cell_dx(c) as f64).powi(3)).sum()
 }
 
-/// Planes through random trees: the open volume is exact, and the open sides of a cell close up with the plane in it, their
-/// sum being normal to it. T-junctions too, seen from the large cell.
+/// Planes through random trees: the open volume is exact, and the open sides of a cell close up with the
+/// plane in it, their sum being normal to it. T-junctions too, seen from the large cell.
 #[test]
 fn planes_cut_exact_volumes_and_closed_cells() {
     let mut cut_junctions = 0;

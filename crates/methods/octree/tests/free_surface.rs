@@ -1,4 +1,5 @@
-//! The three forms of the free surface: order on a ball whose surface crosses four levels, and rest under gravity.
+//! The three forms of the free surface: order on a ball whose surface crosses four levels, and rest under
+//! gravity.
 
 use crate::common::*;
 use fluvial_foundation::DVec3;
@@ -18,8 +19,9 @@ fn pressure_errors_are_at_or_below_the_authors_on_every_level() {
     }
 }
 
-/// [octree Fig. 16] Still liquid under a gravity normal to its plane surface, through T-junctions: at rest to rounding in
-/// the second-order form; in the symmetric one only where no junction is degenerate; never in the naive one.
+/// [octree Fig. 16] Still liquid under a gravity normal to its plane surface, through T-junctions: at rest to
+/// rounding in the second-order form; in the symmetric one only where no junction is degenerate; never in the
+/// naive one.
 #[test]
 fn still_liquid_stays_still_in_the_second_order_form() {
     let tilted = DVec3::new(-0.35, 1.0, 0.25).normalize();
@@ -46,8 +48,8 @@ fn still_liquid_stays_still_in_the_second_order_form() {
     assert!(degenerate > 20, "{degenerate}");
 }
 
-/// The same without a solver, for many planes: the exact pressure's gradient takes all that gravity gave, at every face that
-/// the second-order form treats, unless a distance was floored.
+/// The same without a solver, for many planes: the exact pressure's gradient takes all that gravity gave, at
+/// every face that the second-order form treats, unless a distance was floored.
 #[test]
 fn the_second_order_gradient_is_exact_for_linear_pressures() {
     let tree = random_tree(4, [4, 4, 4], 0, 2);

@@ -1,4 +1,5 @@
-//! Interpolation: exact on linear fields, trilinear in uniform surroundings, continuous where it promises to be.
+//! Interpolation: exact on linear fields, trilinear in uniform surroundings, continuous where it promises to
+//! be.
 
 use crate::common::*;
 use fluvial_foundation::random::{unit_f32, unit_vec3};
@@ -114,7 +115,8 @@ fn uniform_surroundings_give_the_bits_of_a_uniform_grid() {
     assert!(compared.iter().all(|&n| n > 300), "{compared:?}");
 }
 
-/// Largest step of a value between points `step` apart along lines through the tree, in units of what the field's slope allows.
+/// Largest step of a value between points `step` apart along lines through the tree, in units of what the
+/// field's slope allows.
 fn largest_jump(tree: &Octree, step: f32, value: impl Fn(Vec3) -> f32) -> f32 {
     let bounds = tree.shape().bounds();
     let mut largest = 0.0f32;

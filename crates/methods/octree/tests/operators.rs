@@ -14,7 +14,8 @@ fn random_values(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|i| 2.0 * unit_f32(i as u64, seed) - 1.0).collect()
 }
 
-/// A tree of several levels, open areas with closed, cut and whole faces, and a bumpy surface through all of it.
+/// A tree of several levels, open areas with closed, cut and whole faces, and a bumpy surface through all of
+/// it.
 fn random_problem(seed: u64) -> (Octree, Vec<f32>, Vec<f32>) {
     let tree = random_tree(4, [5, 4, 3], 1, seed);
     let mut open_area = closed_box(&tree);
@@ -51,7 +52,8 @@ fn gradients_of_linear_fields_are_exact_at_all_faces() {
     assert!(junctions > 100 && junctions == tree.junction_count());
 }
 
-/// `sum over cells of p inflow(u) = sum over faces of V A u grad p` for any `p`, `u`: minus the divergence is the transpose.
+/// `sum over cells of p inflow(u) = sum over faces of V A u grad p` for any `p`, `u`: minus the divergence is
+/// the transpose.
 #[test]
 fn the_divergence_is_the_transpose_of_the_gradient() {
     for seed in 0..5 {
@@ -201,14 +203,15 @@ fn systems_have_the_same_bits_with_any_number_of_threads() {
     assert_eq!(parallel::with_threads(1, build), parallel::with_threads(3, build));
 }
 
-/// Small cells that are open to the large cell of a T-junction alone: their pressures are determined all the same, and the
-/// matrix is positive definite.
+/// Small cells that are open to the large cell of a T-junction alone: their pressures are determined all the
+/// same, and the matrix is positive definite.
 #[test]
 fn cells_open_to_a_junction_alone_have_pressures() {
     let shape = Shape { min: Vec3::ZERO, dx: 0.25, levels: 2, roots: [2, 2, 2] };
     let tree = Octree::build(shape, 0, |cell| cell.at == [0, 0, 0]);
     assert_eq!(tree.junction_count(), 3);
-    // Liquid in the eight small cells and in the large one across x; all of it open but the faces between small cells.
+    // Liquid in the eight small cells and in the large one across x; all of it open but the faces between
+    // small cells.
     let phi_cell: Vec<f32> = (0..tree.cell_count())
         .map(|c| tree.cell_center(c))
         .map(|x| if x.y < 0.5 && x.z < 0.5 { -1.0 } else { 1.0 })

@@ -32,8 +32,8 @@ fn a_tilted_plane_gets_its_distance_everywhere() {
     assert!(worst[0] < 1e-5 && worst[1] < 1e-4, "{worst:?}");
 }
 
-/// Largest errors by level in cells, near the surface and far from it, on a ball across four levels whose level set is no
-/// distance.
+/// Largest errors by level in cells, near the surface and far from it, on a ball across four levels whose
+/// level set is no distance.
 fn ball(finest: usize) -> [[f64; 4]; 2] {
     let (centre, radius) = (DVec3::splat(0.5), 0.35);
     let distance = |x: DVec3| (x - centre).length() - radius;
@@ -103,8 +103,8 @@ fn without_a_surface_nothing_changes_and_threads_do_not_matter() {
     assert_eq!(run(1), run(3));
 }
 
-/// A ball of air inside a closed block below a flat surface, as moving solids would carry it along: distances outside are to the flat
-/// surface alone. Without the marks they are to the ball.
+/// A ball of air inside a closed block below a flat surface, as moving solids would carry it along: distances
+/// outside are to the flat surface alone. Without the marks they are to the ball.
 #[test]
 fn a_change_of_sign_in_a_solid_is_no_surface() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 3, roots: [8; 3] };

@@ -94,8 +94,8 @@ fn spreading_reaches_one_ring_a_sweep_and_takes_nothing_away() {
     assert!(size.iter().all(|&s| s <= most));
 }
 
-/// A drop over a pool [octree Fig. 11]: the drop's small radius and its neighbourhood get fine cells, the flat pool does not,
-/// and a place of one's own is met exactly.
+/// A drop over a pool [octree Fig. 11]: the drop's small radius and its neighbourhood get fine cells, the
+/// flat pool does not, and a place of one's own is met exactly.
 #[test]
 fn the_first_tree_is_fine_where_the_surface_is_curved() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 128.0, levels: 5, roots: [8, 8, 8] };

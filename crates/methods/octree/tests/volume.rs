@@ -35,7 +35,8 @@ fn ball_error(finest: usize) -> f64 {
     worst
 }
 
-/// A ball whose surface crosses four levels is known to a thousandth of a layer of finest cells, and better than that the finer.
+/// A ball whose surface crosses four levels is known to a thousandth of a layer of finest cells, and better
+/// than that the finer.
 #[test]
 fn a_ball_is_known_to_a_thousandth_of_a_layer() {
     let errors = [64, 128].map(ball_error);

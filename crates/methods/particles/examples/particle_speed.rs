@@ -1,5 +1,6 @@
 //! Nanoseconds per particle of each stage, dam break 0.4 x 0.5 x 1 of a unit box, swirling.
-//! `cargo run --release -p fluvial-particles --example particle_speed -- 128 4` (cells, band in cells; 0: all).
+//! `cargo run --release -p fluvial-particles --example particle_speed -- 128 4` (cells, band in cells; 0:
+//! all).
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};

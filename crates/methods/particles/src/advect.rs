@@ -1,4 +1,5 @@
-//! Moving particles through the velocity field, out of solids and within the box, and into the order of cells.
+//! Moving particles through the velocity field, out of solids and within the box, and into the order of
+//! cells.
 
 use crate::particles::{fit, take};
 use crate::sort::{GONE, Locator, order_by_keys};
@@ -43,9 +44,9 @@ impl AdvectReport {
 ///
 /// Particles that end nearer than 0.02 dx to a solid are moved along its gradient to that distance; beyond a
 /// closed wall they are moved back the same way. Those that crossed an open wall are removed, as are those
-/// that no projection frees: afterwards every particle is in the box and outside all solids. Ages grow by `dt_s`.
-/// `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and `ranges`
-/// describe them.
+/// that no projection frees: afterwards every particle is in the box and outside all solids. Ages grow by
+/// `dt_s`. `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and
+/// `ranges` describe them.
 /// Tests: `advection_is_third_order`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`.
 pub fn advect(
     moved: &mut Particles,

@@ -30,8 +30,8 @@ const LEFT_LIQUID_IN_CELLS: [f32; 2] = [0.8, 1.2];
 /// No liquid is lost where no particle is farther outside than this, in cells: around a point y outside all
 /// particles the averaged distance is y - 0.49 dx at least, or y is below 0.2 dx.
 const OUTSIDE_IN_CELLS: f32 = 0.05;
-/// Particles have not left a cell that holds this many, nor one with so many in the 27 cells around it: a third of
-/// what they hold when full.
+/// Particles have not left a cell that holds this many, nor one with so many in the 27 cells around it: a
+/// third of what they hold when full.
 const HELD_BY_CELL: usize = 3;
 const HELD_AROUND: usize = 72;
 /// Slabs of cells that one task corrects; it tallies one more on either side.
@@ -46,18 +46,19 @@ fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 /// Everything that particles know better than the advected level set `phi` (a distance near the surface);
 /// particles must be sorted, and redistancing is to follow.
 ///
-/// Fine: phi shifts to where its particles show the surface. They fill the liquid evenly up to its surface and
-/// move with it. Advection on the grid blunts features, and then the particles under the surface are too many or
-/// too few. Over the 27 cells around each cell next to the surface, with A = sum max(0, 1 - |phi| / dx) dx^2 the
-/// surface's area there (outside solids) and phi sampled at the particles,
+/// Fine: phi shifts to where its particles show the surface. They fill the liquid evenly up to its surface
+/// and move with it. Advection on the grid blunts features, and then the particles under the surface are too
+/// many or too few. Over the 27 cells around each cell next to the surface, with A = sum max(0, 1 - |phi| /
+/// dx) dx^2 the surface's area there (outside solids) and phi sampled at the particles,
 ///
 /// outside = n(phi > 0) dx^3 / (8 A), net = (n(phi > -0.4 dx) dx^3 / 8 - V) / A
 ///
 /// are the thickness of liquid beyond the surface and the surplus of the layer under it, of volume V: phi -=
-/// min(outside, net + 0.03 dx, largest phi of a particle), in full from 0.05 dx on and not below 0.01 dx. Where
-/// net < 0 beyond three standard deviations of the count (0.22 dx on an open surface), phi += the rest. A surface
-/// with its particles evenly below it, as at rest, keeps every bit: unlike a surface rebuilt from particles, it
-/// has none of their noise. The idea of correcting by escaped particles is from [enright-2002 §3.3]; counting them conserves volume without radii.
+/// min(outside, net + 0.03 dx, largest phi of a particle), in full from 0.05 dx on and not below 0.01 dx.
+/// Where net < 0 beyond three standard deviations of the count (0.22 dx on an open surface), phi += the rest.
+/// A surface with its particles evenly below it, as at rest, keeps every bit: unlike a surface rebuilt from
+/// particles, it has none of their noise. The idea of correcting by escaped particles is from [enright-2002
+/// §3.3]; counting them conserves volume without radii.
 ///
 /// Coarse: [ferstl-2016 §3.3] take min(phi_particles, phi + dx) everywhere, phi_particles the particles'
 /// own level set [zhu-2005], which prints their noise into every calm surface. Here the smooth advected
@@ -67,10 +68,11 @@ fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 ///   the difference grows from 0.5 to 1 dx;
 /// - phi_particles > max(phi, 0): the particles have left; phi goes over to min(phi_particles, phi + dx)
 ///   while that difference grows from 0.8 to 1.2 dx. Deeper than dx liquid stays, particles or not; deeper
-///   than 2 dx nothing is touched, nor in cells nearer to a solid than dx, where particles are missing on its side.
+///   than 2 dx nothing is touched, nor in cells nearer to a solid than dx, where particles are missing on its
+///   side.
 ///
-/// phi_particles is computed only where it can matter: around particles outside the surface, and in cells that
-/// hold next to none.
+/// phi_particles is computed only where it can matter: around particles outside the surface, and in cells
+/// that hold next to none.
 /// Tests: `a_pool_at_rest_stays_flat`, `a_shrunken_sphere_is_restored`, `a_swollen_sphere_is_cut_back`,
 /// `a_lost_drop_comes_back`, `liquid_without_particles_goes`, `zalesak_sphere_keeps_volume_and_slot`,
 /// `enright_deformation_returns`.

@@ -5,12 +5,12 @@
 //! [ferstl-2016].
 //!
 //! One step of a narrow-band solver, in order:
-//! 1. [`advect`] moves the particles through the grid's velocity and sorts them by cell, which makes every gather
-//!    local; the old ones stay untouched until the step has succeeded;
+//! 1. [`advect`] moves the particles through the grid's velocity and sorts them by cell, which makes every
+//!    gather local; the old ones stay untouched until the step has succeeded;
 //! 2. [`correct_by_particles`] mends the level set that the grid advected; the caller redistances it;
 //! 3. [`particles_to_faces`], the caller's forces and pressure, [`faces_to_particles`];
-//! 4. [`resample`] keeps the band evenly filled, and writes to the old particles' place. Liquid from sources goes
-//!    through it before the next correction.
+//! 4. [`resample`] keeps the band evenly filled, and writes to the old particles' place. Liquid from sources
+//!    goes through it before the next correction.
 //!
 //! Everything gives the same bits with any number of threads: chunks are fixed by the problem and sums
 //! follow cell order. Fields are interpolated trilinearly and held constant beyond the outermost samples,

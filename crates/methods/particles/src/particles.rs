@@ -88,8 +88,8 @@ pub(crate) fn take<T: Copy + Default + Send + Sync>(out: &mut Vec<T>, from: &[T]
     parallel::for_each_beside_mut(out, order, |value, &source| *value = from[source as usize]);
 }
 
-/// `values.len() == len`, contents of no interest. Grows by an eighth more than asked for: numbers of particles
-/// rise slowly, and doubling would hold twice the memory.
+/// `values.len() == len`, contents of no interest. Grows by an eighth more than asked for: numbers of
+/// particles rise slowly, and doubling would hold twice the memory.
 pub(crate) fn fit<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
     if values.capacity() < len {
         *values = Vec::with_capacity(len + len / 8);

@@ -90,10 +90,10 @@ struct Seed {
 /// 4 particles get one in every empty octant whose candidate lies in liquid (phi < 0 where the cell's whole
 /// neighbourhood is empty: fresh liquid; phi < -0.6 dx elsewhere) and outside solids; it takes its velocity
 /// (and rows, with APIC) from `u_face`. Near the surface the candidates do not depend on `step_seed`, so
-/// that liquid at rest is never seeded twice. In the cells of new liquid every empty octant is filled right up to
-/// the surface, whatever lies around; elsewhere liquid without particles counts as the grid's error, and is cut
-/// back by the next correction. Cells deeper than `band_m` + dx lose all particles, cells with more than 16 lose
-/// them from their fullest octants, particles outside the box go.
+/// that liquid at rest is never seeded twice. In the cells of new liquid every empty octant is filled right
+/// up to the surface, whatever lies around; elsewhere liquid without particles counts as the grid's error,
+/// and is cut back by the next correction. Cells deeper than `band_m` + dx lose all particles, cells with
+/// more than 16 lose them from their fullest octants, particles outside the box go.
 ///
 /// `particles` must be sorted; `out` gets what is left and new, sorted, and `ranges` describe them.
 /// [ferstl-2016 §3.2]

@@ -103,8 +103,9 @@ impl Particles {
     /// Sorts all arrays by cell, x fastest, and finds where each cell's particles start.
     ///
     /// Particles of one cell keep the order they had, so the result depends on the particles alone. Particles
-    /// outside the box are filed under the nearest cell. Nothing is moved if `ranges` already describe the order.
-    /// Tests: `sorting_groups_particles_by_cell_and_keeps_the_order_within`, `thread_count_changes_no_bit`.
+    /// outside the box are filed under the nearest cell. Nothing is moved if `ranges` already describe the
+    /// order. Tests: `sorting_groups_particles_by_cell_and_keeps_the_order_within`,
+    /// `thread_count_changes_no_bit`.
     pub fn sort_by_cell(&mut self, grid: &UniformGrid, ranges: &mut CellRanges, scratch: &mut Scratch) {
         if ranges.describe(self, grid) {
             return;

@@ -31,9 +31,9 @@ pub(crate) const LOWEST_IN_CELLS: f32 = -1.5 * FLAT_DEPTH * (SLOPE - BEND * FLAT
 /// phi(x) = g(|x - x_mean|), x_mean = sum w_i x_i / sum w_i, w_i = (1 - |x - x_i|^2 / R^2)^3, R = 1.5 dx.
 ///
 /// Differences to the paper: g is 0 where its argument is the radius, and has the slope that makes phi the
-/// distance to a flat surface of evenly spread particles; phi is at least the distance to the nearest particle
-/// less 2.2 radii, so that gaps between sheets stay open; walls of the box mirror the particles, so that
-/// surfaces meet them level.
+/// distance to a flat surface of evenly spread particles; phi is at least the distance to the nearest
+/// particle less 2.2 radii, so that gaps between sheets stay open; walls of the box mirror the particles, so
+/// that surfaces meet them level.
 /// Tests: `a_flat_pool_of_particles_has_a_flat_level_set`, `a_gap_between_two_sheets_stays_open`,
 /// `a_lone_particle_is_a_ball`.
 pub(crate) struct Averager<'a> {

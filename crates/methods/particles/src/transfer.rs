@@ -228,8 +228,8 @@ fn add_to_faces(
 
 /// Moves grid velocities to particles, interpolated trilinearly at x_p:
 ///
-/// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + (u_new - ratio u_old) at x_p: one field is
-/// interpolated, and ratio 1 on an unchanged grid changes no bit;
+/// FLIP: v <- ratio (v + u_new - u_old) + (1 - ratio) u_new = ratio v + (u_new - ratio u_old) at x_p: one
+/// field is interpolated, and ratio 1 on an unchanged grid changes no bit;
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
 /// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.

@@ -113,7 +113,8 @@ fn a_pool_at_rest_stays_flat() {
     }
 }
 
-/// A standing wave that a reversed flow undoes: the surface must come back flat, without the particles' noise.
+/// A standing wave that a reversed flow undoes: the surface must come back flat, without the particles'
+/// noise.
 #[test]
 fn a_wave_that_is_undone_leaves_a_flat_pool() {
     let grid = UniformGrid { min: Vec3::ZERO, cells: [32, 24, 8], dx: 1.0 / 32.0 };

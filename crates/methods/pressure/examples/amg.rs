@@ -1,6 +1,7 @@
-//! Algebraic multigrid on a case: `amg [N] [case] [repeats] [smoother] [export file]`, smoother `gs` or `spai0`. Prints set-up and solve
-//! times for three tolerances, iterations, memory and the gain of a refresh. The export is the linear system for other
-//! programs: u64 rows and entries, u32 row starts, u32 columns, f64 values, f64 right side, little endian.
+//! Algebraic multigrid on a case: `amg [N] [case] [repeats] [smoother] [export file]`, smoother `gs` or
+//! `spai0`. Prints set-up and solve times for three tolerances, iterations, memory and the gain of a refresh.
+//! The export is the linear system for other programs: u64 rows and entries, u32 row starts, u32 columns, f64
+//! values, f64 right side, little endian.
 
 use fluvial_linear::amg::{AmgParams, Smoother};
 use fluvial_pressure::cases::Case;

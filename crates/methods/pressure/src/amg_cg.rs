@@ -8,7 +8,8 @@ use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
 
 /// [`conjugate_gradients`] in f32 with an f64 solution, preconditioned by [`Amg`]. For grids
-/// [`MultigridCg`](crate::MultigridCg) is faster and leaner; this is the same machinery that irregular stencils use.
+/// [`MultigridCg`](crate::MultigridCg) is faster and leaner; this is the same machinery that irregular
+/// stencils use.
 #[derive(Default)]
 pub struct AmgCg {
     params: AmgParams,
@@ -27,8 +28,8 @@ impl AmgCg {
         AmgCg { params, ..AmgCg::default() }
     }
 
-    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new coefficients and keeps
-    /// what depends on the pattern. On an error nothing is prepared.
+    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new
+    /// coefficients and keeps what depends on the pattern. On an error nothing is prepared.
     pub fn refresh(&mut self, problem: &PoissonProblem) -> Result<PrepareInfo, PatternChanged> {
         self.assembled = Assembled::default();
         self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);

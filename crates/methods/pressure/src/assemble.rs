@@ -26,7 +26,8 @@ struct Slab {
     theta_floors: usize,
 }
 
-/// The problem's arrays around one row of cells. Faces are in the order of the cells beyond them: low z, y, x, high x, y, z.
+/// The problem's arrays around one row of cells. Faces are in the order of the cells beyond them: low z, y,
+/// x, high x, y, z.
 struct Around<'a> {
     phi: &'a [f32],
     /// phi beyond the y and z faces; None outside the box.
@@ -58,8 +59,8 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Numbers the wet cells with an open face in the order of `lengths`, which receives how many faces of each lead to
-    /// another wet cell. (NaN is open: it must be seen.)
+    /// Numbers the wet cells with an open face in the order of `lengths`, which receives how many faces of
+    /// each lead to another wet cell. (NaN is open: it must be seen.)
     fn number(&self, out: &mut [u32], lengths: &mut Vec<u32>) {
         for i in (0..out.len()).filter(|&i| self.phi[i] < 0.0) {
             let (mut open, mut wet) = (0, 0);
@@ -173,7 +174,8 @@ impl Assembled {
 }
 
 impl Slab {
-    /// Adds the unknown of cell `cell`, the `i`-th of its row; `link(cell beyond, coefficient)` for those that are connected to it.
+    /// Adds the unknown of cell `cell`, the `i`-th of its row; `link(cell beyond, coefficient)` for those
+    /// that are connected to it.
     #[inline(always)]
     fn add(
         &mut self,

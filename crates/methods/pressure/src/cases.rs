@@ -82,9 +82,9 @@ impl Case {
         PoissonProblem { cells: self.cells, phi_cell: &self.phi_cell, open_area: [&a[0], &a[1], &a[2]] }
     }
 
-    /// What is left of the equations with pressure `p`: straight from the definition in the crate's documentation,
-    /// in f64, cell after cell; shares nothing with the solvers. In sealed components the right side is
-    /// taken without its mean.
+    /// What is left of the equations with pressure `p`: straight from the definition in the crate's
+    /// documentation, in f64, cell after cell; shares nothing with the solvers. In sealed components the
+    /// right side is taken without its mean.
     pub fn remainder(&self, p: &[f64]) -> Remainder {
         let (label, sealed) = self.components();
         let mut means = vec![(0.0, 0usize); sealed.len()];

@@ -30,7 +30,8 @@ impl MultigridCg {
         MultigridCg { solution: Solution::new(cells), d, p, q, counts: [0; 2] }
     }
 
-    /// Floors theta at this instead of [`fluvial_grids::GHOST_DISTANCE_FLOOR`] from the next [`Self::prepare`] on.
+    /// Floors theta at this instead of [`fluvial_grids::GHOST_DISTANCE_FLOOR`] from the next
+    /// [`Self::prepare`] on.
     pub fn set_theta_min(&mut self, theta_min: f32) {
         assert!(theta_min > 0.0 && theta_min <= 1.0, "theta_min lies in (0, 1]");
         self.solution.theta_min = theta_min;
@@ -42,8 +43,8 @@ impl MultigridCg {
     }
 
     /// Solves `A p = rhs` for the prepared problem. `p` holds the start and receives the solution, 0 where
-    /// there is no unknown. In sealed components the right side is taken without its mean, and the solution has
-    /// zero mean. After an error other than [`SolveError::NotFinite`] `p` holds the last iterate.
+    /// there is no unknown. In sealed components the right side is taken without its mean, and the solution
+    /// has zero mean. After an error other than [`SolveError::NotFinite`] `p` holds the last iterate.
     pub fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
         let cells = self.solution.cells();
         assert_eq!((p.len(), rhs.len()), (cells, cells), "one value per cell");

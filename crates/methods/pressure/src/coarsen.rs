@@ -1,12 +1,13 @@
 //! The operator of the next coarser level, from sums over fine faces.
 //!
 //! A coarse cell is an unknown when one of its children is. The coefficient of a coarse face is the mean of
-//! its four fine coefficients (area times four, distance times two, divided by the level's scale of two): half the
-//! Galerkin product for piecewise constant transfer, so that area fractions reach every level, the matrix stays
-//! symmetric and positive, and what is not connected stays so. The Dirichlet part of the diagonal keeps the surface
-//! where it is, as the ghost fluid on all levels of [tall §3.7.1] does, but cell by cell instead of by
-//! averages of phi: no drop or bubble is lost. Measured on the cases of [`crate::cases`], N = 64 to 256, to 1e-6:
-//! 6 to 8 iterations; with the sum of the fine Dirichlet parts instead, 6 to 11.
+//! its four fine coefficients (area times four, distance times two, divided by the level's scale of two):
+//! half the Galerkin product for piecewise constant transfer, so that area fractions reach every level, the
+//! matrix stays symmetric and positive, and what is not connected stays so. The Dirichlet part of the
+//! diagonal keeps the surface where it is, as the ghost fluid on all levels of [tall §3.7.1] does, but cell
+//! by cell instead of by averages of phi: no drop or bubble is lost. Measured on the cases of
+//! [`crate::cases`], N = 64 to 256, to 1e-6: 6 to 8 iterations; with the sum of the fine Dirichlet parts
+//! instead, 6 to 11.
 
 use crate::PoissonProblem;
 use crate::fill::Filling;
@@ -110,8 +111,9 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
         }
     }
 
-    /// What the fine row (j, k) holds of the children of `WIDTH` coarse cells from `first`: number of the first of these
-    /// cells, how many, and where they lie. What is beyond a gap belongs to the next block.
+    /// What the fine row (j, k) holds of the children of `WIDTH` coarse cells from `first`: number of the
+    /// first of these cells, how many, and where they lie. What is beyond a gap belongs to the next
+    /// block.
     fn stored(&self, first: usize, (j, k): (usize, usize)) -> Option<Stored> {
         let mut runs = self.fine.storage.runs(self.fine.layout.row(j, k));
         let Run { m0, len, start } = runs.find(|run| first < run.m0 + run.len)?;
@@ -122,7 +124,8 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
     fn sums(&self, first: usize, (j, k): (usize, usize)) -> Sums {
         let fine = self.fine;
         let mut sums = Sums::default();
-        // Fine rows of the cell itself, then those just above it in y and z, whose low faces are its high ones.
+        // Fine rows of the cell itself, then those just above it in y and z, whose low faces are its high
+        // ones.
         let (js, ks) = (self.children(1, j), self.children(2, k));
         let add = |out: &mut [f32; WIDTH], s: &Stored, v: &Split| {
             let (a, b) = (window(&v[0], s.at, s.len), window(&v[1], s.at, s.len));
@@ -158,9 +161,9 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
         sums
     }
 
-    /// Adds the Dirichlet part of the fine row (j, k). Seen from the centre of the coarse cell a surface at `theta` fine
-    /// cells lies at `theta / 2 + 1/4` coarse cells beyond an outer child, at `theta / 2 - 1/4` beyond a
-    /// child whose sibling is no unknown.
+    /// Adds the Dirichlet part of the fine row (j, k). Seen from the centre of the coarse cell a surface at
+    /// `theta` fine cells lies at `theta / 2 + 1/4` coarse cells beyond an outer child, at `theta / 2 -
+    /// 1/4` beyond a child whose sibling is no unknown.
     fn add_excess(&self, out: &mut [f32; WIDTH], (j, k): (usize, usize), first: usize, s: &Stored) {
         let l = &self.fine.layout;
         // The last of `WIDTH` cells belongs to the next block.
@@ -170,7 +173,8 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
         if !excess.iter().any(|e| some(e)) {
             return;
         }
-        // Whoever has excess is an unknown, and the rows beside it have memory there, in one piece for both blocks.
+        // Whoever has excess is an unknown, and the rows beside it have memory there, in one piece for both
+        // blocks.
         let unknown = (0..len).find(|&n| excess.iter().any(|e| e[n].into() != 0.0)).expect("some excess");
         let sibling = |axis: usize, j: usize, k: usize| {
             let inside = j < l.cells[1] && k < l.cells[2] && self.halved[axis];

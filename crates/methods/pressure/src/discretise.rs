@@ -82,7 +82,8 @@ impl<'a> RowData<'a> {
         }
     }
 
-    /// Is there liquid in the block, and a face that is not closed? Inside solids there may be one without the other.
+    /// Is there liquid in the block, and a face that is not closed? Inside solids there may be one without
+    /// the other.
     fn may_flow(&self, block: usize) -> bool {
         let cells = WIDTH * block..(WIDTH * (block + 1)).min(self.phi.len());
         let open = |area: &[f32]| area.iter().fold(false, |open, &a| open | (a > 0.0 || a.is_nan()));
@@ -99,8 +100,8 @@ impl<'a> RowData<'a> {
             && self.phi_side.iter().all(side)
     }
 
-    /// Area and phi beyond each of the six faces (low x, high x, low y, ...) of a block. Outside the box phi is 0,
-    /// for which theta is 1; cells that complete a block have closed faces.
+    /// Area and phi beyond each of the six faces (low x, high x, low y, ...) of a block. Outside the box phi
+    /// is 0, for which theta is 1; cells that complete a block have closed faces.
     fn faces(&self, cells: &Range<usize>) -> [(Line, Line); 6] {
         let line = |values: &[f32], from: isize| -> Line {
             std::array::from_fn(|n| {

@@ -42,8 +42,8 @@ impl<E> Filling<'_, E> {
 }
 
 impl Operator {
-    /// Memory for the active blocks, with zeros; then `body(filling, row, result)` for every active row, with a result for
-    /// each task.
+    /// Memory for the active blocks, with zeros; then `body(filling, row, result)` for every active row, with
+    /// a result for each task.
     pub fn fill<E: Copy + Default + Send + Sync, R: Send>(
         &mut self,
         excess: &mut Split<E>,

@@ -10,13 +10,14 @@ const STAGNATION_WINDOW: usize = 10;
 /// A residual so many times the first one will not come back.
 const DIVERGED: f64 = 1e3;
 
-/// Full multigrid cycles without conjugate gradients around them; owns all memory, to be reused from step to step.
+/// Full multigrid cycles without conjugate gradients around them; owns all memory, to be reused from step to
+/// step.
 ///
 /// Each iteration takes the residual of the f64 solution and adds the correction of one full cycle: the
-/// residual is solved on the coarsest level, and on every finer level the interpolated solution is improved by a V-cycle
-/// with two red-black sweeps before and after. No sum over all cells decides on anything but when to
-/// stop, and the operator need not be symmetric; conjugate gradients ([`MultigridCg`](crate::MultigridCg)) need
-/// fewer iterations. Verified by `tests/full_cycles.rs`.
+/// residual is solved on the coarsest level, and on every finer level the interpolated solution is improved
+/// by a V-cycle with two red-black sweeps before and after. No sum over all cells decides on anything but
+/// when to stop, and the operator need not be symmetric; conjugate gradients
+/// ([`MultigridCg`](crate::MultigridCg)) need fewer iterations. Verified by `tests/full_cycles.rs`.
 pub struct FullCycles {
     solution: Solution,
     /// Residual of every level but the finest.

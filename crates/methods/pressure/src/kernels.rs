@@ -1,9 +1,9 @@
 //! Loops over a run of cells of one colour; windows are at least as long as the output. Where a kernel is not
 //! `GENERAL` its coefficients are all 1 and not read.
 //!
-//! Each is a function of its own that is not inlined: that the output overlaps nothing else is known to the compiler
-//! from the signature, and without it no loop here would be vectorised. Rows are short, so that what is handed over
-//! matters: whole arrays and where to begin, cut to windows inside.
+//! Each is a function of its own that is not inlined: that the output overlaps nothing else is known to the
+//! compiler from the signature, and without it no loop here would be vectorised. Rows are short, so that what
+//! is handed over matters: whole arrays and where to begin, cut to windows inside.
 
 use crate::layout::{Split, window};
 
@@ -118,7 +118,8 @@ pub(crate) fn residual<const GENERAL: bool>(
     });
 }
 
-/// `own . (diag own - sum c x)` and `own . b` over at most [`PIECE`] cells; `own` is zero where there is no unknown.
+/// `own . (diag own - sum c x)` and `own . b` over at most [`PIECE`] cells; `own` is zero where there is no
+/// unknown.
 #[inline(never)]
 pub(crate) fn energy<const GENERAL: bool>(
     own: &[f32],
@@ -141,7 +142,8 @@ pub(crate) const PIECE: usize = 64;
 /// Values summed side by side.
 const LANES: usize = 8;
 
-/// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`, with `A z = diag z - sum c x`; returns `r . r`.
+/// `p = z + beta p`, `q = A z + beta q`, `d += alpha p`, `r -= alpha q`, with `A z = diag z - sum c x`;
+/// returns `r . r`.
 #[inline(never)]
 #[allow(clippy::too_many_arguments)] // one pass over everything an iteration changes
 pub(crate) fn update<const GENERAL: bool>(
@@ -167,7 +169,8 @@ pub(crate) fn update<const GENERAL: bool>(
 }
 
 /// `r -= shift + A x` in f64, in flux form: the diagonal is the sum of the coefficients plus `excess`.
-/// Without coefficients that sum is the number of neighbours that are unknowns, `diag - excess` up to rounding.
+/// Without coefficients that sum is the number of neighbours that are unknowns, `diag - excess` up to
+/// rounding.
 #[inline(never)]
 pub(crate) fn true_residual<const GENERAL: bool>(
     r: &mut [f32],

@@ -5,16 +5,16 @@
 //! with `phi < 0` that have an open face; over their six faces
 //!
 //! `(A p)_i = sum_f c_f (p_i - p_j)`: `c_f = area_f` towards an unknown, `c_f = area_f / theta` and `p_j = 0`
-//! towards air, `theta = phi_i / (phi_i - phi_j)` floored ([`fluvial_grids::ghost_theta`]); an open wall of the box is air with
-//! `theta = 1`. Cell size, time step and density are absorbed in the right side.
+//! towards air, `theta = phi_i / (phi_i - phi_j)` floored ([`fluvial_grids::ghost_theta`]); an open wall of
+//! the box is air with `theta = 1`. Cell size, time step and density are absorbed in the right side.
 //!
 //! Vectors inside are f32, scalars f64, the solution is gathered in f64, and the residual is recomputed
 //! from it in f64 whenever f32 recurrences begin to lose it: tolerances down to 1e-10 are met by
 //! [`MultigridCg::solution_f64`]; rounding to the f32 result costs about `6e-8 |A| |p| / |rhs|`.
 //! Results do not depend on the number of threads.
 //!
-//! [`AmgCg`] puts the algebraic multigrid of `fluvial_linear` behind the same [`PressureSolver`], and [`mod@reference`]
-//! methods are there to compare with.
+//! [`AmgCg`] puts the algebraic multigrid of `fluvial_linear` behind the same [`PressureSolver`], and
+//! [`mod@reference`] methods are there to compare with.
 
 mod amg_cg;
 mod assemble;
@@ -89,8 +89,9 @@ pub trait PressureSolver {
     }
 }
 
-/// `1 / theta` of [`fluvial_grids::ghost_theta`] in f64, and whether theta had to be floored: what a face of the whole area towards air adds to the
-/// diagonal. Residuals of a solution that meets a tolerance of 1e-8 notice f32 here.
+/// `1 / theta` of [`fluvial_grids::ghost_theta`] in f64, and whether theta had to be floored: what a face of
+/// the whole area towards air adds to the diagonal. Residuals of a solution that meets a tolerance of 1e-8
+/// notice f32 here.
 #[inline]
 pub fn ghost_coefficient(phi_liquid: f32, phi_air: f32, theta_min: f32) -> (f64, bool) {
     let (inside, theta_min) = (phi_liquid as f64, theta_min as f64);

@@ -174,8 +174,9 @@ impl Multigrid {
         residuals.iter_mut().zip(&self.levels[1..]).for_each(|(r, level)| level.op.storage.zeros(r));
     }
 
-    /// `levels[0].x` from `levels[0].b` by a full cycle: the right side is restricted to the coarsest level, solved
-    /// there, and on every finer level the interpolated solution is improved by a V-cycle [tall Alg. 4].
+    /// `levels[0].x` from `levels[0].b` by a full cycle: the right side is restricted to the coarsest level,
+    /// solved there, and on every finer level the interpolated solution is improved by a V-cycle [tall
+    /// Alg. 4].
     pub fn full_cycle(&mut self, residuals: &mut [Split]) {
         for n in 0..residuals.len() {
             let (finer, coarser) = residuals.split_at_mut(n);

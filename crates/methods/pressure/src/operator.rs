@@ -106,8 +106,8 @@ impl Operator {
         (start..end).map(|n| self.row(n))
     }
 
-    /// `body(row, parts)` for every active row, `parts` the row's part of each array; returns the sum of what it gives, in
-    /// the order of the rows. Tasks run in parallel.
+    /// `body(row, parts)` for every active row, `parts` the row's part of each array; returns the sum of what
+    /// it gives, in the order of the rows. Tasks run in parallel.
     pub fn sum_rows<T: Send, const N: usize>(
         &self,
         arrays: [&mut [T]; N],
@@ -116,8 +116,8 @@ impl Operator {
         self.reduce_rows(1, arrays, body, |a, b| a + b)
     }
 
-    /// As [`Self::sum_rows`] for arrays with `scale` values a place and another way than `+` to join values, in the same
-    /// order, from zero.
+    /// As [`Self::sum_rows`] for arrays with `scale` values a place and another way than `+` to join values,
+    /// in the same order, from zero.
     pub fn reduce_rows<T: Send, const N: usize>(
         &self,
         scale: usize,
@@ -234,8 +234,8 @@ impl Operator {
         row.spans.iter().map(dot).sum()
     }
 
-    /// The vector updates of an iteration on one colour: `p = z + beta p`, `q = A z + beta q`, `d += alpha p`,
-    /// `r -= alpha q`; returns `r . r`.
+    /// The vector updates of an iteration on one colour: `p = z + beta p`, `q = A z + beta q`, `d += alpha
+    /// p`, `r -= alpha q`; returns `r . r`.
     pub fn update(&self, arrays: [&mut [f32]; 4], z: &Split, colour: usize, alpha: f32, beta: f32) -> f64 {
         self.sum_rows(arrays, |row, [p, q, d, r]| {
             let mut sum = 0.0;
@@ -250,9 +250,10 @@ impl Operator {
         })
     }
 
-    /// `r = b - A x` in f64 arithmetic, rounded; returns `r . r`. `rhs` is in grid order, `excess` the part of
-    /// the diagonal that is not the sum of coefficients: weak outlets would drown in the diagonal's rounding.
-    /// The right side's mean in sealed `components` goes before rounding: it may be far larger than what remains.
+    /// `r = b - A x` in f64 arithmetic, rounded; returns `r . r`. `rhs` is in grid order, `excess` the part
+    /// of the diagonal that is not the sum of coefficients: weak outlets would drown in the diagonal's
+    /// rounding. The right side's mean in sealed `components` goes before rounding: it may be far larger
+    /// than what remains.
     pub fn true_residual(
         &self,
         r: &mut Split,

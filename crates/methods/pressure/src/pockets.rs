@@ -1,10 +1,10 @@
 //! Small pockets that hang on the rest of the liquid by slivers.
 //!
-//! The level of such a pocket is a mode of its own whose eigenvalue is as small as the slivers: smoothing moves it only
-//! through them, a coarse cell does not tell the pocket from its surroundings, and once it is far larger than the
-//! differences inside, f32 cannot carry it. So the level is found apart, in f64: before corrections are computed the solution
-//! is shifted, pocket by pocket, until no pocket's residual has a sum (the Galerkin condition for functions that are
-//! constant on pockets). Verified by `tests/pockets.rs`.
+//! The level of such a pocket is a mode of its own whose eigenvalue is as small as the slivers: smoothing
+//! moves it only through them, a coarse cell does not tell the pocket from its surroundings, and once it is
+//! far larger than the differences inside, f32 cannot carry it. So the level is found apart, in f64: before
+//! corrections are computed the solution is shifted, pocket by pocket, until no pocket's residual has a sum
+//! (the Galerkin condition for functions that are constant on pockets). Verified by `tests/pockets.rs`.
 
 use crate::layout::{Split, window};
 use crate::operator::Operator;
@@ -120,8 +120,8 @@ impl Pockets {
         }
     }
 
-    /// Shifts the pockets in `x` so that the residual `r`, whose sum of squares is given, loses its sum in each;
-    /// false where they have none worth it and nothing was done.
+    /// Shifts the pockets in `x` so that the residual `r`, whose sum of squares is given, loses its sum in
+    /// each; false where they have none worth it and nothing was done.
     pub fn shift(&mut self, x: &mut Split<f64>, r: &Split, square: f64) -> bool {
         let sum_of =
             |w: &[usize]| self.places[w[0]..w[1]].iter().map(|&(c, at)| r[c][at] as f64).sum::<f64>();

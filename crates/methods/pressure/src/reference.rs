@@ -1,5 +1,5 @@
-//! Plain and incomplete-Cholesky conjugate gradients on the assembled matrix, in f64. Kept to compare with and to check
-//! against. The factorisation and its solves run on one thread.
+//! Plain and incomplete-Cholesky conjugate gradients on the assembled matrix, in f64. Kept to compare with
+//! and to check against. The factorisation and its solves run on one thread.
 
 use crate::assemble::Assembled;
 use crate::{Info, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
@@ -23,8 +23,8 @@ const MODIFIED: f64 = 0.97;
 /// A pivot below this part of the diagonal is replaced by the diagonal.
 const SMALL_PIVOT: f64 = 0.25;
 
-/// An incomplete Cholesky factorisation `A ~ (E + L) E^-2 (E + L^T)` with `L` the lower triangle of `A` as it is: the
-/// one without fill where no two neighbours of an unknown are neighbours, as on grids.
+/// An incomplete Cholesky factorisation `A ~ (E + L) E^-2 (E + L^T)` with `L` the lower triangle of `A` as it
+/// is: the one without fill where no two neighbours of an unknown are neighbours, as on grids.
 #[derive(Default)]
 struct IncompleteCholesky {
     /// Inverse square roots of the pivots.
@@ -32,7 +32,8 @@ struct IncompleteCholesky {
 }
 
 impl IncompleteCholesky {
-    /// `e_i = a_ii - sum_k a_ik (a_ik + modified sum_j a_kj) / e_k` over neighbours `k < i` and theirs `j > k`, `j != i`.
+    /// `e_i = a_ii - sum_k a_ik (a_ik + modified sum_j a_kj) / e_k` over neighbours `k < i` and theirs `j >
+    /// k`, `j != i`.
     fn factor(&mut self, a: &FluxMatrix<f32>, modified: f64) {
         self.pivot.clear();
         let floor = if modified > 0.0 { SMALL_PIVOT } else { 1e-8 };

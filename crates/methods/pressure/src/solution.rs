@@ -1,7 +1,8 @@
-//! A hierarchy and the f64 solution that it corrects: what conjugate gradients and cycles alone have in common.
+//! A hierarchy and the f64 solution that it corrects: what conjugate gradients and cycles alone have in
+//! common.
 //!
-//! The residual is always taken from the f64 solution in f64 arithmetic and only then rounded to the f32 in which
-//! corrections are computed: iterative refinement, so that f32 limits no tolerance.
+//! The residual is always taken from the f64 solution in f64 arithmetic and only then rounded to the f32 in
+//! which corrections are computed: iterative refinement, so that f32 limits no tolerance.
 
 use crate::discretise::Problem;
 use crate::kernels::{deinterleave, largest, square_sum};

@@ -1,11 +1,12 @@
 //! Memory for the part of a level where there is liquid: its size and the cost of every pass follow the
 //! unknowns, not the box.
 //!
-//! Blocks with unknowns are gone through by kernels, and short gaps between them too, because a call costs as much as
-//! some blocks: the *active* blocks. Memory is given to them and to the same blocks of the eight rows around, so
-//! that whatever a stencil reaches has an address and holds zero where there is no unknown; an active run of
-//! blocks lies in one piece in each of those rows. Rows come in the order of their numbers, runs of a row one
-//! after the other with [`PAD`] places of zeros around them: one for the stencil of each neighbour.
+//! Blocks with unknowns are gone through by kernels, and short gaps between them too, because a call costs as
+//! much as some blocks: the *active* blocks. Memory is given to them and to the same blocks of the eight rows
+//! around, so that whatever a stencil reaches has an address and holds zero where there is no unknown; an
+//! active run of blocks lies in one piece in each of those rows. Rows come in the order of their numbers,
+//! runs of a row one after the other with [`PAD`] places of zeros around them: one for the stencil of each
+//! neighbour.
 
 use crate::layout::{BLOCK, Layout, Split};
 use fluvial_foundation::parallel;
@@ -139,7 +140,8 @@ pub(crate) struct ActiveRow {
     pub start: u32,
 }
 
-/// Rows of a parallel task: all from `rows.start`, of them `active` are active, and their addresses end at `end`.
+/// Rows of a parallel task: all from `rows.start`, of them `active` are active, and their addresses end at
+/// `end`.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub rows: std::ops::Range<usize>,
@@ -293,12 +295,13 @@ pub(crate) fn set_zeros<T: Copy + Default + Send + Sync>(values: &mut Vec<T>, le
     }
 }
 
-/// So many values, whatever they are, in memory that is kept if it suffices; true if it is new and holds zeros.
+/// So many values, whatever they are, in memory that is kept if it suffices; true if it is new and holds
+/// zeros.
 pub(crate) fn resize<T: Copy + Default>(values: &mut Vec<T>, len: usize) -> bool {
     let is_new = values.capacity() < len;
     if is_new {
-        // Nothing is worth copying, and what the system gives is zero without being touched; a little more, because
-        // liquid that spreads will ask again.
+        // Nothing is worth copying, and what the system gives is zero without being touched; a little more,
+        // because liquid that spreads will ask again.
         *values = Vec::new();
         *values = vec![T::default(); len + len / 32];
     }

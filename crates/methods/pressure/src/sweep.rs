@@ -1,10 +1,10 @@
 //! Several half sweeps in one pass through memory.
 //!
-//! A stage on a slab needs the stage before on the slabs beside it. Tiles of whole slabs run all stages as a wave,
-//! each stage one slab behind the one before, so that a slab stays in cache until it is done; a stage keeps away
-//! from a border between tiles by as many slabs as its number. What is left around every border is
-//! done in a second phase, by tiles that are centred on the borders. Both phases are parallel, and the result is the
-//! same as stage after stage over the whole level.
+//! A stage on a slab needs the stage before on the slabs beside it. Tiles of whole slabs run all stages as a
+//! wave, each stage one slab behind the one before, so that a slab stays in cache until it is done; a stage
+//! keeps away from a border between tiles by as many slabs as its number. What is left around every border is
+//! done in a second phase, by tiles that are centred on the borders. Both phases are parallel, and the result
+//! is the same as stage after stage over the whole level.
 
 use crate::layout::{Split, window_mut};
 use crate::operator::Operator;

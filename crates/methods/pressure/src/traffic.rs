@@ -1,8 +1,8 @@
 //! How much memory traffic the solvers cannot avoid, and how fast their kernels move it.
 //!
-//! Counted is what must be read or written once in a pass over the unknowns of a level when caches hold nothing from
-//! the pass before: 4 bytes a value of f32, the three stored coefficients where they are read at all. Not counted
-//! are padding, what caches fetch before a write, and anything that a pass reads twice.
+//! Counted is what must be read or written once in a pass over the unknowns of a level when caches hold
+//! nothing from the pass before: 4 bytes a value of f32, the three stored coefficients where they are read at
+//! all. Not counted are padding, what caches fetch before a write, and anything that a pass reads twice.
 
 use crate::cg::MultigridCg;
 use crate::layout::{Split, window};
@@ -67,7 +67,8 @@ impl Multigrid {
     pub fn cycle_bytes(&self, top: usize) -> usize {
         let sizes: Vec<Size> = self.levels[top..].iter().map(|level| Size::of(&level.op)).collect();
         let level = |pair: &[Size]| {
-            // In: the residual of one colour. Coarse: right side out; solution in, out in grid order, in again, weights.
+            // In: the residual of one colour. Coarse: right side out; solution in, out in grid order, in
+            // again, weights.
             let transfer = 2 * pair[0].unknowns + (4 + 8 + 4 + 4) * pair[1].unknowns;
             pair[0].bytes(DOWN) + pair[0].bytes(UP) + transfer
         };

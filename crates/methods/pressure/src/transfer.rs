@@ -19,14 +19,15 @@ pub(crate) struct Transfer {
     pub coarse: Layout,
     /// Which axes are halved; an axis of one cell is not.
     pub halved: [bool; 3],
-    /// Per axis, rows of the whole box in grid order: 1/4 where the low face of the coarse cell is open, else 0.
+    /// Per axis, rows of the whole box in grid order: 1/4 where the low face of the coarse cell is open,
+    /// else 0.
     pub weight: [Vec<f32>; 3],
     /// Rows whose weights along y and z are all 1/4.
     pub uniform: Vec<bool>,
     /// Coarse values in grid order, two for each place of the coarse level's storage.
     values: Vec<f32>,
-    /// For each span of the fine level where its first coarse cell and the beginnings of the rows beside it lie in
-    /// `values`: parent, its y neighbour, its z neighbour and the one across.
+    /// For each span of the fine level where its first coarse cell and the beginnings of the rows beside it
+    /// lie in `values`: parent, its y neighbour, its z neighbour and the one across.
     parents: Vec<[u32; 4]>,
     zeros: Vec<f32>,
 }
@@ -73,7 +74,8 @@ impl Transfer {
         }
     }
 
-    /// Coarse rows of the parent, its y neighbour, its z neighbour and the one across, for the fine row (j, k).
+    /// Coarse rows of the parent, its y neighbour, its z neighbour and the one across, for the fine row (j,
+    /// k).
     #[inline(always)]
     fn rows(&self, j: usize, k: usize) -> [usize; 4] {
         let c = &self.coarse;
@@ -172,8 +174,8 @@ impl Transfer {
         }
     }
 
-    /// Transpose of the interpolation along x, in place on colour 0 of a fine row; it reaches one place beyond the
-    /// row's spans. `r` begins at address `offset`.
+    /// Transpose of the interpolation along x, in place on colour 0 of a fine row; it reaches one place
+    /// beyond the row's spans. `r` begins at address `offset`.
     pub fn restrict_along_x(&self, r: &mut [f32], offset: usize, row: Row) {
         if !self.halved[0] {
             return;
@@ -187,7 +189,8 @@ impl Transfer {
         }
     }
 
-    /// Transpose of the interpolation along x: `out` from both colours of `r` in a fine row, which it begins with.
+    /// Transpose of the interpolation along x: `out` from both colours of `r` in a fine row, which it begins
+    /// with.
     pub fn restrict_both_along_x(&self, out: &mut [f32], r: &Split, fine: &Operator, row: Row) {
         let parent = self.rows(row.j, row.k)[0];
         out.fill(0.0);
@@ -289,8 +292,8 @@ fn stride(coarse: &Layout) -> usize {
     2 * BLOCK * coarse.blocks + 4
 }
 
-/// Addresses and coarse cells of what a fine row holds of `len` coarse cells from `first`, one place around its runs
-/// included.
+/// Addresses and coarse cells of what a fine row holds of `len` coarse cells from `first`, one place around
+/// its runs included.
 #[inline(always)]
 fn reached(
     storage: &Storage,

@@ -1,4 +1,5 @@
-//! Algebraic multigrid against direct solves, on irregular operators, and its promises: symmetry, mesh independence, reuse.
+//! Algebraic multigrid against direct solves, on irregular operators, and its promises: symmetry, mesh
+//! independence, reuse.
 
 use crate::graded::{Interface, Mesh, flux};
 use fluvial_foundation::parallel;
@@ -43,7 +44,8 @@ fn solve_bi(
     (x, info)
 }
 
-/// Gaussian elimination in f64; every sealed component gets its mean added to its rows, which fixes the constant.
+/// Gaussian elimination in f64; every sealed component gets its mean added to its rows, which fixes the
+/// constant.
 fn dense_solve(a: &FluxMatrix<f32>, component: &[usize], sealed: &[bool], b: &[f64]) -> Vec<f64> {
     let n = b.len();
     let mut b = b.to_vec();
@@ -122,8 +124,8 @@ fn random_matrix(
     (flux(n, &entries, excess), component, sealed)
 }
 
-/// A solve may stagnate, and say so, only where f64 knows the residual no better: its terms are rounded, and weak outlets
-/// make them far larger than the right side.
+/// A solve may stagnate, and say so, only where f64 knows the residual no better: its terms are rounded, and
+/// weak outlets make them far larger than the right side.
 fn check_end(
     a: &FluxMatrix<f32>,
     x: &[f64],
@@ -254,8 +256,8 @@ fn a_sealed_graded_mesh_that_conserves_is_solved_without_drift() {
 
 #[test]
 fn a_linear_field_on_the_graded_mesh_is_found_where_the_operator_knows_it() {
-    // p = x away from the change of size: the flux through every section is the same, so a pressure drop along x
-    // splits as the resistances do, and values do not depend on y and z.
+    // p = x away from the change of size: the flux through every section is the same, so a pressure drop
+    // along x splits as the resistances do, and values do not depend on y and z.
     let (a, center) = graded(8, false, 0.0);
     let rows = center.len();
     let mut b = vec![0.0; rows];
@@ -355,8 +357,8 @@ fn a_refresh_gives_the_bits_of_a_new_set_up() {
 
 #[test]
 fn isolated_unknowns_and_strong_contrasts_do_no_harm() {
-    // A grid of unit links with single cells behind faces of 1e-6, outlets of 1e3 at one wall, and many unknowns
-    // without any neighbour.
+    // A grid of unit links with single cells behind faces of 1e-6, outlets of 1e3 at one wall, and many
+    // unknowns without any neighbour.
     let n = 20usize;
     let bulk = n * n * n;
     let rows = bulk + 2 * n * n;

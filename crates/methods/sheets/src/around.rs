@@ -8,9 +8,10 @@ use fluvial_foundation::parallel;
 /// Cells with less than this share of their full mass may hold surface.
 const HALF_FULL: f32 = 0.5;
 
-/// Below the surface the 3^3 and the 5^3 cells around hold at least these shares of what fits. Under a flat surface they do from a
-/// depth of 1.2 spacings, where the density is 0.78 of the full one. Single cells would not do: between merged particles, as large as a
-/// cell, some are less than half full in the deepest water.
+/// Below the surface the 3^3 and the 5^3 cells around hold at least these shares of what fits. Under a flat
+/// surface they do from a depth of 1.2 spacings, where the density is 0.78 of the full one. Single cells
+/// would not do: between merged particles, as large as a cell, some are less than half full in the deepest
+/// water.
 const DEEP: [f32; 2] = [0.75, 0.72];
 
 /// What a cell and its surroundings hold.
@@ -21,8 +22,8 @@ pub(crate) enum Around {
     Full,
 }
 
-/// For every cell of the search, given the masses in all: is there anything within the kernel's reach, and is all of it at least
-/// half full?
+/// For every cell of the search, given the masses in all: is there anything within the kernel's reach, and is
+/// all of it at least half full?
 pub(crate) fn cells_around(mass: &[f32], bins: &Bins, params: &SheetParams, reach: f32) -> Vec<Around> {
     let full = (bins.cell_m / params.d0).powi(3);
     let width = (reach.max(params.reach_m()) / bins.cell_m).ceil() as usize;
@@ -69,7 +70,8 @@ mod tests {
 
     #[test]
     fn whoever_is_called_deep_is_dense() {
-        // Slabs, columns and balls of all sizes, at any place in the cells, are deep only where the density is beyond the surface's.
+        // Slabs, columns and balls of all sizes, at any place in the cells, are deep only where the density
+        // is beyond the surface's.
         let (n, d0) = (20, 0.025f32);
         let bins = Bins { min: Vec3::ZERO, cell_m: 2.0 * d0, size: [n; 3] };
         let params = SheetParams::new(d0);

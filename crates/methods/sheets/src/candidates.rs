@@ -21,12 +21,12 @@ pub struct Candidate {
     pub parents: [u32; 2],
 }
 
-/// All midpoints of pairs of thin particles that satisfy eq. 12: a gap of beta_min to beta_max radii, nobody within beta_min
-/// radii of the midpoint, and the pair drawing apart. Merged particles are not split [sheets §4.3]; `allowed` says where a
-/// particle may be (outside solids).
+/// All midpoints of pairs of thin particles that satisfy eq. 12: a gap of beta_min to beta_max radii, nobody
+/// within beta_min radii of the midpoint, and the pair drawing apart. Merged particles are not split [sheets
+/// §4.3]; `allowed` says where a particle may be (outside solids).
 ///
-/// Nobody within beta_min radii of the midpoint, the pair included, makes pairs nearer than twice that fail without a search.
-/// Test: `candidates_are_those_of_the_definition`.
+/// Nobody within beta_min radii of the midpoint, the pair included, makes pairs nearer than twice that fail
+/// without a search. Test: `candidates_are_those_of_the_definition`.
 pub fn find_candidates(
     particles: &Particles,
     shapes: &Shapes,

@@ -17,12 +17,13 @@ pub struct Collapsed {
     pub collapsed: usize,
 }
 
-/// Removes the inserted particles that are no longer needed: those no longer thin where the density is above beta_maxrho
-/// rho_0, and those nearer than beta_dist radii to another particle (eq. 15), if they have lived for `shortest_life` steps.
-/// Their masses go back through their families. Of two inserted ones that are too near to each other the first goes.
+/// Removes the inserted particles that are no longer needed: those no longer thin where the density is above
+/// beta_maxrho rho_0, and those nearer than beta_dist radii to another particle (eq. 15), if they have lived
+/// for `shortest_life` steps. Their masses go back through their families. Of two inserted ones that are too
+/// near to each other the first goes.
 ///
-/// `shapes` must belong to the particles as they stand in `neighbours`; both are compacted alike. Returns the report and,
-/// if any are gone, the order that was kept.
+/// `shapes` must belong to the particles as they stand in `neighbours`; both are compacted alike. Returns the
+/// report and, if any are gone, the order that was kept.
 /// Tests: `inserted_particles_go_when_the_sheet_is_gone`, `mass_is_conserved_through_any_history`.
 pub fn collapse(
     particles: &mut Particles,

@@ -10,11 +10,12 @@ use fluvial_foundation::{Vec3, parallel};
 
 /// Particles that one task takes.
 const CHUNK: usize = 1 << 11;
-/// Stretch is held above this, so that its inverse stays moderate: with less, two particles of a sheet's layer would no longer
-/// see each other as soon as one lies a quarter of a radius higher.
+/// Stretch is held above this, so that its inverse stays moderate: with less, two particles of a sheet's
+/// layer would no longer see each other as soon as one lies a quarter of a radius higher.
 const LEAST_STRETCH: f32 = 0.5;
-/// Particles push each other when they are closer than this share of their mean radius. With 1, a merged particle amid a
-/// lattice of small ones pushes those that it left there, and they push on, up to the surface: still water would stir.
+/// Particles push each other when they are closer than this share of their mean radius. With 1, a merged
+/// particle amid a lattice of small ones pushes those that it left there, and they push on, up to the
+/// surface: still water would stir.
 const SLACK: f32 = 0.9;
 const ROUND: Symmetric = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
 
@@ -46,15 +47,16 @@ pub struct Correction {
 
 /// Moves particles apart and gives them the velocity of the place that they come to:
 ///
-/// `dp_i = - gamma_s dt d sum_j r / |r| W_smooth(r, d)`, `r = (M_i + M_j) / 2 (p_j - p_i)`, `d = (d_i + d_j) / 2` [sheets
-/// eq. 21, 22], where M = (k_s C)^-1 with the eigenvalues of k_s C held between 0.5 and 1, the identity below the surface;
-/// then `u_i = u(p_i + dp_i)` by eq. 1.
+/// `dp_i = - gamma_s dt d sum_j r / |r| W_smooth(r, d)`, `r = (M_i + M_j) / 2 (p_j - p_i)`, `d = (d_i + d_j)
+/// / 2` [sheets eq. 21, 22], where M = (k_s C)^-1 with the eigenvalues of k_s C held between 0.5 and 1, the
+/// identity below the surface; then `u_i = u(p_i + dp_i)` by eq. 1.
 ///
-/// What is pushed along a sheet's normal is left out of the move (the normal is the direction of least stretch, as far as
-/// it is below 1): r points along it wherever the layer is not exactly flat, and pushing along r then thickens the sheet.
-/// Nor is anything pushed out of the surface: the outermost particles have nobody on the other side, and the liquid would
-/// swell by a fifth in 250 steps. `confine` keeps particles out of solids. New positions and velocities replace the old ones.
-/// Tests: `random_particles_spread_evenly`, `a_free_sheet_keeps_its_thickness`.
+/// What is pushed along a sheet's normal is left out of the move (the normal is the direction of least
+/// stretch, as far as it is below 1): r points along it wherever the layer is not exactly flat, and pushing
+/// along r then thickens the sheet. Nor is anything pushed out of the surface: the outermost particles have
+/// nobody on the other side, and the liquid would swell by a fifth in 250 steps. `confine` keeps particles
+/// out of solids. New positions and velocities replace the old ones. Tests: `random_particles_spread_evenly`,
+/// `a_free_sheet_keeps_its_thickness`.
 pub fn correct_positions(
     particles: &mut Particles,
     shapes: &Shapes,

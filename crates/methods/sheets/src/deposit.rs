@@ -4,9 +4,10 @@ use crate::neighbours::{Bins, Neighbours};
 use crate::particles::Particles;
 use fluvial_foundation::parallel;
 
-/// Adds up `share(i)`, e.g. the mass, of the particles in every cell of the search. A particle is the cube of its volume, dealt
-/// out to the cells that it touches. Counted at its centre instead, a merged one, as large as a cell, would leave
-/// cells in deep water empty, and a small one that crosses a face would make the surface jump.
+/// Adds up `share(i)`, e.g. the mass, of the particles in every cell of the search. A particle is the cube of
+/// its volume, dealt out to the cells that it touches. Counted at its centre instead, a merged one, as large
+/// as a cell, would leave cells in deep water empty, and a small one that crosses a face would make the
+/// surface jump.
 ///
 /// Test: `cells_hold_what_the_particles_are`.
 pub fn deposit(
@@ -18,7 +19,8 @@ pub fn deposit(
 ) {
     let bins = neighbours.bins();
     let slab = bins.size[0] * bins.size[1];
-    // The particles of a slab of cells reach into the slabs before and after: three slabs of their own, added in order.
+    // The particles of a slab of cells reach into the slabs before and after: three slabs of their own, added
+    // in order.
     let slabs = parallel::map_indices(bins.size[2], |k| {
         let range = neighbours.of_cells(k * slab..(k + 1) * slab);
         let mut held = vec![0.0f32; if range.is_empty() { 0 } else { 3 * slab }];
@@ -40,7 +42,8 @@ pub fn deposit(
 fn deal_out(held: &mut [f32], particles: &Particles, bins: &Bins, k: usize, i: usize, d0: f32, value: f32) {
     let edge = (particles.radius(i, d0) / bins.cell_m).min(1.0);
     let center = (particles.x[i] - bins.min) / bins.cell_m;
-    // Per axis: the first cell, and the parts of the edge in it and in the next. Beyond the walls it counts to the last.
+    // Per axis: the first cell, and the parts of the edge in it and in the next. Beyond the walls it counts
+    // to the last.
     let part = |axis: usize| {
         let low = center[axis] - 0.5 * edge;
         let first = low.floor();

@@ -40,8 +40,9 @@ pub fn apply(m: &Symmetric, x: Vec3) -> Vec3 {
 /// Sweeps after which the rest is rounding: convergence is quadratic, four do for any matrix that was tried.
 const SWEEPS: usize = 8;
 
-/// Eigenvalues and -vectors by cyclic Jacobi rotations, which keep their accuracy relative to the largest eigenvalue when
-/// two or three of them agree, or are zero. Values are scaled first, so that neither tiny nor large ones leave f32.
+/// Eigenvalues and -vectors by cyclic Jacobi rotations, which keep their accuracy relative to the largest
+/// eigenvalue when two or three of them agree, or are zero. Values are scaled first, so that neither tiny nor
+/// large ones leave f32.
 ///
 /// Tests: `random_matrices_are_put_together_again`, `degenerate_matrices_keep_orthonormal_vectors`.
 pub fn eigen(m: &Symmetric) -> Eigen {

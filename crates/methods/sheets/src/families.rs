@@ -1,12 +1,13 @@
 //! Whose mass is whose: the ancestry of inserted particles.
 //!
-//! An insertion takes a third of two parents' masses, so the new particle owes them. A parent may itself be inserted, and
-//! may go before its children do. A node stays as long as somebody owes it or it owes somebody: a particle that is gone
-//! but still owed is a *ghost*, which passes on at once what it is given back, to its own parents, in the proportion that
-//! it owes them. When all descendants are back, every parent has exactly what it gave, in whatever order they went.
+//! An insertion takes a third of two parents' masses, so the new particle owes them. A parent may itself be
+//! inserted, and may go before its children do. A node stays as long as somebody owes it or it owes somebody:
+//! a particle that is gone but still owed is a *ghost*, which passes on at once what it is given back, to its
+//! own parents, in the proportion that it owes them. When all descendants are back, every parent has exactly
+//! what it gave, in whatever order they went.
 //!
-//! A parent that left the domain (through a sink or an open wall) leaves no heir: what was owed to it goes to the other
-//! parent; with both gone the child owes nobody and counts as small from then on.
+//! A parent that left the domain (through a sink or an open wall) leaves no heir: what was owed to it goes to
+//! the other parent; with both gone the child owes nobody and counts as small from then on.
 
 use crate::particles::{Kind, NO_FAMILY, Particles};
 
@@ -103,8 +104,8 @@ impl Families {
             self.new_node(Node { particle: child as u32, parents, owed: shares, children: 0 });
     }
 
-    /// The inserted particle `i` gives its mass back and becomes a ghost, or is forgotten if nobody owes it. The caller
-    /// removes it from the particles. False, and nothing changed, if it owes nobody.
+    /// The inserted particle `i` gives its mass back and becomes a ghost, or is forgotten if nobody owes it.
+    /// The caller removes it from the particles. False, and nothing changed, if it owes nobody.
     pub(crate) fn give_back(&mut self, particles: &mut Particles, i: usize) -> bool {
         let node = particles.family[i];
         if node == NONE || self.nodes[node as usize].parents == [NONE; 2] {
@@ -164,8 +165,9 @@ impl Families {
         }
     }
 
-    /// Particles that are about to leave for good: nobody owes them any more. `leaves[i]` marks them; the caller removes
-    /// them afterwards, and their masses with them. Children without any parent left become small.
+    /// Particles that are about to leave for good: nobody owes them any more. `leaves[i]` marks them; the
+    /// caller removes them afterwards, and their masses with them. Children without any parent left
+    /// become small.
     pub fn leave(&mut self, particles: &mut Particles, leaves: &[bool]) {
         let mut left: Vec<u32> = vec![];
         for i in (0..particles.len()).filter(|&i| leaves[i]) {
@@ -175,7 +177,8 @@ impl Families {
                 left.push(node);
             }
         }
-        // Inserted ones that leave take their mass along; their children go on owing their parents through the ghosts.
+        // Inserted ones that leave take their mass along; their children go on owing their parents through
+        // the ghosts.
         for &node in &left {
             if self.nodes[node as usize].parents != [NONE; 2] {
                 self.forget_if_alone(particles, node);

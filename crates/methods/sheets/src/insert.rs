@@ -17,9 +17,10 @@ pub struct Inserted {
     pub too_light: usize,
 }
 
-/// The candidates to insert, in order: the sparsest first (eq. 13), then again and again the nearest one within beta_max
-/// radii of the last (eq. 14); where there is none, the sparsest that is left. Whoever is chosen removes the others within
-/// beta_min radii. Equal densities and distances are settled by the candidates' order.
+/// The candidates to insert, in order: the sparsest first (eq. 13), then again and again the nearest one
+/// within beta_max radii of the last (eq. 14); where there is none, the sparsest that is left. Whoever is
+/// chosen removes the others within beta_min radii. Equal densities and distances are settled by the
+/// candidates' order.
 ///
 /// Tests: `insertion_follows_the_definition`, `inserted_particles_keep_their_distance`.
 pub fn order_candidates(candidates: &[Candidate], bins: &Bins, params: &SheetParams) -> Vec<u32> {
@@ -46,7 +47,8 @@ pub fn order_candidates(candidates: &[Candidate], bins: &Bins, params: &SheetPar
     }
 }
 
-/// Candidates by cell, from which they are struck off. Cells are found by sorting, not by a table: candidates are few.
+/// Candidates by cell, from which they are struck off. Cells are found by sorting, not by a table: candidates
+/// are few.
 struct Cells {
     search: Neighbours,
     /// Candidate at each place of the search.
@@ -80,9 +82,9 @@ impl Cells {
     }
 }
 
-/// Inserts the candidates in the given order: the new particle stands between its parents with their mean velocity and a
-/// third of their masses, `m = (m_i + m_j) / 3`, and they keep two thirds [sheets §4.3]. `shapes` grow with the particles:
-/// a new one is thin and has its candidate's density.
+/// Inserts the candidates in the given order: the new particle stands between its parents with their mean
+/// velocity and a third of their masses, `m = (m_i + m_j) / 3`, and they keep two thirds [sheets §4.3].
+/// `shapes` grow with the particles: a new one is thin and has its candidate's density.
 ///
 /// Test: `mass_is_conserved_through_any_history`.
 pub fn insert(

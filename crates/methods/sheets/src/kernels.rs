@@ -8,8 +8,8 @@ use fluvial_foundation::Vec3;
 /// Closest distance that the sharp kernel knows, as a share of its radius: nearer ones weigh as much.
 pub(crate) const CLOSEST: f32 = 1e-3;
 
-/// The kernel that resamples: `h^2 / r^2 - 1` inside `h`, given r^2 [sheets eq. 3]. It grows without bound towards r = 0, so
-/// that the sum at a particle is the particle's own value; held at r = h / 1000.
+/// The kernel that resamples: `h^2 / r^2 - 1` inside `h`, given r^2 [sheets eq. 3]. It grows without bound
+/// towards r = 0, so that the sum at a particle is the particle's own value; held at r = h / 1000.
 #[inline]
 pub fn w_sharp(r2: f32, h: f32) -> f32 {
     let h2 = h * h;
@@ -22,8 +22,8 @@ pub fn w_smooth(r2: f32, h: f32) -> f32 {
     (1.0 - r2 / (h * h)).max(0.0)
 }
 
-/// Density of small particles on a lattice with spacing `d0`, at one of them, for kernels that reach `reach` spacings: the
-/// full density rho_0.
+/// Density of small particles on a lattice with spacing `d0`, at one of them, for kernels that reach `reach`
+/// spacings: the full density rho_0.
 pub fn lattice_density(reach: f32) -> f32 {
     let n = reach.ceil() as i32;
     let line = || -n..=n;
@@ -39,11 +39,12 @@ pub fn lattice_density(reach: f32) -> f32 {
     sum as f32
 }
 
-/// Distance from a flat surface, negative inside, in reaches of the kernel, of a place with this share of the full density.
+/// Distance from a flat surface, negative inside, in reaches of the kernel, of a place with this share of the
+/// full density.
 ///
-/// A plane through the kernel at s holds `15/16 (1 - s^2)^2` of it, so that `rho / rho_0 = 1/2 - 15/16 (s - 2/3 s^3 + 1/5 s^5)`, which is
-/// solved for s; beyond 0.7, where the density says little, it is held. The linear term alone is 4 % wrong at s = 1/4.
-/// Test: `density_tells_the_distance_from_a_flat_surface`.
+/// A plane through the kernel at s holds `15/16 (1 - s^2)^2` of it, so that `rho / rho_0 = 1/2 - 15/16 (s -
+/// 2/3 s^3 + 1/5 s^5)`, which is solved for s; beyond 0.7, where the density says little, it is held. The
+/// linear term alone is 4 % wrong at s = 1/4. Test: `density_tells_the_distance_from_a_flat_surface`.
 pub fn distance_of_density(share: f32) -> f32 {
     let held = ((0.5 - share) * (16.0 / 15.0)).clamp(-0.5, 0.5);
     let mut s = held;
@@ -56,12 +57,12 @@ pub fn distance_of_density(share: f32) -> f32 {
 }
 
 impl Neighbours {
-    /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls and solids [sheets eq. 2], in masses of a
-    /// small particle.
+    /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls and solids
+    /// [sheets eq. 2], in masses of a small particle.
     ///
-    /// All particles have the same reach, h = alpha_rho d0. With the paper's alpha_rho d_i a region of merged particles would
-    /// weigh n times too much, because the kernel's integral grows with d_i^3 and the mass with it.
-    /// Test: `density_is_that_of_a_plain_sum`.
+    /// All particles have the same reach, h = alpha_rho d0. With the paper's alpha_rho d_i a region of merged
+    /// particles would weigh n times too much, because the kernel's integral grows with d_i^3 and the
+    /// mass with it. Test: `density_is_that_of_a_plain_sum`.
     #[inline]
     pub fn density(&self, x: Vec3, h: f32, walls: &Walls) -> f32 {
         let inverse_h2 = 1.0 / (h * h);
@@ -76,8 +77,8 @@ impl Neighbours {
     }
 }
 
-/// [`Neighbours::density`] and, of the particles alone, without images, the weighted mean of the offsets from the place [sheets
-/// eq. 9], in one go.
+/// [`Neighbours::density`] and, of the particles alone, without images, the weighted mean of the offsets from
+/// the place [sheets eq. 9], in one go.
 pub(crate) fn density_and_mean(neighbours: &Neighbours, x: Vec3, h: f32, walls: &Walls) -> (f32, Vec3) {
     let inverse_h2 = 1.0 / (h * h);
     let [own, w, sx, sy, sz] = neighbours.sums(x, h, |sums: &mut [Lanes; 5], d, m| {
@@ -98,10 +99,11 @@ pub(crate) fn density_and_mean(neighbours: &Neighbours, x: Vec3, h: f32, walls: 
     (total, Vec3::new(sx, sy, sz) / w.max(f32::MIN_POSITIVE))
 }
 
-/// `u(x) = sum m_i u_i W_sharp(p_i - x, alpha d_i) / sum m_i W_sharp` [sheets eq. 1]; the nearest particle's velocity where
-/// nothing weighs, none beyond `farthest`. `largest` is the largest radius d_i around.
+/// `u(x) = sum m_i u_i W_sharp(p_i - x, alpha d_i) / sum m_i W_sharp` [sheets eq. 1]; the nearest particle's
+/// velocity where nothing weighs, none beyond `farthest`. `largest` is the largest radius d_i around.
 ///
-/// Tests: `velocity_is_that_of_a_plain_sum`, `velocity_at_a_particle_is_its_own`, `linear_velocity_comes_back_on_average`.
+/// Tests: `velocity_is_that_of_a_plain_sum`, `velocity_at_a_particle_is_its_own`,
+/// `linear_velocity_comes_back_on_average`.
 #[inline]
 pub fn velocity_at(
     x: Vec3,

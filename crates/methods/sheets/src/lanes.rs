@@ -1,6 +1,6 @@
-//! Eight numbers at once. Left to itself the compiler takes the inner loops over neighbours apart into single numbers; written
-//! with these, density takes half the time and the search for neighbours a third. The results are
-//! those of plain arrays, which other processors use.
+//! Eight numbers at once. Left to itself the compiler takes the inner loops over neighbours apart into single
+//! numbers; written with these, density takes half the time and the search for neighbours a third. The
+//! results are those of plain arrays, which other processors use.
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
@@ -110,8 +110,8 @@ mod wide {
 
     pub type Parts = __m256;
 
-    // SAFETY, of all of them: compiled only where the whole program may use AVX and FMA; load and store are those that need no
-    // alignment, on arrays of exactly eight.
+    // SAFETY, of all of them: compiled only where the whole program may use AVX and FMA; load and store are
+    // those that need no alignment, on arrays of exactly eight.
     #[inline(always)]
     pub fn splat(value: f32) -> Parts {
         unsafe { _mm256_set1_ps(value) }

@@ -41,7 +41,8 @@ impl Bins {
         (((x - self.min[axis]) / self.cell_m).max(0.0) as i32 as usize).min(self.size[axis] - 1)
     }
 
-    /// Squared distance along an axis from a place to the slab of cells with this coordinate; the outermost have no end.
+    /// Squared distance along an axis from a place to the slab of cells with this coordinate; the outermost
+    /// have no end.
     #[inline(always)]
     fn gap2(&self, x: Vec3, axis: usize, at: usize) -> f32 {
         let low = self.min[axis] + at as f32 * self.cell_m;
@@ -57,8 +58,8 @@ impl Bins {
     }
 }
 
-/// Walls and solids that mirror the particles: what lies beyond them counts as the mirror image of the liquid, so that neither
-/// density nor surface knows that liquid ends there.
+/// Walls and solids that mirror the particles: what lies beyond them counts as the mirror image of the
+/// liquid, so that neither density nor surface knows that liquid ends there.
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
     /// Planes at these coordinates; infinite where there is none.
@@ -113,7 +114,8 @@ impl Walls {
         count == 1
     }
 
-    /// Calls `seen` with `x` and its mirror images in walls and solids that are nearer than `reach`, corners included.
+    /// Calls `seen` with `x` and its mirror images in walls and solids that are nearer than `reach`, corners
+    /// included.
     #[inline]
     pub fn for_each_image(&self, x: Vec3, reach: f32, mut seen: impl FnMut(Vec3)) {
         self.for_each_image_in_walls(x, reach, &mut seen);
@@ -127,7 +129,8 @@ impl Walls {
 
     #[inline]
     fn for_each_image_in_walls(&self, x: Vec3, reach: f32, seen: &mut impl FnMut(Vec3)) {
-        // Per axis: the coordinate, and its image where a wall is near. Boxes narrower than the reach have no more.
+        // Per axis: the coordinate, and its image where a wall is near. Boxes narrower than the reach have no
+        // more.
         let mut images = [[0.0f32; 2]; 3];
         let mut counts = [1usize; 3];
         for axis in 0..3 {
@@ -315,7 +318,8 @@ impl Neighbours {
         }
     }
 
-    /// Calls `found(index, offset, squared distance)` for every particle within `reach` of `center`, in order of cells.
+    /// Calls `found(index, offset, squared distance)` for every particle within `reach` of `center`, in order
+    /// of cells.
     #[inline]
     pub fn for_each_within(&self, center: Vec3, reach: f32, mut found: impl FnMut(usize, Vec3, f32)) {
         let (reach2, from) = (Lanes::splat(reach * reach), splat(center));
@@ -336,8 +340,9 @@ impl Neighbours {
         });
     }
 
-    /// Calls `found(index, weight)` for every particle that weighs at a place, `m_i W_sharp(p_i - x, alpha d_i)` [sheets eq. 1], in
-    /// order of cells. `reach` is that of the largest around, alpha d; `small` that of a small one, alpha d0.
+    /// Calls `found(index, weight)` for every particle that weighs at a place, `m_i W_sharp(p_i - x, alpha
+    /// d_i)` [sheets eq. 1], in order of cells. `reach` is that of the largest around, alpha d; `small`
+    /// that of a small one, alpha d0.
     ///
     /// Test: `velocity_is_that_of_a_plain_sum`.
     #[inline]
@@ -393,8 +398,8 @@ impl Neighbours {
         best
     }
 
-    /// Sums over the particles of the cells around a ball, eight at a time: `add(sums, offsets, weights)`, where offsets are
-    /// from the centre. Lanes without a particle lie far outside the ball.
+    /// Sums over the particles of the cells around a ball, eight at a time: `add(sums, offsets, weights)`,
+    /// where offsets are from the centre. Lanes without a particle lie far outside the ball.
     #[inline(always)]
     pub(crate) fn sums<const N: usize>(
         &self,

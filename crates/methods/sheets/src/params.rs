@@ -24,8 +24,8 @@ pub struct SheetParams {
     /// A sheet thinner than this share of the full density is let go: "we skip splitting when the density is
     /// too low" [sheets §7].
     pub thinnest_density: f32,
-    /// A particle lighter than this share of a small one is not split any more: "we limit the number of times
-    /// that a particle can split" [sheets §6].
+    /// A particle lighter than this share of a small one is not split any more: "we limit the number of
+    /// times that a particle can split" [sheets §6].
     pub lightest_mass: f32,
     /// Rounds in which thin labels spread to the joints of sheets [sheets §7]; 0 for none.
     pub junction_rounds: u32,

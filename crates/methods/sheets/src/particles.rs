@@ -2,8 +2,8 @@
 
 use fluvial_foundation::{Vec3, parallel};
 
-/// Mass of a small particle, in quanta. A power of three, so that the thirds of an insertion are whole for many generations;
-/// where they are not, the rest stays with the parents.
+/// Mass of a small particle, in quanta. A power of three, so that the thirds of an insertion are whole for
+/// many generations; where they are not, the rest stays with the parents.
 pub const UNIT_MASS: u32 = 3u32.pow(16);
 
 /// What a particle is.

@@ -1,4 +1,5 @@
-//! Particles together with everything that keeps them: what a solver, on whatever grid, moves through its flow.
+//! Particles together with everything that keeps them: what a solver, on whatever grid, moves through its
+//! flow.
 
 use crate::candidates::find_candidates;
 use crate::collapse::collapse;
@@ -77,14 +78,16 @@ impl Population {
         self.shapes.rearrange(self.neighbours.last_order());
     }
 
-    /// Measures density, stretch and thinness of all particles, and the mass of all cells. Wants sorted particles.
+    /// Measures density, stretch and thinness of all particles, and the mass of all cells. Wants sorted
+    /// particles.
     pub fn measure(&mut self) {
         let Population { particles, shapes, mass_cell, neighbours, walls, params, .. } = self;
         deposit(mass_cell, particles, neighbours, params.d0, |i| particles.weight(i));
         shapes.measure(particles, neighbours, mass_cell, walls, params);
     }
 
-    /// Inserts and collapses [sheets Alg. 2]. Wants sorted and measured particles, leaves them unsorted; shapes follow.
+    /// Inserts and collapses [sheets Alg. 2]. Wants sorted and measured particles, leaves them unsorted;
+    /// shapes follow.
     pub fn preserve(&mut self, allowed: impl Fn(Vec3) -> bool + Sync + Send) -> Preserved {
         let Population { particles, families, shapes, neighbours, walls, params, .. } = self;
         let candidates = find_candidates(particles, shapes, neighbours, walls, params, allowed);
@@ -99,8 +102,8 @@ impl Population {
         }
     }
 
-    /// Merges in deep cells up to `most` small ones (none where it is 1), splits near the surface [sheets Alg. 3]; `depth` by cell
-    /// of the search. Leaves the particles unsorted.
+    /// Merges in deep cells up to `most` small ones (none where it is 1), splits near the surface [sheets
+    /// Alg. 3]; `depth` by cell of the search. Leaves the particles unsorted.
     pub fn adapt(&mut self, depth: &[Depth], most: u8, allowed: impl Fn(Vec3) -> bool) -> Merged {
         let mut report = Merged::default();
         for _ in 0..if most > 1 { MERGE_ROUNDS } else { 0 } {
@@ -117,7 +120,8 @@ impl Population {
         report
     }
 
-    /// Evens out the spacing [sheets Alg. 4]. Wants sorted and measured particles, leaves them unsorted; shapes stay.
+    /// Evens out the spacing [sheets Alg. 4]. Wants sorted and measured particles, leaves them unsorted;
+    /// shapes stay.
     pub fn correct(
         &mut self,
         stiffness: &Stiffness,

@@ -35,12 +35,13 @@ pub struct Merged {
     pub split: usize,
 }
 
-/// Merges pairs of deep particles that are closer than their mean radius and each other's nearest among those with whom they hold
-/// at most `most` small ones (eq. 17 says 8 for a cell of two radii). One round; returns how many pairs merged, after which
-/// the particles want sorting. Inserted particles, and parents to whom somebody owes, stay as they are.
+/// Merges pairs of deep particles that are closer than their mean radius and each other's nearest among those
+/// with whom they hold at most `most` small ones (eq. 17 says 8 for a cell of two radii). One round; returns
+/// how many pairs merged, after which the particles want sorting. Inserted particles, and parents to whom
+/// somebody owes, stay as they are.
 ///
-/// The new particle has the sum of the masses and stands at their centre of mass with their mean velocity (the paper takes
-/// the midpoint, which would move mass where sizes differ), d_n = n^(1/3) d0 (eq. 16).
+/// The new particle has the sum of the masses and stands at their centre of mass with their mean velocity
+/// (the paper takes the midpoint, which would move mass where sizes differ), d_n = n^(1/3) d0 (eq. 16).
 /// Tests: `merging_keeps_mass_and_momentum`, `mass_is_conserved_through_any_history`.
 pub fn merge(
     particles: &mut Particles,
@@ -61,8 +62,8 @@ pub fn merge(
         parallel::chunk_range(c, CHUNK, n).map(may).collect::<Vec<_>>()
     })
     .concat();
-    // Distances that differ by less than a hundredth count as equal, and chance decides, the same for both: on the lattice
-    // that particles are seeded on, rows would otherwise wait for each other.
+    // Distances that differ by less than a hundredth count as equal, and chance decides, the same for both:
+    // on the lattice that particles are seeded on, rows would otherwise wait for each other.
     let steps = 50.0 / (d0 * d0);
     let chance = |i: usize, j: usize| random::splitmix64(((i.min(j) as u64) << 32) | i.max(j) as u64);
     let nearest: Vec<u32> = parallel::map_indices(parallel::chunk_count(n, CHUNK), |c| {
@@ -112,9 +113,9 @@ pub fn merge(
     merged
 }
 
-/// Splits merged particles that have come near the surface into the small ones they hold, at random places within their
-/// radius [sheets §5.1.2]. The mass is dealt out evenly, the velocity copied. Returns how many were split; the particles
-/// then want sorting. `allowed` says where a particle may be.
+/// Splits merged particles that have come near the surface into the small ones they hold, at random places
+/// within their radius [sheets §5.1.2]. The mass is dealt out evenly, the velocity copied. Returns how many
+/// were split; the particles then want sorting. `allowed` says where a particle may be.
 pub fn split(
     particles: &mut Particles,
     neighbours: &Neighbours,

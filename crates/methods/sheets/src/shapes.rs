@@ -1,4 +1,5 @@
-//! What a particle's neighbourhood looks like: its density, its stretch, and whether it is a sheet [sheets §4.1].
+//! What a particle's neighbourhood looks like: its density, its stretch, and whether it is a sheet [sheets
+//! §4.1].
 
 use crate::around::cells_below_surface;
 use crate::cells::dilate;
@@ -12,8 +13,9 @@ use fluvial_foundation::{Vec3, parallel};
 
 /// Particles that one task takes.
 const CHUNK: usize = 1 << 11;
-/// A particle takes over the label of its neighbours when more than this share of them is thin. At the root of a sheet that
-/// rises from a pool a fifth is; where three sheets meet, the labels must cross two widths of the kernel.
+/// A particle takes over the label of its neighbours when more than this share of them is thin. At the root
+/// of a sheet that rises from a pool a fifth is; where three sheets meet, the labels must cross two widths of
+/// the kernel.
 const THIN_SHARE: f32 = 0.3;
 
 /// Shapes of the neighbourhoods, by particle.
@@ -25,10 +27,11 @@ pub struct Shapes {
     pub thin: Vec<bool>,
     /// Place in [`Self::stretch`]; [`Shapes::ROUND`] below the surface, where nothing is stretched.
     pub place: Vec<u32>,
-    /// Covariance of the neighbourhood [sheets eq. 8 to 10] of each particle at the surface, over that of a ball full of
-    /// liquid: eigenvalues of 1 are round.
+    /// Covariance of the neighbourhood [sheets eq. 8 to 10] of each particle at the surface, over that of a
+    /// ball full of liquid: eigenvalues of 1 are round.
     pub stretch: Vec<Eigen>,
-    /// From each particle at the surface to the mean of its neighbourhood [sheets eq. 9], in reaches of the kernel.
+    /// From each particle at the surface to the mean of its neighbourhood [sheets eq. 9], in reaches of the
+    /// kernel.
     pub offset: Vec<Vec3>,
 }
 
@@ -38,8 +41,10 @@ impl Shapes {
 
     /// Measures all particles: density everywhere, stretch where density is below `surface_density`.
     ///
-    /// `mass_cell` is what [`deposit`](crate::deposit) says of the masses. Below the surface (`around::cells_below_surface`) nothing is summed up: there the density counts as full.
-    /// Tests: `a_sheet_is_thin_and_a_pool_is_not`, `covariance_is_that_of_a_plain_sum`, `joints_of_sheets_are_thin`.
+    /// `mass_cell` is what [`deposit`](crate::deposit) says of the masses. Below the surface
+    /// (`around::cells_below_surface`) nothing is summed up: there the density counts as full.
+    /// Tests: `a_sheet_is_thin_and_a_pool_is_not`, `covariance_is_that_of_a_plain_sum`,
+    /// `joints_of_sheets_are_thin`.
     pub fn measure(
         &mut self,
         particles: &Particles,
@@ -103,8 +108,8 @@ impl Shapes {
 
     /// Surface particles of whose neighbours many within the insertion distance are thin become thin.
     ///
-    /// Where sheets meet in a T or V the covariance sees a solid corner and eq. 11 says no, so that nothing would be
-    /// inserted there and sheets would tear off along their joints [sheets §7].
+    /// Where sheets meet in a T or V the covariance sees a solid corner and eq. 11 says no, so that nothing
+    /// would be inserted there and sheets would tear off along their joints [sheets §7].
     fn spread_to_joints(&mut self, particles: &Particles, neighbours: &Neighbours, params: &SheetParams) {
         let reach = params.insert_max * params.d0;
         let (place, thin) = (&self.place, &self.thin);
@@ -142,8 +147,8 @@ impl Shapes {
         if self.place[i] == Shapes::ROUND { Vec3::ZERO } else { self.offset[self.place[i] as usize] }
     }
 
-    /// Where the air is: a unit vector away from the mean of the neighbourhood, zero below the surface and in the middle of
-    /// sheets and drops.
+    /// Where the air is: a unit vector away from the mean of the neighbourhood, zero below the surface and in
+    /// the middle of sheets and drops.
     pub fn outward_of(&self, i: usize) -> Vec3 {
         let offset = self.offset_of(i);
         if offset.length() > ONE_SIDED { -offset.normalize() } else { Vec3::ZERO }
@@ -157,14 +162,15 @@ impl Shapes {
     }
 }
 
-/// Air on one side puts the mean of a neighbourhood this far off, in reaches of the kernel; above a flat surface it is 5/16.
+/// Air on one side puts the mean of a neighbourhood this far off, in reaches of the kernel; above a flat
+/// surface it is 5/16.
 const ONE_SIDED: f32 = 0.15;
 
 /// Covariance of a ball full of liquid: the mean of x^2 under the smooth kernel is h^2 / 7.
 const BALL: f32 = 1.0 / 7.0;
 
-/// `C_i = sum (p_j - q)(p_j - q)^T W(p_j - q) / sum W(p_j - q)`, q the weighted mean around the particle [sheets eq. 8, 9],
-/// over the covariance of a ball.
+/// `C_i = sum (p_j - q)(p_j - q)^T W(p_j - q) / sum W(p_j - q)`, q the weighted mean around the particle
+/// [sheets eq. 8, 9], over the covariance of a ball.
 fn covariance(neighbours: &Neighbours, mean: Vec3, h: f32) -> Symmetric {
     let inverse_h2 = 1.0 / (h * h);
     let [w, xx, yy, zz, xy, xz, yz] = neighbours.sums(mean, h, |sums: &mut [Lanes; 7], d, _| {

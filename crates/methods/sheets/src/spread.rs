@@ -1,6 +1,7 @@
-//! The particles' velocities on a lattice: as [`velocity_at`](crate::velocity_at) at each of its points, by going through the
-//! particles instead of the points. A merged particle reaches a few points and looks at no others, where every point near it would
-//! search for particles as far as the largest reaches: half to a quarter of the work.
+//! The particles' velocities on a lattice: as [`velocity_at`](crate::velocity_at) at each of its points, by
+//! going through the particles instead of the points. A merged particle reaches a few points and looks at no
+//! others, where every point near it would search for particles as far as the largest reaches: half to a
+//! quarter of the work.
 
 use crate::kernels::CLOSEST;
 use crate::neighbours::Neighbours;
@@ -10,7 +11,8 @@ use fluvial_foundation::{Vec3, parallel};
 /// Slabs of cells whose particles one task takes, at least.
 const BLOCK: usize = 4;
 
-/// A lattice of points whose spacing is the edge of the search's cells, no more than a cell off their corners.
+/// A lattice of points whose spacing is the edge of the search's cells, no more than a cell off their
+/// corners.
 #[derive(Clone, Copy, Debug)]
 pub struct Points {
     /// The first point.
@@ -19,8 +21,8 @@ pub struct Points {
     pub size: [usize; 3],
 }
 
-/// `sum = sum m_i u_i W_sharp(p_i - x, alpha d_i)` of one component of the velocity and `weight = sum m_i W_sharp` at the points
-/// [sheets eq. 1]. Wants sorted particles; the same bits for any number of threads.
+/// `sum = sum m_i u_i W_sharp(p_i - x, alpha d_i)` of one component of the velocity and `weight = sum m_i
+/// W_sharp` at the points [sheets eq. 1]. Wants sorted particles; the same bits for any number of threads.
 ///
 /// Test: `spread_velocities_are_those_of_the_points`.
 pub fn spread_velocity(
@@ -66,7 +68,8 @@ pub fn spread_velocity(
     }
 }
 
-/// Calls `found(index, W_sharp)` for the points around a place, all in cells; only slabs in `window`, counted from its first.
+/// Calls `found(index, W_sharp)` for the points around a place, all in cells; only slabs in `window`, counted
+/// from its first.
 #[inline(always)]
 fn for_each_point(
     points: &Points,

@@ -1,17 +1,19 @@
 //! The surface that is drawn [sheets §5.3], sampled sparsely on a finer lattice.
 //!
-//! Bulk liquid ends where the density is half of the full one: flat and quiet, with the liquid's volume and without bubbles
-//! between its particles, which the union of eq. 23 would have. Particles outside that (drops, threads and sheets) are
-//! ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1` (eq. 23). The surface is the union of both.
+//! Bulk liquid ends where the density is half of the full one: flat and quiet, with the liquid's volume and
+//! without bubbles between its particles, which the union of eq. 23 would have. Particles outside that
+//! (drops, threads and sheets) are ellipsoids along the stretch of their neighbourhood, `|M_i (p_i - x)| = 1`
+//! (eq. 23). The surface is the union of both.
 //!
-//! A sheet stretched to a tenth of a particle's thickness is still whole, and no lattice sees it. So ellipsoids are sampled no
-//! thinner than the lattice can see ("we set the minimal eigenvalue of C_i to the order of a single cell", §5.3), and what is
-//! drawn of them is pulled back to the thickness that the mass has ([`SurfaceField::pull`]). Drawn as sampled, a splash has several
-//! times its volume.
+//! A sheet stretched to a tenth of a particle's thickness is still whole, and no lattice sees it. So
+//! ellipsoids are sampled no thinner than the lattice can see ("we set the minimal eigenvalue of C_i to the
+//! order of a single cell", §5.3), and what is drawn of them is pulled back to the thickness that the mass
+//! has ([`SurfaceField::pull`]). Drawn as sampled, a splash has several times its volume.
 //!
-//! The thickness follows from the density. A sheet with s small particles on d0^2 has `rho / rho_0 = 15/16 s d0 / h` (the
-//! smooth kernel's integral over a plane, pi h^2 / 2, over that of a ball, 8 pi h^3 / 15), so that it is `16/15 h rho / rho_0` thick; a
-//! thread with l of them on d0 has `5/(2 pi) l (d0 / h)^2`, and the cross-section l d0^2.
+//! The thickness follows from the density. A sheet with s small particles on d0^2 has `rho / rho_0 = 15/16 s
+//! d0 / h` (the smooth kernel's integral over a plane, pi h^2 / 2, over that of a ball, 8 pi h^3 / 15), so
+//! that it is `16/15 h rho / rho_0` thick; a thread with l of them on d0 has `5/(2 pi) l (d0 / h)^2`, and the
+//! cross-section l d0^2.
 
 use crate::around::{Around, cells_around};
 use crate::deposit::deposit;
@@ -32,7 +34,8 @@ const BULK: f32 = 0.5;
 /// Drops of fewer than about five particles have less than this share of the full density.
 const LONELY: f32 = 0.05;
 
-/// Particles of no sheet are taken to be as far apart as their density says, down to this share of the full one.
+/// Particles of no sheet are taken to be as far apart as their density says, down to this share of the full
+/// one.
 const SPARSEST: f32 = 0.2;
 
 /// Radius of a ball with the volume of a cube of edge 1.
@@ -45,8 +48,8 @@ const BUMPS: f32 = 1.06;
 /// A mesh of a few triangles around a drop or a thread cuts corners: so much larger, it has their volume.
 const CORNERS: [f32; 2] = [1.17, 1.12];
 
-/// Half the least thickness that is drawn, in spacings: the middles that neighbours find differ by about as much, and thinner
-/// sheets would be turned inside out here and there.
+/// Half the least thickness that is drawn, in spacings: the middles that neighbours find differ by about as
+/// much, and thinner sheets would be turned inside out here and there.
 const LEAST_HALF: f32 = 0.08;
 /// Radius of a drop, in spacings, that the lattice sees as round.
 const DROP: f32 = 1.1;
@@ -78,7 +81,8 @@ pub struct SheetSurface {
 const AIR: u32 = u32::MAX;
 const LIQUID: u32 = u32::MAX - 1;
 
-/// A particle at the surface: `|M (x - p - shift)| = 1`, as the lattice sees it, and the part of each axis that is liquid.
+/// A particle at the surface: `|M (x - p - shift)| = 1`, as the lattice sees it, and the part of each axis
+/// that is liquid.
 #[derive(Clone, Copy, Debug)]
 struct Ellipsoid {
     inverse_axes: Symmetric,
@@ -107,7 +111,8 @@ pub struct SurfaceField<'a> {
 impl SheetSurface {
     /// Samples the surface on the lattice of `shape`.
     ///
-    /// Tests: `a_lattice_ball_has_its_volume`, `a_sheet_is_seen_whole_in_any_direction`, `blocks_agree_with_single_samples`.
+    /// Tests: `a_lattice_ball_has_its_volume`, `a_sheet_is_seen_whole_in_any_direction`,
+    /// `blocks_agree_with_single_samples`.
     pub fn sample(field: &SurfaceField, shape: &SurfaceShape) -> SheetSurface {
         let bins = field.neighbours.bins();
         let mut mass = vec![0.0; bins.count()];
@@ -214,10 +219,11 @@ impl<'a> SurfaceField<'a> {
         if let Some(stretch) = shapes.stretch_of(i).filter(|_| shapes.thin[i]) {
             return self.thin_ellipsoid(i, stretch);
         }
-        // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between eight, so that
-        // nothing is hollow, and is smaller as its mass is.
+        // A ball with the particle's volume, (4/3) pi r^3 = m d0^3; in company it reaches the middle between
+        // eight, so that nothing is hollow, and is smaller as its mass is.
         let size = d0 * self.particles.weight(i).cbrt();
-        // Where layers fold onto each other there are fewer than fit, farther apart: hollow all the same without this.
+        // Where layers fold onto each other there are fewer than fit, farther apart: hollow all the same
+        // without this.
         let amid = shapes.outward_of(i) == Vec3::ZERO;
         let apart = if amid { shapes.density[i].clamp(SPARSEST, 1.0).cbrt().recip() } else { 1.0 };
         let (full, least) = match shapes.density[i] < LONELY {
@@ -234,7 +240,8 @@ impl<'a> SurfaceField<'a> {
         }
     }
 
-    /// The shape of a particle in a sheet or thread: around the middle of that, as thick as its mass makes it.
+    /// The shape of a particle in a sheet or thread: around the middle of that, as thick as its mass makes
+    /// it.
     fn thin_ellipsoid(&self, i: usize, stretch: &Eigen) -> Ellipsoid {
         let (shapes, d0, h) = (self.shapes, self.params.d0, self.params.reach_m());
         let x = self.particles.x[i];
@@ -255,8 +262,8 @@ impl<'a> SurfaceField<'a> {
             false => BUMPS * (8.0 / 15.0) * h * rho,
         };
         let full = full.max(LEAST_HALF * self.spacing);
-        // The lattice sees half a spacing along an axis, sqrt(3) / 2 along a diagonal, and half as much more is needed where
-        // ellipsoids meet at their flanks. A sheet's own stretch is 7/6 in its plane.
+        // The lattice sees half a spacing along an axis, sqrt(3) / 2 along a diagonal, and half as much more
+        // is needed where ellipsoids meet at their flanks. A sheet's own stretch is 7/6 in its plane.
         let seen = |n: usize| 0.75 * self.spacing * stretch.vectors[n].abs().element_sum();
         let along = |n: usize| self.sheet_reach * (stretch.values[n] * (6.0 / 7.0)).clamp(0.0, 1.0);
         let truth = |n: usize| if across(n) { full } else { along(n).max(full) };
@@ -306,8 +313,8 @@ impl<'a> SurfaceField<'a> {
         shaped.copied().unwrap_or_else(|| self.ellipsoid(i))
     }
 
-    /// How far a place on the sampled surface is from where the mass puts it; none where it is no place on it (a solid or a wall
-    /// cuts the liquid there).
+    /// How far a place on the sampled surface is from where the mass puts it; none where it is no place on it
+    /// (a solid or a wall cuts the liquid there).
     ///
     /// Test: `sheets_and_drops_are_drawn_with_their_volume`.
     pub fn pull(&self, x: Vec3) -> Option<Vec3> {
@@ -321,8 +328,8 @@ impl<'a> SurfaceField<'a> {
         Some(apply(&true_share, place) - place)
     }
 
-    /// Pulls the vertices of a mesh of the sampled surface to where the mass puts them. Neighbours go together: half of a pull is
-    /// the mean of theirs.
+    /// Pulls the vertices of a mesh of the sampled surface to where the mass puts them. Neighbours go
+    /// together: half of a pull is the mean of theirs.
     pub fn pull_mesh(&self, positions: &mut [Vec3], triangles: &[[u32; 3]]) {
         let pulls = parallel::map_indices(positions.len(), |v| self.pull(positions[v]));
         let mut mean: Vec<Vec3> = pulls.iter().map(|p| p.unwrap_or_default()).collect();

@@ -22,8 +22,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Counts pieces by joining vertices along triangles, and handles by Euler's `V - E + F = 2 - 2 handles` in each piece
-    /// (E = 3 F / 2 in a closed mesh).
+    /// Counts pieces by joining vertices along triangles, and handles by Euler's `V - E + F = 2 - 2 handles`
+    /// in each piece (E = 3 F / 2 in a closed mesh).
     pub fn of(positions: &[Vec3], triangles: &[[u32; 3]]) -> Topology {
         let mut parent: Vec<u32> = (0..positions.len() as u32).collect();
         fn root(parent: &mut [u32], mut v: u32) -> u32 {

@@ -397,7 +397,8 @@ fn a_lattice_ball_has_its_volume() {
 
 #[test]
 fn a_sheet_is_seen_whole_in_any_direction() {
-    // A jittered layer with gaps as insertion leaves them (spacing 1.3): no sample line through it may miss it.
+    // A jittered layer with gaps as insertion leaves them (spacing 1.3): no sample line through it may miss
+    // it.
     for n in 0..6 {
         let normal = (unit_vec3(n, 2) - 0.5).normalize();
         let (a, b) = normal.any_orthonormal_pair();
@@ -412,7 +413,8 @@ fn a_sheet_is_seen_whole_in_any_direction() {
         let sheet = Sheet::of(particles);
         let surface = surface_of(&sheet, 2.0);
         let shape = *surface.shape();
-        // Walk along the lattice axis nearest to the normal: the middle must be crossed exactly once in and once out.
+        // Walk along the lattice axis nearest to the normal: the middle must be crossed exactly once in and
+        // once out.
         let axis = normal.abs().max_position();
         let (mut lines, mut missed) = (0, 0);
         let line = |s: usize, t: usize, r: usize| match axis {

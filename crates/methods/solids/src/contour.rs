@@ -5,7 +5,8 @@ use crate::Shape;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::{Lattice, TriangleMesh};
 
-/// The surface of `shape` within `clip` (closed by the clip box's own sides), one vertex per cell of size `cell`.
+/// The surface of `shape` within `clip` (closed by the clip box's own sides), one vertex per cell of size
+/// `cell`.
 pub(crate) fn dual_contour(shape: &Shape, clip: Aabb, cell: f32) -> TriangleMesh {
     let bounds = shape.bounds();
     let inner = Aabb { min: bounds.min.max(clip.min), max: bounds.max.min(clip.max) };

@@ -1,10 +1,10 @@
 //! How much of a face or a cell lies outside the solid, from the solid's distance at the corners.
 //!
 //! [ng-2009 §3.2]: the distance is taken linear on simplices, where the part with phi > 0 has a
-//! closed form. A face is cut into four triangles around its centre (which has the mean of the corners), a cell
-//! into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra behind it:
-//! open areas and the interface inside a cell close up exactly (test `a_cut_cell_is_closed`), the result is exact
-//! for planes, and mirroring or turning the corners mirrors or turns nothing else.
+//! closed form. A face is cut into four triangles around its centre (which has the mean of the corners), a
+//! cell into 24 tetrahedra around its own, so that the triangles of a face are the sides of the tetrahedra
+//! behind it: open areas and the interface inside a cell close up exactly (test `a_cut_cell_is_closed`), the
+//! result is exact for planes, and mirroring or turning the corners mirrors or turns nothing else.
 
 /// Part of a triangle's area where the linear field through the three corner values is positive.
 pub fn positive_fraction_triangle(corners: [f32; 3]) -> f32 {
@@ -88,7 +88,8 @@ mod tests {
     }
 
     /// Volume of the unit cube where n . x > d, by the inclusion-exclusion formula over the corners
-    /// (valid for positive components): V(n . x < d) = sum over corners (-1)^|c| max(0, d - n . c)^3 / (6 n1 n2 n3).
+    /// (valid for positive components): V(n . x < d) = sum over corners (-1)^|c| max(0, d - n . c)^3 / (6 n1
+    /// n2 n3).
     fn cube_above(n: Vec3, d: f32) -> f64 {
         let below: f64 = (0..8)
             .map(|c| {

@@ -63,8 +63,8 @@ impl GreyImage {
     }
 }
 
-/// The decoder makes room for a tag's values before it looks whether the file is that long; so we look. A BigTIFF, for
-/// files over 4 GB, is no picture of 2048 pixels a side.
+/// The decoder makes room for a tag's values before it looks whether the file is that long; so we look. A
+/// BigTIFF, for files over 4 GB, is no picture of 2048 pixels a side.
 fn check_tiff_tags(bytes: &[u8]) -> Result<(), MeshError> {
     let little = match bytes {
         [b'I', b'I', 42, 0, ..] => true,

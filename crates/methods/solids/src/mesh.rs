@@ -102,8 +102,8 @@ impl MeshDistance {
         self.distance_beside(x, f32::INFINITY, 0.0)
     }
 
-    /// The same at a point `step` metres from one where it is `known`. The distance changes by no more than the
-    /// step, which narrows the search, and keeps its sign where it was larger than that.
+    /// The same at a point `step` metres from one where it is `known`. The distance changes by no more than
+    /// the step, which narrows the search, and keeps its sign where it was larger than that.
     pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
         let bound = (1.0 + 1e-4) * (known.abs() + step) + f32::MIN_POSITIVE;
         let mut distance = self.tree.distance_squared(x, bound * bound).sqrt();

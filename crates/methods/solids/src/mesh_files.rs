@@ -1,8 +1,8 @@
-//! Readers of mesh files. They take bytes, keep only positions and faces, and answer every broken input with an
-//! error (test `truncated_and_garbled_files_never_panic`).
+//! Readers of mesh files. They take bytes, keep only positions and faces, and answer every broken input with
+//! an error (test `truncated_and_garbled_files_never_panic`).
 //!
-//! A file is gone through twice: once to check and count, once to build. So a broken file costs no memory, and a good
-//! one exactly that of its mesh (tests/damage of the `fluvial` command measures it).
+//! A file is gone through twice: once to check and count, once to build. So a broken file costs no memory,
+//! and a good one exactly that of its mesh (tests/damage of the `fluvial` command measures it).
 
 use crate::MeshError;
 use fluvial_foundation::Vec3;

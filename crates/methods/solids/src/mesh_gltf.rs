@@ -1,6 +1,6 @@
 //! glTF 2.0 (.gltf with embedded or neighbouring buffers, and .glb): triangles of the default scene, with the
-//! nodes' transforms applied. Own reader, because it must answer every broken file with an error and never take
-//! much more memory than the file: the JSON is never held as a tree, entries are parsed where they lie.
+//! nodes' transforms applied. Own reader, because it must answer every broken file with an error and never
+//! take much more memory than the file: the JSON is never held as a tree, entries are parsed where they lie.
 
 use crate::MeshError;
 use crate::mesh_files::{Sink, broken, build};

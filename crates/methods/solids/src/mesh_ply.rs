@@ -120,7 +120,8 @@ impl Body<'_> {
     }
 }
 
-/// PLY, text or binary of either byte order: `vertex` x y z and `face` vertex_indices; other data is passed over.
+/// PLY, text or binary of either byte order: `vertex` x y z and `face` vertex_indices; other data is passed
+/// over.
 pub fn parse_ply(bytes: &[u8]) -> Result<TriangleMesh, MeshError> {
     let header = header(bytes)?;
     build(|sink| scan(&header, sink))

@@ -87,7 +87,8 @@ pub enum Motion {
         /// The pivot at time 0, which moves along with `linear`.
         about: Vec3,
     },
-    /// Key frames, sorted by time: translation linear, rotation spherical-linear between them, held at the ends.
+    /// Key frames, sorted by time: translation linear, rotation spherical-linear between them, held at the
+    /// ends.
     Keys {
         /// The pivot of the rotations, in the body frame.
         about: Vec3,

@@ -54,7 +54,8 @@ impl<'a> PlacedSolids<'a> {
         self.nearest(x_in_world, band).0
     }
 
-    /// Velocity at a point of the solid that is nearest to it, m/s; zero where none is nearer than `band` metres.
+    /// Velocity at a point of the solid that is nearest to it, m/s; zero where none is nearer than `band`
+    /// metres.
     pub fn velocity(&self, x_in_world: Vec3, band: f32) -> Vec3 {
         self.nearest(x_in_world, band).1.map_or(Vec3::ZERO, |n| self.solids[n].0.twist.at(x_in_world))
     }

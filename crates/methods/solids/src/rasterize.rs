@@ -12,24 +12,28 @@ pub const SMALLEST_OPEN_AREA: f32 = 1e-3;
 /// Nodes nearer than this part of a cell to the surface lie on it. Rounding would otherwise decide
 /// whether a face that coincides with a solid's flat side is open.
 const ON_SURFACE_CELLS: f32 = 1e-3;
-/// Blocks of nodes are skipped whole when their centre is far; this many nodes a side are then evaluated singly.
+/// Blocks of nodes are skipped whole when their centre is far; this many nodes a side are then evaluated
+/// singly.
 const LEAF: usize = 4;
 const BLOCK: usize = 16;
 
 /// What the solids leave of a grid. Owned by the caller and reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct SolidFields {
-    /// Distance to the union of all solids at the nodes, negative inside, clamped to ± [`BAND_CELLS`] cells, m.
+    /// Distance to the union of all solids at the nodes, negative inside, clamped to ± [`BAND_CELLS`] cells,
+    /// m.
     pub phi_node: Vec<f32>,
     /// Part of each face outside the solids, 0 to 1; 0 on solid domain walls.
     pub open_area: FaceField,
-    /// Velocity of the nearest solid at face centres within the band, along the face's axis, m/s; 0 for static ones.
+    /// Velocity of the nearest solid at face centres within the band, along the face's axis, m/s; 0 for
+    /// static ones.
     pub u_solid: FaceField,
     /// Part of each cell outside the solids, 0 to 1.
     pub open_volume: Vec<f32>,
     /// Faces whose tiny open area was closed, in the part that the last call computed.
     pub snapped_faces: usize,
-    /// Nodes that were put onto the surface because they lay within a thousandth of a cell of it (last call).
+    /// Nodes that were put onto the surface because they lay within a thousandth of a cell of it (last
+    /// call).
     pub snapped_nodes: usize,
     static_phi_node: Vec<f32>,
     owner_node: Vec<u16>,
@@ -89,9 +93,9 @@ impl SolidFields {
     }
 }
 
-/// Brings `out` to the given time. Static solids are evaluated once and kept until the solids, the walls or the
-/// grid change; moving ones only touch the nodes around their present and last place. Returns whether anything
-/// changed since the last call. Walls: open? in the order x_min, x_max, y_min, y_max, z_min, z_max.
+/// Brings `out` to the given time. Static solids are evaluated once and kept until the solids, the walls or
+/// the grid change; moving ones only touch the nodes around their present and last place. Returns whether
+/// anything changed since the last call. Walls: open? in the order x_min, x_max, y_min, y_max, z_min, z_max.
 pub fn rasterize(
     out: &mut SolidFields,
     solids: &[(&Shape, &Motion)],
@@ -188,8 +192,9 @@ fn place_moving(out: &mut SolidFields, moving: &[Placed], grid: &UniformGrid, di
     }
 }
 
-/// phi = min(phi, clamp(distance)) on a range of nodes, writing `owner` where it was lowered. Blocks whose centre
-/// is farther from the surface than band + half diagonal are clamped throughout, since the slope is at most 1.
+/// phi = min(phi, clamp(distance)) on a range of nodes, writing `owner` where it was lowered. Blocks whose
+/// centre is farther from the surface than band + half diagonal are clamped throughout, since the slope is at
+/// most 1.
 fn lower_nodes(
     phi_node: &mut [f32],
     owner_node: Option<(&mut [u16], u16)>,

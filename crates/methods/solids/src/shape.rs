@@ -80,8 +80,9 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Signed distance, metres: exact for single shapes; booleans give a value with the right sign and zero set
-    /// whose size is at most the distance. Its slope is never above 1, which [`crate::rasterize`] builds on.
+    /// Signed distance, metres: exact for single shapes; booleans give a value with the right sign and zero
+    /// set whose size is at most the distance. Its slope is never above 1, which [`crate::rasterize`]
+    /// builds on.
     pub fn distance(&self, x: Vec3) -> f32 {
         match self {
             Shape::Box { min, max } => {
@@ -125,7 +126,8 @@ impl Shape {
         }
     }
 
-    /// The same as [`Self::distance`], cheaper for meshes, at a point `step` metres from one where it is `known`.
+    /// The same as [`Self::distance`], cheaper for meshes, at a point `step` metres from one where it is
+    /// `known`.
     pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
         match self {
             Shape::Mesh(mesh) => mesh.distance_beside(x, step, known),
@@ -174,8 +176,8 @@ impl Shape {
         }
     }
 
-    /// The surface as triangles, for drawing: exact tessellation of round shapes in steps of about `cell`, meshes
-    /// as they are, unions as their parts, planes and sampled booleans cut to `clip`.
+    /// The surface as triangles, for drawing: exact tessellation of round shapes in steps of about `cell`,
+    /// meshes as they are, unions as their parts, planes and sampled booleans cut to `clip`.
     pub fn triangulate(&self, clip: Aabb, cell: f32) -> TriangleMesh {
         match self {
             Shape::Mesh(mesh) => mesh.mesh().clone(),
@@ -271,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Along the gradient by the distance lies the surface, and nothing of the other sign is nearer: that is what
-    /// an exact signed distance means.
+    /// Along the gradient by the distance lies the surface, and nothing of the other sign is nearer: that is
+    /// what an exact signed distance means.
     #[test]
     fn primitives_have_exact_distances() {
         for shape in primitives().into_iter().flat_map(|s| [s.clone(), transformed(s)]) {

@@ -69,7 +69,8 @@ fn box_mesh(min: Vec3, max: Vec3) -> TriangleMesh {
     TriangleMesh { positions, velocities: Vec::new(), triangles }
 }
 
-/// Turns a profile of (radius, height), listed upwards on the outside, about an axis. Radius 0 is a single vertex.
+/// Turns a profile of (radius, height), listed upwards on the outside, about an axis. Radius 0 is a single
+/// vertex.
 fn revolve(profile: &[[f32; 2]], closed: bool, origin: Vec3, axis: Vec3, sectors: usize) -> TriangleMesh {
     let (u, v) = axis.any_orthonormal_pair();
     let mut mesh = TriangleMesh::default();

@@ -1,8 +1,8 @@
 //! Closed, oriented, manifold surface meshes from level sets.
 //!
 //! [`mesh_level_set`] runs dual marching cubes over the cell centres plus a ring of air, with a table of
-//! cases that is manifold by construction (see `cases.rs`). Where liquid touches the box of the domain the mesh
-//! lies flat on the wall, half a cell outside the outermost centres, with sharp edges.
+//! cases that is manifold by construction (see `cases.rs`). Where liquid touches the box of the domain the
+//! mesh lies flat on the wall, half a cell outside the outermost centres, with sharp edges.
 
 mod cases;
 mod dual;
@@ -70,8 +70,8 @@ pub fn mesh_level_set_outside(
     mesh_field(lattice, params, row, value)
 }
 
-/// As [`mesh_level_set`] for values that need not lie in an array: `fill_row(j, k, out)` gives an x-row of them, `value` a single
-/// one. Of the lattice itself only sign bits are held.
+/// As [`mesh_level_set`] for values that need not lie in an array: `fill_row(j, k, out)` gives an x-row of
+/// them, `value` a single one. Of the lattice itself only sign bits are held.
 pub fn mesh_samples(
     lattice: &Lattice,
     params: &MeshParams,
@@ -81,8 +81,8 @@ pub fn mesh_samples(
     mesh_field(lattice, params, fill_row, value)
 }
 
-/// Smooths a closed mesh in a box, keeping its volume: vertices on the box stay on it, and where the surface meets it on that line.
-/// Verified by `tests/accuracy.rs`.
+/// Smooths a closed mesh in a box, keeping its volume: vertices on the box stay on it, and where the surface
+/// meets it on that line. Verified by `tests/accuracy.rs`.
 pub fn smooth_mesh(mesh: &mut TriangleMesh, bounds: Aabb, rounds: usize) {
     if rounds == 0 {
         return;

@@ -170,7 +170,8 @@ fn bytes_do_not_depend_on_threads_and_velocities_are_those_of_the_field() {
     assert!(one.positions.iter().zip(&one.velocities).all(|(x, v)| *v == Vec3::new(x.y, -x.x, 2.0)));
 }
 
-/// Smoothing a finished mesh in its box is the smoothing of the mesher: walls and contact lines are found again from positions.
+/// Smoothing a finished mesh in its box is the smoothing of the mesher: walls and contact lines are found
+/// again from positions.
 #[test]
 fn a_mesh_in_a_box_is_smoothed_as_the_mesher_does() {
     let n = 24;

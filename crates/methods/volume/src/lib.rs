@@ -6,15 +6,15 @@
 //! ki = kp^2 / 16  [kim-2007; octree §8]. The error that transport alone made is
 //! kept beside it, so that a leak is never hidden.
 //!
-//! What depends on the grid is the solver's: labels and volumes of the bodies, where a cell's liquid was before
-//! ([`kinship`] asks for it), what crosses the domain's boundary ([`Flux`]).
+//! What depends on the grid is the solver's: labels and volumes of the bodies, where a cell's liquid was
+//! before ([`kinship`] asks for it), what crosses the domain's boundary ([`Flux`]).
 
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices};
 
 /// No body of liquid.
 pub const NO_BODY: u32 = u32::MAX;
-/// Bodies that are nowhere thicker than twice this, in cells, are left to themselves: films and drops that the grid
-/// cannot hold would be blown up in vain. What they lose is made up for by the others.
+/// Bodies that are nowhere thicker than twice this, in cells, are left to themselves: films and drops that
+/// the grid cannot hold would be blown up in vain. What they lose is made up for by the others.
 const SHALLOWEST_CORRECTED_CELLS: f32 = 2.0;
 /// Largest relative change of volume that a correction may ask of one step.
 const LARGEST_CHANGE_PER_STEP: f64 = 0.02;
@@ -71,8 +71,8 @@ pub struct Flux {
 /// Which old body has liquid in which new one: (old, new), sorted, each pair once.
 pub type Kinship = Vec<(u32, u32)>;
 
-/// Which old bodies the new ones come from. `body_before` is the old body of the liquid that is now in a cell. Verified by
-/// `bodies_are_traced_to_where_they_were`.
+/// Which old bodies the new ones come from. `body_before` is the old body of the liquid that is now in a
+/// cell. Verified by `bodies_are_traced_to_where_they_were`.
 pub fn kinship(new: &Account, old: &Account, body_before: impl Fn(usize) -> u32 + Sync + Send) -> Kinship {
     match (old.bodies.len(), new.bodies.len()) {
         (0, _) | (_, 0) => return vec![],
@@ -129,8 +129,8 @@ impl Account {
         Account { bodies: vec![], label_cell: vec![], ..*self }
     }
 
-    /// Takes over measured bodies: (label, volume in m3, depth in m), a label several times where it was measured in parts.
-    /// Volume of unknown labels counts for the whole alone.
+    /// Takes over measured bodies: (label, volume in m3, depth in m), a label several times where it was
+    /// measured in parts. Volume of unknown labels counts for the whole alone.
     pub fn set_bodies(&mut self, count: usize, parts: impl Iterator<Item = (u32, f64, f32)>) {
         self.bodies = vec![Body::default(); count];
         self.volume_m3 = 0.0;
@@ -162,8 +162,8 @@ impl Account {
         if self.largest_expected_m3 > 0.0 { volume_m3 / self.largest_expected_m3 } else { 0.0 }
     }
 
-    /// The bodies have changed by something other than transport: they keep their errors. `mended` is volume that was put
-    /// back into a body because transport had lost it.
+    /// The bodies have changed by something other than transport: they keep their errors. `mended` is volume
+    /// that was put back into a body because transport had lost it.
     pub fn continue_from(&mut self, old: &Account, kin: &Kinship, mended: Option<(usize, f64)>) {
         self.inherit(old, kin, None);
         if let Some((body, mended_m3)) = mended
@@ -174,9 +174,9 @@ impl Account {
         self.largest_expected_m3 = self.largest_expected_m3.max(self.expected_m3());
     }
 
-    /// The bodies are what transport made of the old ones in `dt_s`: what each should have become is its old volume and what
-    /// crossed its boundary, and the difference is error. What the controller itself asked for is no part of it: that
-    /// change of volume is there to bring the error back to zero.
+    /// The bodies are what transport made of the old ones in `dt_s`: what each should have become is its old
+    /// volume and what crossed its boundary, and the difference is error. What the controller itself
+    /// asked for is no part of it: that change of volume is there to bring the error back to zero.
     pub fn transported_from(&mut self, old: &Account, kin: &Kinship, flux: &[Flux], dt_s: f64) {
         let grown = |o: usize| {
             let Flux { in_m3_s, out_m3_s, flying_m3_s } = flux[o];
@@ -193,9 +193,10 @@ impl Account {
 
     /// Hands the errors of old bodies to the new ones that have their liquid.
     ///
-    /// Bodies that merge and split in one step are one family: their errors are added up and shared in proportion to
-    /// volume, since nobody can tell whose error went where. `expected_m3` is what transport should have made of
-    /// each old body; without it (sources, sinks) the change of volume is no error.
+    /// Bodies that merge and split in one step are one family: their errors are added up and shared in
+    /// proportion to volume, since nobody can tell whose error went where. `expected_m3` is what
+    /// transport should have made of each old body; without it (sources, sinks) the change of volume is
+    /// no error.
     fn inherit(&mut self, old: &Account, kin: &Kinship, expected_m3: Option<&[f64]>) {
         let old_count = old.bodies.len();
         let mut root: Vec<usize> = (0..old_count + self.bodies.len()).collect();
@@ -238,15 +239,16 @@ impl Account {
         }
     }
 
-    /// Where all bodies are shallow, those half as deep as the deepest are still corrected: nobody else could make up
-    /// for what they lose.
+    /// Where all bodies are shallow, those half as deep as the deepest are still corrected: nobody else could
+    /// make up for what they lose.
     fn shallowest_corrected_m(&self, dx: f32) -> f32 {
         let deepest_m = self.bodies.iter().fold(0.0, |deepest, b| b.depth_m.max(deepest));
         (0.5 * deepest_m).min(SHALLOWEST_CORRECTED_CELLS * dx)
     }
 
-    /// Makes the errors of the bodies that can be corrected add up to the whole error: what vanished, what is too
-    /// thin and what belongs to no body is their debt, by their volume. `dx` is the edge of the smallest cells.
+    /// Makes the errors of the bodies that can be corrected add up to the whole error: what vanished, what is
+    /// too thin and what belongs to no body is their debt, by their volume. `dx` is the edge of the
+    /// smallest cells.
     pub fn share_debt(&mut self, dx: f32) {
         let shallowest_m = self.shallowest_corrected_m(dx);
         let mut debt_m3 = self.volume_m3 - self.expected_m3();
@@ -260,8 +262,8 @@ impl Account {
         }
     }
 
-    /// Sets the divergence that removes nine tenths of every error within `steps` steps of `dt_s`. Returns how many bodies
-    /// were held back.
+    /// Sets the divergence that removes nine tenths of every error within `steps` steps of `dt_s`. Returns
+    /// how many bodies were held back.
     pub fn set_divergence(&mut self, dt_s: f64, steps: f64, dx: f32) -> usize {
         let kp = 2.3 / (steps * dt_s);
         let ki = kp * kp / 16.0;
@@ -343,7 +345,8 @@ mod tests {
         account
     }
 
-    /// A plant that loses a fixed part of every body each step and obeys the divergence: the controller holds its volume.
+    /// A plant that loses a fixed part of every body each step and obeys the divergence: the controller holds
+    /// its volume.
     #[test]
     fn a_steady_loss_is_made_up_for() {
         let (dt_s, loss) = (0.01, 1e-3);

@@ -1,7 +1,7 @@
 //! One suite over all solvers: what must hold for every method, whatever its grid.
 //!
-//! A solver's tests call [`conformance_suite!`] with a function that builds it from a [`Setup`]; each check then
-//! is a test of its own. Checks are small scenes of seconds; validation against exact solutions lives in
+//! A solver's tests call [`conformance_suite!`] with a function that builds it from a [`Setup`]; each check
+//! then is a test of its own. Checks are small scenes of seconds; validation against exact solutions lives in
 //! `fluvial validate`.
 
 use fluvial_foundation::{Vec3, parallel};
@@ -22,8 +22,8 @@ pub type Build = fn(Setup) -> Box<dyn Solver>;
 pub struct Subject {
     /// Builds the solver.
     pub build: Build,
-    /// By how many cells heights may differ between twins of a scene: rounding for methods on grids, the jitter of
-    /// particles for others.
+    /// By how many cells heights may differ between twins of a scene: rounding for methods on grids, the
+    /// jitter of particles for others.
     pub symmetry_cells: f64,
 }
 
@@ -107,8 +107,8 @@ pub fn liquid_at_rest_stays_at_rest(subject: Subject) {
 /// Kinetic and potential energy together never exceed their start.
 pub fn energy_never_grows_without_work(subject: Subject) {
     let build = subject.build;
-    // Sums over cut cells err to first order in dx: 1.7 % at 20 cells and 0.9 % at 40 for the level set, up to
-    // 2.5 % at 24 for particles.
+    // Sums over cut cells err to first order in dx: 1.7 % at 20 cells and 0.9 % at 40 for the level set, up
+    // to 2.5 % at 24 for particles.
     let cells = 24;
     let bound = 0.7 / cells as f64;
     let mut solver = build(dam_break(cells, 1.0));
@@ -254,7 +254,8 @@ pub fn the_number_of_threads_does_not_matter(subject: Subject) {
     assert!(run(1) == run(3), "one and three threads disagree");
 }
 
-/// Everything that a scene may have at once: a turning paddle, a source that starts and ends, a sink, an open wall.
+/// Everything that a scene may have at once: a turning paddle, a source that starts and ends, a sink, an open
+/// wall.
 fn busy() -> Setup {
     let mut busy = dam_break(14, 1.0);
     busy.solids.push(Solid {
@@ -280,8 +281,8 @@ fn saved(solver: &dyn Solver) -> Vec<u8> {
     bytes
 }
 
-/// A step that cannot succeed, or that is given up at any of the places where the solver asks, is an error that changes
-/// no bit of the state, of the next step's length or of what follows.
+/// A step that cannot succeed, or that is given up at any of the places where the solver asks, is an error
+/// that changes no bit of the state, of the next step's length or of what follows.
 pub fn a_step_given_up_or_failed_leaves_no_trace(subject: Subject) {
     let (mut undisturbed, mut disturbed) = ((subject.build)(busy()), (subject.build)(busy()));
     let (questions, yes_at) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(usize::MAX)));
@@ -319,8 +320,8 @@ pub fn a_step_given_up_or_failed_leaves_no_trace(subject: Subject) {
     assert!(given_up >= 5 * steps, "asked only {given_up} times in {steps} steps");
 }
 
-/// A state that was saved and taken over by a new solver goes on with the same bits: moving solids, sources that
-/// start and end, sinks, open walls and surface tension included.
+/// A state that was saved and taken over by a new solver goes on with the same bits: moving solids, sources
+/// that start and end, sinks, open walls and surface tension included.
 pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
     let mut tense = dam_break(12, 0.05);
     tense.liquid.surface_tension = 0.07;
@@ -399,8 +400,9 @@ pub fn a_moving_solid_pushes_liquid(subject: Subject) {
     assert!((mean - expected).abs() < 0.06, "rim at {mean}, displacement says {expected}");
 }
 
-/// A ball moves through deep water: water closes up behind it, nothing is sucked into it, and nothing is thrown. A level set that
-/// turns to air inside a solid leaves cavities in its wake, with jets of ten times its speed.
+/// A ball moves through deep water: water closes up behind it, nothing is sucked into it, and nothing is
+/// thrown. A level set that turns to air inside a solid leaves cavities in its wake, with jets of ten times
+/// its speed.
 pub fn a_solid_under_water_leaves_no_hole(subject: Subject) {
     let build = subject.build;
     let mut setup = tank(32, 0.8);

@@ -1,4 +1,5 @@
-//! Flows that are given instead of computed: neither forces nor pressure act, the liquid is carried through them.
+//! Flows that are given instead of computed: neither forces nor pressure act, the liquid is carried through
+//! them.
 
 use fluvial_foundation::Vec3;
 use std::f64::consts::PI;
@@ -7,8 +8,8 @@ use std::f64::consts::PI;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flow {
     /// LeVeque's deformation [leveque-1996; enright-2002] on the unit cube, in metres, beyond it repeated:
-    /// `u = 2 sin^2(pi x) sin(2 pi y) sin(2 pi z) cos(pi t / T)` and so on. Whatever it carries is drawn out into a thin sheet at
-    /// T / 2 and back where it was at T.
+    /// `u = 2 sin^2(pi x) sin(2 pi y) sin(2 pi z) cos(pi t / T)` and so on. Whatever it carries is drawn out
+    /// into a thin sheet at T / 2 and back where it was at T.
     Enright {
         /// T, seconds.
         period_s: f64,
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn everything_comes_back_in_fourth_order() {
-        // Largest distance from the start after a period, for two lengths of step that f32 can tell from zero.
+        // Largest distance from the start after a period, for two lengths of step that f32 can tell from
+        // zero.
         let error = |steps: usize| -> f32 {
             let dt_s = 3.0 / steps as f64;
             let off = |n: u64| {

@@ -1,5 +1,5 @@
-//! What every method says about itself ([`Method`]), what its solvers are given ([`Setup`]), how they step ([`Stages`])
-//! and what they must answer ([`Solver`]).
+//! What every method says about itself ([`Method`]), what its solvers are given ([`Setup`]), how they step
+//! ([`Stages`]) and what they must answer ([`Solver`]).
 //!
 //! The frame loop, the probes, the outputs and the conformance suite speak to solvers through this crate
 //! alone; solvers never see each other.
@@ -101,10 +101,11 @@ pub trait Solver: Send {
     fn time_s(&self) -> f64;
     /// The largest sensible next step and what limits it.
     fn suggest_dt(&self) -> SuggestedDt;
-    /// Advances by exactly `dt_s`. On error the state is unchanged, so that the caller may try a smaller step.
+    /// Advances by exactly `dt_s`. On error the state is unchanged, so that the caller may try a smaller
+    /// step.
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError>;
-    /// From now on a step asks this now and then, and gives up with [`StepError::Stopped`] when the answer is yes: a
-    /// long step then need not be waited for.
+    /// From now on a step asks this now and then, and gives up with [`StepError::Stopped`] when the answer is
+    /// yes: a long step then need not be waited for.
     fn stop_when(&mut self, _asked: StopQuestion) {}
     /// The report of the current state, before any step.
     fn initial_report(&self) -> StepReport;
@@ -122,7 +123,7 @@ pub trait Solver: Send {
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3;
     /// Writes everything that the next step reads and the set-up does not give.
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;
-    /// Takes over what [`Self::save`] wrote for the same set-up: every later step then gives the same bits. After an
-    /// error the solver is good for nothing.
+    /// Takes over what [`Self::save`] wrote for the same set-up: every later step then gives the same bits.
+    /// After an error the solver is good for nothing.
     fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError>;
 }

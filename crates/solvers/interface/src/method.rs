@@ -1,7 +1,7 @@
 //! What a method says about itself, before a solver of it exists.
 //!
-//! A solver crate implements [`Method`] and [`Listed`] for its parameters and stands in the registry's list; scene format,
-//! schema, prediction, validation and benchmarks ask here and know no method by name.
+//! A solver crate implements [`Method`] and [`Listed`] for its parameters and stands in the registry's list;
+//! scene format, schema, prediction, validation and benchmarks ask here and know no method by name.
 
 use crate::{ParamError, Setup, SetupError, Solver, Survey, Tracker};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -126,7 +126,8 @@ pub struct Variant {
     pub name: &'static str,
     /// With these parameters.
     pub method: Arc<dyn Method>,
-    /// The same without anything that corrects volume, whose divergence would hide what exact cases look for.
+    /// The same without anything that corrects volume, whose divergence would hide what exact cases look
+    /// for.
     pub uncorrected: Arc<dyn Method>,
     /// How its transport alone can be tested.
     pub transport: TransportTest,

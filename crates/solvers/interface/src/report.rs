@@ -39,7 +39,8 @@ impl SuggestedDt {
         }
     }
 
-    /// Gravity waves of two cells' length, `omega^2 = g pi / dx`, are explicit: half of their limit `omega dt < 2`.
+    /// Gravity waves of two cells' length, `omega^2 = g pi / dx`, are explicit: half of their limit `omega dt
+    /// < 2`.
     pub fn limit_gravity_waves(&mut self, gravity_m_s2: f64, dx: f64) {
         if gravity_m_s2 > 0.0 {
             self.limit((dx / (gravity_m_s2 * PI)).sqrt(), DtLimiter::Gravity);

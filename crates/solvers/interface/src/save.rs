@@ -1,9 +1,9 @@
 //! A solver's state as bytes: what a checkpoint holds of it.
 //!
-//! Fields are written in a fixed order, each with its name, its kind and its length; the reader asks for them in
-//! the same order and refuses anything else. Values of a grid are written in blocks: a block of one value (the far
-//! field, phi beyond the band), or one that equals the same block of another field, takes a few bytes.
-//! The bytes are little-endian. Checksums are the file's matter, not this module's.
+//! Fields are written in a fixed order, each with its name, its kind and its length; the reader asks for them
+//! in the same order and refuses anything else. Values of a grid are written in blocks: a block of one value
+//! (the far field, phi beyond the band), or one that equals the same block of another field, takes a few
+//! bytes. The bytes are little-endian. Checksums are the file's matter, not this module's.
 
 use fluvial_foundation::Vec3;
 use std::io::{self, Read, Write};

@@ -15,7 +15,8 @@ impl StateWriter<'_> {
         self.face_field_beside(name, values, &FaceField::default())
     }
 
-    /// As [`Self::face_field`]; blocks that equal those of `reference`, a field written before, are only named.
+    /// As [`Self::face_field`]; blocks that equal those of `reference`, a field written before, are only
+    /// named.
     pub fn face_field_beside(
         &mut self,
         name: &str,

@@ -130,7 +130,8 @@ pub struct Setup {
     pub refine: Vec<Refine>,
     /// A flow that is given instead of computed: neither forces nor pressure act.
     pub flow: Option<Flow>,
-    /// Cells that the fastest liquid may cross in a step; a method may let films and drops that it does not resolve go further.
+    /// Cells that the fastest liquid may cross in a step; a method may let films and drops that it does not
+    /// resolve go further.
     pub cfl: f32,
 }
 
@@ -143,8 +144,8 @@ impl Setup {
         self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
     }
 
-    /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also in the air
-    /// around it, for the first back-trace.
+    /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also
+    /// in the air around it, for the first back-trace.
     pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {
         let (mut best, mut velocity) = (reach_m, None);
         for fill in &self.fills {
@@ -186,8 +187,8 @@ impl Setup {
         self.active_sources(time_s).fold(solids_m_s, |most, (_, s)| most.max(s.velocity.length() as f64))
     }
 
-    /// Is `dt_s` a length that a step can have when the fastest liquid moves at `speed_m_s`? Positive, and not so long that
-    /// positions would lose all meaning.
+    /// Is `dt_s` a length that a step can have when the fastest liquid moves at `speed_m_s`? Positive, and
+    /// not so long that positions would lose all meaning.
     pub fn check_step(&self, dt_s: f64, speed_m_s: f64) -> Result<(), StepError> {
         let stage = "start";
         if !(dt_s > 0.0 && dt_s.is_finite()) {

@@ -1,7 +1,7 @@
 //! What can be seen of a liquid between two steps.
 //!
-//! A solver lends what it has in main memory and hands over what it had to make or fetch, as from a GPU; the caller
-//! sees no difference. It asks only for what it needs.
+//! A solver lends what it has in main memory and hands over what it had to make or fetch, as from a GPU; the
+//! caller sees no difference. It asks only for what it needs.
 
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
@@ -70,22 +70,25 @@ pub struct UniformLevelSet<'a> {
     pub phi_cell: Cow<'a, [f32]>,
     /// Face velocities, m/s, valid in the liquid and a band around it.
     pub u_face: Cow<'a, FaceField>,
-    /// Distance to solids at the nodes, negative inside, exact to three cells, metres; `None` without solids.
+    /// Distance to solids at the nodes, negative inside, exact to three cells, metres; `None` without
+    /// solids.
     pub phi_solid_node: Option<Cow<'a, [f32]>>,
 }
 
-/// Liquid of cells that differ in size, interpolated to the grid of the smallest, cell by cell: for volume files. Everything
-/// farther than [`SPARSE_BAND_CELLS`] from surface and solids need only be known to be so.
+/// Liquid of cells that differ in size, interpolated to the grid of the smallest, cell by cell: for volume
+/// files. Everything farther than [`SPARSE_BAND_CELLS`] from surface and solids need only be known to be so.
 pub trait SparseLevelSet: Sync {
     /// The grid of the smallest cells.
     fn grid(&self) -> UniformGrid;
     /// Signed distance at the centre of a cell, negative inside the liquid, metres.
     fn phi(&self, cell: [usize; 3]) -> f32;
-    /// Velocity on the low side of a cell along an axis, m/s; the cell may lie one beyond the last along that axis.
+    /// Velocity on the low side of a cell along an axis, m/s; the cell may lie one beyond the last along that
+    /// axis.
     fn velocity(&self, axis: Axis, at: [usize; 3]) -> f32;
     /// Distance from the centre of a cell to the solids, negative inside, metres.
     fn phi_solid(&self, cell: [usize; 3]) -> f32;
-    /// For a box of cells from `low` to `high` (exclusive) that is for sure far from the surface: is it liquid?
+    /// For a box of cells from `low` to `high` (exclusive) that is for sure far from the surface: is it
+    /// liquid?
     fn far_from_surface(&self, low: [usize; 3], high: [usize; 3]) -> Option<bool>;
     /// Is a box of cells far outside all solids?
     fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool;

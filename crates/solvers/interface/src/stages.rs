@@ -1,7 +1,8 @@
 //! The shell of a step: it times the stages, counts what they hold back, asks whether to stop, and commits.
 //!
-//! One protocol holds for all solvers. A step reads the state and writes what comes next elsewhere; nothing of the
-//! state changes before [`Stages::commit`]. A step that fails or is given up therefore leaves no trace.
+//! One protocol holds for all solvers. A step reads the state and writes what comes next elsewhere; nothing
+//! of the state changes before [`Stages::commit`]. A step that fails or is given up therefore leaves no
+//! trace.
 
 use crate::{StepError, StepReport, StopQuestion};
 use fluvial_foundation::StageTimers;
@@ -62,8 +63,8 @@ impl Stages {
         self.run(name, stage)?
     }
 
-    /// Ends a step that can no longer fail: `commit` makes what it computed the state, under the name of a stage. Returns
-    /// the report with the times and clamps of all stages.
+    /// Ends a step that can no longer fail: `commit` makes what it computed the state, under the name of a
+    /// stage. Returns the report with the times and clamps of all stages.
     pub fn commit(
         mut self,
         name: &'static str,

@@ -1,4 +1,5 @@
-//! A look at a set-up before anything is computed: how much liquid and surface there will be, for predictions.
+//! A look at a set-up before anything is computed: how much liquid and surface there will be, for
+//! predictions.
 
 use crate::Setup;
 use fluvial_foundation::{AXES, Vec3};

@@ -49,7 +49,8 @@ pub enum Advection {
 pub struct Params {
     /// What carries the liquid's shape: a level set, or particles too where much happens.
     pub tracker: Tracker,
-    /// Particles are born where the surface asks for cells so many times as small as the finest (tracker `flip`).
+    /// Particles are born where the surface asks for cells so many times as small as the finest (tracker
+    /// `flip`).
     #[schemars(range(min = 0))]
     pub particle_detail: f32,
     /// Share of FLIP in the FLIP/PIC blend, 0 to 1 (tracker `flip`).
@@ -58,12 +59,14 @@ pub struct Params {
     /// Depth of the particle band below the surface, finest cells (tracker `flip`).
     #[schemars(range(min = 1, max = 16))]
     pub narrow_band: f32,
-    /// Smallest cell that the liquid itself may ask for, m; `[[refine]]` goes down to the domain's `dx`, which is the default.
+    /// Smallest cell that the liquid itself may ask for, m; `[[refine]]` goes down to the domain's `dx`,
+    /// which is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub min_dx: Option<f32>,
-    /// Largest cell, m: the domain's `dx` times a power of two, of which every side is a multiple. By default the largest
-    /// that divides all sides, up to 32 times `dx` and an eighth of the shortest side.
+    /// Largest cell, m: the domain's `dx` times a power of two, of which every side is a multiple. By
+    /// default the largest that divides all sides, up to 32 times `dx` and an eighth of the shortest
+    /// side.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub max_dx: Option<f32>,
@@ -87,8 +90,9 @@ pub struct Params {
     pub phi_advection: Advection,
     /// How velocity is carried along.
     pub velocity_advection: Advection,
-    /// Steps may be so many times as long as explicit surface tension allows, `sqrt(rho dx^3 / (4 pi sigma))`: waves too fast for a
-    /// step are slowed down, so that any number is stable. 0 is plain explicit tension at its limit, for comparison.
+    /// Steps may be so many times as long as explicit surface tension allows, `sqrt(rho dx^3 / (4 pi
+    /// sigma))`: waves too fast for a step are slowed down, so that any number is stable. 0 is plain
+    /// explicit tension at its limit, for comparison.
     #[schemars(range(min = 0))]
     pub capillary_cfl: f32,
     /// What is done about volume that transport lost or gained.

@@ -3,5 +3,6 @@
 mod conformance;
 mod options;
 mod particles;
+mod rest;
 mod tension;
 mod tree;

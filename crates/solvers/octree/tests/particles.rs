@@ -30,8 +30,9 @@ fn a_calm_pool_has_none() {
     assert_eq!(run(Tracker::Flip), run(Tracker::Levelset));
 }
 
-/// Drops are torn off, fly and come back: what is in the air and what is in the pool is all the water there was, but for what
-/// drops that have just fallen in still owe. No particle is in the pillar or beyond the walls.
+/// Drops are torn off, fly and come back: what is in the air and what is in the pool is all the water there
+/// was, but for what drops that have just fallen in still owe. No particle is in the pillar or beyond the
+/// walls.
 #[test]
 fn a_splash_keeps_its_water_and_stays_out_of_solids() {
     let mut setup = splash();
@@ -64,7 +65,8 @@ fn spray_is_closed_and_counted_in_the_mesh() {
     assert!((mesh.volume() - report.liquid_volume_m3).abs() < 0.02 * report.liquid_volume_m3);
 }
 
-/// A disc of two cells' thickness is drawn out to a film thinner than a cell: the level set alone loses it, particles keep it.
+/// A disc of two cells' thickness is drawn out to a film thinner than a cell: the level set alone loses it,
+/// particles keep it.
 #[test]
 fn particles_keep_a_film_that_the_level_set_loses() {
     let lost = |tracker| {

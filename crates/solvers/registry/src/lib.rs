@@ -1,5 +1,6 @@
-//! The only list of methods. Scene format, schema, prediction, validation, benchmarks and documentation read it; a new
-//! method is its crate, one line in [`BUILT_IN`] and its row in the README (docs/adding-a-solver.md).
+//! The only list of methods. Scene format, schema, prediction, validation, benchmarks and documentation read
+//! it; a new method is its crate, one line in [`BUILT_IN`] and its row in the README
+//! (docs/adding-a-solver.md).
 //!
 //! A program that embeds Fluvial may [`register`] methods of its own, which scenes then name like any other.
 
@@ -65,7 +66,8 @@ pub fn expected_failure(case: &str, variant: &str, quantity: &str) -> Option<&'s
     known.find(is_meant).map(|e| e.reason)
 }
 
-/// The method that a scene has chosen, with its parameters. In a file it is a table of the parameters and the `name`.
+/// The method that a scene has chosen, with its parameters. In a file it is a table of the parameters and the
+/// `name`.
 #[derive(Clone, Debug)]
 pub struct ChosenMethod(Arc<dyn Method>);
 

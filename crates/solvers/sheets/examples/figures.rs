@@ -1,4 +1,5 @@
-//! Figures of the method: `cargo run --release --example figures -- sampling [seconds [on|off]] | spacing | speed`.
+//! Figures of the method: `cargo run --release --example figures -- sampling [seconds [on|off]] | spacing |
+//! speed`.
 //!
 //! - `sampling`: a dam break with and without merged particles: counts, time, front and mean height;
 //! - `spacing`: distances to the nearest neighbour after 200 steps with and without position correction;

@@ -1,4 +1,5 @@
-//! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing, sheets, sampling.
+//! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing,
+//! sheets, sampling.
 
 use crate::state::{Boundaries, Solids};
 use crate::{PositionCorrection, SheetsSolver};
@@ -13,15 +14,16 @@ use std::sync::Arc;
 /// Particles keep this distance from solids and closed walls, in cells: as much as transport gives them.
 const MARGIN_IN_CELLS: f32 = 0.02;
 
-/// Layers of cells next to air in which nothing merges. The paper has two ("a few"); the density of the outermost particles,
-/// which says where the surface is, reaches over two cells more, and still water must not feel what happens below.
+/// Layers of cells next to air in which nothing merges. The paper has two ("a few"); the density of the
+/// outermost particles, which says where the surface is, reaches over two cells more, and still water must
+/// not feel what happens below.
 const SURFACE_LAYERS: usize = 5;
 
 /// Steps from one merging to the next.
 const MERGE_EVERY: u64 = 4;
 
-/// Steps from one correction of the spacing among merged particles to the next: they lie deep, where it does not show, and it
-/// takes twice the time of that among small ones.
+/// Steps from one correction of the spacing among merged particles to the next: they lie deep, where it does
+/// not show, and it takes twice the time of that among small ones.
 const CORRECT_MERGED_EVERY: u64 = 2;
 
 impl SheetsSolver {
@@ -42,9 +44,10 @@ impl SheetsSolver {
 
     /// Fills active sources and empties active sinks at the current moment.
     ///
-    /// A source is a lattice of particles that runs through its shape at the given velocity: points that have come in since
-    /// the last step become particles, so that what leaves is flux times time for any step. On the grid its faces carry that
-    /// velocity, on its skin only the outward part: nothing is sucked in behind.
+    /// A source is a lattice of particles that runs through its shape at the given velocity: points that have
+    /// come in since the last step become particles, so that what leaves is flux times time for any step.
+    /// On the grid its faces carry that velocity, on its skin only the outward part: nothing is sucked in
+    /// behind.
     pub(crate) fn apply_sources_and_sinks(&mut self) {
         let time_s = self.state.time_s;
         self.work.boundaries.sources.clear();
@@ -90,7 +93,7 @@ impl SheetsSolver {
         // Where the moving lattice stands, and where a point of it was a step ago.
         let phase = (source.velocity.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
         let back = source.velocity * self.state.last_dt_s as f32;
-        let cells = grid.cell_centers();
+        let (cells, bounds) = (grid.cell_centers(), grid.bounds());
         let population = &mut self.work.population;
         let mut added = 0;
         for index in 0..cells.len() {
@@ -104,10 +107,11 @@ impl SheetsSolver {
                 let half =
                     if flowed || source.velocity != Vec3::ZERO { phase + 0.5 } else { Vec3::splat(0.5) };
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + half);
-                let entered = source.shape.distance(x) < 0.0
-                    && (!flowed || source.velocity == Vec3::ZERO || source.shape.distance(x - back) >= 0.0);
+                let is_in = |x: Vec3| source.shape.distance(x) < 0.0 && bounds.contains(x);
+                // A shape may begin outside the domain: what flows through the wall has just come in, too.
+                let entered = is_in(x) && (!flowed || source.velocity == Vec3::ZERO || !is_in(x - back));
                 let free = || population.neighbours.is_empty_within(x, 0.5 * d0);
-                if entered && grid.bounds().contains(x) && free() {
+                if entered && free() {
                     population.particles.push_small(x, source.velocity);
                     added += 1;
                 }
@@ -187,7 +191,8 @@ impl SheetsSolver {
         population.sort_with_shapes();
     }
 
-    /// Inserts particles where sheets are about to tear and takes back those that are in the way [sheets Alg. 2].
+    /// Inserts particles where sheets are about to tear and takes back those that are in the way [sheets Alg.
+    /// 2].
     pub(crate) fn preserve_sheets(&mut self, clamps: &mut Clamps) {
         if !self.params.preserve_sheets {
             return;
@@ -210,8 +215,9 @@ impl SheetsSolver {
         self.work.population.adapt(&self.work.depth_cell, most, |x| place.allows(x));
     }
 
-    /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest neutral [sheets Alg. 3].
-    /// Masses are those of the last measurement: spacing and sheets have moved little since.
+    /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest
+    /// neutral [sheets Alg. 3]. Masses are those of the last measurement: spacing and sheets have moved
+    /// little since.
     fn fill_depth(&mut self) {
         let full = self.params.particles_per_cell as f32;
         let (work, share) = (&mut self.work, self.params.liquid_share);

@@ -12,16 +12,16 @@ use fluvial_solver_interface::{Clamps, StepError};
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;
 
-/// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one that just counts as
-/// liquid would have a surface at its very centre and feel an accordingly steep pressure.
+/// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
+/// that just counts as liquid would have a surface at its very centre and feel an accordingly steep pressure.
 const LEAST_DEFICIT: f32 = 0.02;
 
 /// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
 const SKIN_IN_CELLS: f32 = 0.6;
 
 impl SheetsSolver {
-    /// Moves the particles along the velocity of the last step, as all particles of the program move; those that cross an open
-    /// wall leave.
+    /// Moves the particles along the velocity of the last step, as all particles of the program move; those
+    /// that cross an open wall leave.
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
@@ -58,7 +58,8 @@ impl SheetsSolver {
         Ok(())
     }
 
-    /// Inside a source the lattice runs as a whole, up to its skin, where the grid's velocity has no values to interpolate.
+    /// Inside a source the lattice runs as a whole, up to its skin, where the grid's velocity has no values
+    /// to interpolate.
     fn carry_through_sources(&mut self, dt_s: f32) {
         let Carriers { before, after, .. } = &self.work.carriers;
         let particles = &mut self.work.population.particles;
@@ -72,7 +73,8 @@ impl SheetsSolver {
         }
     }
 
-    /// Measures particles and cells where the particles are now, and marks the cells whose pressure is unknown.
+    /// Measures particles and cells where the particles are now, and marks the cells whose pressure is
+    /// unknown.
     pub(crate) fn measure_liquid(&mut self) {
         self.measure_particles();
         let work = &mut self.work;
@@ -88,12 +90,14 @@ impl SheetsSolver {
         self.fill_deficit();
     }
 
-    /// `phi_L = alpha_L - sum rho(p_i) / (rho_0 N_0)` over the particles of a cell [sheets eq. 5], in cells, each counted with its
-    /// mass, so that inserted and merged particles change nothing; N_0 shrinks with the part of the cell that solids leave open.
+    /// `phi_L = alpha_L - sum rho(p_i) / (rho_0 N_0)` over the particles of a cell [sheets eq. 5], in cells,
+    /// each counted with its mass, so that inserted and merged particles change nothing; N_0 shrinks with
+    /// the part of the cell that solids leave open.
     ///
-    /// The deficit tells drops and sheets from air, but is no distance: a full cell under a free face has its surface at 0.8
-    /// cells instead of a half, and pressure is wrong by as much. So where bulk liquid ends, cells get the distance from
-    /// the level of half density instead (see [`Self::measure_surface_cells`]).
+    /// The deficit tells drops and sheets from air, but is no distance: a full cell under a free face has its
+    /// surface at 0.8 cells instead of a half, and pressure is wrong by as much. So where bulk liquid
+    /// ends, cells get the distance from the level of half density instead (see
+    /// [`Self::measure_surface_cells`]).
     fn fill_deficit(&mut self) {
         let full = self.params.particles_per_cell as f32;
         let Population { particles, neighbours, shapes, params, .. } = &self.work.population;
@@ -109,9 +113,10 @@ impl SheetsSolver {
         self.measure_surface_cells();
     }
 
-    /// `d = 16/15 h (1/2 - rho / rho_0)`, the distance from the level of half density across a flat surface, for two layers of
-    /// liquid cells and one of air at every surface. Cells with d < 0 are liquid; others only by their deficit, and only away from
-    /// bulk liquid (no neighbour has d < 0): there it is sheets and drops.
+    /// `d = 16/15 h (1/2 - rho / rho_0)`, the distance from the level of half density across a flat surface,
+    /// for two layers of liquid cells and one of air at every surface. Cells with d < 0 are liquid;
+    /// others only by their deficit, and only away from bulk liquid (no neighbour has d < 0): there it is
+    /// sheets and drops.
     ///
     /// Test: `pressure_at_rest_is_hydrostatic` (validation, conformance).
     fn measure_surface_cells(&mut self) {
@@ -158,7 +163,8 @@ impl SheetsSolver {
         });
     }
 
-    /// Velocities of the particles on the faces by the sharp kernel; where it reaches no particle, the nearest particle's [sheets eq. 1].
+    /// Velocities of the particles on the faces by the sharp kernel; where it reaches no particle, the
+    /// nearest particle's [sheets eq. 1].
     pub(crate) fn particles_to_grid(&mut self) {
         let (grid, d0, reach) = (self.grid, self.params.radius_m(self.grid.dx), self.params.velocity_reach);
         let largest = self.work.population.largest_radius();

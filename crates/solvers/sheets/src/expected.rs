@@ -1,4 +1,5 @@
-//! Rows of validation that `sheets` is known to miss, each with the reason. The tests fail when one starts to pass.
+//! Rows of validation that `sheets` is known to miss, each with the reason. The tests fail when one starts to
+//! pass.
 
 use fluvial_solver_interface::ExpectedFailure;
 

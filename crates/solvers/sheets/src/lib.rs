@@ -1,5 +1,6 @@
-//! The sheets solver: FLIP whose thin sheets do not fall apart, after Ando, Thürey and Tsuruno 2012 (cited as `[sheets §4.2]`). Particles carry the liquid;
-//! a uniform grid makes their flow incompressible. README.md maps the paper to functions.
+//! The sheets solver: FLIP whose thin sheets do not fall apart, after Ando, Thürey and Tsuruno 2012 (cited as
+//! `[sheets §4.2]`). Particles carry the liquid; a uniform grid makes their flow incompressible. README.md
+//! maps the paper to functions.
 
 mod adapt;
 mod advect;
@@ -93,8 +94,8 @@ impl SheetsSolver {
         Ok(solver)
     }
 
-    /// Seeds the fills on the lattice of small particles, lighter ones where a fill ends between two of them, and gives the grid
-    /// their velocity.
+    /// Seeds the fills on the lattice of small particles, lighter ones where a fill ends between two of them,
+    /// and gives the grid their velocity.
     fn place_liquid(&mut self) {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
@@ -172,8 +173,8 @@ impl SheetsSolver {
     }
 }
 
-/// The particle of a lattice point, whose cube fills cover in part: where the covered part's centre is, and its mass.
-/// None where it is next to nothing.
+/// The particle of a lattice point, whose cube fills cover in part: where the covered part's centre is, and
+/// its mass. None where it is next to nothing.
 fn seed(x: Vec3, d0: f32, setup: &Setup) -> Option<(Vec3, u32)> {
     let distance = |x: Vec3| setup.fill_distance(x);
     // The surface is a plane within the cube.

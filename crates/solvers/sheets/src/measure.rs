@@ -37,8 +37,8 @@ impl SheetsSolver {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
         self.work.limiting_speed_m_s = limiting_speed_m_s;
-        // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme conserves has the
-        // product of two steps' velocities.
+        // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme
+        // conserves has the product of two steps' velocities.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
         if self.setup.flow.is_none() {
             report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
@@ -46,8 +46,8 @@ impl SheetsSolver {
         Ok(report)
     }
 
-    /// Sums over a liquid whose unknowns are marked, after a step of the given length or at the start; and the speed that limits
-    /// the next step.
+    /// Sums over a liquid whose unknowns are marked, after a step of the given length or at the start; and
+    /// the speed that limits the next step.
     pub(crate) fn report(
         &self,
         liquid: &Measured,
@@ -136,8 +136,8 @@ impl SheetsSolver {
 
     /// Volume of the particles, less what is squeezed into neighbourhoods beyond what they hold.
     ///
-    /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the space that they
-    /// have lost shows here.
+    /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the
+    /// space that they have lost shows here.
     pub(crate) fn occupied_volume(&self) -> f64 {
         let (mass, crowding) = (&self.work.population.mass_cell, &self.work.density.crowding_cell);
         let sum = ordered_sum_of(mass.len(), |c| (mass[c] / crowding[c].max(1.0)) as f64);

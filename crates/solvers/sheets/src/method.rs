@@ -17,7 +17,8 @@ const BYTES_FIXED: f64 = 14.5e6;
 const CHECKPOINT_BYTES_PER_CELL: f64 = 20.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 55.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
-/// How insertion lets the number of particles grow, and the share of the domain that sources are expected to fill.
+/// How insertion lets the number of particles grow, and the share of the domain that sources are expected to
+/// fill.
 const GROWTH: f64 = 1.2;
 const SOURCE_FILL: f64 = 0.25;
 

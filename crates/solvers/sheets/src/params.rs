@@ -1,5 +1,5 @@
-//! The method's own parameters in the scene's `[method]` table. The first thirteen are those of the paper's Fig. 15, with its
-//! values as defaults.
+//! The method's own parameters in the scene's `[method]` table. The first thirteen are those of the paper's
+//! Fig. 15, with its values as defaults.
 
 use fluvial_sheets::SheetParams;
 use fluvial_solver_interface::{ParamError, PressureParams};
@@ -40,13 +40,15 @@ pub struct Params {
     pub insert_min: f32,
     /// Widest gap that a new particle bridges, in particle radii (beta_max).
     pub insert_max: f32,
-    /// Inserted particles that are no longer in a sheet go above this share of the full density (beta_maxrho).
+    /// Inserted particles that are no longer in a sheet go above this share of the full density
+    /// (beta_maxrho).
     pub collapse_density: f32,
     /// Inserted particles go when another is nearer than this, in particle radii (beta_dist).
     pub collapse_distance: f32,
     /// Stiffness of the position correction, 1/s, for steps of `nominal_dt` (gamma_s).
     pub stiffness: f32,
-    /// The step, s, that `stiffness` is meant for (Delta t): a step moves particles by their product, whatever its own length.
+    /// The step, s, that `stiffness` is meant for (Delta t): a step moves particles by their product,
+    /// whatever its own length.
     pub nominal_dt: f32,
     /// Particles seeded in a cell: 8 or 27 (N_0).
     pub particles_per_cell: u32,

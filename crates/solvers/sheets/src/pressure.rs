@@ -1,8 +1,8 @@
 //! Forces and projection [sheets §3.3].
 //!
-//! The projection is `fluvial_mac`'s. Its ghost value towards air, q_j = q_i phi_j / phi_i [sheets eq. 7], takes the density deficit
-//! for phi. Beyond the paper, cells with more particles around than fit get a divergence that lets them go: FLIP's velocity is
-//! incompressible, its particles are not.
+//! The projection is `fluvial_mac`'s. Its ghost value towards air, q_j = q_i phi_j / phi_i [sheets eq. 7],
+//! takes the density deficit for phi. Beyond the paper, cells with more particles around than fit get a
+//! divergence that lets them go: FLIP's velocity is incompressible, its particles are not.
 
 use crate::SheetsSolver;
 use crate::state::{Density, Fields, GridVelocity};
@@ -25,8 +25,8 @@ const CROWDED: f32 = 1.01;
 /// Part of the excess that a step lets go.
 const RELEASED_PER_STEP: f32 = 0.1;
 
-/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, a tenth of the excess flows off in a
-/// step.
+/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, a tenth of the
+/// excess flows off in a step.
 pub(crate) fn wanted_divergence(crowding: f32, open_volume: f32, dt_s: f32) -> f32 {
     let excess = crowding - CROWDED;
     if excess > 0.0 { RELEASED_PER_STEP * excess * open_volume / dt_s } else { 0.0 }
@@ -44,8 +44,9 @@ impl SheetsSolver {
         }
     }
 
-    /// Surface tension: with s = sigma kappa / rho the ghost value of a face between liquid and air becomes s instead of 0,
-    /// `u -= n dt s / (dx theta)`; the curvature is that of the level of half density, which is a distance near the surface.
+    /// Surface tension: with s = sigma kappa / rho the ghost value of a face between liquid and air becomes s
+    /// instead of 0, `u -= n dt s / (dx theta)`; the curvature is that of the level of half density,
+    /// which is a distance near the surface.
     pub(crate) fn apply_tension(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let (grid, liquid) = (self.grid, self.setup.liquid);
         if liquid.surface_tension <= 0.0 {
@@ -68,7 +69,8 @@ impl SheetsSolver {
         let mut kappa = vec![0.0; cells.len()];
         let band = TENSION_BAND * h;
         clamps.add("curvature_limited", level_set::curvature(&mut kappa, &distance, &cells, band));
-        // Mean over 3^3 cells, those at the surface first: tension on waves of a few cells would feed on the particles' noise.
+        // Mean over 3^3 cells, those at the surface first: tension on waves of a few cells would feed on the
+        // particles' noise.
         let weights: Vec<f32> = distance.iter().map(|d| (1.0 - d.abs() / band).max(0.0)).collect();
         let weighted: Vec<f32> = kappa.iter().zip(&weights).map(|(k, w)| k * w).collect();
         let means = box_sums(&weighted, grid.cells, 1).into_iter().zip(box_sums(&weights, grid.cells, 1));
@@ -94,9 +96,9 @@ impl SheetsSolver {
         }
     }
 
-    /// Solves for the pressure impulse and subtracts its gradient. Crowded cells are asked to let go of a part of their excess.
-    /// Faces without liquid keep what particles and gravity gave them: drops and sheets fly. Only the skin of bulk liquid gets its
-    /// velocity by extension.
+    /// Solves for the pressure impulse and subtracts its gradient. Crowded cells are asked to let go of a
+    /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
+    /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell } = &mut work.fields;
@@ -135,7 +137,8 @@ impl SheetsSolver {
         let (u_face, open_walls, scratch) =
             (&mut work.fields.u_face, self.setup.open_walls(), &mut work.level_set);
         let GridVelocity { u_before, known_face, valid_face, u_free, .. } = &mut work.velocity;
-        // What the particles gave, walls included, next to faces that they did not reach: for FLIP's difference.
+        // What the particles gave, walls included, next to faces that they did not reach: for FLIP's
+        // difference.
         level_set::extrapolate_velocity(u_before, known_face, grid, 2, scratch);
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
         sources.prescribe(u_face, valid_face, openings.u_boundary);

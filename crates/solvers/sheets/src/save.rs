@@ -1,5 +1,5 @@
-//! The state as bytes. Every struct is taken apart by name here, so that a new field does not compile until somebody has decided
-//! whether the next step reads it.
+//! The state as bytes. Every struct is taken apart by name here, so that a new field does not compile until
+//! somebody has decided whether the next step reads it.
 
 use crate::SheetsSolver;
 use crate::state::{Fields, State};
@@ -61,7 +61,8 @@ impl SheetsSolver {
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
         from.marks("sources_flowing", &mut state.sources_flowing)?;
-        // The solids stand where the last step left them: at the present time. They mirror the particles that follow.
+        // The solids stand where the last step left them: at the present time. They mirror the particles that
+        // follow.
         self.place_boundaries_of_state();
         restore_population(&mut self.state.population, from)
     }

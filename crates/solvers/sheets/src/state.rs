@@ -37,8 +37,8 @@ pub(crate) struct Solids {
     pub closed_cell: Vec<bool>,
     /// What the 5^3 cells around each hold when they are full, in small particles.
     pub room_cell: Vec<f32>,
-    /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does in walls. None
-    /// without solids.
+    /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
+    /// in walls. None without solids.
     pub mirror: Option<SolidSamples>,
 }
 
@@ -71,8 +71,8 @@ pub(crate) struct State {
     pub boundaries: Boundaries,
     /// Length of the last step, seconds.
     pub last_dt_s: f64,
-    /// The liquid's account, without bodies. Particles have whole numbers of quanta, so that it adds up exactly; its volume is
-    /// the particles' less what is squeezed into cells that are full.
+    /// The liquid's account, without bodies. Particles have whole numbers of quanta, so that it adds up
+    /// exactly; its volume is the particles' less what is squeezed into cells that are full.
     pub account: Account,
     /// Kinetic energy, J.
     pub kinetic_energy_j: f64,
@@ -123,7 +123,8 @@ pub(crate) struct Density {
     pub crowding_cell: Vec<f32>,
     /// Distance of cells at the surface from the level of half density, in cells; NaN elsewhere.
     pub distance_cell: Vec<f32>,
-    /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move with it.
+    /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move
+    /// with it.
     pub skin_cell: Vec<bool>,
 }
 

@@ -9,7 +9,8 @@ const N: usize = 40;
 const CELL: f32 = 1.0 / N as f32;
 const D0: f32 = 0.5 * CELL;
 
-/// Drawn volume over the mass's, as sampled and as pulled to where the mass puts it, for particles of a share of a small one's mass.
+/// Drawn volume over the mass's, as sampled and as pulled to where the mass puts it, for particles of a share
+/// of a small one's mass.
 fn drawn(places: impl Iterator<Item = Vec3>, mass: f32) -> [f64; 2] {
     let bins = Bins { min: Vec3::ZERO, cell_m: CELL, size: [N; 3] };
     let mut population = Population::new(bins, Walls::NONE, SheetParams::new(D0));

@@ -3,7 +3,8 @@
 use crate::enright::{END_S, Enright, Options, ball_m3};
 use fluvial_sheets::Kind;
 
-/// At 40 cells the sheet is thinner than a particle: the ball must be torn without help. `examples/enright.rs` has 100.
+/// At 40 cells the sheet is thinner than a particle: the ball must be torn without help.
+/// `examples/enright.rs` has 100.
 #[test]
 fn the_sheet_stays_whole_and_everything_comes_back() {
     let (n, steps) = (40, 200);

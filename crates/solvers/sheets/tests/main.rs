@@ -5,3 +5,4 @@ mod drawn_volume;
 mod enright;
 mod enright_deformation;
 mod sampling;
+mod sources;

@@ -1,5 +1,5 @@
-//! The grid is fixed; what adapts to the scene are the boundaries (solids, sources) and the band of particles below the
-//! surface.
+//! The grid is fixed; what adapts to the scene are the boundaries (solids, sources) and the band of particles
+//! below the surface.
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
@@ -43,8 +43,8 @@ impl UniformSolver {
         self.work.boundaries.solids = solids;
     }
 
-    /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over the particles of
-    /// the state, which the step has no more use for.
+    /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
+    /// the particles of the state, which the step has no more use for.
     pub(crate) fn update_particles(&mut self) {
         if !self.params.has_particles() {
             return;

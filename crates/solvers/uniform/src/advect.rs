@@ -8,8 +8,8 @@ use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
 
-/// From a quarter of one particle's weight on, particles alone determine a face's velocity: around spray the grid has no
-/// better value, and at the band's lower edge both agree.
+/// From a quarter of one particle's weight on, particles alone determine a face's velocity: around spray the
+/// grid has no better value, and at the band's lower edge both agree.
 const FULL_WEIGHT: f32 = 0.25;
 
 impl UniformSolver {
@@ -72,8 +72,8 @@ impl UniformSolver {
                 VelocityScheme::SemiLagrangian => AdvectionScheme::SemiLagrangian,
                 VelocityScheme::MacCormack => AdvectionScheme::MacCormack,
             },
-            // The drag on short waves reads all faces of the cells at the surface; particles beyond the outermost
-            // liquid cells read faces two cells farther out.
+            // The drag on short waves reads all faces of the cells at the surface; particles beyond the
+            // outermost liquid cells read faces two cells farther out.
             band_m: if has_particles { 3.0 } else { 1.7 } * self.grid.dx,
             known: has_particles.then_some(known),
         };

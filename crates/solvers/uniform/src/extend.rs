@@ -37,8 +37,8 @@ impl UniformSolver {
     /// Makes the transporting velocity divergence-free in the air cells at the surface.
     ///
     /// The surface runs through those cells, so what flows out of them is volume made or lost: averages of
-    /// neighbours diverge there wherever the flow does, for example all along a spreading front. The excess goes to
-    /// the faces that lead away from the surface, whose values carry nothing else.
+    /// neighbours diverge there wherever the flow does, for example all along a spreading front. The excess
+    /// goes to the faces that lead away from the surface, whose values carry nothing else.
     fn balance_surface_air(&mut self) {
         let air = self.surface_air();
         let (grid, work) = (&self.grid, &mut self.work);

@@ -1,16 +1,17 @@
 //! Forces: gravity, and the pressure that acts on the surface itself.
 //!
-//! Two things press on the surface: tension, and a drag on waves that the grid cannot carry. With s the pressure over
-//! density, the ghost value of a face between liquid and air becomes s instead of 0, which is the same as
-//! `u -= n dt s / (dx theta)` before the projection, n from liquid to air [octree §4.6, eq. 32].
+//! Two things press on the surface: tension, and a drag on waves that the grid cannot carry. With s the
+//! pressure over density, the ghost value of a face between liquid and air becomes s instead of 0, which is
+//! the same as `u -= n dt s / (dx theta)` before the projection, n from liquid to air [octree §4.6, eq. 32].
 //!
 //! Why a drag: surface and pressure meet the grid's staircase in different ways (the ghost value acts where
-//! the surface crosses a face, the surface is carried by what flows at cell centres), so the discrete wave operator is
-//! not symmetric. On a tilted surface, waves twice as long as the stairs trade energy with the grid and grow by up to 2 a
-//! second at 64 cells per metre, out of rounding errors (a linear model of the step shows the same waves).
-//! `s = C c n . L^2 u`, c the speed of waves one cell long and L = -(1/12) sum of second differences, takes
-//! `(C/288) (c/dx) (k dx)^5` a second of a wave of number k: at 64 cells per metre 3e-6 of one of 64 cells, 0.96 of one of 4.
-//! Uniform and linear velocities feel nothing. Verified by tests/rest.rs and `fluvial validate hydrostatic --fine`.
+//! the surface crosses a face, the surface is carried by what flows at cell centres), so the discrete wave
+//! operator is not symmetric. On a tilted surface, waves twice as long as the stairs trade energy with the
+//! grid and grow by up to 2 a second at 64 cells per metre, out of rounding errors (a linear model of the
+//! step shows the same waves). `s = C c n . L^2 u`, c the speed of waves one cell long and L = -(1/12) sum of
+//! second differences, takes `(C/288) (c/dx) (k dx)^5` a second of a wave of number k: at 64 cells per metre
+//! 3e-6 of one of 64 cells, 0.96 of one of 4. Uniform and linear velocities feel nothing. Verified by
+//! tests/rest.rs and `fluvial validate hydrostatic --fine`.
 
 use crate::UniformSolver;
 use crate::state::Fields;
@@ -21,8 +22,8 @@ use fluvial_level_set as level_set;
 use fluvial_mac::{SurfacePush, push_at_surface};
 use fluvial_solver_interface::{Clamps, Liquid};
 
-/// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per metre, with 4
-/// it loses.
+/// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per
+/// metre, with 4 it loses.
 const DRAG: f32 = 4.0;
 /// The drag is explicit in time; a step takes at most this much of the shortest wave.
 const LARGEST_DRAG_PER_STEP: f32 = 1.0;
@@ -164,7 +165,8 @@ impl SurfaceCells {
             for j in 0..cells.size[1] {
                 let start = k * cells.slab() + j * nx;
                 let phi_row = &phi[start..start + nx];
-                // A look at the whole row first: this loop vectorises, and most rows are far from the surface.
+                // A look at the whole row first: this loop vectorises, and most rows are far from the
+                // surface.
                 if phi_row.iter().fold(f32::INFINITY, |least, phi| least.min(phi.abs())) >= reach_m {
                     continue;
                 }
@@ -183,8 +185,8 @@ impl SurfaceCells {
         });
     }
 
-    /// Runs `body(cell, index, slab)` over the cells; `index` is that of the cell's coordinates in a z-slab of `values`,
-    /// which lie on a lattice of their own.
+    /// Runs `body(cell, index, slab)` over the cells; `index` is that of the cell's coordinates in a z-slab
+    /// of `values`, which lie on a lattice of their own.
     fn for_each(
         &self,
         values: &mut [f32],
@@ -199,7 +201,8 @@ impl SurfaceCells {
     }
 }
 
-/// Speed of waves about one cell long, m/s: what gravity and tension make of them, c^2 = g / k + sigma k / rho with k = 1 / dx.
+/// Speed of waves about one cell long, m/s: what gravity and tension make of them, c^2 = g / k + sigma k /
+/// rho with k = 1 / dx.
 fn short_wave_speed_m_s(grid: &UniformGrid, liquid: &Liquid) -> f32 {
     (liquid.gravity.length() * grid.dx + liquid.surface_tension / (liquid.density * grid.dx)).sqrt()
 }
@@ -226,9 +229,9 @@ fn drag_short_waves(
     }
 }
 
-/// `s += sigma/rho (kappa - L^2 kappa)`: curvature without the waves of two or three cells' length, which the grid
-/// cannot carry and explicit tension would feed. Longer waves change by (k dx)^4 only. Returns how many curvatures were
-/// limited.
+/// `s += sigma/rho (kappa - L^2 kappa)`: curvature without the waves of two or three cells' length, which the
+/// grid cannot carry and explicit tension would feed. Longer waves change by (k dx)^4 only. Returns how many
+/// curvatures were limited.
 fn add_tension(
     s_cell: &mut [f32],
     [kappa, once]: [&mut [f32]; 2],
@@ -249,8 +252,9 @@ fn add_tension(
     limited
 }
 
-/// L = -(1/12) sum of the second differences along the axes at a cell, of those whose three cells are all at the
-/// surface: what varies linearly has none. The values lie on a lattice of their own with the cells' coordinates.
+/// L = -(1/12) sum of the second differences along the axes at a cell, of those whose three cells are all at
+/// the surface: what varies linearly has none. The values lie on a lattice of their own with the cells'
+/// coordinates.
 #[inline]
 fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) -> f32) -> f32 {
     let [i, j, k] = cell.at.map(|v| v as usize);

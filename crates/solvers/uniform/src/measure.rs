@@ -38,14 +38,16 @@ impl UniformSolver {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
         self.work.limiting_speed_m_s = limiting_speed_m_s;
-        // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that this
-        // scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where v^n v^n / 2 is not.
+        // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that
+        // this scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where
+        // v^n v^n / 2 is not.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
         report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
         Ok(report)
     }
 
-    /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the next step.
+    /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the
+    /// next step.
     pub(crate) fn report(
         &self,
         fields: &Fields,
@@ -61,8 +63,8 @@ impl UniformSolver {
         let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
         let gravity = liquid.gravity.as_dvec3();
-        // Per z-slab: cells, twice the kinetic energy over density, -g.x, largest speeds squared of all liquid and of
-        // resolved liquid, divergence.
+        // Per z-slab: cells, twice the kinetic energy over density, -g.x, largest speeds squared of all
+        // liquid and of resolved liquid, divergence.
         let slabs = map_indices(cells.size[2], |k| {
             let (mut count, mut kinetic, mut potential) = (0usize, 0.0f64, 0.0f64);
             let (mut speed2, mut resolved_speed2, mut divergence) = (0.0f32, 0.0f32, 0.0f32);
@@ -125,8 +127,9 @@ impl UniformSolver {
         (report, resolved_m_s.max(thin_m_s))
     }
 
-    /// The part of its speed that counts for liquid which the grid does not resolve. It may cross twice as many cells in
-    /// a step as other liquid, but never so many that its new surface leaves the band in which phi and velocity are known.
+    /// The part of its speed that counts for liquid which the grid does not resolve. It may cross twice as
+    /// many cells in a step as other liquid, but never so many that its new surface leaves the band in
+    /// which phi and velocity are known.
     fn thin_liquid_allowance(&self) -> f64 {
         let cfl = self.setup.cfl as f64;
         cfl / (2.0 * cfl).min(self.cfl_band_cells as f64 - 1.5)
@@ -134,10 +137,12 @@ impl UniformSolver {
 
     /// The largest step that transport, gravity waves and capillary waves allow.
     ///
-    /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, u the fastest solid or resolved liquid. Films and drops thinner than
-    ///   two cells go up to twice as far: trajectories bend where pressure acts, and nothing of their inside is resolved
-    ///   that a shorter step could show; what they must not leave is the band around the surface;
-    /// - gravity waves of two cells' length, omega^2 = g pi / dx, are explicit: half of their limit omega dt < 2;
+    /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, u the fastest solid or resolved liquid. Films and drops
+    ///   thinner than two cells go up to twice as far: trajectories bend where pressure acts, and nothing of
+    ///   their inside is resolved that a shorter step could show; what they must not leave is the band around
+    ///   the surface;
+    /// - gravity waves of two cells' length, omega^2 = g pi / dx, are explicit: half of their limit omega dt
+    ///   < 2;
     /// - capillary waves: `dt <= sqrt((rho + rho_air) dx^3 / (4 pi sigma))` [brackbill-1992], the air
     ///   weightless.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {

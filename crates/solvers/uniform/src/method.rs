@@ -9,8 +9,8 @@ use fluvial_solver_interface::{
 };
 use std::sync::Arc;
 
-/// Memory by cell of the grid. This and the numbers below were fitted to the peak memory of runs of the built-in scenes, 32
-/// to 128 cells a side.
+/// Memory by cell of the grid. This and the numbers below were fitted to the peak memory of runs of the
+/// built-in scenes, 32 to 128 cells a side.
 const BYTES_PER_CELL: f64 = 139.0;
 /// More by cell that holds liquid: the multigrid stores only those.
 const BYTES_PER_LIQUID_CELL: f64 = 70.0;
@@ -36,7 +36,8 @@ const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
-/// The band of particles grows with the surface: little from a level one, to four times where liquid stands upright.
+/// The band of particles grows with the surface: little from a level one, to four times where liquid stands
+/// upright.
 const BAND_GROWTH_LEVEL: f64 = 1.35;
 const BAND_GROWTH_UPRIGHT: f64 = 4.0;
 /// Share of upright surface from which on all of that is expected.
@@ -104,7 +105,8 @@ impl Method for Params {
                 + vertices * BYTES_PER_VERTEX,
             particles,
             vertices,
-            // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band around.
+            // Zipped: six cells of distance a face of surface, three velocities a liquid cell and a band
+            // around.
             volume_bytes: 20.0 * surface_faces + 8.0 * (survey.inside.cells + 3.0 * surface_faces),
             checkpoint_bytes: CHECKPOINT_BYTES_PER_CELL * cells
                 + saved_per_particle * particles

@@ -8,8 +8,9 @@ use fluvial_pressure::PoissonProblem;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 impl UniformSolver {
-    /// Solves for the pressure impulse and subtracts its gradient. The wanted divergence is the one that corrects the bodies'
-    /// volumes. Faces without liquid are set to zero, but for those of lone cells, which fly.
+    /// Solves for the pressure impulse and subtracts its gradient. The wanted divergence is the one that
+    /// corrects the bodies' volumes. Faces without liquid are set to zero, but for those of lone cells,
+    /// which fly.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;

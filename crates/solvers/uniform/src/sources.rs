@@ -11,17 +11,20 @@ use fluvial_particles::{self as particles, Liquid, Particles};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::Source;
 
-/// A surface whose distance falls by more than this part of a cell over half a cell of the way is behind the flow.
+/// A surface whose distance falls by more than this part of a cell over half a cell of the way is behind the
+/// flow.
 const BEHIND: f32 = -0.1;
 /// Halvings of a cell that fit a source's surface to its cells.
 const OFFSET_BISECTIONS: usize = 14;
 
 impl UniformSolver {
-    /// Fills active sources and empties active sinks in a copy of the liquid, which the step then begins with.
+    /// Fills active sources and empties active sinks in a copy of the liquid, which the step then begins
+    /// with.
     ///
-    /// A source is liquid that leaves its shape at the given velocity: inside and where the shape's surface faces that way,
-    /// faces carry that velocity; behind they carry none, so that nothing is sucked in. What the shapes add and take is
-    /// measured on the level set and booked as inflow and outflow, what flows as the flux through the faces.
+    /// A source is liquid that leaves its shape at the given velocity: inside and where the shape's surface
+    /// faces that way, faces carry that velocity; behind they carry none, so that nothing is sucked in.
+    /// What the shapes add and take is measured on the level set and booked as inflow and outflow, what
+    /// flows as the flux through the faces.
     pub(crate) fn begin_with_sources(&mut self) {
         let mut start = std::mem::take(&mut self.start);
         start.is_changed = false;
@@ -29,8 +32,9 @@ impl UniformSolver {
         let time_s = self.state.time_s;
         start.sources_flowing.clear();
         start.sources_flowing.extend(self.setup.sources.iter().map(|source| source.is_active(time_s)));
-        // Shapes that start now, or only drip (no velocity, hence no flux): what they add is inflow. Shapes that go
-        // on flowing are booked by their flux; topping them up mends what transport lost and books nothing.
+        // Shapes that start now, or only drip (no velocity, hence no flux): what they add is inflow. Shapes
+        // that go on flowing are booked by their flux; topping them up mends what transport lost and
+        // books nothing.
         let flowed = |n: usize| self.state.sources_flowing[n];
         let (continuing, starting): (Vec<_>, Vec<_>) =
             self.setup.active_sources(time_s).partition(|(n, s)| flowed(*n) && s.velocity != Vec3::ZERO);
@@ -127,10 +131,11 @@ impl UniformSolver {
 
     /// Sets the sources' surfaces off their shapes so that a jet is as wide as the cells that it flows from.
     ///
-    /// Flux comes from whole cells, the surface of the liquid is the shape's: a jet of the shape's section leaves, while
-    /// the flux of the cells' section, up to a sixth more or less at five cells across, goes into the account. With
-    /// the offset both are the cells'. The flux out of a body is `sum v_axis (share below - share above)` over the faces
-    /// ahead and beside, the share being the body's in a cell for the surface, 1 in tagged cells for the cells.
+    /// Flux comes from whole cells, the surface of the liquid is the shape's: a jet of the shape's section
+    /// leaves, while the flux of the cells' section, up to a sixth more or less at five cells across,
+    /// goes into the account. With the offset both are the cells'. The flux out of a body is `sum v_axis
+    /// (share below - share above)` over the faces ahead and beside, the share being the body's in a cell
+    /// for the surface, 1 in tagged cells for the cells.
     pub(crate) fn fit_sources(&mut self) {
         let (dx, cells) = (self.grid.dx, self.grid.cell_centers());
         self.source_offset_m = map_indices(self.setup.sources.len(), |n| {
@@ -173,8 +178,8 @@ impl Samples {
     }
 }
 
-/// The cells below and above the faces near a source's surface that liquid leaves through, with its velocity along their
-/// axis. Through the domain's walls nothing does.
+/// The cells below and above the faces near a source's surface that liquid leaves through, with its velocity
+/// along their axis. Through the domain's walls nothing does.
 fn ways_out(cells: &Lattice, source: &Source, dx: f32) -> Vec<(Samples, Samples, f32)> {
     let slabs = map_indices(cells.size[2], |k| {
         let mut ways = vec![];

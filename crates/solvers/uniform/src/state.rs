@@ -15,8 +15,8 @@ pub(crate) struct Fields {
     pub phi_cell: Vec<f32>,
     /// Velocity at face centres, m/s, extended past the surface and into solids.
     pub u_face: FaceField,
-    /// The same with divergence-free air at the surface: what carries surface and particles. Its values out there
-    /// are no velocity of any liquid, so `u_face` keeps the plain extension.
+    /// The same with divergence-free air at the surface: what carries surface and particles. Its values out
+    /// there are no velocity of any liquid, so `u_face` keeps the plain extension.
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,

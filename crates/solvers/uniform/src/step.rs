@@ -1,9 +1,11 @@
 //! One step, in the order of the equations:
 //!
-//! 1. sources and sinks act on the liquid as it begins the step; solids take their places at the end of the step,
+//! 1. sources and sinks act on the liquid as it begins the step; solids take their places at the end of the
+//!    step,
 //! 2. the surface is carried along u^n and made a distance again:  phi^{n+1} = phi^n(x - u dt),
 //! 3. velocity is carried along itself:                             u* = u^n(x - u dt),
-//! 4. forces act:                                                   u** = u* + dt g + dt [F grad](sigma kappa) / rho,
+//! 4. forces act:                                                   u** = u* + dt g + dt [F grad](sigma
+//!    kappa) / rho,
 //! 5. pressure makes it divergence-free:                            u^{n+1} = u** - dt grad p / rho,
 //! 6. velocity is extended past the surface, for the next step's back-traces,
 //! 7. particles receive the new velocity and the band below the surface is refilled.

@@ -1,5 +1,5 @@
-//! Volume of the bodies of liquid on the grid: labels, measurement, descent, what crosses the domain's boundary. The
-//! account itself and its controllers are `fluvial_volume`.
+//! Volume of the bodies of liquid on the grid: labels, measurement, descent, what crosses the domain's
+//! boundary. The account itself and its controllers are `fluvial_volume`.
 
 use crate::UniformSolver;
 use crate::state::{Begin, Solids};
@@ -10,8 +10,8 @@ use fluvial_level_set as level_set;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY, kinship};
 
-/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface swells
-/// and shrinks by a percent and comes back by itself; few for a level set, whose losses are permanent.
+/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface
+/// swells and shrinks by a percent and comes back by itself; few for a level set, whose losses are permanent.
 const CORRECTION_STEPS_OF_PARTICLES: f64 = 25.0;
 const CORRECTION_STEPS: f64 = 3.0;
 
@@ -26,8 +26,8 @@ impl UniformSolver {
         self.state.fields.phi_cell = phi;
     }
 
-    /// The account of a liquid that something other than transport has changed; every body keeps its error. `mended_m3` is
-    /// what flowing sources put back of their own bodies' losses.
+    /// The account of a liquid that something other than transport has changed; every body keeps its error.
+    /// `mended_m3` is what flowing sources put back of their own bodies' losses.
     pub(crate) fn remeasured(
         &mut self,
         old: &Account,
@@ -63,7 +63,8 @@ impl UniformSolver {
         (self.work.fields.phi_cell, self.start) = (phi, start);
     }
 
-    /// Liquid that sources push in and that leaves through open walls, per body of the account at the step's beginning.
+    /// Liquid that sources push in and that leaves through open walls, per body of the account at the step's
+    /// beginning.
     fn boundary_flux_m3_s(&self, begin: &Begin) -> Vec<Flux> {
         let (old, u) = (begin.volume, begin.u_transport);
         let mut flux = vec![Flux::default(); old.bodies.len()];
@@ -146,8 +147,8 @@ impl UniformSolver {
     }
 }
 
-/// Which old bodies the new ones come from, by where their cells' liquid was before it was `carried` along a velocity for some
-/// seconds, if it was.
+/// Which old bodies the new ones come from, by where their cells' liquid was before it was `carried` along a
+/// velocity for some seconds, if it was.
 fn descent(
     new: &Account,
     old: &Account,

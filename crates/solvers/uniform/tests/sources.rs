@@ -32,7 +32,8 @@ fn run(setup: Setup) -> (f64, f64, f64) {
     (last.0 - first.0, last.1 - first.1, 0.02 * (volumes.len() - 1) as f64)
 }
 
-/// Surface and flux belong to the same section: with the shape's for one and the cells' for the other 15 % were missing.
+/// Surface and flux belong to the same section: with the shape's for one and the cells' for the other 15 %
+/// were missing.
 #[test]
 fn a_jet_grows_by_its_inflow() {
     let (grown, inflow, _) = run(jet(Vec3::new(-0.1, 0.75, 0.5), Vec3::X));

@@ -6,8 +6,9 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{Fill, LevelSet, Solver, Wanted};
 use fluvial_solver_uniform::{Params, UniformSolver};
 
-/// Two drops of one cell each that pass by each other. The pressure that drags short waves used to push such cells over
-/// their ghost distances, with no projection to answer: particles of more than 400 m/s in a dam break of 0.5 m.
+/// Two drops of one cell each that pass by each other. The pressure that drags short waves used to push such
+/// cells over their ghost distances, with no projection to answer: particles of more than 400 m/s in a dam
+/// break of 0.5 m.
 #[test]
 fn lone_cells_keep_their_speed() {
     let (dx, dt_s) = (1.0 / 16.0, 1e-4);

@@ -1,5 +1,5 @@
-//! Every kind of file that the program reads: samples, the reader, and what it may cost. The table is shared by the
-//! tests beside it and by the fuzz targets.
+//! Every kind of file that the program reads: samples, the reader, and what it may cost. The table is shared
+//! by the tests beside it and by the fuzz targets.
 
 use crate::samples::{self, Files};
 use fluvial_output::{ManifestEntries, VdbVolume, decode_ply, decode_ply_points};
@@ -91,7 +91,8 @@ pub const FORMATS: [Format; 17] = [
         seal: Some(seal_checkpoint),
         slack: 64 * KIB,
     },
-    // One behind the checkpoint's checksum: the reader itself trusts what it is given only as far as it must.
+    // One behind the checkpoint's checksum: the reader itself trusts what it is given only as far as it
+    // must.
     Format { name: "state", samples: samples::state, read: read_state, seal: Some(|b| b), slack: 64 * KIB },
     Format {
         name: "stats",
@@ -122,8 +123,9 @@ pub fn format(name: &str) -> &'static Format {
     ALL.iter().find(|f| f.name == name).expect("a format of the table")
 }
 
-/// Room for what a packed file unpacks to, by its header, whether or not it is handed back in the end: the pixels of a
-/// picture, 32 bytes each, since decoders hold some of them twice; the values of a volume's cells and faces.
+/// Room for what a packed file unpacks to, by its header, whether or not it is handed back in the end: the
+/// pixels of a picture, 32 bytes each, since decoders hold some of them twice; the values of a volume's cells
+/// and faces.
 pub fn unpacked(format: &Format, bytes: &[u8]) -> isize {
     match format.name {
         "heightfield" | "picture" => {

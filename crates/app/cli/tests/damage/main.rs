@@ -1,5 +1,6 @@
-//! Damaged files of every kind that is read: an error where damage can be told, never a panic, and no more memory than
-//! twice the file's size, what is handed back, and a small constant that stands in the table of formats.
+//! Damaged files of every kind that is read: an error where damage can be told, never a panic, and no more
+//! memory than twice the file's size, what is handed back, and a small constant that stands in the table of
+//! formats.
 
 mod allocator;
 mod formats;

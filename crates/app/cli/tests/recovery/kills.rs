@@ -36,7 +36,8 @@ struct Tally {
     runs: usize,
 }
 
-/// Starts a program and kills it, at a random instant or when it begins to write a file. False: it was faster.
+/// Starts a program and kills it, at a random instant or when it begins to write a file. False: it was
+/// faster.
 fn kill_once(
     place: &Place,
     args: &[&str],
@@ -154,8 +155,8 @@ fn a_few_kills() {
 fn many_kills() {
     let wanted = std::env::var("FLUVIAL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     let start = Instant::now();
-    // The film takes most of such a short run: it is there in every other one, by trackers in turn. On a machine with
-    // other work to do pictures get plainer by the clock, and cannot be compared.
+    // The film takes most of such a short run: it is there in every other one, by trackers in turn. On a
+    // machine with other work to do pictures get plainer by the clock, and cannot be compared.
     let pictures = std::env::var_os("FLUVIAL_KILLS_WITHOUT_PICTURES").is_none();
     let tally = kill(wanted, &|trial| pictures && trial / 3 % 2 == 0);
     println!("{tally:#?}\nin {:.0} s", start.elapsed().as_secs_f64());

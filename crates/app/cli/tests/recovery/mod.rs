@@ -1,10 +1,10 @@
 //! Runs that are stopped, killed, starved of disk or robbed of their folder go on as if nothing had been.
 //!
-//! What is compared, byte for byte: surfaces, probes.csv, pictures, the film, and stats.jsonl without the two keys
-//! that speak of the machine (`stages_s`, `peak_rss_bytes`).
+//! What is compared, byte for byte: surfaces, probes.csv, pictures, the film, and stats.jsonl without the two
+//! keys that speak of the machine (`stages_s`, `peak_rss_bytes`).
 //!
-//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial-cli --test main -- --ignored --nocapture many_kills`, and, as
-//! root, `... -- --ignored --nocapture a_disk`.
+//! On demand: `FLUVIAL_KILLS=200 cargo test -p fluvial-cli --test main -- --ignored --nocapture many_kills`,
+//! and, as root, `... -- --ignored --nocapture a_disk`.
 
 mod disks;
 mod kills;
@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Something of everything that a run must remember: a solid that moves, a source that starts and ends, probes.
+/// Something of everything that a run must remember: a solid that moves, a source that starts and ends,
+/// probes.
 const SCENE: &str = r#"# Everything that moves.
 fluvial = 1
 [domain]

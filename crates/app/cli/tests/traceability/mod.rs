@@ -1,5 +1,5 @@
-//! From a paper to the code and back: every citation in a comment has its entry in `references.bib`, and every function
-//! that a README's paper table names exists.
+//! From a paper to the code and back: every citation in a comment has its entry in `references.bib`, and
+//! every function that a README's paper table names exists.
 
 mod tables;
 mod tags;

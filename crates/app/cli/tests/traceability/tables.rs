@@ -1,8 +1,9 @@
-//! Paper tables of READMEs: tables whose first column is headed "paper". All columns but the first name in backticks what
-//! implements and verifies a row: paths (`module::{one, two}`, `Type::method`) and files (`step.rs`).
+//! Paper tables of READMEs: tables whose first column is headed "paper". All columns but the first name in
+//! backticks what implements and verifies a row: paths (`module::{one, two}`, `Type::method`) and files
+//! (`step.rs`).
 //!
-//! A name must be defined in the sources of the README's crate or of a crate that the row names (`fluvial_grids`); a mention in a
-//! comment or a call is not enough.
+//! A name must be defined in the sources of the README's crate or of a crate that the row names
+//! (`fluvial_grids`); a mention in a comment or a call is not enough.
 
 use super::{files, read};
 use std::collections::{BTreeMap, BTreeSet};

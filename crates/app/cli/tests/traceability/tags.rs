@@ -1,9 +1,9 @@
-//! Citations in comments. There is one form, `[key §4.6, eq. 32]`, where `key` is an entry of `references.bib`; places are
-//! optional (`[key]`) and several citations share a bracket with "; ".
+//! Citations in comments. There is one form, `[key §4.6, eq. 32]`, where `key` is an entry of
+//! `references.bib`; places are optional (`[key]`) and several citations share a bracket with "; ".
 //!
-//! A bracket counts as a citation when it begins with a key, or has what only citations have: a section sign, "eq.",
-//! "Alg", "Fig.", "et al", a year, or a key with a year. Whatever counts must have the form, so that neither a misspelt key nor
-//! another style passes unseen. Code in backticks and links are no citations.
+//! A bracket counts as a citation when it begins with a key, or has what only citations have: a section sign,
+//! "eq.", "Alg", "Fig.", "et al", a year, or a key with a year. Whatever counts must have the form, so that
+//! neither a misspelt key nor another style passes unseen. Code in backticks and links are no citations.
 
 use std::collections::BTreeSet;
 

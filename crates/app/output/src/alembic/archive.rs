@@ -1,8 +1,8 @@
 //! Alembic's objects and properties in Ogawa.
 //!
-//! An object is a group: its properties, its child objects, the headers of the children. A compound property is a
-//! group: its properties, and their headers. A property is a group with its samples; an array's samples each have a
-//! second entry for dimensions, empty for lists.
+//! An object is a group: its properties, its child objects, the headers of the children. A compound property
+//! is a group: its properties, and their headers. A property is a group with its samples; an array's samples
+//! each have a second entry for dimensions, empty for lists.
 
 use super::ogawa::{EMPTY_DATA, EMPTY_GROUP, Ogawa, Ref};
 use crate::{FrameTime, WriteSeek};

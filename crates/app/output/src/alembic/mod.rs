@@ -1,8 +1,10 @@
-//! Alembic archives (Ogawa), written without the library: `/liquid/surface` (a polygon mesh whose topology may change
-//! with every sample) and `/liquid/particles`, with velocities for motion blur. Metres, seconds, Y up.
+//! Alembic archives (Ogawa), written without the library: `/liquid/surface` (a polygon mesh whose topology
+//! may change with every sample) and `/liquid/particles`, with velocities for motion blur. Metres, seconds, Y
+//! up.
 //!
-//! Data goes to the file as it comes, the tree that names it at the end: [`AbcWriter`] joins any number of frames
-//! without holding them. Layout after Alembic's `AbcCoreOgawa` (archive, objects, properties) and `AbcGeom` (names).
+//! Data goes to the file as it comes, the tree that names it at the end: [`AbcWriter`] joins any number of
+//! frames without holding them. Layout after Alembic's `AbcCoreOgawa` (archive, objects, properties) and
+//! `AbcGeom` (names).
 
 mod archive;
 mod ogawa;
@@ -28,8 +30,8 @@ pub fn write_abc(path: &Path, frame: &AbcFrame, time: FrameTime) -> Result<(), O
     write_abc_sequence(path, time, |writer| writer.frame(frame))
 }
 
-/// Writes the frames that `frames` gives to the writer, one after the other from `first` on, into one archive. It
-/// appears under its name when all are in.
+/// Writes the frames that `frames` gives to the writer, one after the other from `first` on, into one
+/// archive. It appears under its name when all are in.
 pub fn write_abc_sequence(
     path: &Path,
     first: FrameTime,
@@ -201,7 +203,8 @@ mod tests {
         }
     }
 
-    /// Every reference below a group: (depth, is data, bytes or children). Panics on one that leaves the file.
+    /// Every reference below a group: (depth, is data, bytes or children). Panics on one that leaves the
+    /// file.
     fn walk(bytes: &[u8], group: u64, depth: usize, found: &mut Vec<(usize, bool, u64)>) {
         let word = |at: u64| u64::from_le_bytes(bytes[at as usize..at as usize + 8].try_into().unwrap());
         let count = if group == 0 { 0 } else { word(group) };

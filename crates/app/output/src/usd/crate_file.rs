@@ -1,5 +1,5 @@
-//! USD's binary format ("crate", `.usdc`), version 0.8.0, as far as a layer with a chain of prims and the attributes of
-//! the last needs it. Layout after `pxr/usd/sdf/crateFile.h` and `.cpp` of OpenUSD:
+//! USD's binary format ("crate", `.usdc`), version 0.8.0, as far as a layer with a chain of prims and the
+//! attributes of the last needs it. Layout after `pxr/usd/sdf/crateFile.h` and `.cpp` of OpenUSD:
 //!
 //! ```text
 //! "PXR-USDC"  version  offset of the table of contents      88 bytes with reserve
@@ -8,8 +8,8 @@
 //! table of contents                                         name, offset, length of each
 //! ```
 //!
-//! Sections are stored in LZ4 blocks, which here hold literals only: they are a few hundred bytes. Arrays, which are all
-//! of the rest, are stored plainly. Everything is little-endian.
+//! Sections are stored in LZ4 blocks, which here hold literals only: they are a few hundred bytes. Arrays,
+//! which are all of the rest, are stored plainly. Everything is little-endian.
 
 /// What a spec describes (`SdfSpecType`).
 #[derive(Clone, Copy)]
@@ -322,8 +322,8 @@ fn block(bytes: &[u8]) -> Vec<u8> {
     [&(packed.len() as u64).to_le_bytes()[..], &packed].concat()
 }
 
-/// Integers as `Sdf_IntegerCompression` packs them: a common difference, two bits for the width of each, the differences.
-/// All are taken as 32 bits wide.
+/// Integers as `Sdf_IntegerCompression` packs them: a common difference, two bits for the width of each, the
+/// differences. All are taken as 32 bits wide.
 fn integers(values: &[i32]) -> Vec<u8> {
     let mut coded = vec![0; 4];
     coded.resize(4 + (2 * values.len()).div_ceil(8), 0xff);

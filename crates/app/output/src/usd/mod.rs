@@ -1,9 +1,10 @@
 //! USD: a binary layer per frame and one stage that plays them.
 //!
-//! The arrays of a frame stand in a layer of their own (`surface.0001.usdc`), written once. The stage (`liquid.usda`)
-//! names the layers as value clips of `/liquid/surface` and `/liquid/particles`; it is short and written anew with
-//! every frame, so that a run that is killed leaves a stage with all its frames. Topology changes from frame to frame;
-//! `velocities` carry motion blur. Metres, seconds, Y up; time code n is frame n.
+//! The arrays of a frame stand in a layer of their own (`surface.0001.usdc`), written once. The stage
+//! (`liquid.usda`) names the layers as value clips of `/liquid/surface` and `/liquid/particles`; it is short
+//! and written anew with every frame, so that a run that is killed leaves a stage with all its frames.
+//! Topology changes from frame to frame; `velocities` carry motion blur. Metres, seconds, Y up; time code n
+//! is frame n.
 
 mod crate_file;
 
@@ -64,8 +65,8 @@ pub fn write_usd(path: &Path, mesh: &TriangleMesh, time: FrameTime) -> Result<()
     write_bytes_atomic(path, &layer.file.finish())
 }
 
-/// Writes the layer of particles: `ids`, `widths` (twice the radius) and `primvars:age` beside position and velocity, and
-/// `primvars:kind` with a width each where they differ.
+/// Writes the layer of particles: `ids`, `widths` (twice the radius) and `primvars:age` beside position and
+/// velocity, and `primvars:kind` with a width each where they differ.
 pub fn write_usd_points(path: &Path, points: &Points, time: FrameTime) -> Result<(), OutputError> {
     let bounds = points.x.iter().fold(Aabb::EMPTY, |b, &x| b.include(x));
     let kinds = points.have_kinds();
@@ -122,8 +123,8 @@ impl Layer {
         Layer { file, time: frame }
     }
 
-    /// The attributes that change, as the manifest lists them, with their values at the frame. `interpolations` names
-    /// those that say how they spread over the points.
+    /// The attributes that change, as the manifest lists them, with their values at the frame.
+    /// `interpolations` names those that say how they spread over the points.
     fn add(&mut self, attributes: &str, values: &[Value], interpolations: &[(&str, &str)]) {
         for (attribute, value) in attributes.lines().zip(values) {
             let (kind, name) = attribute.split_once(' ').expect("a type and a name");
@@ -138,8 +139,8 @@ impl Layer {
 }
 
 /// Writes the stage over the layers of all frames, which lie beside it, and the manifest of their attributes.
-/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out. `kinds` says whether
-/// the particles differ in kind and width.
+/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out.
+/// `kinds` says whether the particles differ in kind and width.
 pub fn write_usd_stage(
     path: &Path,
     surfaces: &[(FrameTime, String)],
@@ -267,8 +268,8 @@ mod tests {
         assert_eq!(names(SURFACE_ATTRIBUTES), MESH_NAMES[..5]);
     }
 
-    /// A layer is told apart and every array found again by its place, as a reader would: `usd-core` itself reads layers
-    /// in the tests of the command (tests/interop.rs).
+    /// A layer is told apart and every array found again by its place, as a reader would: `usd-core` itself
+    /// reads layers in the tests of the command (tests/interop.rs).
     #[test]
     fn a_layer_has_its_sections_and_its_arrays() {
         let dir = tempfile::tempdir().unwrap();

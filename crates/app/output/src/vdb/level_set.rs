@@ -5,7 +5,8 @@ use crate::VolumeSource;
 use fluvial_foundation::AXES;
 use fluvial_grids::UniformGrid;
 
-/// A box of voxels is looked into voxel by voxel when it is no longer than this; else its halves are asked first.
+/// A box of voxels is looked into voxel by voxel when it is no longer than this; else its halves are asked
+/// first.
 const SMALL_BOX: i32 = 3;
 
 /// The level sets at a voxel, metres, cut to ± the half width.
@@ -35,8 +36,8 @@ impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
         self.half_width
     }
 
-    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)? There both level
-    /// sets are one.
+    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)?
+    /// There both level sets are one.
     pub fn is_uncut(&self, low: [i32; 3], high: [i32; 3]) -> bool {
         let margin = HALF_WIDTH_CELLS.ceil() as i32;
         let inside = |a: usize| low[a] >= margin && high[a] <= self.grid.cells[a] as i32 - margin;
@@ -44,7 +45,8 @@ impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
             && self.source.is_free_of_solids(low.map(|v| v as usize), high.map(|v| v as usize))
     }
 
-    /// Calls `body` with the values of every voxel of a box; where nothing is near, voxels are not looked at one by one.
+    /// Calls `body` with the values of every voxel of a box; where nothing is near, voxels are not looked at
+    /// one by one.
     pub fn for_each(&self, low: [i32; 3], high: [i32; 3], body: &mut impl FnMut([i32; 3], Values)) {
         let far = self.source.far_from_surface(
             AXES.map(|a| self.clamp(a, low[a])),
@@ -91,8 +93,8 @@ impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
         self.limit(self.source.phi(AXES.map(|a| self.clamp(a, voxel[a]))))
     }
 
-    /// The level set of liquid ∩ box − solids from the distances to the three: the largest of them inside. Outside,
-    /// beyond the edge where two meet, the distance to the edge is that of a right angle.
+    /// The level set of liquid ∩ box − solids from the distances to the three: the largest of them inside.
+    /// Outside, beyond the edge where two meet, the distance to the edge is that of a right angle.
     fn closed(&self, voxel: [i32; 3], uncut: f32) -> f32 {
         let box_distance = self.box_distance(voxel);
         if box_distance >= self.half_width || uncut >= self.half_width {

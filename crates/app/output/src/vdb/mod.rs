@@ -3,17 +3,18 @@
 //! A file holds three grids in one index space: voxel (i, j, k) is cell (i, j, k), its centre in the world at
 //! `min + dx (i + 1/2, j + 1/2, k + 1/2)`, metres, Y up.
 //!
-//! - `surface`: class `level set`, f32. The closed surface of the liquid as it is drawn: cut off at the walls of the
-//!   domain and inside solids. A distance within three voxels of it, [`HALF_WIDTH_CELLS`] dx outside, minus that
-//!   inside; the background is that value.
-//! - `vel`: class `staggered`, vec3s, m/s. Component a of voxel (i, j, k) lies on the low face of the cell along a: the
-//!   solver's own values, nothing is averaged away. Houdini and OpenVDB's tools know this class. Of a liquid whose cells
-//!   differ in size ([`crate::VolumeSource::is_sparse`]) interpolated, and only where `surface` is active.
-//! - `surface_uncut`: where walls or solids cut `surface`, the liquid's own level set. With it [`VdbVolume`] gives back
-//!   what the solver had, and `fluvial mesh` the very mesh that the run wrote.
+//! - `surface`: class `level set`, f32. The closed surface of the liquid as it is drawn: cut off at the walls
+//!   of the domain and inside solids. A distance within three voxels of it, [`HALF_WIDTH_CELLS`] dx outside,
+//!   minus that inside; the background is that value.
+//! - `vel`: class `staggered`, vec3s, m/s. Component a of voxel (i, j, k) lies on the low face of the cell
+//!   along a: the solver's own values, nothing is averaged away. Houdini and OpenVDB's tools know this class.
+//!   Of a liquid whose cells differ in size ([`crate::VolumeSource::is_sparse`]) interpolated, and only where
+//!   `surface` is active.
+//! - `surface_uncut`: where walls or solids cut `surface`, the liquid's own level set. With it [`VdbVolume`]
+//!   gives back what the solver had, and `fluvial mesh` the very mesh that the run wrote.
 //!
-//! Layout after `openvdb/io/*.h` and `openvdb/tree/*.h`: root, 32^3 and 16^3 internal nodes, 8^3 leaves, values of
-//! active voxels zipped node by node.
+//! Layout after `openvdb/io/*.h` and `openvdb/tree/*.h`: root, 32^3 and 16^3 internal nodes, 8^3 leaves,
+//! values of active voxels zipped node by node.
 
 mod level_set;
 mod read;

@@ -1,5 +1,5 @@
-//! Reads back what `write.rs` writes, and nothing else: every length is checked, leaves are unpacked when asked for,
-//! and the memory held is that of the file.
+//! Reads back what `write.rs` writes, and nothing else: every length is checked, leaves are unpacked when
+//! asked for, and the memory held is that of the file.
 
 use super::write::{checksum, header, put_transform};
 use super::{
@@ -82,7 +82,8 @@ impl<'a> VdbVolume<'a> {
         VdbVolume::parse_with(bytes.into(), true)
     }
 
-    /// As [`Self::parse`], without comparing the checksum: tests and fuzzers reach the parser with damaged trees.
+    /// As [`Self::parse`], without comparing the checksum: tests and fuzzers reach the parser with damaged
+    /// trees.
     #[doc(hidden)]
     pub fn parse_unverified(bytes: impl Into<Cow<'a, [u8]>>) -> Result<VdbVolume<'a>, String> {
         VdbVolume::parse_with(bytes.into(), false)
@@ -272,7 +273,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Grid, frame, checksum, and where the first grid starts. A header is good if writing it again gives the same bytes.
+/// Grid, frame, checksum, and where the first grid starts. A header is good if writing it again gives the
+/// same bytes.
 fn read_header(bytes: &[u8]) -> Result<(UniformGrid, FrameTime, u32, usize), String> {
     let mut at = Cursor { bytes, at: 0 };
     at.take(8 + 4 + 8 + 1 + 36)?;

@@ -1,5 +1,5 @@
-//! The tree of a grid as bytes: leaves are packed one by one in parallel, then strung together in the order of their
-//! nodes.
+//! The tree of a grid as bytes: leaves are packed one by one in parallel, then strung together in the order
+//! of their nodes.
 
 use super::{
     ALL_BACKGROUND, ALL_MINUS, LEAF, LEAF_VOXELS, LEAF_WORDS, LOWER, LOWER_CHILDREN, MASK_SELECTS, UPPER,
@@ -32,7 +32,8 @@ impl Value for [f32; 3] {
     }
 }
 
-/// The voxels of a leaf, before packing. Inactive voxels outside hold the background, inside minus the background.
+/// The voxels of a leaf, before packing. Inactive voxels outside hold the background, inside minus the
+/// background.
 pub(super) struct LeafValues<T> {
     pub values: [T; LEAF_VOXELS],
     pub active: [bool; LEAF_VOXELS],
@@ -89,8 +90,8 @@ struct UpperNode {
     lower: BTreeMap<u16, LowerNode>,
 }
 
-/// Builds the tree of all voxels from `lo` to `hi` (exclusive). `fill(origin, leaf)` gives a leaf's voxels; it is asked
-/// for every leaf that touches the box, in parallel. `blank` is what a leaf starts as.
+/// Builds the tree of all voxels from `lo` to `hi` (exclusive). `fill(origin, leaf)` gives a leaf's voxels;
+/// it is asked for every leaf that touches the box, in parallel. `blank` is what a leaf starts as.
 pub(super) fn build<T: Value>(
     lo: [i32; 3],
     hi: [i32; 3],

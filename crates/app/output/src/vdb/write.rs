@@ -75,7 +75,8 @@ fn level_set_trees<S: VolumeSource + ?Sized>(sets: &LevelSets<S>, grid: &Uniform
     (surface, uncut)
 }
 
-/// Face velocities of all cells that lie in the liquid or its band; of a sparse volume only near its closed surface.
+/// Face velocities of all cells that lie in the liquid or its band; of a sparse volume only near its closed
+/// surface.
 fn velocity_tree<S: VolumeSource + ?Sized>(volume: &S, sets: &LevelSets<S>) -> Tree {
     /// Edge of a leaf with the cells below it.
     const WIDE: i32 = LEAF + 1;

@@ -1,5 +1,5 @@
-//! Pressure solvers on named cases: time, iterations, memory, the residual as the case itself defines it, and how much
-//! of the machine's bandwidth is used.
+//! Pressure solvers on named cases: time, iterations, memory, the residual as the case itself defines it, and
+//! how much of the machine's bandwidth is used.
 
 use super::Spread;
 use fluvial_foundation::parallel;
@@ -62,8 +62,8 @@ pub struct PressureRow {
     pub setup_s: f64,
     /// The first solve on that memory, seconds, median.
     pub solve_s: f64,
-    /// Prepared and solved once more on the same memory, as in every step of a simulation, seconds, median; None
-    /// where the first time took too long.
+    /// Prepared and solved once more on the same memory, as in every step of a simulation, seconds, median;
+    /// None where the first time took too long.
     pub again_s: Option<f64>,
     /// Fastest and slowest set-up.
     pub setup_range_s: [f64; 2],
@@ -153,7 +153,8 @@ const COPY_LEN: usize = 1 << 25;
 pub fn streaming_copy(threads: usize) -> CopyRow {
     let (from, mut to) = (vec![1.0f32; COPY_LEN], vec![0.0f32; COPY_LEN]);
     let least_s = parallel::with_threads(threads, || {
-        // The library's copy or a plain loop, in small or large pieces: what is fastest differs between machines.
+        // The library's copy or a plain loop, in small or large pieces: what is fastest differs between
+        // machines.
         let pass = |round: usize| {
             let (factor, chunk) = (0.5 * round as f32, if round & 2 == 0 { 1 << 14 } else { 1 << 20 });
             let start = Instant::now();
@@ -296,8 +297,8 @@ pub fn run_kernels(name: &str, case: &Case, copy: &CopyRow, repeats: u32) -> Vec
     timings.into_iter().map(row).collect()
 }
 
-/// Residual against iterations for every case and size: file stem and plot. Of several tolerances the tightest is
-/// shown, of several thread counts the first.
+/// Residual against iterations for every case and size: file stem and plot. Of several tolerances the
+/// tightest is shown, of several thread counts the first.
 pub fn history_plots(rows: &[PressureRow]) -> Vec<(String, Plot)> {
     let mut plots: Vec<(String, Plot)> = Vec::new();
     for row in rows {

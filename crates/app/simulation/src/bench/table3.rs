@@ -30,7 +30,8 @@ pub const PUBLISHED: [(usize, usize, [[f64; 4]; 2]); 9] = [
     (256, 2, [[523.0, 542.32, 8.0, 46.08], [918.0, 951.08, 12.0, 68.04]]),
 ];
 
-/// The measured rows in the layout of the paper, with its own figures beside them. Times are solves without set-up.
+/// The measured rows in the layout of the paper, with its own figures beside them. Times are solves without
+/// set-up.
 pub fn print_table(rows: &[PressureRow]) -> String {
     let mut text = format!(
         "{:>4} {:<5} {:>6}  {:>6} {:>9}  {:>6} {:>9}  {:>7}    {:>6} {:>6} {:>7}\n",

@@ -1,8 +1,8 @@
 //! What the physics must come out as: cases with exact or measured answers, run on every method.
 //!
 //! A case is one file with one function that gives [`Row`]s and plots; [`CASES`] lists them. Coarse
-//! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the method's list of
-//! expected failures with the reason; the tests fail when it starts to pass.
+//! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the
+//! method's list of expected failures with the reason; the tests fail when it starts to pass.
 
 mod dam_break;
 mod drift;

@@ -92,7 +92,8 @@ fn solid_error(n: usize, inside: bool) -> f64 {
     let rhs = |index: usize| {
         let at = centers.coordinates(index);
         let x = cell_center(&at, dx) - 0.5;
-        // div grad a over the open part less the flux through its closed boundary = the flux through open faces.
+        // div grad a over the open part less the flux through its closed boundary = the flux through open
+        // faces.
         let mut flux = -14.0 * exact(x) * f64::from(fields.open_volume[index]) * dx * dx;
         let (mut cut, mut walls) = (DVec3::ZERO, 0.0);
         for axis in 0..3 {

@@ -138,7 +138,8 @@ pub fn centroid(mesh: &TriangleMesh) -> (f64, DVec3) {
     (volume, moment / volume)
 }
 
-/// Second moments of a closed surface about its centre of mass: the integrals of x^2, y^2, z^2 over its volume.
+/// Second moments of a closed surface about its centre of mass: the integrals of x^2, y^2, z^2 over its
+/// volume.
 pub fn second_moments(mesh: &TriangleMesh) -> DVec3 {
     let (_, center) = centroid(mesh);
     let mut sum = DVec3::ZERO;

@@ -12,8 +12,8 @@ use fluvial_octree::assemble::System;
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientInfo, GradientParams, PressureGradient};
 
-/// A unit cube of four levels whose quarters along x have cells of different sizes: finest where x < 1/4, coarsest
-/// beyond 3/4, as in the authors' test. `wanted` tells where cells matter at all.
+/// A unit cube of four levels whose quarters along x have cells of different sizes: finest where x < 1/4,
+/// coarsest beyond 3/4, as in the authors' test. `wanted` tells where cells matter at all.
 pub fn quartered(finest: usize, passes: u32, wanted: impl Fn(Vec3, f32) -> bool + Sync) -> Octree {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / finest as f32, levels: 4, roots: [finest / 8; 3] };
     Octree::build(shape, passes, |cell| {
@@ -109,8 +109,8 @@ pub fn project(geometry: &Geometry, form: FreeSurface, u_face: &[f32], tolerance
     Projected { p_cell, u_face, info }
 }
 
-/// Largest error of the pressure on every level for a ball of liquid with `p = r^2 - R^2` whose surface crosses four
-/// levels, over nine radii `0.4 + q sqrt(3)/2 dx`.
+/// Largest error of the pressure on every level for a ball of liquid with `p = r^2 - R^2` whose surface
+/// crosses four levels, over nine radii `0.4 + q sqrt(3)/2 dx`.
 pub fn ball_errors(finest: usize, passes: u32, form: FreeSurface, radii: &[i32]) -> ([f64; 4], GradientInfo) {
     let centre = DVec3::splat(0.5);
     let (mut worst, mut total) = ([0.0f64; 4], GradientInfo::default());
@@ -135,8 +135,8 @@ pub fn ball_errors(finest: usize, passes: u32, form: FreeSurface, radii: &[i32])
     (worst, total)
 }
 
-/// Speed that is left of still liquid under a gravity normal to its tilted surface, as a part of what gravity gave: the
-/// largest at faces where a pressure acts, and the root of the mean square.
+/// Speed that is left of still liquid under a gravity normal to its tilted surface, as a part of what gravity
+/// gave: the largest at faces where a pressure acts, and the root of the mean square.
 pub fn speed_at_rest(tree: &Octree, normal: DVec3, form: FreeSurface) -> (f64, f64, GradientInfo) {
     let middle = tree.shape().bounds().center().as_dvec3() + DVec3::new(0.0213, 0.0171, 0.0093);
     let phi_cell = at_cells(tree, |x| (x - middle).dot(normal));

@@ -15,8 +15,8 @@ pub enum Interface {
     Conservative,
 }
 
-/// The unit cube in cells of `2 h` where x < 1/2 and of `h` beyond, `n` coarse cells along an edge. Faces have the
-/// coefficient area over distance of the centres. Walls of x are open, the others closed.
+/// The unit cube in cells of `2 h` where x < 1/2 and of `h` beyond, `n` coarse cells along an edge. Faces
+/// have the coefficient area over distance of the centres. Walls of x are open, the others closed.
 pub struct Mesh {
     n: usize,
     h: f64,

@@ -43,7 +43,8 @@ fn volume_areas_and_flux_around_a_ball_converge_at_second_order() {
         }
         area.push(worst);
         // Flux of F = x out of the ball through the interface = 3 V, from the faces alone: by Gauss on every
-        // cell the interface vector (out of the ball) is the sum of open areas, and F is taken at the cell's centre.
+        // cell the interface vector (out of the ball) is the sum of open areas, and F is taken at the cell's
+        // centre.
         let grid = unit_grid(n);
         let cells = grid.cell_centers();
         let mut sum = 0.0;

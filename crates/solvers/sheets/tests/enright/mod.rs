@@ -1,4 +1,5 @@
-//! A ball of particles in Enright's deformation: drawn out into a thin sheet and back [leveque-1996; enright-2002].
+//! A ball of particles in Enright's deformation: drawn out into a thin sheet and back [leveque-1996;
+//! enright-2002].
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};
