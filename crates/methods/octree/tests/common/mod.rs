@@ -1,4 +1,5 @@
 //! Trees and pressure problems that tests and examples share.
+#![allow(dead_code)] // examples use a part
 
 use fluvial_foundation::random::{splitmix64, unit_f32, unit_vec3};
 use fluvial_foundation::{AXES, DVec3, Vec3};
