@@ -1,0 +1,133 @@
+//! Divergence and correction of velocity [chentanez2011tall eq. 13, 14, 17, 18]. Twins in `projection.wgsl`.
+//!
+//! Both see a face to a neighbour as solid by the same part s as the Laplacian does. The paper's divergence switches
+//! from the mean velocity to the solid's at s = 0.9 while its Laplacian is weighted by 1 - s; water at rest around a
+//! half solid cell then does not solve the equations. Here the velocity on a face is (1 - s) mean + s solid's.
+//!
+//! Equation 17 divides a difference over two cells by dx; it must be 2 dx. On a face of which the part s is solid
+//! the pressure's gradient is that which stops the flow through it, rho/dt (u - u_solid): with the paper's p' = p
+//! there, half of gravity would stay in every cell beside the ground. Equation 18 lacks `u* -`.
+
+use crate::field::{SIDES, Sample, Velocity, for_each_sample, nearest};
+use crate::pressure::stencil::{Row, is_unknown, links};
+use fluvial_grids::TallGrid;
+
+/// What a step's pressure needs beside the grid.
+#[derive(Clone, Copy)]
+pub struct Liquid<'a> {
+    /// Level set.
+    pub phi: &'a [f32],
+    /// Solid fraction of cells, 0 to 1.
+    pub fraction: &'a [f32],
+    /// Velocity of what is solid.
+    pub u_solid: &'a [Velocity],
+    /// Density, kg/m3.
+    pub density_kg_m3: f32,
+    /// Time step, s.
+    pub dt_s: f32,
+}
+
+/// The velocity component along the axis of direction `d` at the neighbouring cell there.
+fn neighbour_component(grid: &TallGrid, u: &[Velocity], s: Sample, d: usize) -> f32 {
+    let axis = d / 2;
+    let y = s.y as f32;
+    match d {
+        2 | 3 => {
+            let y = if d == 2 { y - 1.0 } else { y + 1.0 };
+            nearest(grid, u, [s.i as i32, s.k as i32], y)[axis]
+        }
+        _ => {
+            let [di, dk] = SIDES[if d < 2 { d } else { d - 2 }];
+            nearest(grid, u, [s.i as i32 + di, s.k as i32 + dk], y)[axis]
+        }
+    }
+}
+
+/// The right side rho dx / dt times the sum of outward face velocities, zero where there is no unknown: equation 12
+/// times dx^2. (Algorithm 2 prints dt / rho and a minus.)
+pub fn right_side(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
+    let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
+    for_each_sample(grid, out, |s| scale * outflow(grid, u, liquid, s));
+}
+
+/// Divergence by the scheme's own operator, 1/s: what the approximate projection leaves.
+pub fn divergence(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
+    for_each_sample(grid, out, |s| outflow(grid, u, liquid, s) / grid.dx_m);
+}
+
+/// Sum over faces of the outward velocity.
+fn outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
+    if !is_unknown(liquid.phi[s.index], liquid.fraction[s.index]) {
+        return 0.0;
+    }
+    let all = links(grid, liquid.phi, liquid.fraction, s);
+    let along = |axis: usize| {
+        let face = |d: usize| {
+            let mean = 0.5 * (u[s.index][axis] + neighbour_component(grid, u, s, d));
+            let solid = solid_velocity(grid, liquid, s, d, all[d].solid);
+            mean * (1.0 - all[d].solid) + solid * all[d].solid
+        };
+        face(2 * axis + 1) - face(2 * axis)
+    };
+    along(0) + along(1) + along(2)
+}
+
+/// The solid's velocity beyond face `d`: that of the neighbour's solid; terrain and walls rest.
+fn solid_velocity(grid: &TallGrid, liquid: &Liquid, s: Sample, d: usize, part: f32) -> f32 {
+    if part == 0.0 || beyond_grid(grid, s, d) {
+        return 0.0;
+    }
+    neighbour_component(grid, liquid.u_solid, s, d)
+}
+
+/// Is neighbour `d` terrain or beyond a wall?
+fn beyond_grid(grid: &TallGrid, s: Sample, d: usize) -> bool {
+    let side = if d % 2 == 1 { 1 } else { -1 };
+    let mut cell = [s.i as i32, s.y, s.k as i32];
+    cell[d / 2] += side;
+    grid.holds(cell[0], cell[1], cell[2]) != fluvial_grids::tall::Holds::Cell
+}
+
+/// u = u* - dt/rho grad p at unknowns; other samples keep u*.
+pub fn subtract_gradient(
+    out: &mut [Velocity],
+    grid: &TallGrid,
+    u: &[Velocity],
+    rows: &[Row],
+    p: &[f32],
+    liquid: &Liquid,
+) {
+    let scale = liquid.dt_s / (liquid.density_kg_m3 * grid.dx_m);
+    for_each_sample(grid, out, |s| {
+        let old = u[s.index];
+        if rows[s.index][6] == 0.0 {
+            return old;
+        }
+        let all = links(grid, liquid.phi, liquid.fraction, s);
+        let difference = |d: usize| {
+            let there = if all[d].weight == 0.0 { 0.0 } else { pressure_at(grid, p, s, d) };
+            all[d].weight * there - all[d].own * p[s.index]
+        };
+        let mut new = old;
+        for axis in 0..3 {
+            let (low, high) = (2 * axis, 2 * axis + 1);
+            let stopped =
+                |d: usize| all[d].solid * (old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid));
+            let pushed = scale * (difference(high) - difference(low));
+            new[axis] = old[axis] - 0.5 * (pushed + stopped(low) + stopped(high));
+        }
+        new
+    });
+}
+
+/// Pressure at the other end of link `d`.
+fn pressure_at(grid: &TallGrid, p: &[f32], s: Sample, d: usize) -> f32 {
+    match d {
+        2 => p[s.index - grid.nx],
+        3 => p[s.index + grid.nx],
+        _ => {
+            let [di, dk] = SIDES[if d < 2 { d } else { d - 2 }];
+            nearest(grid, p, [s.i as i32 + di, s.k as i32 + dk], s.y as f32)
+        }
+    }
+}

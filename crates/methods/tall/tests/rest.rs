@@ -1,0 +1,94 @@
+//! The whole of Algorithm 1 on water at rest over terrain.
+
+use crate::scenes::*;
+use fluvial_grids::TallGrid;
+use fluvial_tall::extrapolate::{self, BandParams};
+use fluvial_tall::field::Velocity;
+use fluvial_tall::hierarchy::coarsen_until;
+use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
+use fluvial_tall::pressure::projection::{Liquid, right_side, subtract_gradient};
+use fluvial_tall::remesh::{self, RemeshParams};
+use fluvial_tall::{advect, redistance};
+
+/// State of a simulation as tests step it.
+pub struct Water {
+    pub grid: TallGrid,
+    pub phi: Vec<f32>,
+    pub u: Vec<Velocity>,
+    pub pressure: Multigrid,
+}
+
+impl Water {
+    pub fn new(grid: TallGrid, phi: Vec<f32>) -> Water {
+        let u = vec![[0.0, 0.0, 0.0, 1.0]; grid.samples()];
+        let pressure = Multigrid::new(&grid);
+        Water { grid, phi, u, pressure }
+    }
+
+    /// Volume of liquid in cells: phi <= 0 counts whole cells, a surface between two cells of a column its part.
+    pub fn volume_cells(&self) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.grid.nz {
+            for i in 0..self.grid.nx {
+                for y in self.grid.column(i, k)[0]..self.grid.above(i, k) {
+                    let phi = fluvial_tall::field::at(&self.phi, self.grid.locate(i, k, y as f32));
+                    sum += f64::from((0.5 - phi / self.grid.dx_m).clamp(0.0, 1.0));
+                }
+            }
+        }
+        sum
+    }
+
+    /// One step of Algorithm 1.
+    pub fn step(&mut self, number: usize, dt_s: f32, params: &RemeshParams, cycles: &Cycles) {
+        let n = self.grid.samples();
+        let grids = coarsen_until(&self.grid, |_| false);
+        let mut work = extrapolate::Scratch::new(&grids);
+        extrapolate::extrapolate(&mut self.u, &grids, &self.phi, BandParams::default(), &mut work);
+        let mut spare = vec![0.0; n];
+        if number % 10 == 9 {
+            redistance::redistance(&mut self.phi, &self.grid, &mut spare);
+        } else {
+            redistance::clamp_frame(&mut spare, &self.phi, &self.grid);
+            self.phi.copy_from_slice(&spare);
+        }
+        let (mut carried, mut from, mut u) = (self.u.clone(), self.u.clone(), self.u.clone());
+        advect::trace_back(&mut carried, &mut from, &self.grid, &self.u, &self.phi, dt_s);
+        advect::correct(&mut u, &self.grid, &self.u, (&carried, &from), [0.0, -GRAVITY, 0.0], dt_s);
+        advect::carried_phi(&mut self.phi, &carried);
+        let mut columns = self.grid.columns.clone();
+        remesh::remesh(&mut columns, &self.grid, &self.phi, params, &mut remesh::Scratch::default());
+        let new = TallGrid::new([self.grid.nx, self.grid.regular, self.grid.nz], self.grid.dx_m, columns);
+        remesh::transfer(&mut spare, &new, &self.grid, &self.phi);
+        self.phi.copy_from_slice(&spare);
+        remesh::transfer(&mut carried, &new, &self.grid, &u);
+        remesh::transfer(&mut spare, &new, &self.grid, &self.pressure.levels[0].p);
+        self.pressure.levels[0].p.copy_from_slice(&spare);
+        self.grid = new;
+        let (fraction, u_solid) = (vec![0.0; n], vec![[0.0; 4]; n]);
+        let liquid =
+            Liquid { phi: &self.phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: 1e3, dt_s };
+        self.pressure.build(&self.grid, &self.phi, &fraction);
+        right_side(&mut self.pressure.levels[0].b, &self.grid, &carried, &liquid);
+        self.pressure.solve(cycles);
+        let finest = &self.pressure.levels[0];
+        subtract_gradient(&mut self.u, &self.grid, &carried, &finest.rows, &finest.p, &liquid);
+    }
+}
+
+#[test]
+fn water_at_rest_over_terrain_stays_at_rest() {
+    let params = RemeshParams { cells_below: 6.0, cells_above: 4.0, ..Default::default() };
+    let grid = lake([16, 20, 12], 0.1, 20, 6);
+    let phi = still_phi(&grid, 20.3);
+    let mut water = Water::new(grid, phi);
+    let before = water.volume_cells();
+    for number in 0..100 {
+        water.step(number, 1.0 / 30.0, &params, &Cycles::default());
+    }
+    let speed = largest_speed(&water.u, &water.phi);
+    let drift = water.volume_cells() / before - 1.0;
+    println!("after 100 steps: speed {speed:.1e} m/s, volume {drift:.1e}");
+    assert!(speed < 1e-3, "{speed}");
+    assert!(drift.abs() < 1e-5, "{drift}");
+}
