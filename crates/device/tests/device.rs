@@ -57,7 +57,7 @@ fn many_dispatches_of_one_pass_run_in_order() {
     let scale = device.pipeline(&scale_source(), "scale").unwrap();
     let bound = |factor| {
         let params = device.uniform(&Params { factor, count: 1000, pad: [0; 2] }).unwrap();
-        device.bind(&scale, &[params.binding(), buffer.binding()]).unwrap()
+        device.bind(&scale, &[(0, params.binding()), (1, buffer.binding())]).unwrap()
     };
     let (third, triple) = (bound(1.0 / 3.0), bound(3.0));
     let mut recording = Recording::new();
@@ -89,7 +89,7 @@ fn pooled_buffers_are_zero_again_and_bound_ones_are_not_reused() {
     let held = device.storage_from("c", &[1.0_f32; 64]).unwrap();
     let params = device.uniform(&Params { factor: 5.0, count: 64, pad: [0; 2] }).unwrap();
     let scale = device.pipeline(&scale_source(), "scale").unwrap();
-    let bound = device.bind(&scale, &[params.binding(), held.binding()]).unwrap();
+    let bound = device.bind(&scale, &[(0, params.binding()), (1, held.binding())]).unwrap();
     drop(held);
     let other = device.storage_from("d", &[2.0_f32; 64]).unwrap();
     let mut recording = Recording::new();
@@ -116,7 +116,7 @@ fn wrong_bindings_and_sizes_are_errors() {
     let Some(device) = device() else { return };
     let scale = device.pipeline(&scale_source(), "scale").unwrap();
     let buffer = device.storage::<f32>("one", 4).unwrap();
-    assert!(matches!(device.bind(&scale, &[buffer.binding()]), Err(DeviceError::Invalid(_))));
+    assert!(matches!(device.bind(&scale, &[(1, buffer.binding())]), Err(DeviceError::Invalid(_))));
     let limit = device.limits().storage_binding_bytes;
     let fault = device.storage::<f32>("huge", limit as usize / 4 + 1).err().unwrap();
     assert!(matches!(fault, DeviceError::TooLarge { .. }), "{fault}");
@@ -129,7 +129,7 @@ fn a_device_that_takes_too_long_is_an_error_and_not_a_hang() {
     let linger = device.pipeline(&scale_source(), "linger").unwrap();
     let buffer = device.storage::<f32>("values", 1000).unwrap();
     let params = device.uniform(&Params { factor: 0.5, count: 60_000, pad: [0; 2] }).unwrap();
-    let bound = device.bind(&linger, &[params.binding(), buffer.binding()]).unwrap();
+    let bound = device.bind(&linger, &[(0, params.binding()), (1, buffer.binding())]).unwrap();
     let mut recording = Recording::new();
     recording.dispatch(&bound, [1000, 1, 1]);
     let start = std::time::Instant::now();

@@ -102,27 +102,22 @@ impl Device {
         }
     }
 
-    /// Binds buffers to `@group(0) @binding(0)` and on, in order.
-    pub fn bind<'b>(&self, pipeline: &Pipeline, buffers: &'b [Binding]) -> Result<Bound, DeviceError> {
-        let buffer_of = |b: &'b Binding| wgpu::BufferBinding {
-            buffer: &b.lease.raw,
-            offset: 0,
-            size: wgpu::BufferSize::new(b.bytes),
-        };
-        let entries: Vec<_> = (0..)
-            .zip(buffers)
-            .map(|(binding, b)| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(buffer_of(b)),
-            })
-            .collect();
+    /// Binds buffers to `@group(0)` at the given binding numbers: exactly those that the entry point uses.
+    pub fn bind(&self, pipeline: &Pipeline, buffers: &[(u32, Binding)]) -> Result<Bound, DeviceError> {
+        let mut entries = Vec::with_capacity(buffers.len());
+        for (binding, b) in buffers {
+            let (buffer, size) = (&b.lease.raw, wgpu::BufferSize::new(b.bytes));
+            let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
+            entries.push(wgpu::BindGroupEntry { binding: *binding, resource });
+        }
         let group = self.raw.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(&pipeline.label),
             layout: &pipeline.raw.get_bind_group_layout(0),
             entries: &entries,
         });
         self.check()?;
-        Ok(Bound { pipeline: pipeline.clone(), group, _alive: buffers.into() })
+        let alive = buffers.iter().map(|b| b.1.clone()).collect();
+        Ok(Bound { pipeline: pipeline.clone(), group, _alive: alive })
     }
 
     /// Submits a recording as one compute pass and returns without waiting.

@@ -84,11 +84,13 @@ fn water_at_rest_over_terrain_stays_at_rest() {
     let mut water = Water::new(grid, phi);
     let before = water.volume_cells();
     for number in 0..100 {
-        water.step(number, 1.0 / 30.0, &params, &Cycles::default());
+        // The first step has no pressure to start from; a coarse first solution would set the lake in motion.
+        let full = if number == 0 { 5 } else { 1 };
+        water.step(number, 1.0 / 30.0, &params, &Cycles { full, ..Cycles::default() });
     }
     let speed = largest_speed(&water.u, &water.phi);
     let drift = water.volume_cells() / before - 1.0;
     println!("after 100 steps: speed {speed:.1e} m/s, volume {drift:.1e}");
-    assert!(speed < 1e-3, "{speed}");
+    assert!(speed < 2e-5, "{speed}");
     assert!(drift.abs() < 1e-5, "{drift}");
 }
