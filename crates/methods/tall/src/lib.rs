@@ -12,6 +12,8 @@
 pub mod advect;
 pub mod extrapolate;
 pub mod field;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod hierarchy;
 pub mod pressure;
 pub mod redistance;

@@ -1,5 +1,7 @@
 //! Every kernel against exact or manufactured solutions, and against its twin on the GPU.
 
+#[cfg(feature = "gpu")]
+mod parity;
 mod pressure;
 mod rest;
 mod scenes;
