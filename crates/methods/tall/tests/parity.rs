@@ -405,10 +405,10 @@ fn whole_cycles_are_the_same() {
         cpu.solve(&cycles);
         let mut recording = Recording::new();
         let mut gpu = GpuMultigrid::new(&mut t.kernels, &grid, cycles.coarsest).unwrap();
-        let (_, phi_b, fraction_b, b_b) = gpu.inputs();
-        t.device.upload(phi_b, &phi).unwrap();
-        t.device.upload(fraction_b, &fraction).unwrap();
-        t.device.upload(b_b, &b).unwrap();
+        let inputs = gpu.inputs();
+        t.device.upload(inputs.phi, &phi).unwrap();
+        t.device.upload(inputs.fraction, &fraction).unwrap();
+        t.device.upload(inputs.b, &b).unwrap();
         recording.stage("build");
         gpu.build(&mut recording).unwrap();
         recording.stage("solve");

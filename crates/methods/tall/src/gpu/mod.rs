@@ -1,7 +1,7 @@
 //! The kernels on the GPU: their sources, grids as they see them, and how many workgroups they take.
 
 mod multigrid;
-pub use multigrid::GpuMultigrid;
+pub use multigrid::{GpuMultigrid, Inputs};
 
 use bytemuck::{Pod, Zeroable};
 use fluvial_device::{Binding, Bound, Buffer, Device, DeviceError, Pipeline, ShaderSource, shader_parts};

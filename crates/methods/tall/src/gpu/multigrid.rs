@@ -20,6 +20,18 @@ struct GpuLevel {
     r: Buffer<f32>,
 }
 
+/// The finest level's fields that a solution starts from.
+pub struct Inputs<'a> {
+    /// Terrain and tall-cell heights.
+    pub columns: &'a Buffer<[i32; 2]>,
+    /// Level set.
+    pub phi: &'a Buffer<f32>,
+    /// Solid fraction.
+    pub fraction: &'a Buffer<f32>,
+    /// Right side.
+    pub b: &'a Buffer<f32>,
+}
+
 /// The hierarchy on the device, finest level first.
 pub struct GpuMultigrid<'k, 'd> {
     kernels: &'k mut Kernels<'d>,
@@ -63,10 +75,10 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         })
     }
 
-    /// The finest level's heights, level set, solid fraction and right side: written before a recording is submitted.
-    pub fn inputs(&self) -> (&Buffer<[i32; 2]>, &Buffer<f32>, &Buffer<f32>, &Buffer<f32>) {
+    /// What is written before a recording is submitted.
+    pub fn inputs(&self) -> Inputs<'_> {
         let finest = &self.levels[0];
-        (&finest.grid.columns, &finest.phi, &finest.fraction, &finest.b)
+        Inputs { columns: &finest.grid.columns, phi: &finest.phi, fraction: &finest.fraction, b: &finest.b }
     }
 
     /// The finest level's pressure after what was recorded.

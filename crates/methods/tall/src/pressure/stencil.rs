@@ -45,7 +45,7 @@ pub struct Link {
 }
 
 /// Solid fraction as stencils see it.
-fn solid_part(fraction: f32) -> f32 {
+pub(crate) fn solid_part(fraction: f32) -> f32 {
     if fraction > SOLID_ABOVE { 1.0 } else { fraction }
 }
 
