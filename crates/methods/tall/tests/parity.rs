@@ -10,7 +10,9 @@ use fluvial_grids::TallGrid;
 use fluvial_tall::gpu::{GpuGrid, GpuMultigrid, Kernels};
 use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
-use fluvial_tall::pressure::projection::{Liquid, divergence, right_side, subtract_gradient};
+use fluvial_tall::pressure::projection::{
+    Liquid, divergence, right_side, right_side_counting, subtract_gradient,
+};
 use fluvial_tall::pressure::{stencil, transfer};
 use fluvial_tall::{advect, extrapolate, redistance, remesh};
 
@@ -305,6 +307,10 @@ fn operator_divergence_and_gradient_are_the_same() {
             g.sample_groups(),
         );
         t.same("right_side", &out, &b);
+        right_side_counting(&mut b, &grid, &u, &liquid);
+        let counting = flow().chain([(6, params.binding()), (9, out.binding())]);
+        t.run(("projection", "right_side_counting"), counting, g.sample_groups());
+        t.same("right_side_counting", &out, &b);
         let last =
             [(6, params.binding()), (10, rows_b.binding()), (11, p_b.binding()), (12, u_out.binding())];
         t.run(("projection", "subtract_gradient"), flow().chain(last), g.sample_groups());
