@@ -3,7 +3,7 @@
 use crate::scenes::*;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{Liquid, divergence, right_side, subtract_gradient};
-use fluvial_tall::pressure::stencil::{build_rows, residual};
+use fluvial_tall::pressure::stencil::{build_rows, floored_distances, residual};
 
 const DT: f32 = 1.0 / 30.0;
 const RHO: f32 = 1000.0;
@@ -115,4 +115,65 @@ fn the_projection_removes_divergence() {
         largest(&before),
         largest(&after)
     );
+}
+
+/// Solves for p = cos(pi x) sin(pi/2 (1 - y / depth)), which is zero on the surface and has no flux through walls and ground, and
+/// returns the largest errors of pressure and, two cells and more inside, of its gradient.
+fn manufactured(n: usize) -> [f64; 2] {
+    let dx = 1.0 / n as f32;
+    let (depth, tau) = (0.61f32, std::f32::consts::PI);
+    let grid = fluvial_grids::TallGrid::new([n, n - 2, 4], dx, vec![[0, 2]; 4 * n]);
+    let at = |c: f32| (c + 0.5) * dx;
+    let exact = |x: f32, y: f32| (tau * at(x)).cos() * (0.5 * tau * (1.0 - at(y) / depth)).sin();
+    let phi = field(&grid, |_, y, _| (at(y) - depth).clamp(-5.0 * dx, 5.0 * dx));
+    let (fraction, u_solid) = (vec![0.0; grid.samples()], vec![[0.0; 4]; grid.samples()]);
+    let mut multigrid = Multigrid::new(&grid);
+    multigrid.build(&grid, &phi, &fraction);
+    let laplacian = -(tau * tau) * (1.0 + 0.25 / (depth * depth));
+    let rows = multigrid.levels[0].rows.clone();
+    let load = field(&grid, |x, y, _| laplacian * exact(x, y) * dx * dx);
+    for (b, (load, row)) in multigrid.levels[0].b.iter_mut().zip(load.iter().zip(&rows)) {
+        *b = if row[6] == 0.0 { 0.0 } else { *load };
+    }
+    multigrid.solve(&Cycles { full: 8, ..Cycles::default() });
+    let p = &multigrid.levels[0].p;
+    // With rho = dt = 1 the correction of a velocity of zero is the gradient; walls must not stop it.
+    let liquid = Liquid { phi: &phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: 1.0, dt_s: 1.0 };
+    let zero = vec![[0.0; 4]; grid.samples()];
+    let mut gradient = zero.clone();
+    subtract_gradient(&mut gradient, &grid, &zero, &rows, p, &liquid);
+    let mut errors = [0.0f64; 2];
+    for j in 0..grid.rows() {
+        for i in 0..n {
+            let (m, x, y) = (grid.index(i, j, 1), i as f32, grid.y(i, j, 1) as f32);
+            if rows[m][6] == 0.0 {
+                continue;
+            }
+            errors[0] = errors[0].max(f64::from((p[m] - exact(x, y)).abs()));
+            if (2..n - 2).contains(&i) && j >= 2 && at(y) < depth - 2.0 * dx {
+                let along_x = -tau * (tau * at(x)).sin() * (0.5 * tau * (1.0 - at(y) / depth)).sin();
+                errors[1] = errors[1].max(f64::from((gradient[m][0] + along_x).abs()));
+            }
+        }
+    }
+    errors
+}
+
+#[test]
+fn pressure_and_gradient_are_second_order() {
+    let errors = [16, 32, 64].map(manufactured);
+    println!("pressure and gradient {errors:?}");
+    for m in 0..2 {
+        let order = (errors[0][m] / errors[2][m]).log2() / 2.0;
+        assert!((1.7..2.5).contains(&order), "{m}: {order}");
+    }
+}
+
+#[test]
+fn a_surface_through_samples_is_counted() {
+    let grid = lake([16, 16, 12], 0.1, 20, 6);
+    let fraction = vec![0.0; grid.samples()];
+    // At half a cell the surface runs through the centres of a layer of cells: as many as there are columns.
+    assert_eq!(floored_distances(&grid, &still_phi(&grid, 20.5), &fraction), 16 * 12);
+    assert_eq!(floored_distances(&grid, &still_phi(&grid, 20.3), &fraction), 0);
 }

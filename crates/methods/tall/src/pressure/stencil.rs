@@ -11,6 +11,7 @@
 //! The operator is without 1/dx^2. Checked first against still water: `still_water_solves_the_equations`.
 
 use crate::field::{SIDES, Sample, for_each_sample, nearest};
+use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
 
@@ -116,15 +117,25 @@ pub fn build_rows(out: &mut [Row], grid: &TallGrid, phi: &[f32], fraction: &[f32
     });
 }
 
-/// How many links of unknowns have their ghost distance floored at [`LEAST_THETA`].
-pub fn floored_distances(grid: &TallGrid, rows: &[Row]) -> usize {
-    let floor = 1.0 / LEAST_THETA;
-    let tall = |n: usize| {
-        let j = n / grid.nx % grid.rows();
-        j < 2
+/// How many unknowns see the surface at the least distance, because it is nearer: what a step report gives.
+pub fn floored_distances(grid: &TallGrid, phi: &[f32], fraction: &[f32]) -> usize {
+    let slab = grid.nx * grid.rows();
+    let floored = |s: Sample| {
+        let all = links(grid, phi, fraction, s);
+        let ends_apart = (grid.column(s.i, s.k)[1] - 1) as f32;
+        let tall_link = |d: usize| (s.j == 1 && d == 2) || (s.j == 0 && d == 3);
+        let distance = |d: usize| if tall_link(d) { ends_apart } else { 1.0 };
+        (0..6).any(|d| all[d].weight == 0.0 && all[d].own * distance(d) >= 1.0 / LEAST_THETA)
     };
-    // A floored link adds at least `floor` to the diagonal (in tall cells less, by their height).
-    rows.iter().enumerate().filter(|(n, r)| !tall(*n) && r[6] >= floor).count()
+    let counts = parallel::map_indices(grid.nz, |k| {
+        let in_slab = (0..slab).filter(|local| {
+            let (i, j, index) = (local % grid.nx, local / grid.nx, slab * k + local);
+            let s = Sample { i, j, k, y: grid.y(i, j, k), index };
+            is_unknown(phi[index], fraction[index]) && floored(s)
+        });
+        in_slab.count()
+    });
+    counts.into_iter().sum()
 }
 
 /// Sum over neighbours of `weight p'` at an unknown.
