@@ -207,6 +207,24 @@ fn advection_is_the_same() {
 }
 
 #[test]
+fn a_finer_surface_is_the_same() {
+    with_device(|t| {
+        let (grid, _, _, u) = scene();
+        let surface = crate::transport::finer(&grid);
+        let phi = field(&surface, |x, y, z| (0.11 * x).sin() + (0.07 * y - 0.05 * z).cos());
+        let mut expected = phi.clone();
+        advect::surface_back(&mut expected, (&surface, &phi), (&grid, &u), 2.0, 1.0 / 30.0);
+        let (g, v) = (GpuGrid::new(t.device, &surface).unwrap(), GpuGrid::new(t.device, &grid).unwrap());
+        let params = t.device.uniform(&[2.0f32, 1.0 / 30.0, 0.0, 0.0]).unwrap();
+        let (phi_b, u_b, out) = (t.up(&phi), t.up(&u), t.up(&phi));
+        let fields = [(4, params.binding()), (5, phi_b.binding()), (6, u_b.binding()), (7, out.binding())];
+        let both = g.own().into_iter().chain(v.other()).chain(fields);
+        t.run(("surface", "surface_back"), both, g.sample_groups());
+        t.same("surface_back", &out, &expected);
+    });
+}
+
+#[test]
 fn remeshing_is_the_same() {
     with_device(|t| {
         let (grid, phi, _, u) = scene();

@@ -70,7 +70,7 @@ pub fn flood(n: usize, slope: f32) -> (fluvial_grids::TallGrid, Vec<f32>, Vec<f3
 
 #[test]
 fn the_residual_falls_exponentially() {
-    // Over flat ground the rate does not depend on depth or size; hills as steep as one cell in one slow it.
+    // Hills as steep as one cell in one slow the cycles; flat ground does not.
     for (n, slope, rate) in [(32, 0.0, 0.15), (64, 0.0, 0.15), (32, 0.6, 0.25), (64, 0.6, 0.42)] {
         let (grid, phi, fraction, u) = flood(n, slope);
         let u_solid = vec![[0.0; 4]; grid.samples()];

@@ -229,6 +229,42 @@ fn a_plane_surface_moves_exactly_by_several_cells_a_step() {
     }
 }
 
+/// The grid of half the cell size with the same terrain and tall cells, and twice as many cubic cells.
+pub fn finer(grid: &TallGrid) -> TallGrid {
+    let (nx, nz) = (2 * grid.nx, 2 * grid.nz);
+    let columns = (0..nx * nz).map(|c| grid.column(c % nx / 2, c / nx / 2).map(|h| 2 * h)).collect();
+    TallGrid::new([nx, 2 * grid.regular, nz], 0.5 * grid.dx_m, columns)
+}
+
+#[test]
+fn a_finer_surface_is_carried_exactly() {
+    let grid = lake([24, 16, 20], 0.1, 30, 4);
+    let surface = finer(&grid);
+    // In metres, with cell centres at (c + 1/2) dx.
+    let plane = |x: f32, y: f32, z: f32| y - 2.9 + 0.25 * x - 0.1 * z;
+    let metres = |c: f32| (c + 0.5) * surface.dx_m;
+    let phi = field(&surface, |x, y, z| plane(metres(x), metres(y), metres(z)));
+    let u = velocity(&grid, |_, _, _| [3.0, 0.0, -1.0]);
+    let mut out = vec![0.0; surface.samples()];
+    advect::surface_back(&mut out, (&surface, &phi), (&grid, &u), 2.0, 0.1);
+    let mut checked = 0;
+    for k in 0..surface.nz - 3 {
+        for i in 7..surface.nx {
+            for j in 2..surface.rows() {
+                let y = surface.y(i, j, k);
+                // The four columns that the value comes from must all hold this height.
+                let from = [(i - 6, k + 2), (i - 5, k + 2), (i - 6, k + 3), (i - 5, k + 3)];
+                if from.iter().all(|&(i, k)| y >= surface.column(i, k)[0] && y < surface.above(i, k)) {
+                    let exact = plane(metres(i as f32) - 0.3, metres(y as f32), metres(k as f32) + 0.1);
+                    assert!((out[surface.index(i, j, k)] - exact).abs() < 2e-5);
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 10_000);
+}
+
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let (grid, phi, _, u) = crate::pressure::flood(32, 0.6);

@@ -89,7 +89,7 @@ pub fn carried_phi(out: &mut [f32], carried: &[[f32; 4]]) {
 }
 
 /// phi on a grid of its own, finer than the velocity's [chentanez2011tall Table 2]. `ratio` is the number of cells of the
-/// surface grid in a cell of the velocity's along an axis.
+/// surface grid in a cell of the velocity's along an axis. Twin in `surface.wgsl`; `a_finer_surface_is_carried_exactly`.
 pub fn surface_back(
     out: &mut [f32],
     (surface, phi): (&TallGrid, &[f32]),

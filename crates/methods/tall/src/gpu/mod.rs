@@ -22,6 +22,7 @@ pub fn source(name: &str) -> ShaderSource {
         "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],
         "stencil" => shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/stencil.wgsl"],
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
+        "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
         other => panic!("no shader is called {other}"),

@@ -31,7 +31,7 @@ pub type Row = [f32; 8];
 /// sub-cell is twice as thick, but there is no equation inside a tall cell that the balance of its other half could come
 /// from. So the layer keeps its thickness in metres and gets thinner in cells, and the vertical links of an end are
 /// divided by it. Without this the corrections of coarse levels are off by two a level: too small with the paper's zero
-/// residual inside tall cells (its rate then grows with depth), and too large with an interpolated one, which diverges.
+/// residual inside tall cells (the README has the rates), and too large with an interpolated one, which diverges.
 pub type Layers = [f32; 2];
 
 /// One neighbour as seen from a sample.
