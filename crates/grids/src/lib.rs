@@ -3,11 +3,13 @@
 pub mod cut;
 pub mod lattice;
 pub mod octree;
+pub mod tall;
 pub mod triangles;
 pub mod uniform;
 
 pub use lattice::Lattice;
 pub use octree::Octree;
+pub use tall::TallGrid;
 pub use triangles::TriangleMesh;
 pub use uniform::{FaceField, UniformGrid};
 

@@ -1,0 +1,5 @@
+//! Everything that needs wgpu.
+
+pub mod adapter;
+pub mod buffer;
+pub mod compute;

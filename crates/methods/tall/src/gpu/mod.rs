@@ -1,0 +1,123 @@
+//! The kernels on the GPU: their sources, grids as they see them, and how many workgroups they take.
+
+mod multigrid;
+pub use multigrid::{GpuMultigrid, Inputs};
+
+use bytemuck::{Pod, Zeroable};
+use fluvial_device::{Binding, Bound, Buffer, Device, DeviceError, Pipeline, ShaderSource, shader_parts};
+use fluvial_grids::TallGrid;
+use std::collections::BTreeMap;
+
+/// A shader by name; every entry point stands beside its CPU twin of the same name.
+pub fn source(name: &str) -> ShaderSource {
+    let parts = match name {
+        "advect" => shader_parts!["../columns.wgsl", "../advect/advect.wgsl"] as &[_],
+        "extrapolate" => shader_parts!["../columns.wgsl", "../extrapolate/extrapolate.wgsl"],
+        "hierarchy" => shader_parts!["../hierarchy.wgsl"],
+        "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
+        "projection" => {
+            shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/projection.wgsl"]
+        }
+        "redistance" => shader_parts!["../columns.wgsl", "../redistance/redistance.wgsl"],
+        "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],
+        "stencil" => shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/stencil.wgsl"],
+        "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
+        "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
+        "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
+        "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
+        other => panic!("no shader is called {other}"),
+    };
+    ShaderSource::new(parts)
+}
+
+/// Sizes of a grid as shaders read them.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct GridSizes {
+    nx: i32,
+    regular: i32,
+    nz: i32,
+    dx_m: f32,
+}
+
+/// A grid on the device.
+pub struct GpuGrid {
+    sizes: Buffer<GridSizes>,
+    /// Terrain and tall-cell heights.
+    pub columns: Buffer<[i32; 2]>,
+    nx: u32,
+    rows: u32,
+    nz: u32,
+}
+
+impl GpuGrid {
+    /// Uploads sizes and heights.
+    pub fn new(device: &Device, grid: &TallGrid) -> Result<GpuGrid, DeviceError> {
+        let (nx, regular, nz) = (grid.nx as i32, grid.regular as i32, grid.nz as i32);
+        Ok(GpuGrid {
+            sizes: device.uniform(&GridSizes { nx, regular, nz, dx_m: grid.dx_m })?,
+            columns: device.storage_from("columns", &grid.columns)?,
+            nx: grid.nx as u32,
+            rows: grid.rows() as u32,
+            nz: grid.nz as u32,
+        })
+    }
+
+    /// Number of samples.
+    pub fn samples(&self) -> usize {
+        (self.nx * self.rows * self.nz) as usize
+    }
+
+    /// As the grid whose samples a kernel writes.
+    pub fn own(&self) -> [(u32, Binding); 2] {
+        [(0, self.sizes.binding()), (1, self.columns.binding())]
+    }
+
+    /// As the grid that a kernel between two levels reads.
+    pub fn other(&self) -> [(u32, Binding); 2] {
+        [(2, self.sizes.binding()), (3, self.columns.binding())]
+    }
+
+    /// Workgroups for kernels with one invocation a sample.
+    pub fn sample_groups(&self) -> [u32; 3] {
+        [self.nx.div_ceil(16), self.rows.div_ceil(4), self.nz.div_ceil(2)]
+    }
+
+    /// Workgroups for kernels with one invocation a column.
+    pub fn column_groups(&self) -> [u32; 3] {
+        [self.nx.div_ceil(8), self.nz.div_ceil(8), 1]
+    }
+}
+
+/// Workgroups for kernels with one invocation an item of a vector; two-dimensional, because an axis is limited.
+pub fn item_groups(items: usize) -> [u32; 3] {
+    let groups = (items as u32).div_ceil(256);
+    [groups.min(32768), groups.div_ceil(32768), 1]
+}
+
+/// Compiled kernels, each made when first asked for.
+pub struct Kernels<'d> {
+    /// The device that they are compiled for.
+    pub device: &'d Device,
+    made: BTreeMap<(&'static str, &'static str), Pipeline>,
+}
+
+impl<'d> Kernels<'d> {
+    /// None compiled yet.
+    pub fn new(device: &'d Device) -> Kernels<'d> {
+        Kernels { device, made: BTreeMap::new() }
+    }
+
+    /// The entry point `entry` of the shader `name` with its buffers.
+    pub fn bind(
+        &mut self,
+        (name, entry): (&'static str, &'static str),
+        buffers: impl IntoIterator<Item = (u32, Binding)>,
+    ) -> Result<Bound, DeviceError> {
+        if !self.made.contains_key(&(name, entry)) {
+            self.made.insert((name, entry), self.device.pipeline(&source(name), entry)?);
+        }
+        let buffers: Vec<_> = buffers.into_iter().collect();
+        self.device.bind(&self.made[&(name, entry)], &buffers)
+    }
+}

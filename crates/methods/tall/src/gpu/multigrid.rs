@@ -1,0 +1,281 @@
+//! Multigrid on the GPU: build and cycles recorded once, submitted as one compute pass in every step.
+
+use super::{GpuGrid, Kernels, item_groups};
+use crate::hierarchy::coarsen_until;
+use crate::pressure::multigrid::{BUBBLE_LEVELS, COARSEST_SAMPLES, Cycles};
+use fluvial_device::{Buffer, DeviceError, Recording};
+use fluvial_grids::TallGrid;
+
+/// One level's buffers; as [`Level`](crate::pressure::multigrid::Level).
+struct GpuLevel {
+    grid: GpuGrid,
+    phi: Buffer<f32>,
+    fraction: Buffer<f32>,
+    layers: Buffer<[f32; 2]>,
+    rows: Buffer<[f32; 8]>,
+    /// The pressure is in one of these; which one is known when a cycle is recorded.
+    p: [Buffer<f32>; 2],
+    b: Buffer<f32>,
+    full_b: Buffer<f32>,
+    r: Buffer<f32>,
+}
+
+/// The finest level's fields that a solution starts from.
+pub struct Inputs<'a> {
+    /// Terrain and tall-cell heights.
+    pub columns: &'a Buffer<[i32; 2]>,
+    /// Level set.
+    pub phi: &'a Buffer<f32>,
+    /// Solid fraction.
+    pub fraction: &'a Buffer<f32>,
+    /// Right side.
+    pub b: &'a Buffer<f32>,
+}
+
+/// The hierarchy on the device, finest level first.
+pub struct GpuMultigrid<'k, 'd> {
+    kernels: &'k mut Kernels<'d>,
+    levels: Vec<GpuLevel>,
+    kept_p: Buffer<f32>,
+    /// Which of a level's two pressures is the present one.
+    now: Vec<usize>,
+    colours: [Buffer<[i32; 4]>; 2],
+    bubbles: [Buffer<[u32; 4]>; 2],
+    coarsest: Buffer<[i32; 4]>,
+}
+
+impl<'k, 'd> GpuMultigrid<'k, 'd> {
+    /// Buffers for grids of this size; `coarsest` is [`Cycles::coarsest`].
+    pub fn new(kernels: &'k mut Kernels<'d>, grid: &TallGrid, coarsest: usize) -> Result<Self, DeviceError> {
+        let device = kernels.device;
+        let level = |grid: &TallGrid| -> Result<GpuLevel, DeviceError> {
+            let vector = || device.storage::<f32>("level", grid.samples());
+            Ok(GpuLevel {
+                grid: GpuGrid::new(device, grid)?,
+                phi: vector()?,
+                fraction: vector()?,
+                layers: device.storage_from("layers", &vec![[1.0; 2]; grid.columns.len()])?,
+                rows: device.storage("rows", grid.samples())?,
+                p: [vector()?, vector()?],
+                b: vector()?,
+                full_b: vector()?,
+                r: vector()?,
+            })
+        };
+        let grids = coarsen_until(grid, |g| g.samples() <= COARSEST_SAMPLES);
+        let levels = grids.iter().map(level).collect::<Result<Vec<_>, _>>()?;
+        Ok(GpuMultigrid {
+            now: vec![0; levels.len()],
+            levels,
+            kept_p: device.storage("kept", grid.samples())?,
+            colours: [device.uniform(&[0, 0, 0, 0])?, device.uniform(&[1, 0, 0, 0])?],
+            bubbles: [device.uniform(&[0; 4])?, device.uniform(&[1, 0, 0, 0])?],
+            coarsest: device.uniform(&[0, coarsest as i32, 0, 0])?,
+            kernels,
+        })
+    }
+
+    /// What is written before a recording is submitted.
+    pub fn inputs(&self) -> Inputs<'_> {
+        let finest = &self.levels[0];
+        Inputs { columns: &finest.grid.columns, phi: &finest.phi, fraction: &finest.fraction, b: &finest.b }
+    }
+
+    /// The finest level's pressure after what was recorded.
+    pub fn pressure(&self) -> &Buffer<f32> {
+        &self.levels[0].p[self.now[0]]
+    }
+
+    /// The finest level's operator.
+    pub fn rows(&self) -> &Buffer<[f32; 8]> {
+        &self.levels[0].rows
+    }
+
+    /// Records the operators of all levels (Algorithm 2, lines 1 to 5).
+    pub fn build(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
+        for n in 1..self.levels.len() {
+            let (fine, coarse) = (&self.levels[n - 1], &self.levels[n]);
+            let sizes =
+                [fine.grid.nx as i32, fine.grid.nz as i32, coarse.grid.nx as i32, coarse.grid.nz as i32];
+            let sizes = self.kernels.device.uniform(&sizes)?;
+            let heights =
+                [(0, sizes.binding()), (1, fine.grid.columns.binding()), (2, coarse.grid.columns.binding())];
+            out.dispatch(
+                &self.kernels.bind(("hierarchy", "coarsen_columns"), heights)?,
+                coarse.grid.column_groups(),
+            );
+            let both = || coarse.grid.own().into_iter().chain(fine.grid.other());
+            let keep = (4, self.bubbles[usize::from(n <= BUBBLE_LEVELS)].binding());
+            let phi = [keep, (5, fine.phi.binding()), (6, coarse.phi.binding())];
+            let bound = self.kernels.bind(("transfer", "coarsen_phi"), both().chain(phi))?;
+            out.dispatch(&bound, coarse.grid.sample_groups());
+            let fraction = [(5, fine.fraction.binding()), (6, coarse.fraction.binding())];
+            let bound = self.kernels.bind(("transfer", "coarsen_fraction"), both().chain(fraction))?;
+            out.dispatch(&bound, coarse.grid.sample_groups());
+            // No residuals are read, but the function that sums them is the same.
+            let layers = [(5, fine.r.binding()), (7, fine.layers.binding()), (8, coarse.layers.binding())];
+            let bound = self.kernels.bind(("transfer", "coarsen_layers"), both().chain(layers))?;
+            out.dispatch(&bound, coarse.grid.column_groups());
+        }
+        for level in &self.levels {
+            let fields = [
+                (4, level.phi.binding()),
+                (5, level.fraction.binding()),
+                (6, level.layers.binding()),
+                (7, level.rows.binding()),
+            ];
+            let bound =
+                self.kernels.bind(("stencil", "build_rows"), level.grid.own().into_iter().chain(fields))?;
+            out.dispatch(&bound, level.grid.sample_groups());
+        }
+        Ok(())
+    }
+
+    /// Records the cycles of Algorithm 2, lines 8 to 13.
+    pub fn solve(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
+        for _ in 0..cycles.full {
+            self.full_cycle(out, cycles)?;
+        }
+        for _ in 0..cycles.v {
+            self.v_cycle(out, 0, false, cycles)?;
+        }
+        Ok(())
+    }
+
+    fn v_cycle(
+        &mut self,
+        out: &mut Recording,
+        l: usize,
+        full: bool,
+        cycles: &Cycles,
+    ) -> Result<(), DeviceError> {
+        if l + 1 == self.levels.len() {
+            return self.solve_coarsest(out, full);
+        }
+        self.smooth(out, l, full, cycles.before)?;
+        self.residual(out, l, full)?;
+        self.restrict(out, l, false)?;
+        self.zero(out, l + 1)?;
+        self.v_cycle(out, l + 1, false, cycles)?;
+        self.add_correction(out, l)?;
+        self.smooth(out, l, full, cycles.after)
+    }
+
+    fn full_cycle(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
+        let last = self.levels.len() - 1;
+        let finest = &self.levels[0];
+        let items = item_groups(finest.grid.samples());
+        let keep = [(3, finest.p[self.now[0]].binding()), (5, self.kept_p.binding())];
+        out.dispatch(&self.kernels.bind(("hierarchy", "copy"), keep)?, items);
+        self.residual(out, 0, false)?;
+        let finest = &self.levels[0];
+        let copy = [(3, finest.r.binding()), (5, finest.full_b.binding())];
+        out.dispatch(&self.kernels.bind(("hierarchy", "copy"), copy)?, items);
+        for l in 0..last {
+            self.restrict(out, l, true)?;
+        }
+        for l in (0..=last).rev() {
+            self.zero(out, l)?;
+            if l < last {
+                self.add_correction(out, l)?;
+            }
+            self.v_cycle(out, l, true, cycles)?;
+        }
+        let (finest, now) = (&self.levels[0], self.now[0]);
+        let sum =
+            [(3, finest.p[now].binding()), (4, self.kept_p.binding()), (5, finest.p[1 - now].binding())];
+        out.dispatch(&self.kernels.bind(("hierarchy", "add"), sum)?, items);
+        self.now[0] = 1 - now;
+        Ok(())
+    }
+
+    fn right_side(&self, l: usize, full: bool) -> &Buffer<f32> {
+        if full { &self.levels[l].full_b } else { &self.levels[l].b }
+    }
+
+    fn smooth(
+        &mut self,
+        out: &mut Recording,
+        l: usize,
+        full: bool,
+        sweeps: usize,
+    ) -> Result<(), DeviceError> {
+        for half in 0..2 * sweeps {
+            let (level, now) = (&self.levels[l], self.now[l]);
+            let fields = [
+                (4, self.colours[half % 2].binding()),
+                (5, level.rows.binding()),
+                (6, level.p[now].binding()),
+                (7, self.right_side(l, full).binding()),
+                (8, level.p[1 - now].binding()),
+            ];
+            let bound =
+                self.kernels.bind(("sweeps", "smooth_colour"), level.grid.own().into_iter().chain(fields))?;
+            out.dispatch(&bound, level.grid.sample_groups());
+            self.now[l] = 1 - now;
+        }
+        Ok(())
+    }
+
+    fn solve_coarsest(&mut self, out: &mut Recording, full: bool) -> Result<(), DeviceError> {
+        let l = self.levels.len() - 1;
+        let level = &self.levels[l];
+        let fields = [
+            (4, self.coarsest.binding()),
+            (5, level.rows.binding()),
+            (7, self.right_side(l, full).binding()),
+            (9, level.p[self.now[l]].binding()),
+        ];
+        let bound =
+            self.kernels.bind(("sweeps", "solve_coarsest"), level.grid.own().into_iter().chain(fields))?;
+        out.dispatch(&bound, [1, 1, 1]);
+        Ok(())
+    }
+
+    fn residual(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
+        let level = &self.levels[l];
+        let fields = [
+            (5, level.rows.binding()),
+            (6, level.p[self.now[l]].binding()),
+            (7, self.right_side(l, full).binding()),
+            (8, level.r.binding()),
+        ];
+        let bound = self.kernels.bind(("sweeps", "residual"), level.grid.own().into_iter().chain(fields))?;
+        out.dispatch(&bound, level.grid.sample_groups());
+        Ok(())
+    }
+
+    /// The residual of level `l` becomes the right side of the next; in full cycles their right sides themselves go down.
+    fn restrict(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
+        let (fine, coarse) = (&self.levels[l], &self.levels[l + 1]);
+        let from = if full { &fine.full_b } else { &fine.r };
+        let fields =
+            [(5, from.binding()), (6, self.right_side(l + 1, full).binding()), (7, fine.layers.binding())];
+        let both = coarse.grid.own().into_iter().chain(fine.grid.other());
+        let bound = self.kernels.bind(("transfer", "restrict_residual"), both.chain(fields))?;
+        out.dispatch(&bound, coarse.grid.sample_groups());
+        Ok(())
+    }
+
+    fn zero(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
+        let level = &self.levels[l];
+        let bound = self.kernels.bind(("hierarchy", "zero"), [(5, level.p[self.now[l]].binding())])?;
+        out.dispatch(&bound, item_groups(level.grid.samples()));
+        Ok(())
+    }
+
+    fn add_correction(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
+        let (fine, coarse, now) = (&self.levels[l], &self.levels[l + 1], self.now[l]);
+        let fields = [
+            (5, coarse.p[self.now[l + 1]].binding()),
+            (6, fine.p[1 - now].binding()),
+            (9, fine.rows.binding()),
+            (10, fine.p[now].binding()),
+        ];
+        let both = fine.grid.own().into_iter().chain(coarse.grid.other());
+        let bound = self.kernels.bind(("transfer", "add_prolonged"), both.chain(fields))?;
+        out.dispatch(&bound, fine.grid.sample_groups());
+        self.now[l] = 1 - now;
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! Divergence and correction of velocity [chentanez2011tall eq. 13, 14, 17, 18]. Twins in `projection.wgsl`.
+//!
+//! Both see a face to a neighbour as solid by the same part s as the Laplacian does. The paper's divergence switches
+//! from the mean velocity to the solid's at s = 0.9 while its Laplacian is weighted by 1 - s; water at rest around a
+//! half solid cell then does not solve the equations. Here the velocity on a face is (1 - s) mean + s solid's.
+//!
+//! Equation 17 divides a difference over two cells by dx; it must be 2 dx. On a face of which the part s is solid
+//! the pressure's gradient is that which stops the flow through it, rho/dt (u - u_solid): with the paper's p' = p
+//! there, half of gravity would stay in every cell beside the ground. Equation 18 lacks `u* -`.
+
+use crate::field::{SIDES, Sample, Velocity, for_each_sample, nearest};
+use crate::pressure::stencil::{Row, is_unknown, links, solid_part};
+use crate::remesh::fit;
+use fluvial_grids::TallGrid;
+use fluvial_grids::tall::Holds;
+
+/// What a step's pressure needs beside the grid.
+#[derive(Clone, Copy)]
+pub struct Liquid<'a> {
+    /// Level set.
+    pub phi: &'a [f32],
+    /// Solid fraction of cells, 0 to 1.
+    pub fraction: &'a [f32],
+    /// Velocity of what is solid.
+    pub u_solid: &'a [Velocity],
+    /// Density, kg/m3.
+    pub density_kg_m3: f32,
+    /// Time step, s.
+    pub dt_s: f32,
+}
+
+/// The velocity component along the axis of direction `d` at the neighbouring cell there.
+fn neighbour_component(grid: &TallGrid, u: &[Velocity], s: Sample, d: usize) -> f32 {
+    let axis = d / 2;
+    let y = s.y as f32;
+    match d {
+        2 | 3 => {
+            let y = if d == 2 { y - 1.0 } else { y + 1.0 };
+            nearest(grid, u, [s.i as i32, s.k as i32], y)[axis]
+        }
+        _ => {
+            let [di, dk] = SIDES[if d < 2 { d } else { d - 2 }];
+            nearest(grid, u, [s.i as i32 + di, s.k as i32 + dk], y)[axis]
+        }
+    }
+}
+
+/// The right side rho dx / dt times the sum of outward face velocities, zero where there is no unknown: equation 12
+/// times dx^2. (Algorithm 2 prints dt / rho and a minus.)
+pub fn right_side(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
+    let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
+    for_each_sample(grid, out, |s| scale * outflow(grid, u, liquid, s));
+}
+
+/// Divergence by the scheme's own operator, 1/s: what the approximate projection leaves.
+pub fn divergence(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
+    for_each_sample(grid, out, |s| outflow(grid, u, liquid, s) / grid.dx_m);
+}
+
+/// Sum over faces of the outward velocity.
+fn outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
+    if !is_unknown(liquid.phi[s.index], liquid.fraction[s.index]) {
+        return 0.0;
+    }
+    let all = links(grid, liquid.phi, liquid.fraction, s);
+    let along = |axis: usize| {
+        let face = |d: usize| {
+            let mean = 0.5 * (u[s.index][axis] + neighbour_component(grid, u, s, d));
+            let solid = solid_velocity(grid, liquid, s, d, all[d].solid);
+            mean * (1.0 - all[d].solid) + solid * all[d].solid
+        };
+        face(2 * axis + 1) - face(2 * axis)
+    };
+    along(0) + along(1) + along(2)
+}
+
+/// As [`right_side`], with all that flows through the sides of tall cells counted.
+///
+/// The paper measures divergence in the two end cells of a tall cell alone. Where both sides of a wall between columns are
+/// tall, velocity is linear on both and nothing is missed; where one side is cubic cells, or terrain, what flows
+/// through the middle is not seen, and the paper's water grows. Here the lateral divergence of every sub-cell counts:
+/// the ends receive the line that fits it best, which keeps its sum and is the paper's value where it is linear. The
+/// operator stays the paper's, so that a step removes what was missed up to the difference of the two.
+/// `flux_through_tall_sides_is_counted` and `volume_of_sloshing_water` measure it.
+pub fn right_side_counting(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
+    let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
+    for_each_sample(grid, out, |s| {
+        let unknown = |row: usize| {
+            let n = grid.index(s.i, row, s.k);
+            is_unknown(liquid.phi[n], liquid.fraction[n])
+        };
+        if s.j >= 2 || !unknown(0) || !unknown(1) {
+            return scale * outflow(grid, u, liquid, s);
+        }
+        let [terrain, tall] = grid.column(s.i, s.k);
+        let side = |y: i32| lateral_outflow(grid, u, liquid, [s.i as i32, y, s.k as i32]);
+        let (bottom, top) = fit(tall, |t| side(terrain + t));
+        let counted = if s.j == 0 { bottom } else { top };
+        scale * (outflow(grid, u, liquid, s) - side(s.y) + counted)
+    });
+}
+
+/// Sum over the four lateral faces of cell (i, y, k), inside a column, of the outward velocity.
+pub fn lateral_outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, [i, y, k]: [i32; 3]) -> f32 {
+    let mut sum = 0.0;
+    for (n, [di, dk]) in SIDES.into_iter().enumerate() {
+        let (axis, sign) = (if n < 2 { 0 } else { 2 }, if n % 2 == 1 { 1.0 } else { -1.0 });
+        let (beside, y_f) = ([i + di, k + dk], y as f32);
+        let (solid, u_solid) = match grid.holds(beside[0], y, beside[1]) {
+            Holds::Solid => (1.0, 0.0),
+            Holds::Air => (0.0, 0.0),
+            Holds::Cell => {
+                let part = solid_part(nearest(grid, liquid.fraction, beside, y_f));
+                let air = part < 1.0 && nearest(grid, liquid.phi, beside, y_f) > 0.0;
+                (if air { 0.0 } else { part }, nearest(grid, liquid.u_solid, beside, y_f)[axis])
+            }
+        };
+        let here = nearest(grid, u, [i, k], y_f)[axis];
+        let mean = 0.5 * (here + nearest(grid, u, beside, y_f)[axis]);
+        sum += sign * (mean * (1.0 - solid) + u_solid * solid);
+    }
+    sum
+}
+
+/// The solid's velocity beyond face `d`: that of the neighbour's solid; terrain and walls rest.
+fn solid_velocity(grid: &TallGrid, liquid: &Liquid, s: Sample, d: usize, part: f32) -> f32 {
+    if part == 0.0 || beyond_grid(grid, s, d) {
+        return 0.0;
+    }
+    neighbour_component(grid, liquid.u_solid, s, d)
+}
+
+/// Is neighbour `d` terrain or beyond a wall?
+fn beyond_grid(grid: &TallGrid, s: Sample, d: usize) -> bool {
+    let side = if d % 2 == 1 { 1 } else { -1 };
+    let mut cell = [s.i as i32, s.y, s.k as i32];
+    cell[d / 2] += side;
+    grid.holds(cell[0], cell[1], cell[2]) != Holds::Cell
+}
+
+/// How much of a deviation in the lowest of `tall` sub-cells the line that fits all of them best takes up at its foot:
+/// all of it for two sub-cells, next to nothing in deep water.
+fn foot_share(tall: i32) -> f32 {
+    let n = tall as f32;
+    (4.0 * n - 2.0) / (n * (n + 1.0))
+}
+
+/// u = u* - dt/rho grad p at unknowns; other samples keep u*.
+///
+/// The lower end of a tall cell stands for the line of velocities along its whole height, so that the ground, which stops
+/// the lowest sub-cell, has its share in that line only. Stopping the end itself as if it were a cubic cell bends the
+/// line, and doubles the paper's gain of volume (`volume_of_sloshing_water`).
+pub fn subtract_gradient(
+    out: &mut [Velocity],
+    grid: &TallGrid,
+    u: &[Velocity],
+    rows: &[Row],
+    p: &[f32],
+    liquid: &Liquid,
+) {
+    let scale = liquid.dt_s / (liquid.density_kg_m3 * grid.dx_m);
+    for_each_sample(grid, out, |s| {
+        let old = u[s.index];
+        if rows[s.index][6] == 0.0 {
+            return old;
+        }
+        let all = links(grid, liquid.phi, liquid.fraction, s);
+        let difference = |d: usize| {
+            let there = if all[d].weight == 0.0 { 0.0 } else { pressure_at(grid, p, s, d) };
+            all[d].weight * there - all[d].own * p[s.index]
+        };
+        let mut new = old;
+        for axis in 0..3 {
+            let (low, high) = (2 * axis, 2 * axis + 1);
+            let stopped =
+                |d: usize| all[d].solid * (old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid));
+            let pushed = scale * (difference(high) - difference(low));
+            let mut change = 0.5 * (pushed + stopped(low) + stopped(high));
+            if axis == 1 && s.j == 0 {
+                // Only the lowest sub-cell touches the ground: the others follow the line of pressure.
+                let along_line = scale * difference(high) + stopped(high);
+                change = along_line + foot_share(grid.column(s.i, s.k)[1]) * (change - along_line);
+            }
+            new[axis] = old[axis] - change;
+        }
+        new
+    });
+}
+
+/// Pressure at the other end of link `d`.
+fn pressure_at(grid: &TallGrid, p: &[f32], s: Sample, d: usize) -> f32 {
+    match d {
+        2 => p[s.index - grid.nx],
+        3 => p[s.index + grid.nx],
+        _ => {
+            let [di, dk] = SIDES[if d < 2 { d } else { d - 2 }];
+            nearest(grid, p, [s.i as i32 + di, s.k as i32 + dk], s.y as f32)
+        }
+    }
+}

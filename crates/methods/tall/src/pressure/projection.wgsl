@@ -1,0 +1,147 @@
+// uses "links.wgsl"
+// Twin of right_side, divergence and subtract_gradient in projection.rs.
+
+struct Params { density_kg_m3: f32, dt_s: f32, pad0: f32, pad1: f32 }
+struct Row { a: vec4<f32>, b: vec4<f32> }
+@group(0) @binding(6) var<uniform> params: Params;
+@group(0) @binding(7) var<storage, read> u: array<vec4<f32>>;
+@group(0) @binding(8) var<storage, read> u_solid: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read_write> out: array<f32>;
+@group(0) @binding(10) var<storage, read> rows: array<Row>;
+@group(0) @binding(11) var<storage, read> p: array<f32>;
+@group(0) @binding(12) var<storage, read_write> u_out: array<vec4<f32>>;
+
+// Where the neighbouring cell in direction d is read.
+fn place_of(s: Sample, d: i32) -> Place {
+    let step = step_to(d);
+    return nearest(s.i + step.x, s.k + step.z, f32(s.y + step.y));
+}
+
+// The solid's velocity beyond face d; terrain and walls rest.
+fn solid_velocity(s: Sample, d: i32, part: f32) -> f32 {
+    let cell = vec3<i32>(s.i, s.y, s.k) + step_to(d);
+    if part == 0.0 || holds(cell.x, cell.y, cell.z) != CELL { return 0.0; }
+    let at = place_of(s, d);
+    return blend4(u_solid[at.low], u_solid[at.high], at.weight)[d / 2];
+}
+
+fn face_velocity(s: Sample, d: i32) -> f32 {
+    let axis = d / 2;
+    let l = link_to(s, d);
+    let at = place_of(s, d);
+    let mean = 0.5 * (u[s.index][axis] + blend4(u[at.low], u[at.high], at.weight)[axis]);
+    return mean * (1.0 - l.solid) + solid_velocity(s, d, l.solid) * l.solid;
+}
+
+fn outflow(s: Sample) -> f32 {
+    if !is_unknown(s.index) { return 0.0; }
+    return ((face_velocity(s, 1) - face_velocity(s, 0)) + (face_velocity(s, 3) - face_velocity(s, 2)))
+        + (face_velocity(s, 5) - face_velocity(s, 4));
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn right_side(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let scale = params.density_kg_m3 * grid.dx_m / params.dt_s;
+    out[s.index] = scale * outflow(s);
+}
+
+// Sum over the four lateral faces of cell (i, y, k), inside a column, of the outward velocity.
+fn lateral_outflow(i: i32, y: i32, k: i32) -> f32 {
+    var sum = 0.0;
+    for (var n = 0; n < 4; n += 1) {
+        let d = select(n + 2, n, n < 2);
+        let step = step_to(d);
+        let axis = d / 2;
+        let at = nearest(i + step.x, k + step.z, f32(y));
+        let own = nearest(i, k, f32(y));
+        let held = holds(i + step.x, y, k + step.z);
+        var solid = select(0.0, 1.0, held == SOLID);
+        var solid_u = 0.0;
+        if held == CELL {
+            let part = blend1(fraction[at.low], fraction[at.high], at.weight);
+            solid = select(part, 1.0, part > SOLID_ABOVE);
+            if solid < 1.0 && blend1(phi[at.low], phi[at.high], at.weight) > 0.0 { solid = 0.0; }
+            solid_u = blend4(u_solid[at.low], u_solid[at.high], at.weight)[axis];
+        }
+        let here = blend4(u[own.low], u[own.high], own.weight)[axis];
+        let mean = 0.5 * (here + blend4(u[at.low], u[at.high], at.weight)[axis]);
+        sum += select(-1.0, 1.0, (n & 1) == 1) * (mean * (1.0 - solid) + solid_u * solid);
+    }
+    return sum;
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn right_side_counting(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let scale = params.density_kg_m3 * grid.dx_m / params.dt_s;
+    if s.j >= 2 || !is_unknown(index_of(s.i, 0, s.k)) || !is_unknown(index_of(s.i, 1, s.k)) {
+        out[s.index] = scale * outflow(s);
+        return;
+    }
+    let c = column_of(s.i, s.k);
+    let n = f32(c.y);
+    let middle = 0.5 * (n - 1.0);
+    var sum = 0.0;
+    var moment = 0.0;
+    for (var t = 0; t < c.y; t += 1) {
+        let v = lateral_outflow(s.i, c.x + t, s.k);
+        sum += v;
+        moment += (f32(t) - middle) * v;
+    }
+    let mean = (1.0 / n) * sum;
+    let rise = 6.0 / (n * (n + 1.0));
+    let counted = mean + select(rise, -rise, s.j == 0) * moment;
+    out[s.index] = scale * (outflow(s) - lateral_outflow(s.i, s.y, s.k) + counted);
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn divergence(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    out[s.index] = outflow(s) / grid.dx_m;
+}
+
+fn difference(s: Sample, d: i32, l: Link) -> f32 {
+    var there = 0.0;
+    if l.weight != 0.0 {
+        if d == 2 {
+            there = p[s.index - grid.nx];
+        } else if d == 3 {
+            there = p[s.index + grid.nx];
+        } else {
+            let at = place_of(s, d);
+            there = blend1(p[at.low], p[at.high], at.weight);
+        }
+    }
+    return l.weight * there - l.own * p[s.index];
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn subtract_gradient(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    var new_u = u[s.index];
+    if rows[s.index].b.z != 0.0 {
+        let scale = params.dt_s / (params.density_kg_m3 * grid.dx_m);
+        for (var axis = 0; axis < 3; axis += 1) {
+            let old = u[s.index][axis];
+            let low = link_to(s, 2 * axis);
+            let high = link_to(s, 2 * axis + 1);
+            let pushed = scale * (difference(s, 2 * axis + 1, high) - difference(s, 2 * axis, low));
+            let stopped_low = low.solid * (old - solid_velocity(s, 2 * axis, low.solid));
+            let stopped_high = high.solid * (old - solid_velocity(s, 2 * axis + 1, high.solid));
+            var change = 0.5 * (pushed + stopped_low + stopped_high);
+            if axis == 1 && s.j == 0 {
+                let n = f32(column_of(s.i, s.k).y);
+                let share = (4.0 * n - 2.0) / (n * (n + 1.0));
+                let along_line = scale * difference(s, 3, high) + stopped_high;
+                change = along_line + share * (change - along_line);
+            }
+            new_u[axis] = old - change;
+        }
+    }
+    u_out[s.index] = new_u;
+}

@@ -1,0 +1,184 @@
+//! The discrete Laplacian [chentanez2011tall eq. 15, 16] as seven numbers a sample. Twins in `stencil.wgsl`.
+//!
+//! For a liquid sample and each of its six neighbouring cells the difference of pressure is `weight p' - own p`:
+//! - solid (terrain, wall, solid fraction above [`SOLID_ABOVE`]): both zero;
+//! - air: the ghost value p phi'/phi, so that p = 0 on the surface; `own` is 1 / theta with theta = phi / (phi - phi');
+//! - otherwise 1 - s for both, s being the neighbour's solid fraction.
+//!
+//! Inside a tall cell the next cell's value lies on the line between the ends: the difference is that between the
+//! ends over their distance, so that the neighbour is the other end and both numbers are divided by h - 1.
+//!
+//! The operator is without 1/dx^2. Checked first against still water: `still_water_solves_the_equations`.
+
+use crate::field::{SIDES, Sample, for_each_sample, nearest};
+use fluvial_foundation::parallel;
+use fluvial_grids::TallGrid;
+use fluvial_grids::tall::Holds;
+
+/// Above this solid fraction a cell counts as solid [chentanez2011tall §3.9.1].
+pub const SOLID_ABOVE: f32 = 0.9;
+
+/// Least ghost distance in cells. Below it the diagonal would leave the range where f32 resolves its neighbours; the
+/// surface is then seen at this distance. [`floored_distances`] counts where.
+pub const LEAST_THETA: f32 = 1e-3;
+
+/// Weights of the neighbours x-, x+, y-, y+, z-, z+, the diagonal (0 where there is no unknown), and 0.
+pub type Row = [f32; 8];
+
+/// Thickness, in cells, of the layer whose balance the two ends of a column's tall cell state: (1, 1) on the finest grid.
+///
+/// The equation at an end is that of its sub-cell: what flows in laterally, and vertically over its thickness. A coarse
+/// sub-cell is twice as thick, but there is no equation inside a tall cell that the balance of its other half could come
+/// from. So the layer keeps its thickness in metres and gets thinner in cells, and the vertical links of an end are
+/// divided by it. Without this the corrections of coarse levels are off by two a level: too small with the paper's zero
+/// residual inside tall cells (the README has the rates), and too large with an interpolated one, which diverges.
+pub type Layers = [f32; 2];
+
+/// One neighbour as seen from a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Factor of the neighbour's pressure.
+    pub weight: f32,
+    /// Factor of the sample's own pressure in the difference.
+    pub own: f32,
+    /// Solid part of the face between, 0 to 1.
+    pub solid: f32,
+}
+
+/// Solid fraction as stencils see it.
+pub(crate) fn solid_part(fraction: f32) -> f32 {
+    if fraction > SOLID_ABOVE { 1.0 } else { fraction }
+}
+
+/// The link of a sample with phi `here` to a neighbour with phi `there` and a solid fraction, both ends `distance` cells
+/// apart.
+pub fn link(here: f32, there: f32, fraction: f32, distance: f32) -> Link {
+    let solid = solid_part(fraction);
+    let scale = 1.0 / distance;
+    if solid >= 1.0 {
+        Link { weight: 0.0, own: 0.0, solid }
+    } else if there > 0.0 {
+        let theta = (here / (here - there)).max(LEAST_THETA);
+        Link { weight: 0.0, own: scale / theta, solid: 0.0 }
+    } else {
+        Link { weight: (1.0 - solid) * scale, own: (1.0 - solid) * scale, solid }
+    }
+}
+
+const WALL: Link = Link { weight: 0.0, own: 0.0, solid: 1.0 };
+
+/// Is the sample an unknown: liquid, and not inside a solid?
+pub fn is_unknown(phi: f32, fraction: f32) -> bool {
+    phi <= 0.0 && fraction <= SOLID_ABOVE
+}
+
+/// The six links of an unknown, in the order of [`Row`]. The air above the column is one cell away from the surface.
+pub fn links(grid: &TallGrid, phi: &[f32], fraction: &[f32], s: Sample) -> [Link; 6] {
+    let here = phi[s.index];
+    let mut all = [WALL; 6];
+    for (side, [di, dk]) in SIDES.into_iter().enumerate() {
+        let (i, k) = (s.i as i32 + di, s.k as i32 + dk);
+        all[[0, 1, 4, 5][side]] = match grid.holds(i, s.y, k) {
+            Holds::Solid => WALL,
+            Holds::Air => link(here, grid.dx_m, 0.0, 1.0),
+            Holds::Cell => {
+                let y = s.y as f32;
+                link(here, nearest(grid, phi, [i, k], y), nearest(grid, fraction, [i, k], y), 1.0)
+            }
+        };
+    }
+    let ends_apart = (grid.column(s.i, s.k)[1] - 1) as f32;
+    if s.j > 0 {
+        let (below, distance) = (s.index - grid.nx, if s.j == 1 { ends_apart } else { 1.0 });
+        all[2] = link(here, phi[below], fraction[below], distance);
+    }
+    all[3] = if s.j + 1 < grid.rows() {
+        let (above, distance) = (s.index + grid.nx, if s.j == 0 { ends_apart } else { 1.0 });
+        link(here, phi[above], fraction[above], distance)
+    } else {
+        link(here, grid.dx_m, 0.0, 1.0)
+    };
+    all
+}
+
+/// Rows of the operator; all zero where there is no unknown. `layers` has one pair a column.
+pub fn build_rows(out: &mut [Row], grid: &TallGrid, phi: &[f32], fraction: &[f32], layers: &[Layers]) {
+    for_each_sample(grid, out, |s| {
+        let mut row = [0.0; 8];
+        if is_unknown(phi[s.index], fraction[s.index]) {
+            let vertical = if s.j < 2 { 1.0 / layers[s.i + grid.nx * s.k][s.j] } else { 1.0 };
+            for (d, l) in links(grid, phi, fraction, s).into_iter().enumerate() {
+                let scale = if d / 2 == 1 { vertical } else { 1.0 };
+                row[d] = scale * l.weight;
+                row[6] += scale * l.own;
+            }
+        }
+        row
+    });
+}
+
+/// How many unknowns see the surface at the least distance, because it is nearer: what a step report gives.
+pub fn floored_distances(grid: &TallGrid, phi: &[f32], fraction: &[f32]) -> usize {
+    let slab = grid.nx * grid.rows();
+    let floored = |s: Sample| {
+        let all = links(grid, phi, fraction, s);
+        let ends_apart = (grid.column(s.i, s.k)[1] - 1) as f32;
+        let tall_link = |d: usize| (s.j == 1 && d == 2) || (s.j == 0 && d == 3);
+        let distance = |d: usize| if tall_link(d) { ends_apart } else { 1.0 };
+        (0..6).any(|d| all[d].weight == 0.0 && all[d].own * distance(d) >= 1.0 / LEAST_THETA)
+    };
+    let counts = parallel::map_indices(grid.nz, |k| {
+        let in_slab = (0..slab).filter(|local| {
+            let (i, j, index) = (local % grid.nx, local / grid.nx, slab * k + local);
+            let s = Sample { i, j, k, y: grid.y(i, j, k), index };
+            is_unknown(phi[index], fraction[index]) && floored(s)
+        });
+        in_slab.count()
+    });
+    counts.into_iter().sum()
+}
+
+/// Sum over neighbours of `weight p'` at an unknown.
+pub fn neighbour_sum(grid: &TallGrid, row: &Row, p: &[f32], s: Sample) -> f32 {
+    let side = |n: usize, w: f32| {
+        let [di, dk] = SIDES[n];
+        if w > 0.0 { w * nearest(grid, p, [s.i as i32 + di, s.k as i32 + dk], s.y as f32) } else { 0.0 }
+    };
+    let mut sum = ((side(0, row[0]) + side(1, row[1])) + side(2, row[4])) + side(3, row[5]);
+    if row[2] > 0.0 {
+        sum += row[2] * p[s.index - grid.nx];
+    }
+    if row[3] > 0.0 {
+        sum += row[3] * p[s.index + grid.nx];
+    }
+    sum
+}
+
+/// `b - A p`, zero where there is no unknown.
+pub fn residual(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[f32]) {
+    for_each_sample(grid, out, |s| {
+        let row = &rows[s.index];
+        if row[6] == 0.0 {
+            return 0.0;
+        }
+        b[s.index] - (neighbour_sum(grid, row, p, s) - row[6] * p[s.index])
+    });
+}
+
+/// Half a sweep of Gauss-Seidel: samples of one colour (parity of x + y + z) get the pressure that solves their row;
+/// the others are copied.
+///
+/// The values of a tall cell's inside depend on both its ends, which may have the sample's own colour. Old values are
+/// read there, so that the result depends on no order; elsewhere this is red-black Gauss-Seidel.
+pub fn smooth_colour(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[f32], colour: i32) {
+    for_each_sample(grid, out, |s| {
+        let row = &rows[s.index];
+        if row[6] == 0.0 {
+            return 0.0;
+        }
+        if (s.i as i32 + s.y + s.k as i32) & 1 != colour {
+            return p[s.index];
+        }
+        (neighbour_sum(grid, row, p, s) - b[s.index]) / row[6]
+    });
+}

@@ -1,0 +1,98 @@
+// uses "../columns.wgsl"
+// Twin of residual and smooth_colour in stencil.rs, and of the coarsest level's sweeps in multigrid.rs.
+
+struct Row { a: vec4<f32>, b: vec4<f32> }
+struct Params { colour: i32, sweeps: i32, pad0: i32, pad1: i32 }
+@group(0) @binding(4) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> rows: array<Row>;
+@group(0) @binding(6) var<storage, read> p: array<f32>;
+@group(0) @binding(7) var<storage, read> b: array<f32>;
+@group(0) @binding(8) var<storage, read_write> out: array<f32>;
+@group(0) @binding(9) var<storage, read_write> p_coarsest: array<f32>;
+
+fn side(s: Sample, d: i32, w: f32) -> f32 {
+    if w <= 0.0 { return 0.0; }
+    let step = step_to(d);
+    let at = nearest(s.i + step.x, s.k + step.z, f32(s.y));
+    return w * blend1(p[at.low], p[at.high], at.weight);
+}
+
+fn neighbour_sum(s: Sample, row: Row) -> f32 {
+    var sum = ((side(s, 0, row.a.x) + side(s, 1, row.a.y)) + side(s, 4, row.b.x)) + side(s, 5, row.b.y);
+    if row.a.z > 0.0 { sum += row.a.z * p[s.index - grid.nx]; }
+    if row.a.w > 0.0 { sum += row.a.w * p[s.index + grid.nx]; }
+    return sum;
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn residual(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let row = rows[s.index];
+    if row.b.z == 0.0 {
+        out[s.index] = 0.0;
+    } else {
+        out[s.index] = b[s.index] - (neighbour_sum(s, row) - row.b.z * p[s.index]);
+    }
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn smooth_colour(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let row = rows[s.index];
+    if row.b.z == 0.0 {
+        out[s.index] = 0.0;
+    } else if ((s.i + s.y + s.k) & 1) != params.colour {
+        out[s.index] = p[s.index];
+    } else {
+        out[s.index] = (neighbour_sum(s, row) - b[s.index]) / row.b.z;
+    }
+}
+
+// The coarsest level in one workgroup: pressures live in its memory, colour 0 goes from `even` to `odd`, colour 1 back.
+const COARSEST_SAMPLES: u32 = 2048u;
+const INVOCATIONS: u32 = 256u;
+var<workgroup> even: array<f32, COARSEST_SAMPLES>;
+var<workgroup> odd: array<f32, COARSEST_SAMPLES>;
+
+fn shared_at(n: i32, from_odd: bool) -> f32 {
+    if from_odd { return odd[n]; }
+    return even[n];
+}
+
+fn shared_side(s: Sample, d: i32, w: f32, from_odd: bool) -> f32 {
+    if w <= 0.0 { return 0.0; }
+    let step = step_to(d);
+    let at = nearest(s.i + step.x, s.k + step.z, f32(s.y));
+    return w * blend1(shared_at(at.low, from_odd), shared_at(at.high, from_odd), at.weight);
+}
+
+fn swept(n: i32, colour: i32, from_odd: bool) -> f32 {
+    let row = rows[n];
+    if row.b.z == 0.0 { return 0.0; }
+    let i = n % grid.nx;
+    let j = n / grid.nx % row_count();
+    let k = n / (grid.nx * row_count());
+    let s = Sample(i, j, k, y_of(i, j, k), n, true);
+    if ((s.i + s.y + s.k) & 1) != colour { return shared_at(n, from_odd); }
+    var sum = ((shared_side(s, 0, row.a.x, from_odd) + shared_side(s, 1, row.a.y, from_odd))
+        + shared_side(s, 4, row.b.x, from_odd)) + shared_side(s, 5, row.b.y, from_odd);
+    if row.a.z > 0.0 { sum += row.a.z * shared_at(n - grid.nx, from_odd); }
+    if row.a.w > 0.0 { sum += row.a.w * shared_at(n + grid.nx, from_odd); }
+    return (sum - b[n]) / row.b.z;
+}
+
+@compute @workgroup_size(256)
+fn solve_coarsest(@builtin(local_invocation_index) local: u32) {
+    let count = u32(grid.nx * row_count() * grid.nz);
+    for (var n = local; n < count; n += INVOCATIONS) { even[n] = p_coarsest[n]; }
+    workgroupBarrier();
+    for (var sweep = 0; sweep < params.sweeps; sweep += 1) {
+        for (var n = local; n < count; n += INVOCATIONS) { odd[n] = swept(i32(n), 0, false); }
+        workgroupBarrier();
+        for (var n = local; n < count; n += INVOCATIONS) { even[n] = swept(i32(n), 1, true); }
+        workgroupBarrier();
+    }
+    for (var n = local; n < count; n += INVOCATIONS) { p_coarsest[n] = even[n]; }
+}

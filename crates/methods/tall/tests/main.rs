@@ -1,0 +1,8 @@
+//! Every kernel against exact or manufactured solutions, and against its twin on the GPU.
+
+#[cfg(feature = "gpu")]
+mod parity;
+mod pressure;
+mod rest;
+mod scenes;
+mod transport;
