@@ -3,6 +3,7 @@
 pub mod cut;
 pub mod lattice;
 pub mod octree;
+pub mod paged;
 pub mod triangles;
 pub mod uniform;
 
