@@ -4,6 +4,7 @@ pub mod cut;
 pub mod lattice;
 pub mod octree;
 pub mod paged;
+pub mod pyramid;
 pub mod triangles;
 pub mod uniform;
 

@@ -1,0 +1,8 @@
+//! Numerics on power diagrams of graded octrees, in paged pyramids [power].
+//!
+//! A leaf's power cell follows from the leaves around it ([`neighbourhood`]), is cut out exactly ([`polyhedron`]) and kept in a table
+//! ([`stencil`]).
+
+pub mod neighbourhood;
+pub mod polyhedron;
+pub mod stencil;
