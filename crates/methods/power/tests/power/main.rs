@@ -1,0 +1,4 @@
+//! Power diagrams and their operators on whole trees.
+
+mod diagram;
+mod trees;
