@@ -192,6 +192,12 @@ impl<'a, const CELLS: usize> Reader<'a, CELLS> {
         self.store.channel(page, channel)
     }
 
+    /// The committed pages, ascending.
+    #[inline(always)]
+    pub fn pages(&self) -> &'a [u64] {
+        self.store.list.pages()
+    }
+
     /// Asks for a channel of a page to be brought into the cache.
     #[inline(always)]
     pub fn prefetch(&self, page: u64, channel: usize) {

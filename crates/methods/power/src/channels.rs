@@ -1,6 +1,6 @@
 //! Which field lies in which of a page's 16 channels.
 
-/// Code of a leaf's neighbourhood, 19 bits.
+/// What a cell is and, of leaves, the code of the neighbourhood ([`crate::neighbourhood::Kind`]).
 pub const CODE: usize = 0;
 /// Velocity through the power face on a cell's low side along x, y, z, m/s: channels 1 to 3. A face between leaves of two sizes is
 /// kept on the finer level.

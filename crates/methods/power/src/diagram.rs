@@ -1,7 +1,7 @@
 //! The power diagram of a pyramid: a code for every leaf, power cells for every code [power §6.1].
 
 use crate::channels;
-use crate::neighbourhood::{Code, larger_bit};
+use crate::neighbourhood::{Code, Kind, larger_bit};
 use crate::stencil::{PowerCell, StencilTable};
 use fluvial_foundation::AXES;
 use fluvial_grids::paged::{Layout, Reader};
@@ -35,7 +35,10 @@ impl Diagram {
             for (n, &page) in level.grid.blocks().pages().iter().enumerate() {
                 let others = level.cells()[n].active & !uniform[n];
                 let field = level.grid.channel(page, channels::CODE);
-                codes.extend(bits(others).map(|cell| Code(field[cell].to_bits())));
+                codes.extend(bits(others).filter_map(|cell| match Kind::from_field(field[cell]) {
+                    Kind::Leaf(code) => Some(code),
+                    _ => None,
+                }));
             }
             self.table.prepare(codes);
             self.uniform.push(uniform);
@@ -54,7 +57,10 @@ impl Diagram {
 
     /// The power cell of a leaf, in units of its edge.
     pub fn cell(&self, level: &Level, at: [u32; 3]) -> &PowerCell {
-        self.table.get(Code(level.grid.get(channels::CODE, at).to_bits()))
+        match Kind::from_field(level.grid.get(channels::CODE, at)) {
+            Kind::Leaf(code) => self.table.get(code),
+            other => panic!("no leaf at {at:?}, but {other:?}"),
+        }
     }
 }
 
@@ -96,7 +102,8 @@ fn encode_level(level: &mut Level) -> Vec<u64> {
     };
     level.grid.for_each_block(Some(&used), [channels::CODE], |n, page, _: &Reader<64>, [code]| {
         code.fill(0.0);
-        bits(uniform[n]).for_each(|cell| code[cell] = f32::from_bits(Code::UNIFORM.0));
+        bits(uniform[n]).for_each(|cell| code[cell] = Kind::Leaf(Code::UNIFORM).to_field());
+        bits(cells[n].ghost).for_each(|cell| code[cell] = Kind::Ghost.to_field());
         let others = cells[n].active & !uniform[n];
         if others == 0 {
             return;
@@ -104,7 +111,7 @@ fn encode_level(level: &mut Level) -> Vec<u64> {
         let halos = (active.halo(page), ghost.halo(page));
         for cell in bits(others) {
             let at = layout.decode(layout.first_of(page) | cell as u64);
-            code[cell] = f32::from_bits(code_of(&layout, &halos, at, cell).0);
+            code[cell] = Kind::Leaf(code_of(&layout, &halos, at, cell)).to_field();
         }
     });
     uniform

@@ -29,6 +29,8 @@ pub struct PowerMesh {
     pub cells: Vec<Cell>,
     /// Centres of leaves, m.
     pub centers: Vec<[f64; 3]>,
+    /// Centres of power cells' volumes, m.
+    pub centroids: Vec<[f64; 3]>,
     /// Volumes of power cells, m3.
     pub volumes: Vec<f64>,
     /// Faces between leaves as every leaf sees its own, hence each twice, once in each direction.
@@ -61,6 +63,7 @@ impl PowerMesh {
         let center = AXES.map(|a| f64::from(min[a]) + dx * (f64::from(at[a]) + 0.5));
         self.cells.push(Cell { at: at.map(|v| v as u16), level: l as u8 });
         self.centers.push(center);
+        self.centroids.push(AXES.map(|a| center[a] + dx * power.centroid[a]));
         self.volumes.push(power.volume * dx.powi(3));
         for face in &power.faces {
             let (Slot::Level(k) | Slot::Smaller(k, _)) = face.slot;
@@ -89,10 +92,12 @@ impl PowerMesh {
 
     /// `(L p)_i = sum_j A_ij / d_ij (p_i - p_j)`, minus the volume integral of the Laplacian [power eq. 3].
     pub fn laplacian<V: fluvial_linear::krylov::Real>(&self, excess: Vec<f64>) -> FluxMatrix<V> {
-        let mut start = vec![0u32];
-        let (mut column, mut value) = (vec![], vec![]);
-        for faces in self.half_faces.chunk_by(|a, b| a.cells[0] == b.cells[0]) {
-            let mut row: Vec<(u32, f64)> = faces.iter().map(|f| (f.cells[1], -f.area / f.distance)).collect();
+        let mut rows: Vec<Vec<(u32, f64)>> = vec![vec![]; self.cells.len()];
+        for face in &self.half_faces {
+            rows[face.cells[0] as usize].push((face.cells[1], -face.area / face.distance));
+        }
+        let (mut start, mut column, mut value) = (vec![0u32], vec![], vec![]);
+        for row in &mut rows {
             row.sort_by_key(|e| e.0);
             column.extend(row.iter().map(|e| e.0));
             value.extend(row.iter().map(|e| V::from_f64(e.1)));

@@ -13,6 +13,41 @@ pub struct Code(pub u32);
 
 /// Marks a leaf with larger neighbours.
 const HAS_LARGER: u32 = 1 << 18;
+/// Marks leaves and ghosts in fields.
+const IS_LEAF: u32 = 1 << 19;
+const IS_GHOST: u32 = 1 << 20;
+
+/// What a cell of a level is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Divided, beyond a wall, or inside a larger leaf and next to no leaf of this level.
+    Unknown,
+    /// Inside a larger leaf, next to a leaf of this level.
+    Ghost,
+    /// A leaf, with its neighbourhood.
+    Leaf(Code),
+}
+
+impl Kind {
+    /// As it is kept in a field; unknown cells are zero.
+    pub fn to_field(self) -> f32 {
+        f32::from_bits(match self {
+            Kind::Unknown => 0,
+            Kind::Ghost => IS_GHOST,
+            Kind::Leaf(code) => code.0 | IS_LEAF,
+        })
+    }
+
+    /// From a field.
+    #[inline]
+    pub fn from_field(value: f32) -> Kind {
+        match value.to_bits() {
+            0 => Kind::Unknown,
+            IS_GHOST => Kind::Ghost,
+            bits => Kind::Leaf(Code(bits & !IS_LEAF)),
+        }
+    }
+}
 
 /// A neighbour's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,6 +29,8 @@ pub struct PowerFace {
 pub struct PowerCell {
     /// Volume.
     pub volume: f64,
+    /// Centre of volume relative to the leaf's centre.
+    pub centroid: [f64; 3],
     /// Faces, in the order of neighbours' places.
     pub faces: Vec<PowerFace>,
     /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is no face, as
@@ -69,8 +71,19 @@ impl PowerCell {
             Slot::Level(k) => (k, 0),
             Slot::Smaller(k, child) => (k, 1 + child),
         });
-        PowerCell { volume: body.volume() * unit.powi(3), faces, level }
+        let volume = body.volume() * unit.powi(3);
+        // Pyramids from the leaf's centre to the faces: their centres lie at three quarters of the way.
+        let moment = |a: usize| {
+            let pyramid = |f: &PowerFace| f.area * dot(f.normal, f.centroid) / 3.0 * 0.75 * f.centroid[a];
+            faces.iter().map(pyramid).sum::<f64>()
+        };
+        let centroid = [0, 1, 2].map(|a| moment(a) / volume);
+        PowerCell { volume, centroid, faces, level }
     }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// The power cells that were met so far.
@@ -126,8 +139,10 @@ mod tests {
         let cell = PowerCell::new(Code::with_smaller(same));
         let slanted: Vec<_> = cell.faces.iter().filter(|f| matches!(f.slot, Slot::Smaller(..))).collect();
         assert_eq!(slanted.len(), 4);
-        // A pyramid of height 1/3 on the square of the side: 3x = 5/2 - |y| - |z| cut at the half edge.
+        // Over the side the bulge reaches to 3x = 5/2 - |y| - |z|, on average 1/6 beyond it.
         assert!((cell.volume - (1.0 + 1.0 / 6.0)).abs() < 1e-14, "{}", cell.volume);
+        // The integral of x over the bulge is that of ((5/2 - |y| - |z|)^2 / 9 - 1/4) / 2 over the side.
+        assert!((cell.centroid[0] - 43.0 / 504.0).abs() < 1e-14, "{:?}", cell.centroid);
         assert!(slanted.iter().all(|f| (f.distance - 11f64.sqrt() / 4.0).abs() < 1e-15));
     }
 }

@@ -18,3 +18,19 @@ pub fn random_pyramid(backing: Backing, levels: usize, roots: [usize; 3], points
     })
     .unwrap()
 }
+
+/// Three levels in the unit box, whose transitions lie at the same places for any multiple of 8 roots: smallest leaves in a box of
+/// 2x1x2 eighths, next ones in an eighth around it.
+pub fn nested_boxes(roots: usize) -> Pyramid {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.25 / roots as f32, levels: 3, roots: [roots; 3] };
+    let (low, high) = (Vec3::new(0.25, 0.375, 0.25), Vec3::new(0.5, 0.5, 0.5));
+    let pyramid = Pyramid::build(Backing::Reserved, shape, |cell| {
+        let margin = [0.0, 0.0, 0.125][cell.level as usize];
+        let center = shape.center(cell);
+        center.cmpgt(low - margin).all() && center.cmplt(high + margin).all()
+    });
+    let pyramid = pyramid.unwrap();
+    let leaves = (roots / 8).pow(3) * (4 * 64 + (48 - 4) * 8 + 512 - 48);
+    assert_eq!(pyramid.active_count(), leaves, "grading adds nothing");
+    pyramid
+}
