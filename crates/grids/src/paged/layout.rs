@@ -18,6 +18,20 @@ pub struct Layout {
     bits: u32,
 }
 
+/// A page and the 26 around it, as the axes' bits of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Around {
+    along: [[u64; 3]; 3],
+}
+
+impl Around {
+    /// The page below (0), at (1) or above (2) along each axis.
+    #[inline(always)]
+    pub fn page(&self, x: usize, y: usize, z: usize) -> u64 {
+        self.along[0][x] | self.along[1][y] | self.along[2][z]
+    }
+}
+
 impl Layout {
     /// For so many cells along each axis, in blocks with `2^block_log2` cells along each.
     pub fn new(cells: [u32; 3], block_log2: [u32; 3]) -> Layout {
@@ -126,6 +140,18 @@ impl Layout {
         })
     }
 
+    /// A page and the 26 around it.
+    #[inline(always)]
+    pub fn around(&self, page: u64) -> Around {
+        let along = |axis: Axis| {
+            let m = self.mask[axis] >> self.cell_bits;
+            // One block up is the mask's lowest bit, one down is all of its bits.
+            let up = m & m.wrapping_neg();
+            [(page | !m).wrapping_add(m) & m, page & m, (page | !m).wrapping_add(up) & m]
+        };
+        Around { along: [along(0), along(1), along(2)] }
+    }
+
     /// Are these coordinates inside the domain?
     pub fn contains(&self, at: [i64; 3]) -> bool {
         AXES.iter().all(|&a| (0..self.cells[a] as i64).contains(&at[a]))
@@ -176,6 +202,8 @@ mod tests {
                 let number = (by[0] + 1 + 3 * (by[1] + 1) + 9 * (by[2] + 1)) as usize;
                 let beside = AXES.map(|a| at[a] + by[a] * layout.block_side(a) as i64);
                 assert_eq!(layout.add_pages(page, steps[number]), layout.page(layout.encode(beside)));
+                let [x, y, z] = by.map(|d| (d + 1) as usize);
+                assert_eq!(layout.around(page).page(x, y, z), layout.page(layout.encode(beside)));
             }
         }
     }

@@ -15,6 +15,9 @@
 //! All fields of a block of cells share its page: what is committed for one is there for all, one look at the page
 //! table serves all, and the range of addresses is one. Neighbours are found by sums of bits ([`Layout`]).
 //!
+//! In page `n` the places of channels are exchanged by `channel xor n`: pages are as long as the period of the
+//! first cache, and without it a field would only ever use a sixteenth of that cache.
+//!
 //! Differs from "Morton order within pages": rows of a block are consecutive, so that a row of four cells is one vector
 //! load; across pages the order is Morton's.
 //!
@@ -27,7 +30,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use layout::Layout;
+pub use layout::{Around, Layout};
 pub use list::PageList;
 pub use store::{Backing, MAX_RANGE_BYTES, PAGE_BYTES, PAGE_WORDS, Reader, Store};
 

@@ -107,6 +107,16 @@ impl Store {
         self.list.remove(pages);
     }
 
+    /// Start of a channel in a page. Its place among the others depends on the page: all pages' channels would else fall
+    /// into the same few sets of the caches, 4 of 64 in the first level, and a block's neighbours would drive each other out.
+    #[inline(always)]
+    fn channel_pointer<const CELLS: usize>(&self, page: u64, channel: usize) -> *mut f32 {
+        const { assert!(CELLS.is_power_of_two() && CELLS <= PAGE_WORDS, "channels share a page evenly") };
+        let channels = PAGE_WORDS / CELLS;
+        assert!(channel < channels, "a channel of the page");
+        self.pointer(page).wrapping_add((channel ^ (page as usize & (channels - 1))) * CELLS)
+    }
+
     #[inline(always)]
     fn pointer(&self, page: u64) -> *mut f32 {
         assert!(page < self.pages, "a page of the range");
@@ -120,19 +130,17 @@ impl Store {
     /// The cells of a channel in a page; zeros where it is not committed.
     #[inline(always)]
     pub fn channel<const CELLS: usize>(&self, page: u64, channel: usize) -> &[f32; CELLS] {
-        assert!((channel + 1) * CELLS <= PAGE_WORDS, "a channel of the page");
-        // SAFETY: the slice lies within the page (checked above and in `pointer`), whose memory is initialised and
-        // outlives the borrow of `self`, during which nobody writes.
-        unsafe { &*self.pointer(page).add(channel * CELLS).cast() }
+        // SAFETY: the slice lies within the page (`channel_pointer`), whose memory is initialised and outlives the borrow of
+        // `self`, during which nobody writes.
+        unsafe { &*self.channel_pointer::<CELLS>(page, channel).cast() }
     }
 
     /// The cells of a channel in a committed page, to be written.
     #[inline(always)]
     pub fn channel_mut<const CELLS: usize>(&mut self, page: u64, channel: usize) -> &mut [f32; CELLS] {
-        assert!((channel + 1) * CELLS <= PAGE_WORDS, "a channel of the page");
         assert!(self.list.position(page).is_some(), "only committed pages can be written");
         // SAFETY: as in `channel`; `self` is borrowed uniquely, and a committed page is writable and not shared.
-        unsafe { &mut *self.pointer(page).add(channel * CELLS).cast() }
+        unsafe { &mut *self.channel_pointer::<CELLS>(page, channel).cast() }
     }
 
     /// Runs `body(position, page, reader, channels to be written)` in parallel over committed pages: those at the ascending
@@ -146,7 +154,7 @@ impl Store {
     ) -> f64 {
         let mut written = 0u32;
         for channel in write {
-            assert!((channel + 1) * CELLS <= PAGE_WORDS, "a channel of the page");
+            assert!(channel < PAGE_WORDS / CELLS, "a channel of the page");
             assert!(written & (1 << channel) == 0, "a channel is written once");
             written |= 1 << channel;
         }
@@ -165,10 +173,10 @@ impl Store {
                 let page = pages[position];
                 let out = write.map(|channel| {
                     // SAFETY: the slice lies within a committed, hence writable and unshared page. Positions ascend and
-                    // the list has no page twice, so no other turn has this page; `write` has no channel twice, and
-                    // the reader refuses those channels: nobody else has a slice that overlaps this one. `self` is
-                    // borrowed uniquely until all turns have ended.
-                    unsafe { &mut *store.pointer(page).add(channel * CELLS).cast::<[f32; CELLS]>() }
+                    // the list has no page twice, so no other turn has this page; `write` has no channel twice, channels
+                    // of a page do not overlap, and the reader refuses those in `write`: nobody else has a slice that
+                    // overlaps this one. `self` is borrowed uniquely until all turns have ended.
+                    unsafe { &mut *store.channel_pointer::<CELLS>(page, channel).cast::<[f32; CELLS]>() }
                 });
                 sum += body(position, page, &reader, out);
             }
@@ -198,21 +206,24 @@ impl<'a, const CELLS: usize> Reader<'a, CELLS> {
         self.store.list.pages()
     }
 
-    /// Asks for a channel of a page to be brought into the cache.
+    /// Asks for 64 bytes of a channel of a page to be brought into the cache.
     #[inline(always)]
-    pub fn prefetch(&self, page: u64, channel: usize) {
-        assert!((channel + 1) * CELLS <= PAGE_WORDS, "a channel of the page");
+    pub fn prefetch_line(&self, page: u64, channel: usize, line: usize) {
+        let start = self.store.channel_pointer::<CELLS>(page, channel).wrapping_add(16 * line).cast::<i8>();
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let start = self.store.pointer(page).wrapping_add(channel * CELLS).cast::<i8>();
-            for line in 0..(4 * CELLS).div_ceil(64) {
-                // SAFETY: a hint; it reads nothing and cannot fault.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64 * line)) };
-            }
+            // SAFETY: a hint; it reads nothing and cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = self.store.pointer(page);
+        let _ = start;
+    }
+
+    /// Asks for a channel of a page to be brought into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, page: u64, channel: usize) {
+        (0..(4 * CELLS).div_ceil(64)).for_each(|line| self.prefetch_line(page, channel, line));
     }
 }
 
@@ -275,8 +286,16 @@ mod reserved {
     /// Pages that become writable together, 2 MB of them.
     const EXTENT: u64 = 512;
 
+    const EXTENT_BYTES: usize = EXTENT as usize * PAGE_BYTES;
+    /// An extent of which so many pages are committed at once is asked to be one huge page of the system: looking up as many small
+    /// ones takes longer than reading them. Less full ones stay small, so that no more than half of their memory is idle.
+    const HUGE_FROM: usize = EXTENT as usize / 2;
+
     /// A reserved range of addresses.
     pub struct Mapping {
+        start: *mut c_void,
+        bytes: usize,
+        /// Start of the first whole extent.
         base: *mut c_void,
         pages: u64,
         /// Extents that are writable.
@@ -286,14 +305,15 @@ mod reserved {
     impl Mapping {
         pub fn new(pages: u64) -> io::Result<Mapping> {
             let bytes = usize::try_from(pages).ok().and_then(|n| n.checked_mul(PAGE_BYTES));
-            let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
+            let bytes = bytes.and_then(|n| n.checked_add(EXTENT_BYTES)).ok_or(io::ErrorKind::OutOfMemory)?;
             if rustix::param::page_size() > PAGE_BYTES {
                 return Err(io::Error::other("the system's pages are larger than 4 KB"));
             }
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
             // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that exists.
-            let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ, flags)? };
-            Ok(Mapping { base, pages, writable: BTreeSet::new() })
+            let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ, flags)? };
+            let base = start.wrapping_byte_add(start.addr().wrapping_neg() % EXTENT_BYTES);
+            Ok(Mapping { start, bytes, base, pages, writable: BTreeSet::new() })
         }
 
         #[inline(always)]
@@ -304,8 +324,8 @@ mod reserved {
 
         /// Makes the extents of these pages writable.
         pub fn make_writable(&mut self, pages: &[u64]) -> io::Result<()> {
-            for &page in pages {
-                let extent = page / EXTENT;
+            for group in pages.chunk_by(|a, b| a / EXTENT == b / EXTENT) {
+                let extent = group[0] / EXTENT;
                 if self.writable.contains(&extent) {
                     continue;
                 }
@@ -314,6 +334,10 @@ mod reserved {
                 let access = MprotectFlags::READ | MprotectFlags::WRITE;
                 // SAFETY: the extent lies in our own mapping; granting access invalidates nothing.
                 unsafe { mprotect(start, count * PAGE_BYTES, access)? };
+                if group.len() >= HUGE_FROM && count == EXTENT as usize {
+                    // SAFETY: as above; the advice does not change what is read. Systems without huge pages refuse it.
+                    let _ = unsafe { madvise(start, EXTENT_BYTES, Advice::LinuxHugepage) };
+                }
                 self.writable.insert(extent);
             }
             Ok(())
@@ -330,7 +354,7 @@ mod reserved {
     impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: our own mapping, of this very size; no slice outlives the store.
-            let done = unsafe { munmap(self.base, self.pages as usize * PAGE_BYTES) };
+            let done = unsafe { munmap(self.start, self.bytes) };
             debug_assert!(done.is_ok());
         }
     }

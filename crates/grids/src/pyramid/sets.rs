@@ -55,10 +55,10 @@ impl Halo {
     /// From the masks of the 27 blocks around and at a block, in the order of [`Layout::page_steps`].
     pub fn new(mask: &[u64; 27]) -> Halo {
         let mut planes = [0; 6];
-        for z in 0..6 {
-            let (block_z, cell_z) = ((z + 3) / 4, (z + 3) % 4);
-            for y in 0..6 {
-                let (block_y, cell_y) = ((y + 3) / 4, (y + 3) % 4);
+        for z in 0..6usize {
+            let (block_z, cell_z) = (z.div_ceil(4), (z + 3) % 4);
+            for y in 0..6usize {
+                let (block_y, cell_y) = (y.div_ceil(4), (y + 3) % 4);
                 let row = |x: usize| mask[x + 3 * block_y + 9 * block_z] >> (4 * (cell_y + 4 * cell_z)) & 0xf;
                 planes[z] |= (row(0) >> 3 | row(1) << 1 | (row(2) & 1) << 5) << (6 * y);
             }
@@ -250,11 +250,25 @@ fn child_page(coarse: &Layout, fine: &Layout, page: u64, octant: usize) -> u64 {
     fine.page(fine.encode([0, 1, 2].map(|a| 2 * at[a] as i64 + 4 * (octant as i64 >> a & 1))))
 }
 
+/// By octant and cell, the cell of a block that holds a cell of one of the eight blocks below.
+const PARENT_CELL: [[u8; 64]; 8] = {
+    let mut all = [[0; 64]; 8];
+    let mut n = 0;
+    while n < 512 {
+        let (octant, cell) = (n / 64, n % 64);
+        let x = (cell & 3) / 2 + 2 * (octant & 1);
+        let y = (cell >> 2 & 3) / 2 + 2 * (octant >> 1 & 1);
+        let z = (cell >> 4) / 2 + 2 * (octant >> 2);
+        all[octant][cell] = (x + 4 * y + 16 * z) as u8;
+        n += 1;
+    }
+    all
+};
+
 /// The cell of a block that holds a cell of one of the eight blocks below.
-#[inline]
+#[inline(always)]
 pub fn parent_cell(cell: usize, octant: usize) -> usize {
-    let [x, y, z] = [cell & 3, cell >> 2 & 3, cell >> 4].map(|v| v >> 1);
-    (x + 2 * (octant & 1)) + 4 * (y + 2 * (octant >> 1 & 1)) + 16 * (z + 2 * (octant >> 2))
+    PARENT_CELL[octant][cell] as usize
 }
 
 fn coarsen(mask: u64, octant: usize) -> u64 {
@@ -296,7 +310,8 @@ mod tests {
         let full = CellSet::full(layout);
         let pages = full.blocks.iter().map(|b| b.0).collect();
         CellSet::from_pages(layout, pages, |page| {
-            (0..64).fold(0, |m, c| m | ((splitmix64(seed ^ (64 * page + c)) % one_in == 0) as u64) << c)
+            (0..64)
+                .fold(0, |m, c| m | (splitmix64(seed ^ (64 * page + c)).is_multiple_of(one_in) as u64) << c)
         })
     }
 

@@ -17,8 +17,11 @@ fn random_pyramid(backing: Backing, levels: usize, roots: [usize; 3], points: u6
     .unwrap()
 }
 
-/// Level and coordinates of the leaf at every finest cell.
-fn paint(pyramid: &Pyramid) -> (Vec<Option<(usize, [u32; 3])>>, [usize; 3]) {
+/// Level and coordinates of a leaf.
+type Leaf = (usize, [u32; 3]);
+
+/// The leaf at every finest cell.
+fn paint(pyramid: &Pyramid) -> (Vec<Option<Leaf>>, [usize; 3]) {
     let size = pyramid.shape().cells(0);
     let mut leaf = vec![None; size.iter().product()];
     for (l, level) in pyramid.levels().iter().enumerate() {
@@ -43,7 +46,7 @@ fn paint(pyramid: &Pyramid) -> (Vec<Option<(usize, [u32; 3])>>, [usize; 3]) {
 }
 
 /// Leaves that share a face or an edge with the finest cell at `at`.
-fn around(leaf: &[Option<(usize, [u32; 3])>], size: [usize; 3], at: [usize; 3]) -> Vec<(usize, [u32; 3])> {
+fn around(leaf: &[Option<Leaf>], size: [usize; 3], at: [usize; 3]) -> Vec<Leaf> {
     let next = NEIGHBOURS.iter().filter_map(|o| {
         let p = [0, 1, 2].map(|a: usize| at[a].wrapping_add_signed(o[a] as isize));
         (0..3).all(|a| p[a] < size[a]).then(|| leaf[p[0] + size[0] * (p[1] + size[1] * p[2])].unwrap())

@@ -8,7 +8,6 @@ use std::ops::Range;
 /// A block with ghosts and the block of the coarser level that covers it.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
-    fine: u32,
     coarse: u32,
     fine_page: u64,
     coarse_page: u64,
@@ -25,6 +24,9 @@ pub struct Transfers {
     coarse: Vec<u32>,
     /// Of `by_coarse`, those of each block in `coarse`.
     ranges: Vec<Range<usize>>,
+    /// Where a block stands in `by_fine` or in `ranges`, by its position in its level.
+    place_of_fine: Vec<u32>,
+    place_of_coarse: Vec<u32>,
 }
 
 impl Transfers {
@@ -38,7 +40,6 @@ impl Transfers {
             let (coarse_page, octant) = parent_page(fine.grid.layout(), coarse.grid.layout(), fine_page);
             let found = coarse.grid.blocks().position(coarse_page);
             Transfer {
-                fine: position,
                 coarse: found.expect("ghosts lie in leaves of the next level") as u32,
                 fine_page,
                 coarse_page,
@@ -53,17 +54,30 @@ impl Transfers {
             let start = ranges.last().map_or(0, |r| r.end);
             ranges.push(start..start + group.len());
         }
-        let coarse = ranges.iter().map(|r| by_coarse[r.start].coarse).collect();
-        Transfers { fine: by_fine.iter().map(|t| t.fine).collect(), by_fine, by_coarse, coarse, ranges }
+        let with_children: Vec<u32> = ranges.iter().map(|r| by_coarse[r.start].coarse).collect();
+        Transfers {
+            place_of_fine: places(&with_ghosts, fine.cells.len()),
+            place_of_coarse: places(&with_children, coarse.cells.len()),
+            fine: with_ghosts,
+            coarse: with_children,
+            by_fine,
+            by_coarse,
+            ranges,
+        }
     }
+}
+
+fn places(positions: &[u32], blocks: usize) -> Vec<u32> {
+    let mut places = vec![u32::MAX; blocks];
+    positions.iter().zip(0..).for_each(|(&position, place)| places[position as usize] = place);
+    places
 }
 
 /// Ghosts receive the value of the leaf around them.
 pub fn propagate(fine: &mut Level, coarse: &SolverGrid, channel: usize) {
     let transfers = &fine.transfers;
     fine.grid.for_each_block(Some(&transfers.fine), [channel], |position, _, _, [out]| {
-        let index = transfers.fine.binary_search(&(position as u32)).expect("a listed block");
-        let transfer = &transfers.by_fine[index];
+        let transfer = &transfers.by_fine[transfers.place_of_fine[position] as usize];
         let from = coarse.channel(transfer.coarse_page, channel);
         bits(transfer.ghost).for_each(|cell| out[cell] = from[parent_cell(cell, transfer.octant as usize)]);
     });
@@ -73,8 +87,8 @@ pub fn propagate(fine: &mut Level, coarse: &SolverGrid, channel: usize) {
 pub fn accumulate(coarse: &mut Level, fine: &Level, channel: usize) {
     let transfers = &fine.transfers;
     coarse.grid.for_each_block(Some(&transfers.coarse), [channel], |position, _, _, [out]| {
-        let index = transfers.coarse.binary_search(&(position as u32)).expect("a listed block");
-        for transfer in &transfers.by_coarse[transfers.ranges[index].clone()] {
+        let place = transfers.place_of_coarse[position] as usize;
+        for transfer in &transfers.by_coarse[transfers.ranges[place].clone()] {
             let from = fine.grid.channel(transfer.fine_page, channel);
             bits(transfer.ghost)
                 .for_each(|cell| out[parent_cell(cell, transfer.octant as usize)] += from[cell]);
