@@ -7,7 +7,9 @@
 
 pub mod channels;
 pub mod diagram;
+pub mod hybrid;
 pub mod laplacian;
+pub mod matrix;
 pub mod mesh;
 pub mod neighbourhood;
 pub mod pairs;

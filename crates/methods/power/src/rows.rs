@@ -131,6 +131,18 @@ impl Rows {
         self.floored += part.floored;
     }
 
+    /// By number of leaf: has it other than the plain stencil?
+    pub fn special_leaves(&self, pyramid: &Pyramid) -> Vec<bool> {
+        let mut special = vec![false; pyramid.active_count()];
+        for (level, rows) in pyramid.levels().iter().zip(&self.levels) {
+            for (n, block) in rows.blocks.iter().enumerate() {
+                let leaves = bits(level.cells()[n].active).zip(level.first()[n] as usize..);
+                leaves.for_each(|(cell, number)| special[number] = block.special >> cell & 1 == 1);
+            }
+        }
+        special
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let level = |l: &LevelRows| size_of::<BlockRows>() * l.blocks.len() + 4 * l.row_of.len();
