@@ -53,8 +53,9 @@ fn apply_level(level: &mut Level, rows: &LevelRows, table: &[Row], out: usize, p
         let around = layout.around(page);
         if block.uniform != 0 {
             uniform_block(result, reader, &around, p, scale);
-            // Other cells of the block got what no one asked for.
-            bits(!block.uniform).for_each(|cell| result[cell] = 0.0);
+            if block.uniform != !0 {
+                keep(result, block.uniform);
+            }
         } else {
             result.fill(0.0);
         }
@@ -132,58 +133,69 @@ fn uniform_block(out: &mut [f32; 64], reader: &Reader<64>, around: &Around, p: u
     }
 }
 
-/// A block's values and the ring of cells around it, without corners: 6x6 rows of 8 of which the first 6 are used.
-struct Ring([f32; 6 * 6 * 8]);
+/// By four bits, the lanes that they keep.
+const LANES: [[u32; 4]; 16] = {
+    let mut all = [[0; 4]; 16];
+    let mut n = 0;
+    while n < 64 {
+        if n / 4 >> (n % 4) & 1 == 1 {
+            all[n / 4][n % 4] = !0;
+        }
+        n += 1;
+    }
+    all
+};
+
+/// Zero in all cells but those of the mask.
+#[inline(always)]
+fn keep(out: &mut [f32; 64], mask: u64) {
+    for (row, values) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let lanes = &LANES[(mask >> (4 * row) & 15) as usize];
+        *values = [0, 1, 2, 3].map(|n| f32::from_bits(values[n].to_bits() & lanes[n]));
+    }
+}
+
+/// A block's values and the ring of cells around it, without corners: planes along z of rows along x, of which 6 of 8 places are used.
+struct Ring([[[f32; 8]; 6]; 6]);
+
+/// Three blocks beside each other along x.
+type Three<'a> = [&'a [f32; 64]; 3];
 
 impl Ring {
     #[inline(always)]
     fn load(reader: &Reader<64>, around: &Around, channel: usize) -> Ring {
-        let mut ring = Ring([0.0; 6 * 6 * 8]);
+        let mut ring = [[[0.0; 8]; 6]; 6];
         let at = |x: usize, y: usize, z: usize| reader.channel(around.page(x, y, z), channel);
-        ring.copy_slab(at(0, 1, 1), at(1, 1, 1), at(2, 1, 1), [1, 1]);
-        // Blocks across sides and edges along x: one plane or one row of cells each.
-        for side in [0, 2] {
-            ring.copy_slab(at(0, side, 1), at(1, side, 1), at(2, side, 1), [side, 1]);
-            ring.copy_slab(at(0, 1, side), at(1, 1, side), at(2, 1, side), [1, side]);
-            for other in [0, 2] {
-                ring.copy_row(at(1, side, other), [side, other]);
+        let three = |y: usize, z: usize| -> Three { [at(0, y, z), at(1, y, z), at(2, y, z)] };
+        let (own, sides_y, sides_z) = (three(1, 1), [three(0, 1), three(2, 1)], [three(1, 0), three(1, 2)]);
+        for n in 0..4 {
+            for y in 0..4 {
+                fill(&mut ring[n + 1][y + 1], own, 16 * n + 4 * y);
             }
+            fill(&mut ring[n + 1][0], sides_y[0], 16 * n + 12);
+            fill(&mut ring[n + 1][5], sides_y[1], 16 * n);
+            fill(&mut ring[0][n + 1], sides_z[0], 48 + 4 * n);
+            fill(&mut ring[5][n + 1], sides_z[1], 4 * n);
         }
-        ring
-    }
-
-    /// Rows of three blocks beside each other along x: all of them, or those at the near end along y or z.
-    #[inline(always)]
-    fn copy_slab(&mut self, low: &[f32; 64], middle: &[f32; 64], high: &[f32; 64], [y, z]: [usize; 2]) {
-        for cell_z in near(z) {
-            for cell_y in near(y) {
-                let from = 4 * (cell_y + 4 * cell_z);
-                let row = &mut self.0[start_of(y, cell_y, z, cell_z)..][..8];
-                row[0] = low[from + 3];
-                row[1..5].copy_from_slice(&middle[from..from + 4]);
-                row[5] = high[from];
-            }
+        // Edges along x: one row each, without the corners at its ends.
+        for (z, y, block, from) in [
+            (0, 0, at(1, 0, 0), 60),
+            (0, 5, at(1, 2, 0), 48),
+            (5, 0, at(1, 0, 2), 12),
+            (5, 5, at(1, 2, 2), 0),
+        ] {
+            ring[z][y][1..5].copy_from_slice(&block[from..from + 4]);
         }
-    }
-
-    #[inline(always)]
-    fn copy_row(&mut self, block: &[f32; 64], [y, z]: [usize; 2]) {
-        let (cell_y, cell_z) = (near(y).start, near(z).start);
-        let from = 4 * (cell_y + 4 * cell_z);
-        let start = start_of(y, cell_y, z, cell_z);
-        self.0[start + 1..start + 5].copy_from_slice(&block[from..from + 4]);
+        Ring(ring)
     }
 }
 
-/// The cells along an axis of a block before (0), at (1) or behind (2) ours that the ring holds.
+/// A row of four cells and the ones before and behind it.
 #[inline(always)]
-fn near(block: usize) -> std::ops::Range<usize> {
-    [3..4, 0..4, 0..1][block].clone()
-}
-
-#[inline(always)]
-fn start_of(block_y: usize, cell_y: usize, block_z: usize, cell_z: usize) -> usize {
-    8 * (4 * block_y + cell_y - 3 + 6 * (4 * block_z + cell_z - 3))
+fn fill(row: &mut [f32; 8], [low, middle, high]: Three, from: usize) {
+    row[0] = low[from + 3];
+    row[1..5].copy_from_slice(&middle[from..from + 4]);
+    row[5] = high[from];
 }
 
 /// Cells with rows of their own: nine times four products, of which a corner and the fourth are zero. All products are made before
@@ -197,11 +209,15 @@ fn special_cells(
     ring: &Ring,
     scale: f32,
 ) {
-    let numbers = &row_of[block.first as usize..][..block.special.count_ones() as usize];
-    for (cell, &number) in bits(block.special).zip(numbers) {
+    let values = ring.0.as_flattened().as_flattened();
+    let mut left = block.special;
+    // A plain loop over ones: iterators over them do not come out as lean.
+    for &number in &row_of[block.first as usize..][..block.special.count_ones() as usize] {
+        let cell = left.trailing_zeros() as usize & 63;
+        left &= left.wrapping_sub(1);
         let row = &table[number as usize];
         let corner = (cell & 3) + 8 * (cell >> 2 & 3) + 48 * (cell >> 4);
-        let values: &[f32; 116] = ring.0[corner..corner + 116].try_into().expect("the ring reaches that far");
+        let values: &[f32; 116] = values[corner..corner + 116].try_into().expect("the ring reaches that far");
         let own = values[57];
         let center = f32x4::splat(own);
         let mut sum = [f32x4::ZERO; 3];
