@@ -22,7 +22,7 @@ mod transfer;
 pub use sets::{CellSet, Halo, NEIGHBOURS, bits, domain_mask, opposite, outward, parent_cell};
 
 use crate::octree::{Cell, Shape};
-use crate::paged::{Backing, Layout, SolverGrid};
+use crate::paged::{Backing, Layout, Reader, SolverGrid};
 use fluvial_foundation::parallel;
 use std::io;
 use transfer::Transfers;
@@ -216,6 +216,15 @@ impl Level {
     /// The ghosts of this level.
     pub fn ghost(&self) -> &CellSet {
         &self.ghost
+    }
+
+    /// [`SolverGrid::for_each_block`] over the blocks with active or ghost cells.
+    pub fn for_each_used_block<const W: usize>(
+        &mut self,
+        write: [usize; W],
+        body: impl Fn(usize, u64, &Reader<64>, [&mut [f32; 64]; W]) + Sync + Send,
+    ) {
+        self.grid.for_each_block(Some(&self.used), write, body);
     }
 
     /// Number of a leaf in the whole pyramid.

@@ -154,8 +154,8 @@ impl CellSet {
 
     /// The cells of a block and around it.
     pub fn halo(&self, page: u64) -> Halo {
-        let steps = self.layout.page_steps();
-        Halo::new(&std::array::from_fn(|n| self.mask(self.layout.add_pages(page, steps[n]))))
+        let around = self.layout.around(page);
+        Halo::new(&std::array::from_fn(|n| self.mask(around.page(n % 3, n / 3 % 3, n / 9))))
     }
 
     /// Pages of the set and pages beside it that a step by one of the offsets reaches.

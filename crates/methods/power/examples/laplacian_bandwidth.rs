@@ -34,8 +34,7 @@ fn seconds(mut body: impl FnMut()) -> f64 {
 /// Copies a field, block by block.
 fn copy(pyramid: &mut Pyramid, out: usize, from: usize) {
     for level in pyramid.levels_mut() {
-        let used = level.used().to_vec();
-        level.grid.for_each_block(Some(&used), [out], |n, page, reader, [result]| {
+        level.for_each_used_block([out], |n, page, reader, [result]| {
             if let Some(&ahead) = reader.pages().get(n + 8) {
                 reader.prefetch(ahead, from);
                 reader.prefetch(ahead, out);

@@ -27,8 +27,8 @@ pub fn apply(pyramid: &mut Pyramid, rows: &Rows, out: usize, p: usize) {
 /// `L_ii` for every unknown leaf, zero in others.
 pub fn diagonal(pyramid: &mut Pyramid, rows: &Rows, out: usize) {
     for (level, level_rows) in pyramid.levels_mut().iter_mut().zip(&rows.levels) {
-        let (used, scale) = (level.used().to_vec(), level.dx);
-        level.grid.for_each_block(Some(&used), [out], |n, _, _, [out]| {
+        let scale = level.dx;
+        level.for_each_used_block([out], |n, _, _, [out]| {
             let block = &level_rows.blocks[n];
             out.fill(0.0);
             bits(block.uniform).for_each(|cell| out[cell] = 6.0 * scale);
@@ -43,8 +43,7 @@ pub fn diagonal(pyramid: &mut Pyramid, rows: &Rows, out: usize) {
 fn apply_level(level: &mut Level, rows: &LevelRows, table: &[Row], out: usize, p: usize) {
     let layout = *level.grid.layout();
     let scale = level.dx;
-    let used = level.used().to_vec();
-    level.grid.for_each_block(Some(&used), [out], |n, page, reader, [result]| {
+    level.for_each_used_block([out], |n, page, reader, [result]| {
         if let Some(&ahead) = reader.pages().get(n + AHEAD) {
             reader.prefetch(ahead, out);
             ask_for_ring(reader, &layout.around(ahead), p, rows.blocks[n + AHEAD].special != 0);
@@ -138,7 +137,7 @@ const LANES: [[u32; 4]; 16] = {
     let mut all = [[0; 4]; 16];
     let mut n = 0;
     while n < 64 {
-        if n / 4 >> (n % 4) & 1 == 1 {
+        if (n / 4) >> (n % 4) & 1 == 1 {
             all[n / 4][n % 4] = !0;
         }
         n += 1;

@@ -11,7 +11,7 @@ use crate::pairs::{Boundary, Pairs, neighbour_steps};
 use crate::rows::{Rows, SURFACE_FRACTION_FLOOR};
 use fluvial_foundation::{AXES, Axis};
 use fluvial_grids::paged::{Layout, Reader};
-use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits};
+use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits, opposite};
 
 /// Where the velocity through the face towards neighbour `k` is kept: channel, offset of the cell, and sign of what flows out.
 fn location(k: usize) -> (usize, [i64; 3], f32) {
@@ -34,8 +34,7 @@ pub fn divergence(pyramid: &mut Pyramid, rows: &Rows, out: usize) {
             (channel, layout.encode(offset), sign)
         });
         let area = level.dx * level.dx;
-        let used = level.used().to_vec();
-        level.grid.for_each_block(Some(&used), [out], |n, page, reader, [result]| {
+        level.for_each_used_block([out], |n, page, reader, [result]| {
             let block = &level_rows.blocks[n];
             result.fill(0.0);
             let read = |cell: u64, k: usize| {
@@ -95,7 +94,7 @@ pub fn subtract_gradient(
     for (level, level_rows) in pyramid.levels_mut().iter_mut().zip(&rows.levels) {
         let layout = *level.grid.layout();
         let steps = neighbour_steps(&layout);
-        let (dx, cells) = (level.dx, level.cells().to_vec());
+        let dx = level.dx;
         let [fx, fy, fz] = FACE_VELOCITY;
         let [ex, ey, ez] = EDGE_VELOCITY;
         let write = [fx, fy, fz, ex, ey, ez];
@@ -110,7 +109,6 @@ pub fn subtract_gradient(
                 steps,
             };
             let gradient = Gradient { pairs: &pairs, p, scale: f64::from(c) / f64::from(dx) };
-            let known = cells[n].active | cells[n].ghost;
             // Three sides of these are plain, and around their edges no others share a face.
             let plain = level_rows.blocks[n].uniform;
             let mut floors = 0;
@@ -118,9 +116,7 @@ pub fn subtract_gradient(
             for cell in bits(!plain) {
                 let code = layout.first_of(page) | cell as u64;
                 for axis in AXES {
-                    if known >> cell & 1 == 1 {
-                        out[axis][cell] -= gradient.face(code, axis, &mut floors) as f32;
-                    }
+                    out[axis][cell] -= gradient.face(code, axis, &mut floors) as f32;
                     out[3 + axis][cell] -= gradient.edge(code, axis, &mut floors) as f32;
                 }
             }
@@ -193,7 +189,7 @@ impl Gradient<'_, '_> {
         let difference = match (pairs.is_liquid(cell), pairs.is_liquid(next)) {
             (true, true) => pressure(next) - pressure(cell),
             (true, false) => to_surface(cell, k),
-            (false, true) => -to_surface(next, fluvial_grids::pyramid::opposite(k)),
+            (false, true) => -to_surface(next, opposite(k)),
             (false, false) => 0.0,
         };
         self.scale * difference / pair.distance
