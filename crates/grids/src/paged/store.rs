@@ -11,7 +11,8 @@
 //! or for a loop over pages ([`Store::sum_pages`]). Such a loop runs over distinct pages (positions in it are
 //! checked to ascend), and each turn gets unique slices of the written channels of its own page and, through [`Reader`],
 //! shared slices of channels that are not written. No two slices overlap unless both are shared.
-//! Any bits are a valid f32, so zero pages and leftovers are valid values. Tests run over both back ends.
+//! Any bits are a valid f32, so zero pages and leftovers are valid values. Tests run over both back ends, and under the address
+//! sanitizer with `--skip limits_of_the_system`: it takes more memory itself than those limits allow.
 
 use super::list::PageList;
 use fluvial_foundation::parallel;
@@ -112,6 +113,7 @@ impl Store {
     #[inline(always)]
     fn channel_pointer<const CELLS: usize>(&self, page: u64, channel: usize) -> *mut f32 {
         const { assert!(CELLS.is_power_of_two() && CELLS <= PAGE_WORDS, "channels share a page evenly") };
+        const { assert!(PAGE_WORDS / CELLS <= 32, "loops keep a bit per channel") };
         let channels = PAGE_WORDS / CELLS;
         assert!(channel < channels, "a channel of the page");
         self.pointer(page).wrapping_add((channel ^ (page as usize & (channels - 1))) * CELLS)
