@@ -4,6 +4,8 @@ pub mod cut;
 pub mod lattice;
 pub mod octree;
 pub mod tall;
+pub mod paged;
+pub mod pyramid;
 pub mod triangles;
 pub mod uniform;
 

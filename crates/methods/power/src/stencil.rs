@@ -1,0 +1,148 @@
+//! The power cell of a leaf from its neighbourhood's code, and the table of those that were met [power §4.1, §6.1, §6.3].
+//!
+//! Lengths are in edges of the leaf: areas scale with its square, distances with it, volumes with its cube.
+
+use crate::neighbourhood::{Code, EDGE, Slot, nearer_half_space};
+use crate::polyhedron::Polyhedron;
+use fluvial_foundation::parallel;
+use std::collections::BTreeMap;
+
+/// A face of a power cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerFace {
+    /// The neighbour beyond it.
+    pub slot: Slot,
+    /// Area.
+    pub area: f64,
+    /// Distance of the two leaves' centres. The segment between them is orthogonal to the face.
+    pub distance: f64,
+    /// Unit normal, outward.
+    pub normal: [f64; 3],
+    /// Centre of the face's area relative to the leaf's centre.
+    pub centroid: [f64; 3],
+    /// Corners relative to the leaf's centre, counter-clockwise seen from outside.
+    pub corners: Vec<[f64; 3]>,
+}
+
+/// The power cell of a leaf of edge 1 around the origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerCell {
+    /// Volume.
+    pub volume: f64,
+    /// Centre of volume relative to the leaf's centre.
+    pub centroid: [f64; 3],
+    /// Faces, in the order of neighbours' places.
+    pub faces: Vec<PowerFace>,
+    /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is no face, as
+    /// towards smaller leaves.
+    pub level: [(f64, f64); 18],
+}
+
+impl PowerCell {
+    /// Clips a cube, large enough for every neighbourhood, by the half-spaces of all neighbours.
+    /// Verified by `diagram.rs` against the planes of whole trees.
+    pub fn new(code: Code) -> PowerCell {
+        let sites = code.sites();
+        let mut body = Polyhedron::cube(2 * EDGE);
+        for (n, site) in sites.iter().enumerate() {
+            body.clip(n, nearer_half_space(EDGE, site.center, site.edge));
+        }
+        let unit = 1.0 / EDGE as f64;
+        let mut level = [(0.0, 1.0); 18];
+        let mut faces: Vec<PowerFace> = vec![];
+        for face in body.faces() {
+            let number = face.name.expect("neighbours on all sides close a power cell");
+            let site = sites[number];
+            let length = site.center.iter().map(|c| (c * c) as f64).sum::<f64>().sqrt();
+            let (area, distance) = (face.area() * unit * unit, length * unit);
+            if let Slot::Level(k) = site.slot {
+                level[k] = (area, distance);
+            }
+            faces.push(PowerFace {
+                slot: site.slot,
+                area,
+                distance,
+                normal: site.center.map(|c| c as f64 / length),
+                centroid: face.centroid().map(|c| c * unit),
+                corners: face.corners().map(|c| c.map(|v| v * unit)).collect(),
+            });
+        }
+        faces.sort_by_key(|f| match f.slot {
+            Slot::Level(k) => (k, 0),
+            Slot::Smaller(k, child) => (k, 1 + child),
+        });
+        let volume = body.volume() * unit.powi(3);
+        // Pyramids from the leaf's centre to the faces: their centres lie at three quarters of the way.
+        let moment = |a: usize| {
+            let pyramid = |f: &PowerFace| f.area * dot(f.normal, f.centroid) / 3.0 * 0.75 * f.centroid[a];
+            faces.iter().map(pyramid).sum::<f64>()
+        };
+        let centroid = [0, 1, 2].map(|a| moment(a) / volume);
+        PowerCell { volume, centroid, faces, level }
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The power cells that were met so far.
+#[derive(Clone, Debug, Default)]
+pub struct StencilTable {
+    cells: BTreeMap<Code, PowerCell>,
+}
+
+impl StencilTable {
+    /// Makes the cells of all these codes known.
+    pub fn prepare(&mut self, codes: impl IntoIterator<Item = Code>) {
+        let mut new: Vec<Code> = codes.into_iter().filter(|c| !self.cells.contains_key(c)).collect();
+        new.sort_unstable();
+        new.dedup();
+        let cells = parallel::map_indices(new.len(), |n| PowerCell::new(new[n]));
+        self.cells.extend(new.into_iter().zip(cells));
+    }
+
+    /// A cell that is known.
+    pub fn get(&self, code: Code) -> &PowerCell {
+        self.cells.get(&code).expect("codes are prepared before they are looked up")
+    }
+
+    /// Number of codes that are known.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Is none known?
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn among_equals_a_power_cell_is_the_cube() {
+        let cell = PowerCell::new(Code::UNIFORM);
+        assert_eq!(cell.faces.len(), 6);
+        assert!((cell.volume - 1.0).abs() < 1e-15);
+        assert!(cell.level[..6].iter().all(|&(a, d)| (a - 1.0).abs() < 1e-15 && (d - 1.0).abs() < 1e-15));
+        assert!(cell.level[6..].iter().all(|&(a, _)| a == 0.0));
+    }
+
+    #[test]
+    fn a_cell_beside_four_smaller_ones_bulges_into_them() {
+        // Only the high x side is refined, hence its edges too: apex at 5/6 of an edge from the centre.
+        let smaller = |k: usize| fluvial_grids::pyramid::NEIGHBOURS[k][0] == 1;
+        let same = (0..18).filter(|&k| !smaller(k)).fold(0, |m, k| m | 1 << k);
+        let cell = PowerCell::new(Code::with_smaller(same));
+        let slanted: Vec<_> = cell.faces.iter().filter(|f| matches!(f.slot, Slot::Smaller(..))).collect();
+        assert_eq!(slanted.len(), 4);
+        // Over the side the bulge reaches to 3x = 5/2 - |y| - |z|, on average 1/6 beyond it.
+        assert!((cell.volume - (1.0 + 1.0 / 6.0)).abs() < 1e-14, "{}", cell.volume);
+        // The integral of x over the bulge is that of ((5/2 - |y| - |z|)^2 / 9 - 1/4) / 2 over the side.
+        assert!((cell.centroid[0] - 43.0 / 504.0).abs() < 1e-14, "{:?}", cell.centroid);
+        assert!(slanted.iter().all(|f| (f.distance - 11f64.sqrt() / 4.0).abs() < 1e-15));
+    }
+}
