@@ -1,0 +1,4 @@
+//! Tests of the cut-cell kernels.
+
+mod common;
+mod watertight;
