@@ -7,6 +7,8 @@
 use crate::cases::{CASES, Case, EDGE_CORNERS, FACE_CORNERS, Site};
 use crate::mesh::{CutCells, NONE, Piece, Triangle};
 use crate::nodes::{CellClass, NodeFlags, Tracker, crossing};
+use crate::solid_cells::{OWN, SidePolygon, SolidWork, solid_cell};
+use crate::solids::{Bins, Solids};
 use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::Lattice;
 
@@ -35,51 +37,64 @@ pub(crate) struct RowCells {
     pub triangles: Vec<Triangle>,
     /// Piece, within the cell, of the two parts of every tracker cell, for the cut cells of the row in order.
     pub labels: Vec<[u16; 2]>,
+    /// Vertices that only this row knows, beside solids.
+    pub own_vertices: Vec<DVec3>,
+    /// Polygons on faces of the grid, of cells with solids.
+    pub side_polygons: Vec<SidePolygon>,
+    pub side_points: Vec<DVec3>,
+    /// Pieces of the row that see a closed solid from behind.
+    pub in_solid: Vec<u32>,
 }
 
 /// Cuts the liquid of a tracker into cells.
 pub fn cut_liquid(tracker: &Tracker, scratch: &mut CutScratch) -> CutCells {
+    cut(tracker, &Solids::default(), scratch)
+}
+
+/// Cuts the liquid of a tracker, between solids of any thickness, into cells.
+///
+/// phi must say "air" deep inside closed solids; what it says within a cell behind their surfaces does not matter: liquid that
+/// sees a solid from behind is taken out, with all that is connected to it.
+pub fn cut(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) -> CutCells {
     let CutScratch { flags, classes } = scratch;
-    flags.classify(classes, tracker, &[]);
+    let bins = Bins::new(solids, &tracker.grid);
+    let is_solid: Vec<bool> = match solids.triangles.len() {
+        0 => vec![],
+        _ => (0..tracker.grid.cell_count()).map(|c| !bins.of(c).is_empty()).collect(),
+    };
+    flags.classify(classes, tracker, &is_solid);
     let source = Source { tracker: *tracker, nodes: tracker.nodes(), flags, classes };
     let [nx, ny, nz] = tracker.grid.cells;
     let rows = parallel::map_indices(ny * nz, |row| {
         let mut out = RowCells::default();
-        let mut work = CellWork::default();
+        let (mut work, mut solid_work) = (CellWork::default(), SolidWork::default());
         for cell in nx * row..nx * (row + 1) {
             match classes[cell] {
                 CellClass::Empty => out.piece_counts.push(0),
                 CellClass::Full => full_cell(&mut out, cell, &source),
-                CellClass::Cut | CellClass::Solid => cut_cell(&mut out, cell, &source, &mut work),
+                CellClass::Cut => cut_cell(&mut out, cell, &source, &mut work),
+                CellClass::Solid => solid_cell(&mut out, cell, &source, (solids, &bins), &mut solid_work),
             }
         }
         out
     });
-    let mut mesh = CutCells {
-        grid: tracker.grid,
-        factor: tracker.factor,
-        first_piece: vec![0],
-        pieces: vec![],
-        vertices: vec![],
-        vertex_kind: vec![],
-        first_triangle: vec![0],
-        triangles: vec![],
-        faces: vec![],
-        first_vertex: vec![0],
-        polygon_vertices: vec![],
-        first_face: vec![],
-        piece_faces: vec![],
-    };
+    let mut mesh = CutCells::empty(tracker.grid, tracker.factor);
     flags.place(&mut mesh.vertices, &mut mesh.vertex_kind, tracker);
-    join_rows(&mut mesh, &rows);
+    let first_own = mesh.vertices.len();
+    let in_solid = join_rows(&mut mesh, &rows);
     let labels = Labels::new(&rows, classes);
     crate::faces::cut_faces(&mut mesh, &source, &labels);
+    crate::tidy::weld(&mut mesh, first_own);
+    crate::tidy::remove_pieces_in_solids(&mut mesh, &in_solid);
     mesh
 }
 
-fn join_rows(mesh: &mut CutCells, rows: &[RowCells]) {
+/// Joins what the rows found, in order; returns the pieces that see a solid from behind.
+fn join_rows(mesh: &mut CutCells, rows: &[RowCells]) -> Vec<u32> {
     let (mut pieces, mut triangles) = (0, 0);
+    let mut in_solid = Vec::new();
     for row in rows {
+        in_solid.extend(row.in_solid.iter().map(|p| p + mesh.pieces.len() as u32));
         mesh.first_piece.extend(row.piece_counts.iter().map(|n| {
             pieces += n;
             pieces
@@ -89,8 +104,14 @@ fn join_rows(mesh: &mut CutCells, rows: &[RowCells]) {
             triangles += n;
             triangles
         }));
-        mesh.triangles.extend_from_slice(&row.triangles);
+        let first_own = mesh.vertices.len() as u32;
+        mesh.triangles.extend(row.triangles.iter().map(|t| {
+            let number = |v: u32| if v & OWN == 0 { v } else { first_own + (v & !OWN) };
+            Triangle { vertices: t.vertices.map(number), ..*t }
+        }));
+        mesh.vertices.extend_from_slice(&row.own_vertices);
     }
+    in_solid
 }
 
 /// Where the labels of a cut cell begin.
@@ -112,6 +133,11 @@ impl<'a> Labels<'a> {
             }
         });
         Labels { rows, rank }
+    }
+
+    /// What the row of a cell gave.
+    pub fn row_of(&self, cell: usize, cells_along_x: usize) -> &RowCells {
+        &self.rows[cell / cells_along_x]
     }
 
     /// Pieces, within the cell, of the two parts of tracker cell `fine` (x fastest) of a cut cell.
@@ -138,13 +164,13 @@ fn full_cell(out: &mut RowCells, cell: usize, source: &Source) {
 #[derive(Default)]
 pub(crate) struct CellWork {
     cases: Vec<u8>,
-    parent: Vec<u16>,
+    parent: Vec<u32>,
     /// Triangles and the piece they belong to.
     triangles: Vec<(u16, Triangle)>,
 }
 
 /// Index of the set of `n` in a forest whose roots are their own parents; paths are halved on the way.
-pub(crate) fn find(parent: &mut [u16], mut n: u16) -> u16 {
+pub(crate) fn find(parent: &mut [u32], mut n: u32) -> u32 {
     while parent[n as usize] != n {
         parent[n as usize] = parent[parent[n as usize] as usize];
         n = parent[n as usize];
@@ -153,7 +179,7 @@ pub(crate) fn find(parent: &mut [u16], mut n: u16) -> u16 {
 }
 
 /// Joins two sets under the smaller index.
-pub(crate) fn unite(parent: &mut [u16], a: u16, b: u16) {
+pub(crate) fn unite(parent: &mut [u32], a: u32, b: u32) {
     let (a, b) = (find(parent, a), find(parent, b));
     parent[a.max(b) as usize] = a.min(b);
 }
@@ -193,7 +219,7 @@ fn cut_cell(out: &mut RowCells, cell: usize, source: &Source, work: &mut CellWor
         };
         out.labels.push([0; 2]);
         for part in 0..parts {
-            let own = (2 * fine + part) as u16;
+            let own = (2 * fine + part) as u32;
             let root = find(&mut work.parent, own);
             out.labels[first_label + fine][part] = if root == own {
                 out.pieces.push(Piece { cell: cell as u32, ..Piece::default() });
@@ -220,9 +246,9 @@ fn cut_cell(out: &mut RowCells, cell: usize, source: &Source, work: &mut CellWor
     finish_cell(out, (first_piece, center), &work.triangles, r);
 }
 
-fn join_parts(parent: &mut Vec<u16>, fine_cases: &[u8], cases: &[Case], r: usize) {
+fn join_parts(parent: &mut Vec<u32>, fine_cases: &[u8], cases: &[Case], r: usize) {
     parent.clear();
-    parent.extend(0..2 * fine_cases.len() as u16);
+    parent.extend(0..2 * fine_cases.len() as u32);
     for fine in 0..fine_cases.len() {
         let at = [fine % r, fine / r % r, fine / (r * r)];
         for axis in (0..3).filter(|&a| at[a] > 0) {
@@ -235,7 +261,7 @@ fn join_parts(parent: &mut Vec<u16>, fine_cases: &[u8], cases: &[Case], r: usize
             let before = fine - [1, r, r * r][axis];
             let own = cases[case as usize].part_of(corner);
             let other = cases[fine_cases[before] as usize].part_of(corner | 1 << axis);
-            unite(parent, (2 * fine + own) as u16, (2 * before + other) as u16);
+            unite(parent, (2 * fine + own) as u32, (2 * before + other) as u32);
         }
     }
 }

@@ -4,33 +4,38 @@ use crate::cases::{CASES, EDGE_CORNERS, Site};
 use crate::cut::{FACE_BITS, Labels, Source, find, unite};
 use crate::mesh::{CutCells, GridFace, NONE};
 use crate::nodes::{CellClass, crossing};
+use crate::solid_cells::OWN;
+use crate::solid_faces::{SolidFaceWork, solid_face};
 use fluvial_foundation::{Axis, DVec3, parallel};
 
 /// What one row of faces gives; polygons are counted from the row's first.
 #[derive(Default)]
-struct RowFaces {
-    faces: Vec<GridFace>,
-    polygon_lengths: Vec<u32>,
-    polygon_vertices: Vec<u32>,
+pub(crate) struct RowFaces {
+    pub faces: Vec<GridFace>,
+    pub polygon_lengths: Vec<u32>,
+    pub polygon_vertices: Vec<u32>,
+    /// Vertices that only this row knows, beside solids.
+    pub own_vertices: Vec<DVec3>,
 }
 
 /// Memory of one row's faces.
 #[derive(Default)]
 struct FaceWork {
     /// Sets of the face's nodes.
-    parent: Vec<u16>,
+    parent: Vec<u32>,
     /// Polygons with the root of their set: nodes' root, fine face, signs.
-    polygons: Vec<(u16, u16, u8)>,
+    polygons: Vec<(u32, u16, u8)>,
+    solid: SolidFaceWork,
 }
 
 /// A face of the grid between two cells.
 #[derive(Clone, Copy)]
-struct Place {
-    axis: Axis,
+pub(crate) struct Place {
+    pub axis: Axis,
     /// Coordinates in the lattice of faces.
-    at: [usize; 3],
+    pub at: [usize; 3],
     /// Cells on the low and on the high side.
-    cells: [Option<usize>; 2],
+    pub cells: [Option<usize>; 2],
 }
 
 /// Fills grid faces, their polygons and the lists of faces of every piece.
@@ -72,11 +77,14 @@ fn join_rows(mesh: &mut CutCells, rows: &[RowFaces]) {
             end += n;
             end
         }));
-        mesh.polygon_vertices.extend_from_slice(&row.polygon_vertices);
+        let first_own = mesh.vertices.len() as u32;
+        let number = |v: &u32| if v & OWN == 0 { *v } else { first_own + (v & !OWN) };
+        mesh.polygon_vertices.extend(row.polygon_vertices.iter().map(number));
+        mesh.vertices.extend_from_slice(&row.own_vertices);
     }
 }
 
-fn list_faces_of_pieces(mesh: &mut CutCells) {
+pub(crate) fn list_faces_of_pieces(mesh: &mut CutCells) {
     let mut start = vec![0u32; mesh.pieces.len() + 1];
     let sides = |f: &GridFace| f.pieces.into_iter().filter(|&p| p != NONE);
     for piece in mesh.faces.iter().flat_map(sides) {
@@ -116,6 +124,9 @@ fn cut_face(
         out.faces.push(GridFace { axis: place.axis as u8, pieces, area: 1.0, centroid, polygons: [none; 2] });
         return;
     }
+    if class.contains(&Some(CellClass::Solid)) {
+        return solid_face(out, mesh, source, labels, place, &mut work.solid);
+    }
     find_patches(work, source, place);
     // Patches in the order of their first node; the polygons of each in the order of their fine faces.
     work.polygons.sort_unstable();
@@ -128,13 +139,12 @@ fn cut_face(
     }
 }
 
-/// Steps of the tracker's nodes along the two axes of a face; the first is the faster one.
-fn in_plane(source: &Source, axis: Axis) -> [Axis; 2] {
-    debug_assert!(source.nodes.len() > 0);
+/// The two axes of a face; the first is the faster one.
+pub(crate) fn in_plane(axis: Axis) -> [Axis; 2] {
     [[1, 2], [0, 2], [0, 1]][axis]
 }
 
-fn first_node(source: &Source, place: Place) -> usize {
+pub(crate) fn first_node(source: &Source, place: Place) -> usize {
     let r = source.tracker.factor;
     source.nodes.index(r * place.at[0], r * place.at[1], r * place.at[2])
 }
@@ -143,9 +153,9 @@ fn first_node(source: &Source, place: Place) -> usize {
 fn find_patches(work: &mut FaceWork, source: &Source, place: Place) {
     let r = source.tracker.factor;
     let first = first_node(source, place);
-    let [s, t] = in_plane(source, place.axis).map(|a| source.nodes.stride(a));
+    let [s, t] = in_plane(place.axis).map(|a| source.nodes.stride(a));
     work.parent.clear();
-    work.parent.extend(0..((r + 1) * (r + 1)) as u16);
+    work.parent.extend(0..((r + 1) * (r + 1)) as u32);
     work.polygons.clear();
     for fine in 0..r * r {
         let (a, b) = (fine % r, fine / r);
@@ -154,7 +164,7 @@ fn find_patches(work: &mut FaceWork, source: &Source, place: Place) {
         let corner = a + (r + 1) * b;
         let own = [corner, corner + 1, corner + r + 1, corner + r + 2];
         // All liquid of a fine face is joined.
-        let mut joined = (0..4).filter(|&n| wet[n]).map(|n| own[n] as u16);
+        let mut joined = (0..4).filter(|&n| wet[n]).map(|n| own[n] as u32);
         if let Some(one) = joined.next() {
             joined.for_each(|other| unite(&mut work.parent, one, other));
             let signs = (0..4).fold(0, |m, n| m | (wet[n] as u8) << n);
@@ -167,8 +177,8 @@ fn find_patches(work: &mut FaceWork, source: &Source, place: Place) {
 }
 
 /// Corners of the low side's cell that form its high face along an axis, the first in-plane axis fastest.
-fn face_corners(axis: Axis) -> [u8; 4] {
-    let [a, b] = [[1, 2], [0, 2], [0, 1]][axis];
+pub(crate) fn face_corners(axis: Axis) -> [u8; 4] {
+    let [a, b] = in_plane(axis);
     let high = 1u8 << axis;
     [high, high | 1 << a, high | 1 << b, high | 1 << a | 1 << b]
 }
@@ -180,13 +190,13 @@ fn add_patch(
     source: &Source,
     labels: &Labels,
     place: Place,
-    polygons: &[(u16, u16, u8)],
+    polygons: &[(u32, u16, u8)],
 ) {
     let (axis, r) = (place.axis, source.tracker.factor);
     let corners = face_corners(axis);
     let first = first_node(source, place);
     let strides = [0, 1, 2].map(|a| source.nodes.stride(a));
-    let in_plane = in_plane(source, axis);
+    let in_plane = in_plane(axis);
     let [s, t] = in_plane.map(|a| strides[a]);
     let origin = DVec3::from_array(place.at.map(|n| (r * n) as f64));
     let first_polygon = out.polygon_lengths.len() as u32;
@@ -227,7 +237,7 @@ fn add_patch(
 }
 
 /// Position in tracker cells and number of a polygon's vertex; `node` and `low` are the fine face's low corner.
-fn site_on_face(site: Site, axis: Axis, (node, low): (usize, DVec3), source: &Source) -> (DVec3, u32) {
+pub(crate) fn site_on_face(site: Site, axis: Axis, (node, low): (usize, DVec3), source: &Source) -> (DVec3, u32) {
     let flat = |corner: u8| corner & !(1 << axis);
     let offset = |c: u8| {
         let bits = [c & 1, c >> 1 & 1, c >> 2].map(usize::from);
@@ -247,7 +257,7 @@ fn site_on_face(site: Site, axis: Axis, (node, low): (usize, DVec3), source: &So
 }
 
 /// The piece, within its cell, of the liquid at a wet corner of a fine face.
-fn local_piece(
+pub(crate) fn local_piece(
     source: &Source,
     labels: &Labels,
     (place, side): (Place, usize),
@@ -259,7 +269,7 @@ fn local_piece(
     }
     let (axis, r) = (place.axis, source.tracker.factor);
     let steps = [1, r, r * r];
-    let [p, q] = in_plane(source, axis);
+    let [p, q] = in_plane(axis);
     let beyond = if side == 0 { (r - 1) * steps[axis] } else { 0 };
     let fine_cell = fine % r * steps[p] + fine / r * steps[q] + beyond;
     let [s, t] = [p, q].map(|a| source.nodes.stride(a));

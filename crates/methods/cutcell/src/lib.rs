@@ -4,7 +4,12 @@
 //! [`cut`] makes cut cells ([`mesh`]) from a fine level set.
 
 pub mod cases;
+mod complex;
 pub mod cut;
 mod faces;
 pub mod mesh;
 pub mod nodes;
+mod solid_cells;
+mod solid_faces;
+pub mod solids;
+mod tidy;

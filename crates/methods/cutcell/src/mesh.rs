@@ -105,6 +105,25 @@ pub struct CutCells {
 }
 
 impl CutCells {
+    /// No liquid at all; lists have their starts only.
+    pub(crate) fn empty(grid: UniformGrid, factor: usize) -> Self {
+        CutCells {
+            grid,
+            factor,
+            first_piece: vec![0],
+            pieces: vec![],
+            vertices: vec![],
+            vertex_kind: vec![],
+            first_triangle: vec![0],
+            triangles: vec![],
+            faces: vec![],
+            first_vertex: vec![0],
+            polygon_vertices: vec![],
+            first_face: vec![],
+            piece_faces: vec![],
+        }
+    }
+
     /// Pieces of a cell.
     pub fn pieces_of(&self, cell: usize) -> Range<usize> {
         self.first_piece[cell] as usize..self.first_piece[cell + 1] as usize

@@ -1,4 +1,5 @@
 //! Tests of the cut-cell kernels.
 
 mod common;
+mod solid_cutting;
 mod watertight;
