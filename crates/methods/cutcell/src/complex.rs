@@ -9,12 +9,25 @@
 use crate::cases::FACE_CORNERS;
 use fluvial_foundation::DVec3;
 
-/// Distance below which a point counts as lying in a plane.
-const NEAR: f64 = 1e-9;
-/// Open facets smaller than this do not connect: they are what rounding leaves between triangles that share an edge.
-pub(crate) const SLIVER: f64 = 1e-10;
+/// Distance below which a point counts as lying in a plane: rounding.
+const NEAR: f64 = 1e-13;
+/// A triangle that departs from an earlier plane by less than this, inside the cell, is moved into it. Flat walls and
+/// surfaces come with the rounding of f32; planes between them would meet at angles that f64 cannot resolve.
+const SAME_PLANE: f64 = 5e-7;
+/// No corner is moved further than this.
+const MOVE: f64 = 1e-5;
+/// Areas below this are none.
+const NO_AREA: f64 = 1e-18;
+/// Open facets smaller than this do not connect: along the hinge of two triangles rounding leaves a gap of `NEAR` over their
+/// angle, which is at least `SAME_PLANE` over the diagonal of a cell.
+pub(crate) const SLIVER: f64 = 2e-6;
+/// Liquid on the two sides of a face that has less than this in common, in fine faces, is not connected: corners may be moved by
+/// `SAME_PLANE` in one cell and not in the other, and the two sides of a wall would meet along it.
+pub(crate) const LEAST_OVERLAP: f64 = 8e-7;
 /// Outside the cell.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
+/// The wall of facets that were taken out.
+const REMOVED: u32 = 6;
 /// No solid, no wall.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -50,10 +63,13 @@ pub(crate) struct Complex {
     corners: Vec<u32>,
     pub facets: Vec<Facet>,
     pub regions: u32,
+    planes: Vec<Plane>,
+    moved: Vec<Moved>,
     // Scratch of a split.
     height: Vec<f64>,
     crossings: Vec<([u32; 2], u32)>,
     section: Vec<(f64, u32)>,
+    in_plane: Vec<u32>,
     polygon: Vec<DVec3>,
     clipped: Vec<DVec3>,
     low: Vec<u32>,
@@ -71,6 +87,25 @@ impl Plane {
     fn height(&self, x: DVec3) -> f64 {
         let h = self.n.dot(x) - self.d;
         if h.abs() < NEAR { 0.0 } else { h }
+    }
+}
+
+/// A corner of triangles, and where it was moved to.
+#[derive(Clone, Copy)]
+struct Moved {
+    from: DVec3,
+    at: DVec3,
+    /// Planes that it must stay in.
+    planes: [u32; 3],
+    count: usize,
+}
+
+impl Moved {
+    fn keep(&mut self, plane: u32) {
+        if self.count < 3 && !self.planes[..self.count].contains(&plane) {
+            self.planes[self.count] = plane;
+            self.count += 1;
+        }
     }
 }
 
@@ -118,6 +153,9 @@ impl Complex {
         self.corners.clear();
         self.facets.clear();
         self.regions = 1;
+        self.planes.clear();
+        self.moved.clear();
+        self.planes.extend((0..6).map(|w| Plane { n: DVec3::AXES[w / 2], d: (w % 2) as f64 }));
         for (wall, corners) in FACE_CORNERS.iter().enumerate() {
             self.corners.extend(corners.map(u32::from));
             let start = 4 * wall as u32;
@@ -145,22 +183,94 @@ impl Complex {
 
     /// Divides the cell by a triangle.
     pub fn insert(&mut self, triangle: [DVec3; 3], kind: Kind) {
-        let [a, b, c] = triangle;
-        let n = (b - a).cross(c - a);
-        // Thinner than rounding: it separates nothing.
-        if n.length() < NEAR * NEAR {
-            return;
-        }
-        let n = n.normalize();
-        let plane = Plane { n, d: n.dot(a) };
-        let edges = edge_planes(triangle, n);
+        let corners = triangle.map(|x| self.corner_at(x));
+        let Some(plane) = self.plane_of(corners) else { return };
+        let edges = edge_planes(corners.map(|c| self.moved[c].at), plane.n);
         self.cover_facets_in_plane(plane, &edges, kind);
         for region in 0..self.regions {
             if self.section_is_met(region, plane, &edges) {
-                let facet = self.split(region, plane);
-                self.cover(facet, &edges, kind, true);
+                let first = self.split(region, plane);
+                for facet in first..self.facets.len() {
+                    self.cover(facet, &edges, kind, true);
+                }
             }
         }
+    }
+
+    /// The plane of the triangle `corners` (numbers of `self.moved`), or an earlier one that it does not depart from inside the cell
+    /// and that its corners can be moved into; None for triangles outside.
+    fn plane_of(&mut self, corners: [usize; 3]) -> Option<Plane> {
+        let triangle = corners.map(|c| self.moved[c].at);
+        let [p, q, r] = triangle;
+        let n = (q - p).cross(r - p);
+        // Thinner than rounding: it separates nothing.
+        if n.length() < NO_AREA {
+            return None;
+        }
+        let own = Plane { n: n.normalize(), d: n.normalize().dot(p) };
+        let [mut a, mut b] = [std::mem::take(&mut self.polygon), std::mem::take(&mut self.clipped)];
+        a.clear();
+        a.extend(triangle);
+        for axis in 0..3 {
+            clip(&mut b, &a, |x| -SAME_PLANE - x[axis]);
+            clip(&mut a, &b, |x| x[axis] - 1.0 - SAME_PLANE);
+        }
+        let same = |p: &Plane| a.iter().all(|&x| (p.n.dot(x) - p.d).abs() < SAME_PLANE);
+        let earlier = (0..self.planes.len()).find(|&n| same(&self.planes[n]));
+        let touches = a.len() > 2;
+        (self.polygon, self.clipped) = (a, b);
+        if !touches {
+            return None;
+        }
+        if let Some(number) = earlier.filter(|&n| self.move_into(corners, n)) {
+            let plane = self.planes[number];
+            let sign = plane.n.dot(own.n).signum();
+            return Some(Plane { n: sign * plane.n, d: sign * plane.d });
+        }
+        self.planes.push(own);
+        let number = self.planes.len() as u32 - 1;
+        corners.iter().for_each(|&c| self.moved[c].keep(number));
+        Some(own)
+    }
+
+    /// Moves a triangle's corners into a plane, each within the planes of earlier triangles that it is a corner of. False, and nothing
+    /// is moved, where that is too far.
+    fn move_into(&mut self, corners: [usize; 3], number: usize) -> bool {
+        let plane = self.planes[number];
+        let target = |v: &Moved| {
+            let height = plane.n.dot(v.at) - plane.d;
+            let kept = &v.planes[..v.count];
+            if height.abs() < NEAR || kept.contains(&(number as u32)) {
+                return Some(v.at);
+            }
+            let direction = match *kept {
+                [] => plane.n,
+                [one] => {
+                    let m = self.planes[one as usize].n;
+                    plane.n - plane.n.dot(m) * m
+                }
+                [one, two, ..] => self.planes[one as usize].n.cross(self.planes[two as usize].n),
+            };
+            let slope = plane.n.dot(direction);
+            let way = height / slope * direction;
+            (kept.len() < 3 && way.length() < MOVE).then(|| v.at - way)
+        };
+        let to = corners.map(|c| target(&self.moved[c]));
+        let [Some(p), Some(q), Some(r)] = to else { return false };
+        for (c, x) in corners.into_iter().zip([p, q, r]) {
+            self.moved[c].at = x;
+            self.moved[c].keep(number as u32);
+        }
+        true
+    }
+
+    /// The corner at a place: triangles that share it must go on sharing it when it is moved.
+    fn corner_at(&mut self, x: DVec3) -> usize {
+        if let Some(found) = self.moved.iter().position(|v| v.from == x) {
+            return found;
+        }
+        self.moved.push(Moved { from: x, at: x, planes: [0; 3], count: 0 });
+        self.moved.len() - 1
     }
 
     /// Facets that lie in the triangle's plane already.
@@ -201,7 +311,7 @@ impl Complex {
                 std::mem::swap(&mut clipped, &mut polygon);
             }
             self.clipped = clipped;
-            area_vector(polygon.iter().copied()).length() > NEAR * NEAR
+            area_vector(polygon.iter().copied()).length() > NO_AREA
         };
         self.polygon = polygon;
         met
@@ -278,22 +388,32 @@ impl Complex {
         Some(self.facets.len() - 1)
     }
 
-    /// Splits a region by a plane that passes through it; returns the facet between the low part, which keeps its number, and
-    /// the high part.
+    /// Splits a region by a plane that passes through it; returns the first of the facets between the low part, which keeps its
+    /// number, and the high part.
+    ///
+    /// A facet of the region may lie in the plane within rounding, where two triangles meet at a tiny angle. The part of the
+    /// section on it would bound a layer without thickness, through which the two sides of the surface would be connected
+    /// (test `hinges_of_any_angle_are_tight`): it is taken out, and the facet bounds whichever part lies behind it.
     fn split(&mut self, region: u32, plane: Plane) -> usize {
         self.measure(plane);
         let new_region = self.regions;
         self.regions += 1;
-        self.section.clear();
         let mut section = std::mem::take(&mut self.section);
+        section.clear();
+        self.in_plane.clear();
         for f in 0..self.facets.len() {
             if !self.facets[f].sides.contains(&region) {
                 continue;
             }
             let high = self.split_facet(f);
             let facet = self.facets[f];
-            let is_high = |s: &Self| s.polygon(&facet).iter().any(|&p| s.height[p as usize] > 0.0);
-            let moved = high.or_else(|| is_high(self).then_some(f));
+            let in_plane = self.outward_area_in_plane(&facet, region, plane.n);
+            let is_high = in_plane < -SLIVER
+                || self.polygon(&facet).iter().any(|&p| self.height[p as usize] > 0.0);
+            if in_plane.abs() > SLIVER {
+                self.in_plane.push(f as u32);
+            }
+            let moved = high.or_else(|| is_high.then_some(f));
             if let Some(moved) = moved {
                 let sides = &mut self.facets[moved].sides;
                 sides.iter_mut().filter(|s| **s == region).for_each(|s| *s = new_region);
@@ -326,7 +446,47 @@ impl Complex {
             solid: NOTHING,
             solid_agrees: false,
         });
-        self.facets.len() - 1
+        let first = self.facets.len() - 1;
+        for n in 0..self.in_plane.len() {
+            self.subtract(first, self.in_plane[n] as usize, plane.n);
+        }
+        first
+    }
+
+    /// Area of a facet that lies in the plane of the current split, positive where the region lies below it; zero for others.
+    fn outward_area_in_plane(&self, facet: &Facet, region: u32, n: DVec3) -> f64 {
+        if self.polygon(facet).iter().any(|&p| self.height[p as usize] != 0.0) {
+            return 0.0;
+        }
+        let area = area_vector(self.positions(facet)).dot(n);
+        if facet.sides[0] == region { area } else { -area }
+    }
+
+    /// Takes the polygon of facet `f` out of the facets from `first` on, which lie in one plane with it.
+    fn subtract(&mut self, first: usize, f: usize, n: DVec3) {
+        let facet = self.facets[f];
+        let sign = area_vector(self.positions(&facet)).dot(n).signum();
+        let count = self.polygon(&facet).len();
+        for s in first..self.facets.len() {
+            for c in 0..count {
+                let corner = |c: usize| self.points[self.polygon(&facet)[c % count] as usize];
+                let (p, q) = (corner(c), corner(c + 1));
+                let normal = sign * (q - p).cross(n).normalize_or_zero();
+                self.measure(Plane { n: normal, d: normal.dot(p) });
+                self.split_facet(s);
+            }
+            let middle = self.positions(&self.facets[s]).sum::<DVec3>() / self.polygon(&self.facets[s]).len() as f64;
+            let inside = (0..count).all(|c| {
+                let corner = |c: usize| self.points[self.polygon(&facet)[c % count] as usize];
+                let (p, q) = (corner(c), corner(c + 1));
+                sign * (q - p).cross(n).dot(middle - p) <= NEAR * (q - p).length()
+            });
+            if inside {
+                let nothing = &mut self.facets[s];
+                (nothing.start, nothing.end) = (0, 0);
+                (nothing.sides, nothing.wall) = ([OUTSIDE; 2], REMOVED);
+            }
+        }
     }
 
     /// Marks the part of a facet inside a triangle's edges; the parts outside become facets of their own.
@@ -344,7 +504,7 @@ impl Complex {
             clip(&mut clipped, &polygon, |x| edge.height(x));
             std::mem::swap(&mut clipped, &mut polygon);
         }
-        let covered = area_vector(polygon.iter().copied()).length() > NEAR * NEAR;
+        let covered = area_vector(polygon.iter().copied()).length() > NO_AREA;
         (self.polygon, self.clipped) = (polygon, clipped);
         if !covered {
             return;
@@ -415,6 +575,45 @@ mod tests {
                 let area: f64 = covered.map(|f| area_vector(complex.positions(f)).length()).sum();
                 assert!((area - wanted).abs() < 1e-8, "case {case}: {area} {wanted}");
             }
+        }
+    }
+
+    /// Fans of triangles whose corners are off a plane by less and less: no open facets lead from the cell's bottom to its top.
+    #[test]
+    fn hinges_of_any_angle_are_tight() {
+        let mut complex = Complex::default();
+        for case in 0..2000u64 {
+            let noise = 10f64.powf(-0.006 * case as f64);
+            let corner = |k: u64, x: f64, z: f64| {
+                let y = 0.4 + 0.2 * x - 0.1 * z + 0.2 * noise * (unit_vec3(case, k).x as f64 - 0.5);
+                DVec3::new(x, y, z)
+            };
+            let u = unit_vec3(case, 9);
+            let ring = [
+                corner(0, 0.0, 0.0),
+                corner(1, 0.0, 1.0),
+                corner(2, u.x as f64, 1.0),
+                corner(3, 1.0, 1.0),
+                corner(4, 1.0, u.y as f64),
+                corner(5, 1.0, 0.0),
+            ];
+            complex.reset();
+            for n in 1..5 {
+                complex.insert([ring[0], ring[n], ring[n + 1]], Kind::Surface);
+            }
+            let mut seen = vec![false; complex.regions as usize];
+            let bottom = complex.facets.iter().find(|f| f.wall == 2).expect("a bottom").sides[0];
+            let mut stack = vec![bottom];
+            while let Some(region) = stack.pop() {
+                seen[region as usize] = true;
+                let open = complex.facets.iter().filter(|f| {
+                    let wide = area_vector(complex.positions(f)).length() > SLIVER;
+                    f.wall == NOTHING && f.surface == 0 && wide && f.sides.contains(&region)
+                });
+                stack.extend(open.flat_map(|f| f.sides).filter(|&s| !seen[s as usize]));
+            }
+            let top = complex.facets.iter().find(|f| f.wall == 3).expect("a top").sides[0];
+            assert!(!seen[top as usize], "case {case}, noise {noise:e}");
         }
     }
 }

@@ -79,7 +79,7 @@ pub fn cut(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) -> CutC
         out
     });
     let mut mesh = CutCells::empty(tracker.grid, tracker.factor);
-    flags.place(&mut mesh.vertices, &mut mesh.vertex_kind, tracker);
+    mesh.clamped_vertices = flags.place(&mut mesh.vertices, &mut mesh.vertex_kind, tracker);
     let first_own = mesh.vertices.len();
     let in_solid = join_rows(&mut mesh, &rows);
     let labels = Labels::new(&rows, classes);

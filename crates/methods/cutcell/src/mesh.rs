@@ -102,6 +102,8 @@ pub struct CutCells {
     pub first_face: Vec<u32>,
     /// Grid faces of every piece.
     pub piece_faces: Vec<u32>,
+    /// Vertices that were held off a node of the tracker ([`crate::nodes::LEAST_FRACTION`]).
+    pub clamped_vertices: usize,
 }
 
 impl CutCells {
@@ -121,6 +123,7 @@ impl CutCells {
             polygon_vertices: vec![],
             first_face: vec![],
             piece_faces: vec![],
+            clamped_vertices: 0,
         }
     }
 

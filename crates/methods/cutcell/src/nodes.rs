@@ -201,38 +201,51 @@ impl NodeFlags {
         });
     }
 
-    /// Positions, in cells, and kinds of all vertices.
-    pub fn place(&self, vertices: &mut Vec<DVec3>, kinds: &mut Vec<VertexKind>, tracker: &Tracker) {
+    /// Positions, in cells, and kinds of all vertices; returns how many were held off the ends of their edges.
+    pub fn place(&self, vertices: &mut Vec<DVec3>, kinds: &mut Vec<VertexKind>, tracker: &Tracker) -> usize {
         let nodes = tracker.nodes();
         let blocks_per_chunk = 64;
         let chunks = parallel::chunk_count(self.flags.len() / BLOCK, blocks_per_chunk);
         let parts = parallel::map_indices(chunks, |chunk| {
             let range = parallel::chunk_range(chunk, blocks_per_chunk * BLOCK, nodes.len());
-            let mut part = Vec::new();
+            let (mut part, mut clamped) = (Vec::new(), 0);
             for node in range.filter(|&n| self.flags[n] & 0xf != 0) {
                 let at = nodes.coordinates(node);
                 for axis in (0..4).filter(|&a| self.flags[node] >> a & 1 == 1) {
                     part.push(placed(tracker, &nodes, (node, at), axis));
+                    clamped += (axis < 3 && is_clamped(tracker, &nodes, node, axis)) as usize;
                 }
             }
-            part
+            (part, clamped)
         });
         vertices.clear();
         kinds.clear();
-        for part in parts {
+        let mut all_clamped = 0;
+        for (part, clamped) in parts {
+            all_clamped += clamped;
             vertices.extend(part.iter().map(|p| p.0));
             kinds.extend(part.iter().map(|p| p.1));
         }
+        all_clamped
     }
 }
+
+/// Vertices stay this far from the ends of their edges, in tracker cells. Where phi is zero at a node, as in every pool whose surface
+/// lies on the grid, triangles would otherwise lie in faces of the grid and liquid layers would have no thickness.
+pub const LEAST_FRACTION: f64 = 1e-5;
 
 /// Part of the way from the low to the high end of a crossed edge, where phi vanishes.
 #[inline]
 pub(crate) fn crossing(low: f32, high: f32) -> f64 {
     let (low, high) = (low as f64, high as f64);
     let t = low / (low - high);
-    // Only infinite or unknown phi comes here: its sign is all that is known.
-    if t.is_finite() { t } else { 0.5 }
+    // Only infinite or unknown phi is not finite here: its sign is all that is known.
+    if t.is_finite() { t.clamp(LEAST_FRACTION, 1.0 - LEAST_FRACTION) } else { 0.5 }
+}
+
+fn is_clamped(tracker: &Tracker, nodes: &Lattice, node: usize, axis: usize) -> bool {
+    let t = crossing(tracker.phi_node[node], tracker.phi_node[node + nodes.stride(axis)]);
+    t == LEAST_FRACTION || t == 1.0 - LEAST_FRACTION
 }
 
 fn placed(

@@ -1,8 +1,8 @@
 //! Cells that solids pass through: tracker cells are divided by the triangles of the surface and of the solids, liquid regions
 //! are joined through what is open, and what hangs together is a piece.
 
-use crate::cases::{CASES, EDGE_CORNERS, Site};
-use crate::complex::{Complex, Facet, Kind, NOTHING, OUTSIDE, SLIVER, area_vector, clip};
+use crate::cases::{CASES, Case, EDGE_CORNERS, Site};
+use crate::complex::{Complex, Facet, Kind, LEAST_OVERLAP, NOTHING, OUTSIDE, SLIVER, area_vector, clip};
 use crate::cut::{RowCells, Source, find, unite};
 use crate::mesh::{NONE, Piece, Triangle};
 use crate::nodes::crossing;
@@ -59,7 +59,6 @@ pub(crate) struct SolidWork {
     /// Element, corners in tracker cells, solid.
     triangles: Vec<(u32, [DVec3; 3], u32)>,
     region_parent: Vec<u32>,
-    votes: Vec<f64>,
     is_liquid: Vec<bool>,
     element_of: Vec<u32>,
 }
@@ -186,7 +185,7 @@ fn divided_cell(
     for &t in near {
         complex.insert(solids.triangles[t as usize].map(|x| r * x - low), Kind::Solid(t));
     }
-    find_liquid_regions(work, node, source);
+    find_liquid_regions(work, &CASES[number as usize], &at);
     let first = number_elements(work);
     // The facets are read while elements are written.
     let complex = std::mem::take(&mut work.complex);
@@ -195,7 +194,7 @@ fn divided_cell(
             let (own, other) = (facet.sides[side], facet.sides[1 - side]);
             if own != OUTSIDE && work.is_liquid[own as usize] {
                 let element = work.element_of[own as usize];
-                add_facet(work, &complex, (facet, side, other), element, low, solids);
+                add_facet(work, &complex, (facet, side, other), element, low, (solids, near[0]));
             }
         }
     }
@@ -205,41 +204,33 @@ fn divided_cell(
     }
 }
 
-/// Which regions are liquid: regions that no surface separates vote together, each facet of the surface with its area.
-fn find_liquid_regions(work: &mut SolidWork, node: usize, source: &Source) {
-    let SolidWork { complex, region_parent, votes, is_liquid, .. } = work;
-    let regions = complex.regions as usize;
-    region_parent.clear();
-    region_parent.extend(0..regions as u32);
-    let inner = |f: &&Facet| f.wall == NOTHING;
-    for f in complex.facets.iter().filter(inner).filter(|f| f.surface == 0) {
-        if area_vector(complex.positions(f)).length() > SLIVER {
-            unite(region_parent, f.sides[0], f.sides[1]);
-        }
-    }
-    votes.clear();
-    votes.resize(regions, 0.0);
-    for f in complex.facets.iter().filter(inner).filter(|f| f.surface != 0) {
-        let vote = f.surface as f64 * area_vector(complex.positions(f)).length();
-        votes[find(region_parent, f.sides[0]) as usize] += vote;
-        votes[find(region_parent, f.sides[1]) as usize] -= vote;
-    }
+/// Which regions are liquid: those whose middle the liquid of marching cubes encloses. Its solid angle is summed, 4 pi inside and
+/// 0 outside; no connection between regions is asked, so that no sliver can lead the answer astray.
+fn find_liquid_regions(work: &mut SolidWork, case: &Case, at: &[DVec3; 20]) {
+    let SolidWork { complex, is_liquid, .. } = work;
     is_liquid.clear();
-    for region in 0..regions {
-        let vote = votes[find(region_parent, region as u32) as usize];
-        is_liquid.push(if vote != 0.0 { vote > 0.0 } else { phi_in_region(complex, region as u32, node, source) < 0.0 });
+    for region in 0..complex.regions {
+        let (mut middle, mut count) = (DVec3::ZERO, 0.0);
+        let own = complex.facets.iter().filter(|f| f.sides.contains(&region));
+        for p in own.flat_map(|f| complex.positions(f)) {
+            (middle, count) = (middle + p, count + 1.0);
+        }
+        middle /= count;
+        let triangle = |t: &[u8; 3]| solid_angle(t.map(|e| at[(Site::EDGE + e) as usize] - middle));
+        let face = |polygon: &Vec<Site>| {
+            let corner = |n: usize| at[polygon[n].0 as usize] - middle;
+            (2..polygon.len()).map(|n| solid_angle([corner(0), corner(n - 1), corner(n)])).sum::<f64>()
+        };
+        let angle = case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>();
+        is_liquid.push(angle > 2.0 * std::f64::consts::PI);
     }
 }
 
-/// phi in the middle of a region, for regions that see no surface.
-fn phi_in_region(complex: &Complex, region: u32, node: usize, source: &Source) -> f32 {
-    let facets = complex.facets.iter().filter(|f| f.sides.contains(&region));
-    let (mut sum, mut count) = (DVec3::ZERO, 0.0);
-    for p in facets.flat_map(|f| complex.positions(f)) {
-        (sum, count) = (sum + p, count + 1.0);
-    }
-    let fraction = (sum / count).to_array().map(|x| x as f32);
-    source.nodes.interpolate(source.tracker.phi_node, fluvial_grids::lattice::Stencil { base: node, fraction })
+/// Signed solid angle of a triangle seen from the origin [Van Oosterom, Strackee 1983, eq. 8].
+fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
+    let [la, lb, lc] = [a.length(), b.length(), c.length()];
+    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+    2.0 * a.dot(b.cross(c)).atan2(denominator)
 }
 
 /// Joins liquid regions through open facets and gives every set an element.
@@ -277,7 +268,7 @@ fn add_facet(
     (facet, side, other): (&Facet, usize, u32),
     number: u32,
     low: DVec3,
-    solids: &Solids,
+    (solids, sealed_by): (&Solids, u32),
 ) {
     let polygon = complex.polygon(facet);
     let count = polygon.len();
@@ -292,17 +283,20 @@ fn add_facet(
         add_polygon(work, facet.wall as u8, number, (0..count).map(|n| position(n) + low));
         return;
     }
-    if !is_solid && work.is_liquid[other as usize] {
+    if !is_solid && work.is_liquid[other as usize] && work.element_of[other as usize] == number {
         return; // open
     }
+    let is_sealed = !is_solid && work.is_liquid[other as usize];
     let area = area_vector((0..count).map(position)).length();
-    if !is_solid {
+    if is_sealed {
+        // A gap of rounding between triangles of a solid, too small to connect: it is closed on both sides.
+    } else if !is_solid {
         element.surface_area += area;
     } else if !solids.is_sheet[facet.solid as usize] {
         // Seen from outside the solid, the piece's outward normal is opposite to the solid's.
         element.inside += if (side == 0) == facet.solid_agrees { area } else { -area };
     }
-    let solid = if is_solid { facet.solid } else { NONE };
+    let solid = if is_solid { facet.solid } else if is_sealed { sealed_by } else { NONE };
     for n in 1..count - 1 {
         let corners = [position(0), position(n), position(n + 1)].map(|x| x + low);
         work.triangles.push((number, corners, solid));
@@ -342,7 +336,7 @@ fn join_elements(work: &mut SolidWork, r: usize) {
             let high = of(before).iter().filter(|p| p.face as usize == 2 * axis + 1);
             for q in high {
                 for p in of(fine).iter().filter(|p| p.face as usize == 2 * axis) {
-                    if overlap(clips, polygon(p), polygon(q), axis, 1.0) > SLIVER {
+                    if overlap(clips, polygon(p), polygon(q), axis, 1.0) > LEAST_OVERLAP {
                         unite(parent, p.element, q.element);
                     }
                 }

@@ -2,7 +2,7 @@
 //! common is their face. Connected patches of one pair of pieces are one face here.
 
 use crate::cases::CASES;
-use crate::complex::{SLIVER, area_vector};
+use crate::complex::{LEAST_OVERLAP, area_vector};
 use crate::cut::{Labels, Source};
 use crate::faces::{Place, RowFaces, face_corners, first_node, in_plane, local_piece, site_on_face};
 use crate::mesh::{CutCells, GridFace, NONE};
@@ -72,7 +72,12 @@ pub(crate) fn solid_face(
     while start < work.common.len() {
         let pieces = work.common[start].0;
         let end = start + work.common[start..].partition_point(|c| c.0 == pieces);
-        add_face(out, place, (pieces, &work.common[start..end]), &work.points, source.tracker.factor);
+        let polygons = &work.common[start..end];
+        let own = |c: &([u32; 2], [u32; 2])| &work.points[c.1[0] as usize..c.1[1] as usize];
+        let area: f64 = polygons.iter().map(|c| area_vector(own(c).iter().copied()).length()).sum();
+        if area > LEAST_OVERLAP {
+            add_face(out, place, (pieces, polygons), &work.points, source.tracker.factor);
+        }
         start = end;
     }
 }
@@ -133,7 +138,7 @@ fn find_common(work: &mut SolidFaceWork, place: Place) {
         [Some(_), Some(_)] => {
             for &(fine, a, p) in &low.polygons {
                 for &(_, b, q) in high.polygons.iter().filter(|q| q.0 == fine) {
-                    if overlap(clips, low.polygon(p), high.polygon(q), place.axis, 1.0) > SLIVER {
+                    if overlap(clips, low.polygon(p), high.polygon(q), place.axis, 1.0) > 0.0 {
                         add([a, b], &clips[0]);
                     }
                 }
