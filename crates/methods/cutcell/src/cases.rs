@@ -14,20 +14,8 @@ pub const FACE_CORNERS: [[u8; 4]; 6] =
     [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
 
 /// Low and high corner of each edge.
-pub const EDGE_CORNERS: [[u8; 2]; 12] = [
-    [0, 1],
-    [2, 3],
-    [4, 5],
-    [6, 7],
-    [0, 2],
-    [1, 3],
-    [4, 6],
-    [5, 7],
-    [0, 4],
-    [1, 5],
-    [2, 6],
-    [3, 7],
-];
+pub const EDGE_CORNERS: [[u8; 2]; 12] =
+    [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]];
 
 /// A vertex of a polygon on a fine cell: a corner (0 to 7) or, from [`Site::EDGE`] on, the crossing on an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,27 +122,44 @@ fn on_one_face(a: u8, b: u8) -> bool {
     FACE_CORNERS.iter().any(|f| on(a, f) && on(b, f))
 }
 
-/// Triangles of a polygon without diagonals in faces of the cube.
+/// Middle of an edge, in half edges of the cube.
+fn middle(edge: u8) -> [f64; 3] {
+    let [a, b] = EDGE_CORNERS[edge as usize];
+    [0, 1, 2].map(|axis| ((a >> axis & 1) + (b >> axis & 1)) as f64)
+}
+
+/// Twice the area of a triangle between middles of edges.
+fn area(corners: [u8; 3]) -> f64 {
+    let [p, q, r] = corners.map(middle);
+    let (u, v) = ([0, 1, 2].map(|a| q[a] - p[a]), [0, 1, 2].map(|a| r[a] - p[a]));
+    let cross = [0, 1, 2].map(|a: usize| u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3]);
+    cross.iter().map(|c| c * c).sum::<f64>().sqrt()
+}
+
+/// The triangles of least area that fill a polygon, without diagonals in faces of the cube. Others of the same polygon may fold
+/// through each other (test `liquid_never_overlaps_itself`).
 fn triangulate(polygon: &[u8]) -> Vec<[u8; 3]> {
-    let [first, .., last] = *polygon else { return vec![] };
-    if polygon.len() == 3 {
-        return vec![[polygon[0], polygon[1], polygon[2]]];
-    }
+    least(polygon).expect("every polygon of marching cubes has such triangles").1
+}
+
+fn least(polygon: &[u8]) -> Option<(f64, Vec<[u8; 3]>)> {
     let n = polygon.len();
-    let allowed = |m: usize, end: usize| m == 1 && end == 0 || m == n - 2 && end == n - 1 || !on_one_face(polygon[m], polygon[end]);
-    for m in 1..n - 1 {
-        if !allowed(m, 0) || !allowed(m, n - 1) {
-            continue;
-        }
-        let (left, right) = (&polygon[..=m], &polygon[m..]);
-        let parts = [left, right].map(|p| if p.len() < 3 { Some(vec![]) } else { Some(triangulate(p)).filter(|t| t.len() == p.len() - 2) });
-        if let [Some(mut triangles), Some(rest)] = parts {
-            triangles.push([first, polygon[m], last]);
-            triangles.extend(rest);
-            return triangles;
+    if n < 3 {
+        return Some((0.0, vec![]));
+    }
+    let is_side = |m: usize, end: usize| m.abs_diff(end) == 1;
+    let allowed = |m: usize, end: usize| is_side(m, end) || !on_one_face(polygon[m], polygon[end]);
+    let mut best: Option<(f64, Vec<[u8; 3]>)> = None;
+    for m in (1..n - 1).filter(|&m| allowed(m, 0) && allowed(m, n - 1)) {
+        let (Some(left), Some(right)) = (least(&polygon[..=m]), least(&polygon[m..])) else { continue };
+        let triangle = [polygon[0], polygon[m], polygon[n - 1]];
+        let cost = left.0 + right.0 + area(triangle);
+        if best.as_ref().is_none_or(|b| cost < b.0 - 1e-9) {
+            let triangles = [left.1, vec![triangle], right.1].concat();
+            best = Some((cost, triangles));
         }
     }
-    vec![]
+    best
 }
 
 #[cfg(test)]
@@ -185,7 +190,8 @@ mod tests {
                         Site::edge(edge_between(a & !bit, b & !bit))
                     }
                 };
-                let mut seen: Vec<Site> = low.faces[2 * axis as usize + 1].iter().map(|&s| shift(s)).collect();
+                let mut seen: Vec<Site> =
+                    low.faces[2 * axis as usize + 1].iter().map(|&s| shift(s)).collect();
                 seen.reverse();
                 let other = &high.faces[2 * axis as usize];
                 assert_eq!(seen.len(), other.len());
@@ -211,9 +217,9 @@ mod tests {
             assert_eq!(case.triangles.len(), wanted, "case {number} {polygons:?}");
             for t in &case.triangles {
                 (0..3).for_each(|n| walk(8 + t[n], 8 + t[(n + 1) % 3]));
-                let in_face = FACE_CORNERS.iter().any(|f| {
-                    t.iter().all(|&e| EDGE_CORNERS[e as usize].iter().all(|c| f.contains(c)))
-                });
+                let in_face = FACE_CORNERS
+                    .iter()
+                    .any(|f| t.iter().all(|&e| EDGE_CORNERS[e as usize].iter().all(|c| f.contains(c))));
                 assert!(!in_face, "case {number}: {t:?} lies in a face");
             }
             assert!(balance.values().all(|&b| b == 0), "case {number}: {balance:?}");

@@ -408,8 +408,8 @@ impl Complex {
             let high = self.split_facet(f);
             let facet = self.facets[f];
             let in_plane = self.outward_area_in_plane(&facet, region, plane.n);
-            let is_high = in_plane < -SLIVER
-                || self.polygon(&facet).iter().any(|&p| self.height[p as usize] > 0.0);
+            let is_high =
+                in_plane < -SLIVER || self.polygon(&facet).iter().any(|&p| self.height[p as usize] > 0.0);
             if in_plane.abs() > SLIVER {
                 self.in_plane.push(f as u32);
             }
@@ -475,7 +475,8 @@ impl Complex {
                 self.measure(Plane { n: normal, d: normal.dot(p) });
                 self.split_facet(s);
             }
-            let middle = self.positions(&self.facets[s]).sum::<DVec3>() / self.polygon(&self.facets[s]).len() as f64;
+            let middle =
+                self.positions(&self.facets[s]).sum::<DVec3>() / self.polygon(&self.facets[s]).len() as f64;
             let inside = (0..count).all(|c| {
                 let corner = |c: usize| self.points[self.polygon(&facet)[c % count] as usize];
                 let (p, q) = (corner(c), corner(c + 1));

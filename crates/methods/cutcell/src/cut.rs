@@ -239,7 +239,13 @@ fn cut_cell(out: &mut RowCells, cell: usize, source: &Source, work: &mut CellWor
         if work.cases[fine] == 255 {
             add_moments(&mut pieces[label[0] as usize], low, 1.0, DVec3::splat(0.5));
         } else {
-            cut_fine_cell(pieces, &mut work.triangles, (node_of(fine), work.cases[fine]), (low, label), source);
+            cut_fine_cell(
+                pieces,
+                &mut work.triangles,
+                (node_of(fine), work.cases[fine]),
+                (low, label),
+                source,
+            );
         }
     }
     let center = DVec3::new(i as f64, j as f64, k as f64) + 0.5;
@@ -283,9 +289,8 @@ fn cut_fine_cell(
 ) {
     let case = &CASES[case_number as usize];
     let stride = [0, 1, 2].map(|a| source.nodes.stride(a));
-    let corner_node = |c: u8| {
-        node + (c & 1) as usize + stride[1] * (c >> 1 & 1) as usize + stride[2] * (c >> 2) as usize
-    };
+    let corner_node =
+        |c: u8| node + (c & 1) as usize + stride[1] * (c >> 1 & 1) as usize + stride[2] * (c >> 2) as usize;
     let corner_at = |c: u8| DVec3::new((c & 1) as f64, (c >> 1 & 1) as f64, (c >> 2) as f64);
     let mut edge_at = [DVec3::ZERO; 12];
     for (e, &[a, b]) in EDGE_CORNERS.iter().enumerate() {
@@ -318,7 +323,8 @@ fn cut_fine_cell(
         let part = case.part_of(Site(Site::EDGE + t[0]).liquid_corner(case_number));
         let [a, b, c] = t.map(|e| edge_at[e as usize]);
         add(part, a, b, c);
-        let vertices = t.map(|e| source.flags.vertex(corner_node(EDGE_CORNERS[e as usize][0]), e as usize / 4));
+        let vertices =
+            t.map(|e| source.flags.vertex(corner_node(EDGE_CORNERS[e as usize][0]), e as usize / 4));
         let label = label[part];
         pieces[label as usize].surface_area += 0.5 * (b - a).cross(c - a).length();
         triangles.push((label, Triangle { vertices, solid: NONE }));

@@ -71,7 +71,8 @@ fn cells_beside(mesh: &CutCells, axis: Axis, at: [usize; 3]) -> [Option<usize>; 
 fn join_rows(mesh: &mut CutCells, rows: &[RowFaces]) {
     for row in rows {
         let first = mesh.first_vertex.len() as u32 - 1;
-        mesh.faces.extend(row.faces.iter().map(|f| GridFace { polygons: f.polygons.map(|p| p + first), ..*f }));
+        mesh.faces
+            .extend(row.faces.iter().map(|f| GridFace { polygons: f.polygons.map(|p| p + first), ..*f }));
         let mut end = *mesh.first_vertex.last().expect("a start");
         mesh.first_vertex.extend(row.polygon_lengths.iter().map(|n| {
             end += n;
@@ -233,11 +234,22 @@ fn add_patch(
         })
     };
     let pieces = [piece(0), piece(1)];
-    out.faces.push(GridFace { axis: axis as u8, pieces, area: area * h * h, centroid, polygons: polygon_range });
+    out.faces.push(GridFace {
+        axis: axis as u8,
+        pieces,
+        area: area * h * h,
+        centroid,
+        polygons: polygon_range,
+    });
 }
 
 /// Position in tracker cells and number of a polygon's vertex; `node` and `low` are the fine face's low corner.
-pub(crate) fn site_on_face(site: Site, axis: Axis, (node, low): (usize, DVec3), source: &Source) -> (DVec3, u32) {
+pub(crate) fn site_on_face(
+    site: Site,
+    axis: Axis,
+    (node, low): (usize, DVec3),
+    source: &Source,
+) -> (DVec3, u32) {
     let flat = |corner: u8| corner & !(1 << axis);
     let offset = |c: u8| {
         let bits = [c & 1, c >> 1 & 1, c >> 2].map(usize::from);

@@ -108,9 +108,8 @@ pub(crate) fn solid_cell(
 fn site_positions(node: usize, case: u8, source: &Source) -> [DVec3; 20] {
     let corner_at = |c: usize| DVec3::new((c & 1) as f64, (c >> 1 & 1) as f64, (c >> 2) as f64);
     let stride = [0, 1, 2].map(|a| source.nodes.stride(a));
-    let corner_node = |c: u8| {
-        node + (c & 1) as usize + stride[1] * (c >> 1 & 1) as usize + stride[2] * (c >> 2) as usize
-    };
+    let corner_node =
+        |c: u8| node + (c & 1) as usize + stride[1] * (c >> 1 & 1) as usize + stride[2] * (c >> 2) as usize;
     let phi = source.tracker.phi_node;
     std::array::from_fn(|n| match n.checked_sub(8) {
         None => corner_at(n),
@@ -216,14 +215,19 @@ fn find_liquid_regions(work: &mut SolidWork, case: &Case, at: &[DVec3; 20]) {
             (middle, count) = (middle + p, count + 1.0);
         }
         middle /= count;
-        let triangle = |t: &[u8; 3]| solid_angle(t.map(|e| at[(Site::EDGE + e) as usize] - middle));
-        let face = |polygon: &Vec<Site>| {
-            let corner = |n: usize| at[polygon[n].0 as usize] - middle;
-            (2..polygon.len()).map(|n| solid_angle([corner(0), corner(n - 1), corner(n)])).sum::<f64>()
-        };
-        let angle = case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>();
+        let angle = winding(case, at, middle);
         is_liquid.push(angle > 2.0 * std::f64::consts::PI);
     }
+}
+
+/// Solid angle of the liquid's boundary in a tracker cell, seen from a point.
+fn winding(case: &Case, at: &[DVec3; 20], x: DVec3) -> f64 {
+    let triangle = |t: &[u8; 3]| solid_angle(t.map(|e| at[(Site::EDGE + e) as usize] - x));
+    let face = |polygon: &Vec<Site>| {
+        let corner = |n: usize| at[polygon[n].0 as usize] - x;
+        (2..polygon.len()).map(|n| solid_angle([corner(0), corner(n - 1), corner(n)])).sum::<f64>()
+    };
+    case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>()
 }
 
 /// Signed solid angle of a triangle seen from the origin [Van Oosterom, Strackee 1983, eq. 8].
@@ -296,7 +300,13 @@ fn add_facet(
         // Seen from outside the solid, the piece's outward normal is opposite to the solid's.
         element.inside += if (side == 0) == facet.solid_agrees { area } else { -area };
     }
-    let solid = if is_solid { facet.solid } else if is_sealed { sealed_by } else { NONE };
+    let solid = if is_solid {
+        facet.solid
+    } else if is_sealed {
+        sealed_by
+    } else {
+        NONE
+    };
     for n in 1..count - 1 {
         let corners = [position(0), position(n), position(n + 1)].map(|x| x + low);
         work.triangles.push((number, corners, solid));
@@ -346,12 +356,7 @@ fn join_elements(work: &mut SolidWork, r: usize) {
 }
 
 /// Elements become pieces; lengths change from tracker cells to cells.
-fn emit_pieces(
-    out: &mut RowCells,
-    (cell, cell_center): (usize, DVec3),
-    work: &mut SolidWork,
-    r: usize,
-) {
+fn emit_pieces(out: &mut RowCells, (cell, cell_center): (usize, DVec3), work: &mut SolidWork, r: usize) {
     let h = 1.0 / r as f64;
     let first_piece = out.pieces.len();
     // The piece of every element takes the place of its set.
@@ -425,6 +430,36 @@ fn emit_sides(out: &mut RowCells, cell: usize, work: &SolidWork, piece_of: &[u32
                 piece: piece_of[p.element as usize],
                 points: [start, out.side_points.len() as u32],
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::random::{unit_f32, unit_vec3};
+
+    /// Random points in random cells of every case: the liquid winds around them once or not at all.
+    #[test]
+    fn liquid_never_overlaps_itself() {
+        let corner = |c: usize| DVec3::new((c & 1) as f64, (c >> 1 & 1) as f64, (c >> 2) as f64);
+        for number in 1..255u64 {
+            let case = &CASES[number as usize];
+            for trial in 1000 * number..1000 * number + 40 {
+                let at: [DVec3; 20] = std::array::from_fn(|n| match n.checked_sub(8) {
+                    None => corner(n),
+                    Some(e) => {
+                        let mut x = corner(EDGE_CORNERS[e][0] as usize);
+                        x[e / 4] = 0.001 + 0.998 * unit_f32(trial, e as u64) as f64;
+                        x
+                    }
+                });
+                for sample in 0..20 {
+                    let p = unit_vec3(trial, 20 + sample).as_dvec3();
+                    let angle = winding(case, &at, p) / (4.0 * std::f64::consts::PI);
+                    assert!(angle.round() == 0.0 || angle.round() == 1.0, "case {number}: {angle}");
+                }
+            }
         }
     }
 }

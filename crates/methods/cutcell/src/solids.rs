@@ -35,8 +35,11 @@ const TOUCH: f64 = 1e-9;
 
 /// Does a triangle touch the cube of edge 1 at the origin along more than a line?
 pub(crate) fn touches_unit_cube(triangle: [DVec3; 3], scratch: &mut [Vec<DVec3>; 2]) -> bool {
-    let (low, high) = (triangle[0].min(triangle[1]).min(triangle[2]), triangle[0].max(triangle[1]).max(triangle[2]));
-    if low.max_element() > 1.0 + TOUCH && low.cmpgt(DVec3::splat(1.0 + TOUCH)).any() || high.cmplt(DVec3::splat(-TOUCH)).any() {
+    let (low, high) =
+        (triangle[0].min(triangle[1]).min(triangle[2]), triangle[0].max(triangle[1]).max(triangle[2]));
+    if low.max_element() > 1.0 + TOUCH && low.cmpgt(DVec3::splat(1.0 + TOUCH)).any()
+        || high.cmplt(DVec3::splat(-TOUCH)).any()
+    {
         return false;
     }
     let [a, b] = scratch;
@@ -63,7 +66,9 @@ impl Bins {
                     let n = grid.cells[a] as f64;
                     low[a].floor().clamp(0.0, n) as usize..(high[a].floor() + 1.0).clamp(0.0, n) as usize
                 };
-                for (i, j, k) in range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| (i, j, k)))) {
+                for (i, j, k) in
+                    range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| (i, j, k))))
+                {
                     let corner = DVec3::new(i as f64, j as f64, k as f64);
                     if touches_unit_cube(corners.map(|x| x - corner), &mut scratch) {
                         pairs.push((cells.index(i, j, k) as u32, t as u32));

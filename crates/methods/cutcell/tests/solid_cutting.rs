@@ -110,11 +110,13 @@ fn nothing_passes_a_thin_wall() {
         let (u, v) = normal.any_orthonormal_pair();
         let corner = |s: f64, t: f64, d: f64| center + 9.0 * (s * u + t * v) + d * normal;
         let square = |d: f64, up: bool| {
-            let [a, b, c, e] = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(s, t)| corner(s, t, d));
+            let [a, b, c, e] =
+                [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(s, t)| corner(s, t, d));
             if up { [[a, b, c], [a, c, e]] } else { [[a, c, b], [a, e, c]] }
         };
         let thickness = if case.is_multiple_of(2) { 0.0 } else { 1e-3 };
-        let mut solids = Solids { triangles: square(thickness, true).to_vec(), is_sheet: vec![thickness == 0.0; 2] };
+        let mut solids =
+            Solids { triangles: square(thickness, true).to_vec(), is_sheet: vec![thickness == 0.0; 2] };
         if thickness > 0.0 {
             solids.triangles.extend(square(-thickness, false));
             solids.is_sheet.resize(4, false);
@@ -125,7 +127,8 @@ fn nothing_passes_a_thin_wall() {
         let height = |p: usize| (mesh.pieces[p].centroid - center).dot(normal);
         let start = (0..mesh.pieces.len()).max_by(|&a, &b| height(a).total_cmp(&height(b))).expect("a piece");
         for (piece, reached) in reach(&mesh, start).into_iter().enumerate() {
-            let what = || format!("case {case}: piece {piece} at {}: {:?}", height(piece), mesh.pieces[piece]);
+            let what =
+                || format!("case {case}: piece {piece} at {}: {:?}", height(piece), mesh.pieces[piece]);
             assert!(!reached || height(piece) > 0.0, "{}", what());
             // Openings below the cutter's least area are closed: only pieces that small may be cut off.
             assert!(reached || height(piece) < 0.0 || mesh.pieces[piece].volume < 1e-6, "{}", what());
