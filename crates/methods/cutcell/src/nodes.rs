@@ -135,9 +135,8 @@ impl NodeFlags {
                 let out = &mut slab[nx * j..nx * (j + 1)];
                 for i in 0..nx {
                     let liquid = own[i] < 0.0;
-                    out[i] = (liquid as u8) << 4
-                        | ((up_y[i] < 0.0) != liquid) as u8 * 2
-                        | ((up_z[i] < 0.0) != liquid) as u8 * 4;
+                    let crossed = |up: f32| ((up < 0.0) != liquid) as u8;
+                    out[i] = liquid as u8 * LIQUID + crossed(up_y[i]) * 2 + crossed(up_z[i]) * 4;
                 }
                 for i in 0..nx - 1 {
                     out[i] |= (out[i] ^ out[i + 1]) >> 4 & 1;

@@ -10,13 +10,15 @@ use crate::nodes::CellClass;
 use crate::solid_cells::{OWN, overlap};
 use fluvial_foundation::DVec3;
 
+/// Two pieces and the range of points of a polygon that they have in common.
+type Common = ([u32; 2], [u32; 2]);
+
 /// Memory of one row's faces.
 #[derive(Default)]
 pub(crate) struct SolidFaceWork {
     sides: [Side; 2],
     clips: [Vec<DVec3>; 2],
-    /// Pieces and range of points of what pairs have in common.
-    common: Vec<([u32; 2], [u32; 2])>,
+    common: Vec<Common>,
     points: Vec<DVec3>,
 }
 
@@ -73,7 +75,7 @@ pub(crate) fn solid_face(
         let pieces = work.common[start].0;
         let end = start + work.common[start..].partition_point(|c| c.0 == pieces);
         let polygons = &work.common[start..end];
-        let own = |c: &([u32; 2], [u32; 2])| &work.points[c.1[0] as usize..c.1[1] as usize];
+        let own = |c: &Common| &work.points[c.1[0] as usize..c.1[1] as usize];
         let area: f64 = polygons.iter().map(|c| area_vector(own(c).iter().copied()).length()).sum();
         if area > LEAST_OVERLAP {
             add_face(out, place, (pieces, polygons), &work.points, source.tracker.factor);
@@ -152,7 +154,7 @@ fn find_common(work: &mut SolidFaceWork, place: Place) {
 fn add_face(
     out: &mut RowFaces,
     place: Place,
-    (pieces, polygons): ([u32; 2], &[([u32; 2], [u32; 2])]),
+    (pieces, polygons): ([u32; 2], &[Common]),
     points: &[DVec3],
     factor: usize,
 ) {

@@ -1,5 +1,6 @@
 //! Tests of the cut-cell kernels.
 
 mod common;
+mod pressure_order;
 mod solid_cutting;
 mod watertight;
