@@ -5,8 +5,10 @@
 
 pub mod cases;
 mod complex;
+pub mod curvature_flow;
 pub mod cut;
 mod faces;
+pub mod interpolation;
 pub mod iso;
 pub mod mesh;
 pub mod nodes;
@@ -14,4 +16,7 @@ pub mod poisson;
 mod solid_cells;
 mod solid_faces;
 pub mod solids;
+pub mod tension;
 mod tidy;
+pub mod velocity;
+pub mod vertices;

@@ -3,4 +3,6 @@
 mod common;
 mod pressure_order;
 mod solid_cutting;
+mod tension;
+mod velocities;
 mod watertight;

@@ -12,7 +12,7 @@ use fluvial_linear::krylov::{CgScratch, Identity, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 use fluvial_linear::Params;
 
-const TIGHT: Params = Params { relative_tolerance: 1e-10, max_iterations: 2000, ..Params::DEFAULT };
+const TIGHT: Params = Params { relative_tolerance: 1e-8, max_iterations: 2000, ..Params::DEFAULT };
 
 /// A problem `laplace p = f`, `p = 0` where phi vanishes.
 struct Problem<'a> {
