@@ -58,7 +58,8 @@ impl CurvatureFlow {
             // The unknown is the displacement: its right side, -tau L x, has no large constant part to cancel.
             let b = laplacian(&matrix, &start, axis);
             let mut d = vec![0.0; b.len()];
-            let info = conjugate_gradients(&mut d, &matrix, &mut amg.on(&matrix), &b, params, &mut self.scratch)?;
+            let info =
+                conjugate_gradients(&mut d, &matrix, &mut amg.on(&matrix), &b, params, &mut self.scratch)?;
             self.iterations = self.iterations.max(info.iterations);
             self.moved.iter_mut().zip(&d).for_each(|(x, d)| x[axis] += d);
         }

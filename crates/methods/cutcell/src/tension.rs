@@ -84,7 +84,12 @@ pub fn add_to_right_side(rhs: &mut [f64], mesh: &CutCells, iso: &IsoSamples, q_f
 
 /// The tangential part of the surface's acceleration [cutcell §4]: `u -= dt / rho grad_s q` at the vertices of the surface, from the
 /// gradients on the triangles around them, and along walls where they touch some.
-pub fn accelerate_along_surface(u_vertex: &mut [DVec3], mesh: &CutCells, q_vertex: &[f64], scales: &StepScales) {
+pub fn accelerate_along_surface(
+    u_vertex: &mut [DVec3],
+    mesh: &CutCells,
+    q_vertex: &[f64],
+    scales: &StepScales,
+) {
     let mut sums = vec![(DVec3::ZERO, 0.0); mesh.vertices.len()];
     for t in mesh.triangles.iter().filter(|t| t.is_surface()) {
         let [a, b, c] = t.vertices.map(|v| mesh.vertices[v as usize]);

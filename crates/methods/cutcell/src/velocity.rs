@@ -52,7 +52,13 @@ fn outflow(mesh: &CutCells, piece: usize, u_face: &[f64], u_triangle: &[DVec3]) 
 }
 
 /// Right side of the pressure system for every piece [eq. 7]: `-(rho dx / dt)` times what flows out.
-pub fn right_side(out: &mut [f64], mesh: &CutCells, u_face: &[f64], u_triangle: &[DVec3], scales: &StepScales) {
+pub fn right_side(
+    out: &mut [f64],
+    mesh: &CutCells,
+    u_face: &[f64],
+    u_triangle: &[DVec3],
+    scales: &StepScales,
+) {
     let scale = -1.0 / scales.velocity_per_pascal();
     parallel::for_each_chunk_mut(out, PIECES, |chunk, out| {
         for (n, out) in out.iter_mut().enumerate() {

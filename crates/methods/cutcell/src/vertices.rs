@@ -122,17 +122,17 @@ impl VertexScratch {
 
 /// The walls around every vertex: of the domain, and of solids.
 pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
-        out.clear();
-        out.resize(mesh.vertices.len(), Walls::default());
-        for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
-            for axis in (0..3).filter(|&a| x[a] <= 0.0 || x[a] >= mesh.grid.cells[a] as f64) {
-                walls.add(DVec3::AXES[axis]);
-            }
+    out.clear();
+    out.resize(mesh.vertices.len(), Walls::default());
+    for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
+        for axis in (0..3).filter(|&a| x[a] <= 0.0 || x[a] >= mesh.grid.cells[a] as f64) {
+            walls.add(DVec3::AXES[axis]);
         }
-        for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
-            let n = mesh.area_vector(t).normalize_or_zero();
-            t.vertices.iter().for_each(|&v| out[v as usize].add(n));
-        }
+    }
+    for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
+        let n = mesh.area_vector(t).normalize_or_zero();
+        t.vertices.iter().for_each(|&v| out[v as usize].add(n));
+    }
 }
 
 /// Means of the normal velocities on the two sides of a piece along each axis.

@@ -4,5 +4,6 @@ mod common;
 mod pressure_order;
 mod solid_cutting;
 mod tension;
+mod threads;
 mod velocities;
 mod watertight;

@@ -8,9 +8,9 @@ use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::UniformGrid;
+use fluvial_linear::Params;
 use fluvial_linear::krylov::{CgScratch, Identity, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
-use fluvial_linear::Params;
 
 const TIGHT: Params = Params { relative_tolerance: 1e-8, max_iterations: 2000, ..Params::DEFAULT };
 
@@ -48,8 +48,11 @@ fn cut_cell_errors(grid: UniformGrid, factor: usize, problem: &Problem) -> Error
     let mut iso = IsoSamples::default();
     iso.find(&mesh, &tracker);
     let dx = grid.dx as f64;
-    let rhs: Vec<f64> =
-        mesh.pieces.iter().map(|p| -p.volume * dx * dx * (problem.laplacian)(mesh.in_world(p.centroid))).collect();
+    let rhs: Vec<f64> = mesh
+        .pieces
+        .iter()
+        .map(|p| -p.volume * dx * dx * (problem.laplacian)(mesh.in_world(p.centroid)))
+        .collect();
     let system = System::assemble(&mesh, &iso);
     let mut p = vec![0.0; mesh.pieces.len()];
     let info = system.solve(&mut p, &rhs, &TIGHT, &mut CgScratch::default()).expect("it converges");
@@ -106,7 +109,11 @@ fn ghost_fluid_errors(grid: UniformGrid, problem: &Problem) -> Errors {
     for &n in &cell_of {
         let (mut own, mut off) = (0.0, vec![]);
         for (_, _, m) in neighbours(n) {
-            if phi[m] < 0.0 { off.push(row_of[m]) } else { own += 1.0 / (phi[n] / (phi[n] - phi[m])).max(1e-3) }
+            if phi[m] < 0.0 {
+                off.push(row_of[m])
+            } else {
+                own += 1.0 / (phi[n] / (phi[n] - phi[m])).max(1e-3)
+            }
         }
         off.sort_unstable();
         value.extend(off.iter().map(|_| -1.0f32));
@@ -222,7 +229,8 @@ fn pressure_is_second_order_and_gradient_first_on_peaks() {
         gradient: &peaks_gradient,
         laplacian: &|x| {
             let h = 1e-3;
-            let around = peaks(x.x + h, x.y) + peaks(x.x - h, x.y) + peaks(x.x, x.y + h) + peaks(x.x, x.y - h);
+            let around =
+                peaks(x.x + h, x.y) + peaks(x.x - h, x.y) + peaks(x.x, x.y + h) + peaks(x.x, x.y - h);
             (around - 4.0 * peaks(x.x, x.y)) / (h * h)
         },
     };

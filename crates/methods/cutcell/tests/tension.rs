@@ -35,7 +35,10 @@ fn ball_errors(radius: f64, tau: f64) -> [f64; 2] {
     let errors: Vec<f64> = flow.curvature.iter().map(|k| k / exact - 1.0).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let most = errors.iter().fold(0.0, |m: f64, e| m.max(e.abs()));
-    println!("radius {radius}: mean {mean:.4}, largest {most:.4}, {} slivers, {} iterations", flow.clamped_triangles, flow.iterations);
+    println!(
+        "radius {radius}: mean {mean:.4}, largest {most:.4}, {} slivers, {} iterations",
+        flow.clamped_triangles, flow.iterations
+    );
     [mean, most]
 }
 
@@ -109,6 +112,10 @@ fn a_static_drop_has_laplaces_jump() {
     let mut u_vertex = vec![DVec3::ZERO; mesh.vertices.len()];
     accelerate_along_surface(&mut u_vertex, &mesh, &q_vertex, &scales);
     let along = u_vertex.iter().fold(0.0, |m: f64, u| m.max(u.length()));
-    println!("fastest {:.4} of unbalanced, along the surface {:.4}", fastest / unbalanced, along / unbalanced);
+    println!(
+        "fastest {:.4} of unbalanced, along the surface {:.4}",
+        fastest / unbalanced,
+        along / unbalanced
+    );
     assert!(fastest < 0.1 * unbalanced, "{fastest} {unbalanced}");
 }

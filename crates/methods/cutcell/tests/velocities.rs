@@ -117,7 +117,10 @@ fn the_flux_budget_closes_every_piece() {
             let area = flow.mesh.pieces[piece].surface_area;
             let may_leak = report.largest_cut_m_s * area;
             let dropped = flow.iso.is_dropped[piece];
-            assert!(dropped || outflow < 1e-6 + 1.01 * may_leak, "case {case}: piece {piece} {outflow} {report:?}");
+            assert!(
+                dropped || outflow < 1e-6 + 1.01 * may_leak,
+                "case {case}: piece {piece} {outflow} {report:?}"
+            );
         }
         let full_drop = flow.iso.dropped > 0;
         assert!(full_drop || report.largest_cut_m_s < 1e-5, "case {case}: {report:?}");
@@ -163,14 +166,19 @@ fn vertices_stay_tangent_to_solids() {
         let mut flow = Flow::new(&tracker, &random_sheets(case), wild);
         let mut scratch = VertexScratch::default();
         keep_off_solids(&mut flow.u_vertex, &flow.mesh, |_| DVec3::ZERO, &mut scratch);
-        let change: Vec<f64> = (0..flow.mesh.pieces.len() as u64).map(|n| random(case, 9 + n, -1.0, 1.0)).collect();
+        let change: Vec<f64> =
+            (0..flow.mesh.pieces.len() as u64).map(|n| random(case, 9 + n, -1.0, 1.0)).collect();
         let before = flow.u_vertex.clone();
         correct_surface_vertices(&mut flow.u_vertex, &flow.mesh, &change, &mut scratch);
         for t in flow.mesh.triangles.iter().filter(|t| !t.is_surface()) {
             let area = flow.mesh.area_vector(t);
             for v in t.vertices.map(|v| v as usize).into_iter().filter(|_| area.length() > 1e-6) {
                 let through = flow.u_vertex[v].dot(area.normalize());
-                assert!(through.abs() < 2e-2, "case {case}: {through} through a wall at {}", flow.mesh.vertices[v]);
+                assert!(
+                    through.abs() < 2e-2,
+                    "case {case}: {through} through a wall at {}",
+                    flow.mesh.vertices[v]
+                );
                 junctions += (flow.u_vertex[v] != before[v]) as u32;
             }
         }
@@ -238,7 +246,9 @@ fn coordinates_are_linear_and_bounded() {
         let phi_node = random_liquid(&grid, 2, case);
         let tracker = Tracker { grid, factor: 2, phi_node: &phi_node };
         let mesh = cut_liquid(&tracker, &mut scratch);
-        for piece in (0..mesh.pieces.len()).filter(|&p| !mesh.pieces[p].is_full && mesh.pieces[p].volume > 1e-3) {
+        for piece in
+            (0..mesh.pieces.len()).filter(|&p| !mesh.pieces[p].is_full && mesh.pieces[p].volume > 1e-3)
+        {
             shape.gather(&mesh, piece);
             let is_convex = case % 5 == 1;
             for x in points_inside(&shape, case, 30) {
@@ -268,7 +278,8 @@ fn limits_on_the_boundary_are_exact() {
     let mesh = cut_liquid(&Tracker { grid, factor: 2, phi_node: &phi_node }, &mut CutScratch::default());
     let mut shape = PieceShape::default();
     shape.gather(&mesh, 0);
-    let values: Vec<DVec3> = (0..mesh.vertices.len() as u64).map(|n| DVec3::splat(random(n, 0, -1.0, 1.0))).collect();
+    let values: Vec<DVec3> =
+        (0..mesh.vertices.len() as u64).map(|n| DVec3::splat(random(n, 0, -1.0, 1.0))).collect();
     let value = |local: u32| values[shape.vertices[local as usize] as usize];
     let (mut weights, mut checked) = (vec![], 0);
     for t in &shape.triangles {
