@@ -57,3 +57,52 @@ fn random_liquids_are_cut_into_closed_pieces() {
         }
     }
 }
+
+/// The volume and the surface of a ball converge with second order in the tracker's cells.
+#[test]
+fn volume_and_area_of_a_ball_are_second_order() {
+    let center = fluvial_foundation::DVec3::new(2.03, 1.98, 2.01);
+    let radius = 1.57f64;
+    let errors = [2, 4, 8].map(|factor| {
+        let grid = unit_grid([4, 4, 4]);
+        let phi_node = crate::common::phi_at_nodes(&grid, factor, |x| (x - center).length() - radius);
+        let mesh = cut_liquid(&Tracker { grid, factor, phi_node: &phi_node }, &mut CutScratch::default());
+        let pi = std::f64::consts::PI;
+        let volume: f64 = mesh.pieces.iter().map(|p| p.volume).sum();
+        let area: f64 = mesh.pieces.iter().map(|p| p.surface_area).sum();
+        let moment = mesh.pieces.iter().map(|p| p.volume * p.centroid).sum::<fluvial_foundation::DVec3>();
+        assert!((moment / volume - center).length() < 1e-2, "the centre of volume is the ball's");
+        [4.0 / 3.0 * pi * radius.powi(3) - volume, 4.0 * pi * radius * radius - area]
+    });
+    for n in 0..2 {
+        let order = 0.5 * (errors[0][n] / errors[2][n]).log2();
+        assert!((order - 2.0).abs() < 0.15, "{order} {errors:?}");
+    }
+}
+
+/// Kinds of vertices say where they lie.
+#[test]
+fn kinds_of_vertices_say_where_they_lie() {
+    use fluvial_cutcell::mesh::VertexKind;
+    let grid = unit_grid([3, 3, 3]);
+    let center = fluvial_foundation::DVec3::new(1.53, 1.48, 1.51);
+    let phi_node = crate::common::phi_at_nodes(&grid, 4, |x| (x - center).length() - 1.17);
+    let mesh = cut_liquid(&Tracker { grid, factor: 4, phi_node: &phi_node }, &mut CutScratch::default());
+    let mut on_geometry = vec![false; mesh.vertices.len()];
+    mesh.triangles.iter().flat_map(|t| t.vertices).for_each(|v| on_geometry[v as usize] = true);
+    let mut counts = [0; 5];
+    for (v, x) in mesh.vertices.iter().enumerate() {
+        let planes = x.to_array().iter().filter(|c| c.fract() == 0.0).count();
+        let kind = mesh.vertex_kind[v];
+        counts[kind as usize] += 1;
+        let wanted = match (on_geometry[v], planes) {
+            (true, 0) => VertexKind::Geometry,
+            (true, 1) => VertexKind::Face,
+            (true, _) => VertexKind::Edge,
+            (false, 3) => VertexKind::Grid,
+            (false, _) => VertexKind::Tracker,
+        };
+        assert_eq!(kind, wanted, "{x}");
+    }
+    assert!(counts.iter().all(|&c| c > 0), "{counts:?}");
+}
