@@ -1,0 +1,22 @@
+//! Cut cells: liquid and solids below one grid cell, after Chen, Meier, Solenthaler and Azevedo 2020 (`[cutcell]` in
+//! documentation). The README of this crate maps the paper's sections and equations to functions.
+//!
+//! [`cut`] makes cut cells ([`mesh`]) from a fine level set.
+
+pub mod cases;
+mod complex;
+pub mod curvature_flow;
+pub mod cut;
+mod faces;
+pub mod interpolation;
+pub mod iso;
+pub mod mesh;
+pub mod nodes;
+pub mod poisson;
+mod solid_cells;
+mod solid_faces;
+pub mod solids;
+pub mod tension;
+mod tidy;
+pub mod velocity;
+pub mod vertices;

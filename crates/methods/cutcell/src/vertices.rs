@@ -1,0 +1,206 @@
+//! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface, averages on the grid, tangent
+//! to solids.
+
+use crate::mesh::{CutCells, VertexKind};
+use fluvial_foundation::{DMat3, DVec3};
+
+/// Sums over the triangles around a vertex.
+#[derive(Clone, Copy, Default)]
+struct Fit {
+    /// `sum w n n^T`, the columns.
+    matrix: [DVec3; 3],
+    right: DVec3,
+    normal: DVec3,
+    weight: f64,
+}
+
+/// Normals that a vertex' velocity must not change along: of its solids and of the domain's walls, orthonormal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Walls {
+    normals: [DVec3; 3],
+    count: usize,
+}
+
+/// Normals closer to the span of earlier ones than this are the same wall.
+const SAME_WALL: f64 = 1e-3;
+
+impl Walls {
+    fn add(&mut self, normal: DVec3) {
+        let rest = self.without(normal);
+        if self.count < 3 && rest.length() > SAME_WALL {
+            self.normals[self.count] = rest.normalize();
+            self.count += 1;
+        }
+    }
+
+    /// The unit vector nearest to `v` along the walls; zero where none is left but rounding.
+    pub fn tangent_direction(&self, v: DVec3) -> DVec3 {
+        let rest = self.without(v);
+        if rest.length() > SAME_WALL * v.length() { rest.normalize() } else { DVec3::ZERO }
+    }
+
+    /// What is left of a vector without its parts along the walls' normals.
+    pub fn without(&self, mut v: DVec3) -> DVec3 {
+        // Twice: the second pass removes what rounding left, relative to a rest that may be small.
+        for n in self.normals[..self.count].iter().chain(&self.normals[..self.count]) {
+            v -= v.dot(*n) * *n;
+        }
+        v
+    }
+}
+
+/// Memory of the vertex kernels, kept from step to step.
+#[derive(Default)]
+pub struct VertexScratch {
+    fits: Vec<Fit>,
+    walls: Vec<Walls>,
+    sums: Vec<(DVec3, DVec3)>,
+}
+
+/// Carries the change of normal velocity on the free surface (`change_piece` of [`crate::velocity::flux_budget`], m/s) to the vertices.
+///
+/// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its part along the vertex'
+/// normal is used, so that tangential velocities stay what the particles gave. At triple junctions the normal is taken
+/// tangent to the solid.
+pub fn correct_surface_vertices(
+    u_vertex: &mut [DVec3],
+    mesh: &CutCells,
+    change_piece: &[f64],
+    scratch: &mut VertexScratch,
+) {
+    scratch.find_walls(mesh);
+    let fits = &mut scratch.fits;
+    fits.clear();
+    fits.resize(mesh.vertices.len(), Fit::default());
+    for piece in 0..mesh.pieces.len() {
+        for t in mesh.triangles_of(piece).iter().filter(|t| t.is_surface()) {
+            let area = mesh.area_vector(t);
+            let weight = area.length();
+            if weight <= 0.0 {
+                continue;
+            }
+            let n = area / weight;
+            for v in t.vertices {
+                let fit = &mut fits[v as usize];
+                (0..3).for_each(|a| fit.matrix[a] += weight * n[a] * n);
+                fit.right += weight * change_piece[piece] * n;
+                fit.normal += area;
+                fit.weight += weight;
+            }
+        }
+    }
+    for (v, fit) in fits.iter().enumerate().filter(|f| f.1.weight > 0.0) {
+        // Directions that no normal has are left at zero change.
+        let matrix = DMat3::from_cols(fit.matrix[0], fit.matrix[1], fit.matrix[2])
+            + DMat3::from_diagonal(DVec3::splat(1e-9 * fit.weight));
+        let change = matrix.inverse() * fit.right;
+        let direction = scratch.walls[v].tangent_direction(fit.normal);
+        u_vertex[v] += direction.dot(change) * direction;
+    }
+}
+
+/// Makes the velocities of all vertices on solids and on the domain's walls tangent to them: of every solid around a vertex it has the
+/// normal velocity. On any triangle of a solid the interpolated velocity then has it too, and no path crosses.
+pub fn keep_off_solids(
+    u_vertex: &mut [DVec3],
+    mesh: &CutCells,
+    u_solid_vertex: impl Fn(u32) -> DVec3,
+    scratch: &mut VertexScratch,
+) {
+    scratch.find_walls(mesh);
+    for (v, walls) in scratch.walls.iter().enumerate().filter(|w| w.1.count > 0) {
+        let solid = u_solid_vertex(v as u32);
+        u_vertex[v] = solid + walls.without(u_vertex[v] - solid);
+    }
+}
+
+impl VertexScratch {
+    fn find_walls(&mut self, mesh: &CutCells) {
+        find_walls(&mut self.walls, mesh);
+    }
+}
+
+/// The walls around every vertex: of the domain, and of solids.
+pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
+    out.clear();
+    out.resize(mesh.vertices.len(), Walls::default());
+    for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
+        for axis in (0..3).filter(|&a| x[a] <= 0.0 || x[a] >= mesh.grid.cells[a] as f64) {
+            walls.add(DVec3::AXES[axis]);
+        }
+    }
+    for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
+        let n = mesh.area_vector(t).normalize_or_zero();
+        t.vertices.iter().for_each(|&v| out[v as usize].add(n));
+    }
+}
+
+/// Means of the normal velocities on the two sides of a piece along each axis.
+#[derive(Clone, Copy, Default)]
+struct Sides {
+    flux: [[f64; 2]; 3],
+    area: [[f64; 2]; 3],
+}
+
+impl Sides {
+    fn of(mesh: &CutCells, piece: usize, u_face: &[f64]) -> Self {
+        let mut sides = Sides::default();
+        for (f, side) in mesh.faces_of(piece) {
+            let face = &mesh.faces[f];
+            // A face whose low side is the piece lies on the piece's high side.
+            sides.flux[face.axis as usize][1 - side] += face.area * u_face[f];
+            sides.area[face.axis as usize][1 - side] += face.area;
+        }
+        sides
+    }
+
+    /// Velocity at a place in the cell, 0 to 1 along each axis: linear between the two sides, constant where there is one.
+    fn velocity(&self, x: DVec3) -> [Option<f64>; 3] {
+        [0, 1, 2].map(|a| {
+            let mean = |s: usize| self.flux[a][s] / self.area[a][s];
+            match self.area[a].map(|area| area > 0.0) {
+                [true, true] => Some(mean(0) + x[a] * (mean(1) - mean(0))),
+                [true, false] => Some(mean(0)),
+                [false, true] => Some(mean(1)),
+                [false, false] => None,
+            }
+        })
+    }
+}
+
+/// Velocities of the vertices off the geometry, on grid nodes and on grid faces: averages over the cut pieces around them of what
+/// the piece's faces say there. Components that no face knows keep their value.
+pub fn average_grid_vertices(
+    u_vertex: &mut [DVec3],
+    mesh: &CutCells,
+    u_face: &[f64],
+    scratch: &mut VertexScratch,
+) {
+    let sums = &mut scratch.sums;
+    sums.clear();
+    sums.resize(mesh.vertices.len(), (DVec3::ZERO, DVec3::ZERO));
+    for piece in 0..mesh.pieces.len() {
+        let corner = mesh.corner(mesh.pieces[piece].cell as usize);
+        let sides = Sides::of(mesh, piece, u_face);
+        for (f, _) in mesh.faces_of(piece) {
+            let [first, end] = mesh.faces[f].polygons;
+            for &v in (first..end).flat_map(|p| mesh.polygon(p as usize)) {
+                let u = sides.velocity(mesh.vertices[v as usize] - corner);
+                let (sum, count) = &mut sums[v as usize];
+                for axis in 0..3 {
+                    if let Some(u) = u[axis] {
+                        sum[axis] += u;
+                        count[axis] += 1.0;
+                    }
+                }
+            }
+        }
+    }
+    for (v, &(sum, count)) in sums.iter().enumerate() {
+        if matches!(mesh.vertex_kind[v], VertexKind::Grid | VertexKind::Tracker) {
+            for axis in (0..3).filter(|&a| count[a] > 0.0) {
+                u_vertex[v][axis] = sum[axis] / count[axis];
+            }
+        }
+    }
+}
