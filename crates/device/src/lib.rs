@@ -1,11 +1,12 @@
 //! The GPU as kernels need it, and the sources of their shaders.
 //!
-//! Without the feature `gpu` the crate holds [`ShaderSource`] alone, so that methods can carry their WGSL and a
-//! test can compile every shader of the tree on a machine without a GPU. With it come the adapter, typed buffers
-//! from a pool, compute pipelines, and recordings: many dispatches in one compute pass, timed where the adapter can.
+//! Without the feature `gpu` the crate holds [`ShaderSource`] alone, so that methods can carry their WGSL and
+//! a test can compile every shader of the tree on a machine without a GPU. With it come the adapter, typed
+//! buffers from a pool, compute pipelines, and recordings: many dispatches in one compute pass, timed where
+//! the adapter can.
 //!
-//! What a run needs of a device is decided here and nowhere else: a missing adapter, a shader that does not compile,
-//! a lost device and a time-out are all [`DeviceError`]s, never a hang and never a panic.
+//! What a run needs of a device is decided here and nowhere else: a missing adapter, a shader that does not
+//! compile, a lost device and a time-out are all [`DeviceError`]s, never a hang and never a panic.
 
 mod shader;
 pub use shader::{ShaderPart, ShaderSource};

@@ -1,7 +1,8 @@
 //! WGSL sources in parts, because WGSL has no include: a shader is its parts one after the other.
 //!
-//! A part names the parts that it needs in comment lines at its top, `// uses "columns.wgsl"`, with paths relative to
-//! its own folder. [`ShaderSource::new`] checks that they come before it; the test over the whole tree follows them.
+//! A part names the parts that it needs in comment lines at its top, `// uses "columns.wgsl"`, with paths
+//! relative to its own folder. [`ShaderSource::new`] checks that they come before it; the test over the whole
+//! tree follows them.
 
 /// One file of a shader.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,8 @@ impl ShaderSource {
     /// Joins the parts; the last one gives the shader its name.
     ///
     /// # Panics
-    /// When a part uses another that does not come before it, or when there is none: both are faults of the program
-    /// that its first run shows.
+    /// When a part uses another that does not come before it, or when there is none: both are faults of the
+    /// program that its first run shows.
     pub fn new(parts: &[ShaderPart]) -> ShaderSource {
         let name = file_name(parts.last().expect("a shader has parts").file).to_owned();
         let (mut text, mut starts) = (String::new(), Vec::with_capacity(parts.len()));

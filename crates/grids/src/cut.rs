@@ -2,7 +2,8 @@
 //!
 //! Fields are linear on simplices, where such parts have closed forms. A square is cut into four triangles
 //! around its centre, a cube into 24 tetrahedra around its own, so that the triangles of a face are the sides
-//! of the tetrahedra behind it [ng-2009 §3.2]: exact for planes, and what two cubes say of their common face is the same.
+//! of the tetrahedra behind it [ng-2009 §3.2]: exact for planes, and what two cubes say of their common face
+//! is the same.
 
 /// Part of a triangle where the linear field with these values at its corners is negative.
 pub fn triangle_below(corners: [f64; 3]) -> f64 {

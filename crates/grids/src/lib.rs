@@ -3,9 +3,9 @@
 pub mod cut;
 pub mod lattice;
 pub mod octree;
-pub mod tall;
 pub mod paged;
 pub mod pyramid;
+pub mod tall;
 pub mod triangles;
 pub mod uniform;
 

@@ -1,12 +1,13 @@
-//! Restricted tall-cell columns [chentanez2011tall §3.1]: terrain, one tall cell, a fixed number of cubic cells.
+//! Restricted tall-cell columns [chentanez2011tall §3.1]: terrain, one tall cell, a fixed number of cubic
+//! cells.
 //!
-//! A column stands on `terrain` solid cells; its tall cell covers the next `tall` cells, and `regular` cubic cells
-//! follow. A quantity has one value a cubic cell and two a tall cell, at the centres of its lowest and highest
-//! sub-cells, and is linear between them. Row 0 holds the lower of these, row 1 the upper, rows from 2 the cubic cells.
-//! Cells count from 0, so that cell y has its centre at (y + 1/2) dx.
+//! A column stands on `terrain` solid cells; its tall cell covers the next `tall` cells, and `regular` cubic
+//! cells follow. A quantity has one value a cubic cell and two a tall cell, at the centres of its lowest and
+//! highest sub-cells, and is linear between them. Row 0 holds the lower of these, row 1 the upper, rows from
+//! 2 the cubic cells. Cells count from 0, so that cell y has its centre at (y + 1/2) dx.
 //!
-//! A tall cell has at least two sub-cells. Its two values then never lie in one place, and the shortest one stores
-//! what two cubic cells would.
+//! A tall cell has at least two sub-cells. Its two values then never lie in one place, and the shortest one
+//! stores what two cubic cells would.
 //!
 //! [`TallGrid::locate`] is the one way to read a value as if the grid were regular; its twin in WGSL is
 //! `crates/methods/tall/src/columns.wgsl`.
@@ -107,12 +108,12 @@ impl TallGrid {
         }
     }
 
-    /// The two values around height `y` (in cells, whole at cell centres) of a column, and the weight of the upper
-    /// one. Heights below the terrain and above the column give the column's last value.
+    /// The two values around height `y` (in cells, whole at cell centres) of a column, and the weight of the
+    /// upper one. Heights below the terrain and above the column give the column's last value.
     ///
-    /// Equation 5 of the paper weighs by (y - H) / h; the samples lie at y = H + 1 and y = H + h in its count, so
-    /// that a linear field only comes back with (y - H - 1) / (h - 1). Equation 6 is the inverse of equation 4, with
-    /// the sign of its 2 corrected.
+    /// Equation 5 of the paper weighs by (y - H) / h; the samples lie at y = H + 1 and y = H + h in its
+    /// count, so that a linear field only comes back with (y - H - 1) / (h - 1). Equation 6 is the
+    /// inverse of equation 4, with the sign of its 2 corrected.
     pub fn locate(&self, i: usize, k: usize, y: f32) -> Place {
         let [terrain, tall] = self.column(i, k);
         let (top, in_tall) = ((tall - 1) as f32, y - terrain as f32);
@@ -126,9 +127,9 @@ impl TallGrid {
         Place { low, high: if row <= self.regular { low + self.nx } else { low }, weight }
     }
 
-    /// The grid of twice the cell size that covers this one [chentanez2011tall eq. 8, 9]. Terrain rounds down and
-    /// the top of tall cells up; the paper's first bracket rounds up, which would leave fine cells uncovered.
-    /// Odd sizes round up: what a coarse cell then covers beyond a wall is solid.
+    /// The grid of twice the cell size that covers this one [chentanez2011tall eq. 8, 9]. Terrain rounds down
+    /// and the top of tall cells up; the paper's first bracket rounds up, which would leave fine cells
+    /// uncovered. Odd sizes round up: what a coarse cell then covers beyond a wall is solid.
     pub fn coarser(&self) -> TallGrid {
         let (nx, nz) = (self.nx.div_ceil(2), self.nz.div_ceil(2));
         let column = |c: usize| {
@@ -173,7 +174,10 @@ mod tests {
                 }
                 // Beyond the column its last values go on.
                 assert_eq!(values[g.locate(i, k, low as f32 - 3.0).low], values[g.index(i, 0, k)]);
-                assert_eq!(values[g.locate(i, k, high as f32 + 3.5).low], values[g.index(i, g.rows() - 1, k)]);
+                assert_eq!(
+                    values[g.locate(i, k, high as f32 + 3.5).low],
+                    values[g.index(i, g.rows() - 1, k)]
+                );
             }
         }
     }

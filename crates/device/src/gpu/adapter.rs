@@ -177,8 +177,8 @@ impl Device {
 
     /// Waits until everything submitted is done.
     ///
-    /// The device is asked again and again instead of waited for once, because a driver may not keep a time limit
-    /// (llvmpipe waits to the end, however long).
+    /// The device is asked again and again instead of waited for once, because a driver may not keep a time
+    /// limit (llvmpipe waits to the end, however long).
     pub fn wait(&self) -> Result<(), DeviceError> {
         self.check()?;
         let done = Arc::new(AtomicBool::new(false));

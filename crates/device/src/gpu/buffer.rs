@@ -125,7 +125,8 @@ impl Device {
         if buffer.is_empty() {
             return Ok(vec![]);
         }
-        // A driver may wait inside the next submission for as long as the last one takes; the time limit is ours.
+        // A driver may wait inside the next submission for as long as the last one takes; the time limit is
+        // ours.
         self.wait()?;
         let bytes = buffer.bytes().next_multiple_of(4);
         let (staging, _) = self.lease(READ, bytes)?;

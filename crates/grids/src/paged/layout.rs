@@ -1,10 +1,11 @@
 //! Where a cell of a paged grid lies: its coordinates' bits, spread over one number.
 //!
-//! A code holds the page in its high bits and the cell within the page in its low ones. Within a page x is fastest, so
-//! that a row of cells is one vector load; across pages the axes' bits alternate (Morton order), so that pages near in
-//! space are near in memory. Each axis owns the bits of its mask, and sums along an axis are taken in place, with carries
-//! that run over the other axes' bits ([`Layout::add`], [power §2.1]). Coordinates wrap around. Every axis has at least
-//! one layer of blocks beyond the domain, which stays empty: one step below coordinate 0 arrives there.
+//! A code holds the page in its high bits and the cell within the page in its low ones. Within a page x is
+//! fastest, so that a row of cells is one vector load; across pages the axes' bits alternate (Morton order),
+//! so that pages near in space are near in memory. Each axis owns the bits of its mask, and sums along an
+//! axis are taken in place, with carries that run over the other axes' bits ([`Layout::add`], [power §2.1]).
+//! Coordinates wrap around. Every axis has at least one layer of blocks beyond the domain, which stays empty:
+//! one step below coordinate 0 arrives there.
 
 use fluvial_foundation::{AXES, Axis};
 
@@ -117,7 +118,8 @@ impl Layout {
         })
     }
 
-    /// The sum of two codes, axis by axis: other axes' bits are set to one in the first summand and hand carries on.
+    /// The sum of two codes, axis by axis: other axes' bits are set to one in the first summand and hand
+    /// carries on.
     #[inline(always)]
     pub fn add(&self, a: u64, b: u64) -> u64 {
         let along = |m: u64| (a | !m).wrapping_add(b & m) & m;

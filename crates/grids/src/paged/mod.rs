@@ -12,17 +12,19 @@
 //!  +--------+--------+-- ... --+--------+      +----------+----------+----------+----------+
 //! ```
 //!
-//! All fields of a block of cells share its page: what is committed for one is there for all, one look at the page
-//! table serves all, and the range of addresses is one. Neighbours are found by sums of bits ([`Layout`]).
+//! All fields of a block of cells share its page: what is committed for one is there for all, one look at the
+//! page table serves all, and the range of addresses is one. Neighbours are found by sums of bits
+//! ([`Layout`]).
 //!
-//! In page `n` the places of channels are exchanged by `channel xor n`: pages are as long as the period of the
-//! first cache, and without it a field would only ever use a sixteenth of that cache.
+//! In page `n` the places of channels are exchanged by `channel xor n`: pages are as long as the period of
+//! the first cache, and without it a field would only ever use a sixteenth of that cache.
 //!
-//! Differs from "Morton order within pages": rows of a block are consecutive, so that a row of four cells is one vector
-//! load; across pages the order is Morton's.
+//! Differs from "Morton order within pages": rows of a block are consecutive, so that a row of four cells is
+//! one vector load; across pages the order is Morton's.
 //!
-//! [`PagedGrid`] reads as zeros where nothing is committed, so stencils need not ask whether a neighbour exists. Which blocks
-//! are written is fixed before a loop: each turn owns its block ([`PagedGrid::for_each_block`]).
+//! [`PagedGrid`] reads as zeros where nothing is committed, so stencils need not ask whether a neighbour
+//! exists. Which blocks are written is fixed before a loop: each turn owns its block
+//! ([`PagedGrid::for_each_block`]).
 
 mod layout;
 mod list;
@@ -56,8 +58,8 @@ impl<const CHANNELS: usize, const CELLS: usize> PagedGrid<CHANNELS, CELLS> {
         [bits.div_ceil(3), (bits + 1) / 3, bits / 3]
     };
 
-    /// A grid of so many cells along each axis, none of them committed. With [`Backing::Reserved`] this fails where addresses
-    /// are limited; [`Backing::Table`] always serves.
+    /// A grid of so many cells along each axis, none of them committed. With [`Backing::Reserved`] this fails
+    /// where addresses are limited; [`Backing::Table`] always serves.
     pub fn new(backing: Backing, cells: [u32; 3]) -> io::Result<Self> {
         let layout = Layout::new(cells, Self::BLOCK_LOG2);
         Ok(PagedGrid { layout, steps: layout.page_steps(), store: Store::new(backing, layout.pages())? })
@@ -83,7 +85,8 @@ impl<const CHANNELS: usize, const CELLS: usize> PagedGrid<CHANNELS, CELLS> {
         self.store.list().len() * PAGE_BYTES
     }
 
-    /// Commits blocks, given by ascending pages; those that are committed already keep their values, new ones hold zeros.
+    /// Commits blocks, given by ascending pages; those that are committed already keep their values, new ones
+    /// hold zeros.
     pub fn commit(&mut self, pages: &[u64]) -> io::Result<()> {
         self.store.commit(pages)
     }
@@ -124,8 +127,9 @@ impl<const CHANNELS: usize, const CELLS: usize> PagedGrid<CHANNELS, CELLS> {
         self.channel_mut(self.layout.page(code), channel)[cell] = value;
     }
 
-    /// Runs `body(position, page, reader, fields to be written)` in parallel over the committed blocks at ascending
-    /// positions of [`Self::blocks`], or over all. Fields that are not written can be read in any block.
+    /// Runs `body(position, page, reader, fields to be written)` in parallel over the committed blocks at
+    /// ascending positions of [`Self::blocks`], or over all. Fields that are not written can be read in
+    /// any block.
     pub fn for_each_block<const W: usize>(
         &mut self,
         positions: Option<&[u32]>,
@@ -138,7 +142,8 @@ impl<const CHANNELS: usize, const CELLS: usize> PagedGrid<CHANNELS, CELLS> {
         });
     }
 
-    /// As [`Self::for_each_block`], and the sum of what `body` returns: the same bits with any number of threads.
+    /// As [`Self::for_each_block`], and the sum of what `body` returns: the same bits with any number of
+    /// threads.
     pub fn sum_blocks<const W: usize>(
         &mut self,
         positions: Option<&[u32]>,

@@ -1,18 +1,21 @@
 //! Pages of 4 KB in a sparse range: the only file of this crate with unsafe code, behind a safe interface.
 //!
 //! A page that was never committed reads as zeros and takes no memory. Two back ends do the same:
-//! - **Reserved** maps the whole range once and lets the memory management unit find pages. The range is mapped without
-//!   write permission, which no system counts as memory in use, with overcommit switched off as well; extents of 2 MB become
-//!   writable when their first page is committed, and only there may the system refuse. Larger extents than pages bound
-//!   the number of separate mappings, of which Linux allows 65 530.
-//! - **Table** finds pages through a two-level table in software, on any system and under any limit of address space.
+//! - **Reserved** maps the whole range once and lets the memory management unit find pages. The range is
+//!   mapped without write permission, which no system counts as memory in use, with overcommit switched off
+//!   as well; extents of 2 MB become writable when their first page is committed, and only there may the
+//!   system refuse. Larger extents than pages bound the number of separate mappings, of which Linux allows 65
+//!   530.
+//! - **Table** finds pages through a two-level table in software, on any system and under any limit of
+//!   address space.
 //!
-//! Why this is sound. A shared borrow of [`Store`] only hands out shared slices. Writing needs a unique borrow, for a page
-//! or for a loop over pages ([`Store::sum_pages`]). Such a loop runs over distinct pages (positions in it are
-//! checked to ascend), and each turn gets unique slices of the written channels of its own page and, through [`Reader`],
-//! shared slices of channels that are not written. No two slices overlap unless both are shared.
-//! Any bits are a valid f32, so zero pages and leftovers are valid values. Tests run over both back ends, and under the address
-//! sanitizer with `--skip limits_of_the_system`: it takes more memory itself than those limits allow.
+//! Why this is sound. A shared borrow of [`Store`] only hands out shared slices. Writing needs a unique
+//! borrow, for a page or for a loop over pages ([`Store::sum_pages`]). Such a loop runs over distinct pages
+//! (positions in it are checked to ascend), and each turn gets unique slices of the written channels of its
+//! own page and, through [`Reader`], shared slices of channels that are not written. No two slices overlap
+//! unless both are shared. Any bits are a valid f32, so zero pages and leftovers are valid values. Tests run
+//! over both back ends, and under the address sanitizer with `--skip limits_of_the_system`: it takes more
+//! memory itself than those limits allow.
 
 use super::list::PageList;
 use fluvial_foundation::parallel;
@@ -55,7 +58,8 @@ enum Back {
     Table(Table),
 }
 
-// SAFETY: the pages are plain numbers owned by the store alone; access follows borrows as the module's text explains.
+// SAFETY: the pages are plain numbers owned by the store alone; access follows borrows as the module's text
+// explains.
 unsafe impl Send for Store {}
 // SAFETY: as above; through a shared borrow nothing is written.
 unsafe impl Sync for Store {}
@@ -81,8 +85,8 @@ impl Store {
         &self.list
     }
 
-    /// Commits pages, given in ascending order; those that are committed already keep what they hold. After an error
-    /// (memory is short) the store is as before.
+    /// Commits pages, given in ascending order; those that are committed already keep what they hold. After
+    /// an error (memory is short) the store is as before.
     pub fn commit(&mut self, pages: &[u64]) -> io::Result<()> {
         assert!(pages.windows(2).all(|w| w[0] < w[1]), "pages ascend");
         assert!(pages.last().is_none_or(|&p| p < self.pages), "pages lie in the range");
@@ -108,8 +112,9 @@ impl Store {
         self.list.remove(pages);
     }
 
-    /// Start of a channel in a page. Its place among the others depends on the page: all pages' channels would else fall
-    /// into the same few sets of the caches, 4 of 64 in the first level, and a block's neighbours would drive each other out.
+    /// Start of a channel in a page. Its place among the others depends on the page: all pages' channels
+    /// would else fall into the same few sets of the caches, 4 of 64 in the first level, and a block's
+    /// neighbours would drive each other out.
     #[inline(always)]
     fn channel_pointer<const CELLS: usize>(&self, page: u64, channel: usize) -> *mut f32 {
         const { assert!(CELLS.is_power_of_two() && CELLS <= PAGE_WORDS, "channels share a page evenly") };
@@ -132,8 +137,8 @@ impl Store {
     /// The cells of a channel in a page; zeros where it is not committed.
     #[inline(always)]
     pub fn channel<const CELLS: usize>(&self, page: u64, channel: usize) -> &[f32; CELLS] {
-        // SAFETY: the slice lies within the page (`channel_pointer`), whose memory is initialised and outlives the borrow of
-        // `self`, during which nobody writes.
+        // SAFETY: the slice lies within the page (`channel_pointer`), whose memory is initialised and
+        // outlives the borrow of `self`, during which nobody writes.
         unsafe { &*self.channel_pointer::<CELLS>(page, channel).cast() }
     }
 
@@ -141,13 +146,15 @@ impl Store {
     #[inline(always)]
     pub fn channel_mut<const CELLS: usize>(&mut self, page: u64, channel: usize) -> &mut [f32; CELLS] {
         assert!(self.list.position(page).is_some(), "only committed pages can be written");
-        // SAFETY: as in `channel`; `self` is borrowed uniquely, and a committed page is writable and not shared.
+        // SAFETY: as in `channel`; `self` is borrowed uniquely, and a committed page is writable and not
+        // shared.
         unsafe { &mut *self.channel_pointer::<CELLS>(page, channel).cast() }
     }
 
-    /// Runs `body(position, page, reader, channels to be written)` in parallel over committed pages: those at the ascending
-    /// `positions` of the list, or all. Returns the sum of what `body` returns, added in the order of fixed
-    /// tasks. All channels but those in `write` can be read, in any page, through the reader.
+    /// Runs `body(position, page, reader, channels to be written)` in parallel over committed pages: those at
+    /// the ascending `positions` of the list, or all. Returns the sum of what `body` returns, added in
+    /// the order of fixed tasks. All channels but those in `write` can be read, in any page, through the
+    /// reader.
     pub fn sum_pages<const CELLS: usize, const W: usize>(
         &mut self,
         positions: Option<&[u32]>,
@@ -174,9 +181,10 @@ impl Store {
                 let position = positions.map_or(n, |p| p[n] as usize);
                 let page = pages[position];
                 let out = write.map(|channel| {
-                    // SAFETY: the slice lies within a committed, hence writable and unshared page. Positions ascend and
-                    // the list has no page twice, so no other turn has this page; `write` has no channel twice, channels
-                    // of a page do not overlap, and the reader refuses those in `write`: nobody else has a slice that
+                    // SAFETY: the slice lies within a committed, hence writable and unshared page. Positions
+                    // ascend and the list has no page twice, so no other turn has this
+                    // page; `write` has no channel twice, channels of a page do not
+                    // overlap, and the reader refuses those in `write`: nobody else has a slice that
                     // overlaps this one. `self` is borrowed uniquely until all turns have ended.
                     unsafe { &mut *store.channel_pointer::<CELLS>(page, channel).cast::<[f32; CELLS]>() }
                 });
@@ -195,7 +203,8 @@ pub struct Reader<'a, const CELLS: usize> {
 }
 
 impl<'a, const CELLS: usize> Reader<'a, CELLS> {
-    /// The cells of a channel in a page; zeros where it is not committed. Panics for a channel that the loop writes.
+    /// The cells of a channel in a page; zeros where it is not committed. Panics for a channel that the loop
+    /// writes.
     #[inline(always)]
     pub fn channel(&self, page: u64, channel: usize) -> &'a [f32; CELLS] {
         assert!(self.written & (1 << channel) == 0, "the loop writes this channel");
@@ -289,8 +298,9 @@ mod reserved {
     const EXTENT: u64 = 512;
 
     const EXTENT_BYTES: usize = EXTENT as usize * PAGE_BYTES;
-    /// An extent of which so many pages are committed at once is asked to be one huge page of the system: looking up as many small
-    /// ones takes longer than reading them. Less full ones stay small, so that no more than half of their memory is idle.
+    /// An extent of which so many pages are committed at once is asked to be one huge page of the system:
+    /// looking up as many small ones takes longer than reading them. Less full ones stay small, so that
+    /// no more than half of their memory is idle.
     const HUGE_FROM: usize = EXTENT as usize / 2;
 
     /// A reserved range of addresses.
@@ -312,7 +322,8 @@ mod reserved {
                 return Err(io::Error::other("the system's pages are larger than 4 KB"));
             }
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that exists.
+            // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that
+            // exists.
             let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ, flags)? };
             let base = start.wrapping_byte_add(start.addr().wrapping_neg() % EXTENT_BYTES);
             Ok(Mapping { start, bytes, base, pages, writable: BTreeSet::new() })
@@ -337,7 +348,8 @@ mod reserved {
                 // SAFETY: the extent lies in our own mapping; granting access invalidates nothing.
                 unsafe { mprotect(start, count * PAGE_BYTES, access)? };
                 if group.len() >= HUGE_FROM && count == EXTENT as usize {
-                    // SAFETY: as above; the advice does not change what is read. Systems without huge pages refuse it.
+                    // SAFETY: as above; the advice does not change what is read. Systems without huge pages
+                    // refuse it.
                     let _ = unsafe { madvise(start, EXTENT_BYTES, Advice::LinuxHugepage) };
                 }
                 self.writable.insert(extent);
@@ -347,7 +359,8 @@ mod reserved {
 
         /// Gives a page's memory back; it reads as zeros afterwards.
         pub fn discard(&mut self, page: u64) {
-            // SAFETY: the page lies in our own mapping, and no slice of it is alive: `self` is borrowed uniquely.
+            // SAFETY: the page lies in our own mapping, and no slice of it is alive: `self` is borrowed
+            // uniquely.
             unsafe { madvise(self.pointer(page).cast(), PAGE_BYTES, Advice::LinuxDontNeed) }
                 .expect("pages of our own mapping can be given back");
         }

@@ -155,8 +155,8 @@ fn resident_pages() -> i64 {
     text.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// 4096 blocks spread over a range of half a terabyte take 4096 pages of memory, and none after they are given back.
-/// Runs alone in a process of its own: other tests take memory too.
+/// 4096 blocks spread over a range of half a terabyte take 4096 pages of memory, and none after they are
+/// given back. Runs alone in a process of its own: other tests take memory too.
 #[test]
 #[ignore = "run by the test below"]
 #[cfg(target_os = "linux")]
@@ -176,8 +176,8 @@ fn memory_follows_what_is_committed() {
     assert_eq!(grid.channel(pages[7], 5)[0], 0.0, "a page that comes back is empty");
 }
 
-/// With 64 MB of writable memory allowed, as on a machine without overcommit, reserving works; committing fails cleanly
-/// when memory is short and leaves the grid usable.
+/// With 64 MB of writable memory allowed, as on a machine without overcommit, reserving works; committing
+/// fails cleanly when memory is short and leaves the grid usable.
 #[test]
 #[ignore = "run by the test below"]
 #[cfg(target_os = "linux")]

@@ -1,18 +1,19 @@
 //! An octree as a pyramid of sparse paged grids, one per level [power §2.1, §4.2].
 //!
-//! A leaf of the tree is an **active** cell of one level. Beside a transition the finer level also has **ghost** cells, which lie
-//! inside a larger leaf: an operator then works on one level at a time, as on a uniform grid.
-//! [`Pyramid::propagate`] copies leaves' values to the ghosts inside them before such a sweep, [`Pyramid::accumulate`] adds
-//! what the sweep left on ghosts to their leaves after it.
+//! A leaf of the tree is an **active** cell of one level. Beside a transition the finer level also has
+//! **ghost** cells, which lie inside a larger leaf: an operator then works on one level at a time, as on a
+//! uniform grid. [`Pyramid::propagate`] copies leaves' values to the ghosts inside them before such a sweep,
+//! [`Pyramid::accumulate`] adds what the sweep left on ghosts to their leaves after it.
 //!
-//! Ghosts are spawned beyond faces and edges of active cells, in the directions that point out of a cell's parent: in
-//! others the larger leaf is met across a face already [power §6.1].
+//! Ghosts are spawned beyond faces and edges of active cells, in the directions that point out of a cell's
+//! parent: in others the larger leaf is met across a face already [power §6.1].
 //!
-//! **Grading** [power §6.1]. A leaf and the leaves that share a face or an edge with it span two levels at most, and no leaf has
-//! both a larger and a smaller one beside it. With `D_l` the divided cells of level `l` and `N` the growth by one ring of
-//! face and edge neighbours, this is `N(N(D_l)) ⊂ children(D_{l+1})`: the first ring holds all leaves with a smaller
-//! neighbour, the second all that they may touch. [`Pyramid::build`] makes it hold from fine to coarse, dividing
-//! no cell that the rule does not ask for. Level 0 is the finest, as in [`crate::octree`].
+//! **Grading** [power §6.1]. A leaf and the leaves that share a face or an edge with it span two levels at
+//! most, and no leaf has both a larger and a smaller one beside it. With `D_l` the divided cells of level `l`
+//! and `N` the growth by one ring of face and edge neighbours, this is `N(N(D_l)) ⊂ children(D_{l+1})`: the
+//! first ring holds all leaves with a smaller neighbour, the second all that they may touch.
+//! [`Pyramid::build`] makes it hold from fine to coarse, dividing no cell that the rule does not ask for.
+//! Level 0 is the finest, as in [`crate::octree`].
 
 mod sets;
 #[cfg(test)]
@@ -40,8 +41,8 @@ pub struct BlockCells {
 pub struct Level {
     /// Edge of a cell, metres.
     pub dx: f32,
-    /// Fields of the level. Committed are the blocks with active or ghost cells and those that hold the faces and edges on
-    /// these cells' high sides.
+    /// Fields of the level. Committed are the blocks with active or ghost cells and those that hold the
+    /// faces and edges on these cells' high sides.
     pub grid: SolverGrid,
     cells: Vec<BlockCells>,
     /// Positions of blocks with active or ghost cells.
@@ -61,8 +62,8 @@ pub struct Pyramid {
 }
 
 impl Pyramid {
-    /// The graded tree in which every cell is divided that `divide` asks for; it is asked for every cell that comes to
-    /// exist before grading and is not of the finest level.
+    /// The graded tree in which every cell is divided that `divide` asks for; it is asked for every cell that
+    /// comes to exist before grading and is not of the finest level.
     pub fn build(
         backing: Backing,
         shape: Shape,
@@ -126,7 +127,8 @@ impl Pyramid {
         }
     }
 
-    /// Adds a field's values on ghosts to the leaves around them, from fine to coarse (`GhostValueAccumulate`).
+    /// Adds a field's values on ghosts to the leaves around them, from fine to coarse
+    /// (`GhostValueAccumulate`).
     pub fn accumulate(&mut self, channel: usize) {
         for l in 1..self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(l);

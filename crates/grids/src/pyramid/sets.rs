@@ -3,8 +3,9 @@
 use crate::paged::Layout;
 use fluvial_foundation::{AXES, parallel};
 
-/// The cells that share a face or an edge with a cell. Faces: x low, x high, y low, y high, z low, z high. Then edges along x, y,
-/// z, each with the signs (-,-), (+,-), (-,+), (+,+) along the two other axes in cyclic order.
+/// The cells that share a face or an edge with a cell. Faces: x low, x high, y low, y high, z low, z high.
+/// Then edges along x, y, z, each with the signs (-,-), (+,-), (-,+), (+,+) along the two other axes in
+/// cyclic order.
 pub const NEIGHBOURS: [[i8; 3]; 18] = {
     let mut all = [[0; 3]; 18];
     let mut a = 0;
@@ -37,8 +38,8 @@ const SIDE: [[u64; 2]; 3] = [
     [0x0000_0000_0000_ffff, 0xffff_0000_0000_0000],
 ];
 
-/// Cells whose coordinates have the parity that points out of their parent in a direction: even ones where it goes down,
-/// odd ones where it goes up.
+/// Cells whose coordinates have the parity that points out of their parent in a direction: even ones where it
+/// goes down, odd ones where it goes up.
 pub fn outward(direction: [i8; 3]) -> u64 {
     AXES.iter().fold(!0, |mask, &a| match direction[a] {
         -1 => mask & EVEN[a],
@@ -180,8 +181,8 @@ impl CellSet {
         reached.into_iter().flatten().collect()
     }
 
-    /// The set and its cells moved by each of the offsets, within the domain. Of a cell's moves only those are made for which
-    /// `may_move(offset)` has the cell's bit.
+    /// The set and its cells moved by each of the offsets, within the domain. Of a cell's moves only those
+    /// are made for which `may_move(offset)` has the cell's bit.
     pub fn grown(&self, offsets: &[[i8; 3]], may_move: impl Fn([i8; 3]) -> u64 + Sync) -> CellSet {
         let allowed: Vec<Halo> = offsets.iter().map(|&o| Halo::new(&[may_move(o); 27])).collect();
         CellSet::from_pages(self.layout, self.reached_pages(offsets), |page| {

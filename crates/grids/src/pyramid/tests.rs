@@ -78,7 +78,8 @@ fn random_trees_are_graded_and_fill_the_domain() {
 
 #[test]
 fn grading_divides_nothing_that_the_rule_does_not_ask_for() {
-    // One finest octet in the middle: two rings of level-1 cells around its parent, rounded out to level-2 cells.
+    // One finest octet in the middle: two rings of level-1 cells around its parent, rounded out to level-2
+    // cells.
     let shape = Shape { min: Vec3::ZERO, dx: 1.0, levels: 3, roots: [8; 3] };
     let pyramid = Pyramid::build(Backing::Table, shape, |cell| {
         let (l, shift) = (cell.level, cell.level - 1);
@@ -86,7 +87,8 @@ fn grading_divides_nothing_that_the_rule_does_not_ask_for() {
     })
     .unwrap();
     let counts: Vec<usize> = pyramid.levels().iter().map(|l| l.active().count()).collect();
-    // Two rings around cell (14, 14, 14) of level 1 reach 12 to 15 along each axis, where the domain ends: parents 6 and 7.
+    // Two rings around cell (14, 14, 14) of level 1 reach 12 to 15 along each axis, where the domain ends:
+    // parents 6 and 7.
     assert_eq!(counts[0], 8);
     assert_eq!(counts[1], 8 * 8 - 1);
     assert_eq!(counts[2], 512 - 8);

@@ -1,4 +1,5 @@
-//! Transfers between a level's ghosts and the leaves of the next coarser one, along lists that are fixed with the tree.
+//! Transfers between a level's ghosts and the leaves of the next coarser one, along lists that are fixed with
+//! the tree.
 
 use super::sets::{bits, parent_cell, parent_page};
 use super::{Level, SolverGrid};

@@ -1,15 +1,18 @@
-//! Marching cubes as a table: the surface, the liquid on the faces and the liquid parts of a fine cell, by the signs of its corners.
+//! Marching cubes as a table: the surface, the liquid on the faces and the liquid parts of a fine cell, by
+//! the signs of its corners.
 //!
-//! The one rule for ambiguous faces is "liquid is joined": where two opposite corners of a face are liquid, the two air corners
-//! are cut off [cutcell §2.1]. It reads only the face's own four signs, so two cells that share a face agree on it
-//! (test `neighbours_agree_on_their_common_face`). Joined liquid gives every face at most one polygon, and that
-//! polygon is convex. Two liquid parts in one fine cell then exist only where exactly two opposite corners of the cube are liquid.
+//! The one rule for ambiguous faces is "liquid is joined": where two opposite corners of a face are liquid,
+//! the two air corners are cut off [cutcell §2.1]. It reads only the face's own four signs, so two cells that
+//! share a face agree on it (test `neighbours_agree_on_their_common_face`). Joined liquid gives every face at
+//! most one polygon, and that polygon is convex. Two liquid parts in one fine cell then exist only where
+//! exactly two opposite corners of the cube are liquid.
 //!
 //! Corners are numbered x fastest. Edge `4 a + n` runs along axis `a`.
 
 use std::sync::LazyLock;
 
-/// Corners around each face, counter-clockwise seen from outside: x low, x high, y low, y high, z low, z high.
+/// Corners around each face, counter-clockwise seen from outside: x low, x high, y low, y high, z low, z
+/// high.
 pub const FACE_CORNERS: [[u8; 4]; 6] =
     [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
 
@@ -17,7 +20,8 @@ pub const FACE_CORNERS: [[u8; 4]; 6] =
 pub const EDGE_CORNERS: [[u8; 2]; 12] =
     [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]];
 
-/// A vertex of a polygon on a fine cell: a corner (0 to 7) or, from [`Site::EDGE`] on, the crossing on an edge.
+/// A vertex of a polygon on a fine cell: a corner (0 to 7) or, from [`Site::EDGE`] on, the crossing on an
+/// edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site(pub u8);
 
@@ -89,8 +93,8 @@ fn liquid_on_face(case: u8, corners: [u8; 4]) -> Vec<Site> {
     polygon
 }
 
-/// Closed polygons of crossed edges. Around a dry run of a face's corners the face's polygon goes from the crossing before to the
-/// one after it; the surface goes back.
+/// Closed polygons of crossed edges. Around a dry run of a face's corners the face's polygon goes from the
+/// crossing before to the one after it; the surface goes back.
 fn loops(case: u8) -> Vec<Vec<u8>> {
     let mut next = [None; 12];
     for corners in FACE_CORNERS {
@@ -116,7 +120,8 @@ fn loops(case: u8) -> Vec<Vec<u8>> {
     polygons
 }
 
-/// Do two edges lie on one face of the cube? A diagonal between them would lie in that face, and the surface with it.
+/// Do two edges lie on one face of the cube? A diagonal between them would lie in that face, and the surface
+/// with it.
 fn on_one_face(a: u8, b: u8) -> bool {
     let on = |e: u8, f: &[u8; 4]| EDGE_CORNERS[e as usize].iter().all(|c| f.contains(c));
     FACE_CORNERS.iter().any(|f| on(a, f) && on(b, f))
@@ -136,8 +141,8 @@ fn area(corners: [u8; 3]) -> f64 {
     cross.iter().map(|c| c * c).sum::<f64>().sqrt()
 }
 
-/// The triangles of least area that fill a polygon, without diagonals in faces of the cube. Others of the same polygon may fold
-/// through each other (test `liquid_never_overlaps_itself`).
+/// The triangles of least area that fill a polygon, without diagonals in faces of the cube. Others of the
+/// same polygon may fold through each other (test `liquid_never_overlaps_itself`).
 fn triangulate(polygon: &[u8]) -> Vec<[u8; 3]> {
     least(polygon).expect("every polygon of marching cubes has such triangles").1
 }
@@ -167,8 +172,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every pattern of signs of two neighbouring cells, along every axis: the liquid polygon of the common face is the same for both,
-    /// and so are the lines where the surface meets it, in opposite directions.
+    /// Every pattern of signs of two neighbouring cells, along every axis: the liquid polygon of the common
+    /// face is the same for both, and so are the lines where the surface meets it, in opposite
+    /// directions.
     #[test]
     fn neighbours_agree_on_their_common_face() {
         for axis in 0..3u8 {

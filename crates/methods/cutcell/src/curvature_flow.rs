@@ -1,9 +1,11 @@
-//! Implicit mean-curvature flow of the liquid's surface [cutcell §4, eq. 11; Thürey, Wojtan, Gross, Turk 2010].
+//! Implicit mean-curvature flow of the liquid's surface [cutcell §4, eq. 11; Thürey, Wojtan, Gross, Turk
+//! 2010].
 //!
-//! `(M + tau L) x' = M x` with the lumped mass `M` (a third of the area around a vertex), the cotangent Laplacian `L` and the flow's
-//! time `tau`, an area. Then `x' - x = -tau kappa n` gives the curvature as it will be after the flow: short waves, which would
-//! limit the time step, are damped in it by `1 / (1 + tau k^2)`. On a ball of radius R it is `(2 / R) / (1 + 2 tau / R^2)`
-//! (test `curvature_of_a_ball`). Lengths are in cells.
+//! `(M + tau L) x' = M x` with the lumped mass `M` (a third of the area around a vertex), the cotangent
+//! Laplacian `L` and the flow's time `tau`, an area. Then `x' - x = -tau kappa n` gives the curvature as it
+//! will be after the flow: short waves, which would limit the time step, are damped in it by `1 / (1 + tau
+//! k^2)`. On a ball of radius R it is `(2 / R) / (1 + 2 tau / R^2)` (test `curvature_of_a_ball`). Lengths are
+//! in cells.
 
 use crate::cut::{find, unite};
 use crate::mesh::CutCells;
@@ -14,8 +16,9 @@ use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 use fluvial_linear::{Params, SolveError};
 
-/// Triangles with less area than this part of their longest edge's square weigh as if they had it: the cotangents of slivers would drown
-/// those of their neighbours. All three of a triangle are scaled alike, which keeps the matrix positive definite.
+/// Triangles with less area than this part of their longest edge's square weigh as if they had it: the
+/// cotangents of slivers would drown those of their neighbours. All three of a triangle are scaled alike,
+/// which keeps the matrix positive definite.
 const LEAST_ASPECT: f64 = 1e-3;
 
 /// The surface and its flow. Kept from step to step as scratch.
@@ -55,7 +58,8 @@ impl CurvatureFlow {
         let matrix = self.assemble(&start, tau);
         let mut amg = Amg::new(&matrix, AmgParams::default());
         for axis in 0..3 {
-            // The unknown is the displacement: its right side, -tau L x, has no large constant part to cancel.
+            // The unknown is the displacement: its right side, -tau L x, has no large constant part to
+            // cancel.
             let b = laplacian(&matrix, &start, axis);
             let mut d = vec![0.0; b.len()];
             let info =
@@ -198,8 +202,8 @@ fn area_vector(at: &[DVec3], t: &[u32; 3]) -> DVec3 {
     0.5 * (b - a).cross(c - a)
 }
 
-/// Volume that a triangle sweeps on straight ways: the integral of its mean velocity times its area, which is quadratic in time, so that
-/// Simpson's rule is exact.
+/// Volume that a triangle sweeps on straight ways: the integral of its mean velocity times its area, which is
+/// quadratic in time, so that Simpson's rule is exact.
 fn swept_volume(from: &[DVec3], to: &[DVec3], t: &[u32; 3]) -> f64 {
     let [p, q] = [from, to].map(|at| t.map(|v| at[v as usize]));
     let half: [DVec3; 3] = std::array::from_fn(|n| 0.5 * (p[n] + q[n]));

@@ -1,8 +1,8 @@
 //! The cutter: from the tracker's signs to pieces, geometry triangles and grid faces.
 //!
-//! Triangles of marching cubes lie in one tracker cell each and thereby in one cell of the simulation grid, so that no mesh is
-//! intersected with the grid: the paper names this as its way forward [cutcell §6]. Rows of cells are cut in parallel into
-//! lists of their own, which are then joined in order.
+//! Triangles of marching cubes lie in one tracker cell each and thereby in one cell of the simulation grid,
+//! so that no mesh is intersected with the grid: the paper names this as its way forward [cutcell §6]. Rows
+//! of cells are cut in parallel into lists of their own, which are then joined in order.
 
 use crate::cases::{CASES, Case, EDGE_CORNERS, FACE_CORNERS, Site};
 use crate::mesh::{CutCells, NONE, Piece, Triangle};
@@ -35,7 +35,8 @@ pub(crate) struct RowCells {
     pub pieces: Vec<Piece>,
     pub triangle_counts: Vec<u32>,
     pub triangles: Vec<Triangle>,
-    /// Piece, within the cell, of the two parts of every tracker cell, for the cut cells of the row in order.
+    /// Piece, within the cell, of the two parts of every tracker cell, for the cut cells of the row in
+    /// order.
     pub labels: Vec<[u16; 2]>,
     /// Vertices that only this row knows, beside solids.
     pub own_vertices: Vec<DVec3>,
@@ -53,8 +54,8 @@ pub fn cut_liquid(tracker: &Tracker, scratch: &mut CutScratch) -> CutCells {
 
 /// Cuts the liquid of a tracker, between solids of any thickness, into cells.
 ///
-/// phi must say "air" deep inside closed solids; what it says within a cell behind their surfaces does not matter: liquid that
-/// sees a solid from behind is taken out, with all that is connected to it.
+/// phi must say "air" deep inside closed solids; what it says within a cell behind their surfaces does not
+/// matter: liquid that sees a solid from behind is taken out, with all that is connected to it.
 pub fn cut(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) -> CutCells {
     let CutScratch { flags, classes } = scratch;
     let bins = Bins::new(solids, &tracker.grid);
@@ -195,7 +196,8 @@ pub(crate) const FACE_BITS: [u8; 6] = {
     bits
 };
 
-/// A cut cell: liquid parts of tracker cells are joined through their faces, and what hangs together is a piece.
+/// A cut cell: liquid parts of tracker cells are joined through their faces, and what hangs together is a
+/// piece.
 fn cut_cell(out: &mut RowCells, cell: usize, source: &Source, work: &mut CellWork) {
     let r = source.tracker.factor;
     let [i, j, k] = source.tracker.grid.cell_centers().coordinates(cell);
@@ -278,8 +280,8 @@ fn add_moments(piece: &mut Piece, low: DVec3, volume: f64, centroid_in_fine: DVe
     piece.centroid += volume * (low + centroid_in_fine);
 }
 
-/// Volume, moment and triangles of a tracker cell that the surface crosses. Volumes are tetrahedra from the low corner, to
-/// which the three low faces add nothing.
+/// Volume, moment and triangles of a tracker cell that the surface crosses. Volumes are tetrahedra from the
+/// low corner, to which the three low faces add nothing.
 fn cut_fine_cell(
     pieces: &mut [Piece],
     triangles: &mut Vec<(u16, Triangle)>,

@@ -243,7 +243,8 @@ fn add_patch(
     });
 }
 
-/// Position in tracker cells and number of a polygon's vertex; `node` and `low` are the fine face's low corner.
+/// Position in tracker cells and number of a polygon's vertex; `node` and `low` are the fine face's low
+/// corner.
 pub(crate) fn site_on_face(
     site: Site,
     axis: Axis,

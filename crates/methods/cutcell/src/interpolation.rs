@@ -1,16 +1,18 @@
-//! Interpolation inside a piece by spherical barycentric coordinates [cutcell §2.1.3; Langer, Belyaev, Seidel 2006].
+//! Interpolation inside a piece by spherical barycentric coordinates [cutcell §2.1.3; Langer, Belyaev, Seidel
+//! 2006].
 //!
-//! The piece's boundary is projected onto a unit sphere around the point. Every face has a vector, the integral of the outward
-//! direction over its image, and the vectors of a closed surface add up to zero; written in the directions of the
-//! face's vertices they give weights that reproduce linear fields. Polygons are divided into triangles first: on a
-//! triangle that writing is unique, and the coordinates are the mean value coordinates of Ju, Schaefer and Warren 2005, whose
-//! evaluation is used. On a face the limit is linear interpolation in its triangle, exactly, so that a wall
-//! whose vertices move along it is never crossed.
+//! The piece's boundary is projected onto a unit sphere around the point. Every face has a vector, the
+//! integral of the outward direction over its image, and the vectors of a closed surface add up to zero;
+//! written in the directions of the face's vertices they give weights that reproduce linear fields. Polygons
+//! are divided into triangles first: on a triangle that writing is unique, and the coordinates are the mean
+//! value coordinates of Ju, Schaefer and Warren 2005, whose evaluation is used. On a face the limit is linear
+//! interpolation in its triangle, exactly, so that a wall whose vertices move along it is never crossed.
 
 use crate::mesh::CutCells;
 use fluvial_foundation::DVec3;
 
-/// The closed boundary of a piece as triangles over its own list of vertices. Kept from piece to piece as scratch.
+/// The closed boundary of a piece as triangles over its own list of vertices. Kept from piece to piece as
+/// scratch.
 #[derive(Clone, Debug, Default)]
 pub struct PieceShape {
     /// Numbers of its vertices in the mesh.
@@ -21,8 +23,8 @@ pub struct PieceShape {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// A triangle seen under a smaller angle than this to its plane is seen edge-on and weighs nothing: rounding over the angle is then as
-/// large as what is left out.
+/// A triangle seen under a smaller angle than this to its plane is seen edge-on and weighs nothing: rounding
+/// over the angle is then as large as what is left out.
 const EDGE_ON: f64 = 1e-9;
 /// A point this near to a triangle, in cells, lies on it.
 const ON_FACE: f64 = 1e-9;
@@ -30,7 +32,8 @@ const ON_FACE: f64 = 1e-9;
 const AT_VERTEX: f64 = 1e-9;
 
 impl PieceShape {
-    /// Gathers the boundary of a cut piece. Full pieces, whose faces have no polygons, have no shape of their own.
+    /// Gathers the boundary of a cut piece. Full pieces, whose faces have no polygons, have no shape of their
+    /// own.
     pub fn gather(&mut self, mesh: &CutCells, piece: usize) {
         self.vertices.clear();
         self.triangles.clear();
@@ -56,8 +59,8 @@ impl PieceShape {
         self.positions.extend(self.vertices.iter().map(|&v| mesh.vertices[v as usize]));
     }
 
-    /// Weights of the vertices at a point inside or on the boundary; they add up to 1. False, and nothing usable, where they do not
-    /// exist: outside of the piece their sum may vanish.
+    /// Weights of the vertices at a point inside or on the boundary; they add up to 1. False, and nothing
+    /// usable, where they do not exist: outside of the piece their sum may vanish.
     pub fn coordinates(&self, weights: &mut Vec<f64>, x: DVec3) -> bool {
         weights.clear();
         weights.resize(self.positions.len(), 0.0);
@@ -103,9 +106,10 @@ enum Seen {
 
 /// Weights of a triangle's corners, given from the point.
 ///
-/// The face's vector is `m = 1/2 sum theta_e n_e` over the angles and unit normals of its edges' planes, and its part along a corner's
-/// direction is `m . n / (u . n)` with the normal of the opposite edge [Ju, Schaefer, Warren 2005, eq. 10, 11]. Angles
-/// come from arc tangents: the paper's closed form loses half of the digits on slivers.
+/// The face's vector is `m = 1/2 sum theta_e n_e` over the angles and unit normals of its edges' planes, and
+/// its part along a corner's direction is `m . n / (u . n)` with the normal of the opposite edge [Ju,
+/// Schaefer, Warren 2005, eq. 10, 11]. Angles come from arc tangents: the paper's closed form loses half of
+/// the digits on slivers.
 fn triangle_weights(corners: [DVec3; 3]) -> Seen {
     let [a, b, c] = corners;
     if let Some(weights) = weights_on(corners) {

@@ -1,15 +1,17 @@
 //! Where pressures live: one iso-distance per cut piece, found by scan rays [cutcell §3.1, 3.2, eq. 3].
 //!
-//! A scan ray starts at the centroid of a grid face and runs along its normal into the piece, reading the tracker's phi. The
-//! distances that it meets are an interval; the piece's iso-distance is the middle of the intersection of the intervals of all of
-//! its faces. Pieces without free surface keep their pressure at the cell's centre [cutcell §2.1.2].
+//! A scan ray starts at the centroid of a grid face and runs along its normal into the piece, reading the
+//! tracker's phi. The distances that it meets are an interval; the piece's iso-distance is the middle of the
+//! intersection of the intervals of all of its faces. Pieces without free surface keep their pressure at the
+//! cell's centre [cutcell §2.1.2].
 
 use crate::mesh::{CutCells, NONE};
 use crate::nodes::Tracker;
 use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::Lattice;
 
-/// Pieces whose iso-distance is nearer to the surface than this, in cells, take the surface's pressure [cutcell §3.3].
+/// Pieces whose iso-distance is nearer to the surface than this, in cells, take the surface's pressure
+/// [cutcell §3.3].
 pub const LEAST_DISTANCE: f64 = 1e-3;
 
 /// Pieces per chunk of parallel loops.
@@ -90,13 +92,14 @@ impl IsoSamples {
     }
 }
 
-/// Distances from one face to its two samples; counts rays that found their iso-distance behind the face, rays that did not find it, and
-/// floored faces.
+/// Distances from one face to its two samples; counts rays that found their iso-distance behind the face,
+/// rays that did not find it, and floored faces.
 ///
-/// The paper uses the cell's centre wherever a ray fails. Most such rays fail because the iso-distance lies behind the face they
-/// start from, in the neighbouring cell: the line is then followed there, and the distance is negative. The gradient
-/// stays between the two true places; with the cell's centre it was wrong by its own size on the sphere of
-/// `tests/pressure_order.rs`. Only where the two samples would come too close does the cell's centre stand in.
+/// The paper uses the cell's centre wherever a ray fails. Most such rays fail because the iso-distance lies
+/// behind the face they start from, in the neighbouring cell: the line is then followed there, and the
+/// distance is negative. The gradient stays between the two true places; with the cell's centre it was wrong
+/// by its own size on the sphere of `tests/pressure_order.rs`. Only where the two samples would come too
+/// close does the cell's centre stand in.
 fn place_face(
     mesh: &CutCells,
     source: (&Tracker, &Lattice),
@@ -139,8 +142,8 @@ fn place_face(
     to_sample
 }
 
-/// The middle of what the intervals of all faces have in common. Where they have nothing in common, the middle of the gap is as far
-/// from all as can be, and rays that do not reach it use the middle of the cell.
+/// The middle of what the intervals of all faces have in common. Where they have nothing in common, the
+/// middle of the gap is as far from all as can be, and rays that do not reach it use the middle of the cell.
 fn iso_distance(mesh: &CutCells, source: (&Tracker, &Lattice), piece: usize, ray: &mut Ray) -> f64 {
     let (mut low, mut high) = (f64::NEG_INFINITY, 0.0f64);
     for (face, side) in mesh.faces_of(piece) {
@@ -153,14 +156,15 @@ fn iso_distance(mesh: &CutCells, source: (&Tracker, &Lattice), piece: usize, ray
     if low.is_finite() {
         return 0.5 * (low + high);
     }
-    // A drop inside one cell has no rays: its mean depth, volume over surface, stands for them. It has no other gradient
-    // than the surface's, and with one unknown any distance gives the same velocity.
+    // A drop inside one cell has no rays: its mean depth, volume over surface, stands for them. It has no
+    // other gradient than the surface's, and with one unknown any distance gives the same velocity.
     let piece = &mesh.pieces[piece];
     -piece.volume / piece.surface_area
 }
 
 impl Ray {
-    /// Reads phi from a face into the piece on one of its sides, up to the cell's far side or to a solid in between.
+    /// Reads phi from a face into the piece on one of its sides, up to the cell's far side or to a solid in
+    /// between.
     fn scan(&mut self, mesh: &CutCells, (tracker, nodes): (&Tracker, &Lattice), face: usize, side: usize) {
         let f = &mesh.faces[face];
         let axis = f.axis as usize;

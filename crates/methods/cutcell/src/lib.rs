@@ -1,5 +1,6 @@
-//! Cut cells: liquid and solids below one grid cell, after Chen, Meier, Solenthaler and Azevedo 2020 (`[cutcell]` in
-//! documentation). The README of this crate maps the paper's sections and equations to functions.
+//! Cut cells: liquid and solids below one grid cell, after Chen, Meier, Solenthaler and Azevedo 2020
+//! (`[cutcell]` in documentation). The README of this crate maps the paper's sections and equations to
+//! functions.
 //!
 //! [`cut`] makes cut cells ([`mesh`]) from a fine level set.
 

@@ -1,7 +1,9 @@
-//! The cut cells of one moment: pieces, grid faces, geometry triangles, vertices, as flat arrays [cutcell §2.1.1].
+//! The cut cells of one moment: pieces, grid faces, geometry triangles, vertices, as flat arrays [cutcell
+//! §2.1.1].
 //!
-//! All lengths are in cells of the simulation grid, from its lower corner: a cell is `[i, i + 1]`, areas are in cell faces and
-//! volumes in cells. Positions are f64, because f32 metres resolve a cell of a large domain to a few parts in 1e5 only.
+//! All lengths are in cells of the simulation grid, from its lower corner: a cell is `[i, i + 1]`, areas are
+//! in cell faces and volumes in cells. Positions are f64, because f32 metres resolve a cell of a large domain
+//! to a few parts in 1e5 only.
 
 use fluvial_foundation::{Axis, DVec3};
 use fluvial_grids::UniformGrid;
@@ -23,7 +25,8 @@ pub enum VertexKind {
     Face,
     /// On the geometry alone.
     Geometry,
-    /// A node of the tracker on a face of the grid and off the geometry; it divides grid faces into polygons. The paper has none.
+    /// A node of the tracker on a face of the grid and off the geometry; it divides grid faces into polygons.
+    /// The paper has none.
     Tracker,
 }
 
@@ -194,7 +197,8 @@ impl CutCells {
     }
 }
 
-/// Sums over the closed surface of a piece: by the divergence theorem the first is zero and the second its volume.
+/// Sums over the closed surface of a piece: by the divergence theorem the first is zero and the second its
+/// volume.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SurfaceSums {
     /// Sum of area vectors.

@@ -1,7 +1,8 @@
 //! The tracker's nodes: signs, crossed edges and the numbers of the vertices on them.
 //!
-//! Every crossed edge of the tracker carries one vertex. Its number is a rank: a prefix per 64 nodes and a count of the bits before it.
-//! No hash table is needed, the result does not depend on threads, and a node costs one byte.
+//! Every crossed edge of the tracker carries one vertex. Its number is a rank: a prefix per 64 nodes and a
+//! count of the bits before it. No hash table is needed, the result does not depend on threads, and a node
+//! costs one byte.
 
 use crate::mesh::VertexKind;
 use fluvial_foundation::{DVec3, parallel};
@@ -52,7 +53,8 @@ const BLOCK: usize = 64;
 /// Signs and vertex numbers. Kept from step to step as scratch.
 #[derive(Clone, Debug, Default)]
 pub struct NodeFlags {
-    /// Bits 0 to 2: the edge towards the next node along x, y, z is crossed. Bit 3: the node is a vertex. Bit 4: liquid.
+    /// Bits 0 to 2: the edge towards the next node along x, y, z is crossed. Bit 3: the node is a vertex.
+    /// Bit 4: liquid.
     flags: Vec<u8>,
     /// Vertices before each block of 64 nodes, and all at the end.
     prefix: Vec<u32>,
@@ -200,7 +202,8 @@ impl NodeFlags {
         });
     }
 
-    /// Positions, in cells, and kinds of all vertices; returns how many were held off the ends of their edges.
+    /// Positions, in cells, and kinds of all vertices; returns how many were held off the ends of their
+    /// edges.
     pub fn place(&self, vertices: &mut Vec<DVec3>, kinds: &mut Vec<VertexKind>, tracker: &Tracker) -> usize {
         let nodes = tracker.nodes();
         let blocks_per_chunk = 64;
@@ -229,8 +232,9 @@ impl NodeFlags {
     }
 }
 
-/// Vertices stay this far from the ends of their edges, in tracker cells. Where phi is zero at a node, as in every pool whose surface
-/// lies on the grid, triangles would otherwise lie in faces of the grid and liquid layers would have no thickness.
+/// Vertices stay this far from the ends of their edges, in tracker cells. Where phi is zero at a node, as in
+/// every pool whose surface lies on the grid, triangles would otherwise lie in faces of the grid and liquid
+/// layers would have no thickness.
 pub const LEAST_FRACTION: f64 = 1e-5;
 
 /// Part of the way from the low to the high end of a crossed edge, where phi vanishes.

@@ -4,7 +4,8 @@
 //!
 //! `sum_grid A_j (p_i - p_j) / |x_i - x_j| + A_surface p_i / |phi_i| = -(rho dx / dt) sum A_j u_j . n_j`.
 //!
-//! It is symmetric, and diagonally dominant with a non-negative excess [eq. 6]: the free surface's. Solids add nothing.
+//! It is symmetric, and diagonally dominant with a non-negative excess [eq. 6]: the free surface's. Solids
+//! add nothing.
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
@@ -67,7 +68,8 @@ impl System {
         System { row_of, piece_of, matrix }
     }
 
-    /// Solves for the pressure of every piece from a right side per piece; dropped pieces get 0. `pressure` holds the start.
+    /// Solves for the pressure of every piece from a right side per piece; dropped pieces get 0. `pressure`
+    /// holds the start.
     pub fn solve(
         &self,
         pressure: &mut [f64],

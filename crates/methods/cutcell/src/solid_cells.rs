@@ -1,5 +1,5 @@
-//! Cells that solids pass through: tracker cells are divided by the triangles of the surface and of the solids, liquid regions
-//! are joined through what is open, and what hangs together is a piece.
+//! Cells that solids pass through: tracker cells are divided by the triangles of the surface and of the
+//! solids, liquid regions are joined through what is open, and what hangs together is a piece.
 
 use crate::cases::{CASES, Case, EDGE_CORNERS, Site};
 use crate::complex::{Complex, Facet, Kind, LEAST_OVERLAP, NOTHING, OUTSIDE, SLIVER, area_vector, clip};
@@ -154,7 +154,8 @@ fn add_polygon(work: &mut SolidWork, face: u8, element: u32, points: impl Iterat
     work.polygons.push(FinePolygon { face, element, points: [start, work.points.len() as u32] });
 }
 
-/// Adds the tetrahedra between a boundary polygon, counter-clockwise seen from outside, and the cell's low corner.
+/// Adds the tetrahedra between a boundary polygon, counter-clockwise seen from outside, and the cell's low
+/// corner.
 fn add_boundary(element: &mut Element, mut points: impl Iterator<Item = DVec3>) {
     let (Some(first), Some(mut last)) = (points.next(), points.next()) else { return };
     for p in points {
@@ -203,8 +204,9 @@ fn divided_cell(
     }
 }
 
-/// Which regions are liquid: those whose middle the liquid of marching cubes encloses. Its solid angle is summed, 4 pi inside and
-/// 0 outside; no connection between regions is asked, so that no sliver can lead the answer astray.
+/// Which regions are liquid: those whose middle the liquid of marching cubes encloses. Its solid angle is
+/// summed, 4 pi inside and 0 outside; no connection between regions is asked, so that no sliver can lead the
+/// answer astray.
 fn find_liquid_regions(work: &mut SolidWork, case: &Case, at: &[DVec3; 20]) {
     let SolidWork { complex, is_liquid, .. } = work;
     is_liquid.clear();
@@ -313,8 +315,8 @@ fn add_facet(
     }
 }
 
-/// Area that two convex polygons in a plane normal to `axis` have in common, left in `scratch[0]`; the second one is
-/// counter-clockwise seen from its side, `sign`.
+/// Area that two convex polygons in a plane normal to `axis` have in common, left in `scratch[0]`; the second
+/// one is counter-clockwise seen from its side, `sign`.
 pub(crate) fn overlap(scratch: &mut [Vec<DVec3>; 2], p: &[DVec3], q: &[DVec3], axis: Axis, sign: f64) -> f64 {
     let [a, b] = scratch;
     a.clear();

@@ -1,5 +1,5 @@
-//! Grid faces beside cells that solids pass through: the polygons of the two sides are intersected, and what two pieces have in
-//! common is their face. Connected patches of one pair of pieces are one face here.
+//! Grid faces beside cells that solids pass through: the polygons of the two sides are intersected, and what
+//! two pieces have in common is their face. Connected patches of one pair of pieces are one face here.
 
 use crate::cases::CASES;
 use crate::complex::{LEAST_OVERLAP, area_vector};

@@ -1,8 +1,9 @@
 //! Surface tension as pressure on the surface [cutcell §4, eq. 12 to 14].
 //!
-//! Every pressure sample of a cut piece carries `q = sigma kappa` of the nearest point of its own surface: `p + q` is the liquid's
-//! pressure there. Along the surface's normal q vanishes from the gradient [eq. 13], so that the matrix stays as it
-//! is and q stands on the right side only [eq. 14]. Pieces without free surface carry none.
+//! Every pressure sample of a cut piece carries `q = sigma kappa` of the nearest point of its own surface: `p
+//! + q` is the liquid's pressure there. Along the surface's normal q vanishes from the gradient [eq. 13], so
+//! that the matrix stays as it is and q stands on the right side only [eq. 14]. Pieces without free surface
+//! carry none.
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
@@ -11,8 +12,8 @@ use crate::velocity::StepScales;
 use crate::vertices::find_walls;
 use fluvial_foundation::{DVec3, parallel};
 
-/// q at the two samples of every grid face, from q at the mesh's vertices. Only the piece's own surface is read: nothing is seen through a
-/// wall.
+/// q at the two samples of every grid face, from q at the mesh's vertices. Only the piece's own surface is
+/// read: nothing is seen through a wall.
 pub fn pressure_at_samples(out: &mut [[f64; 2]], mesh: &CutCells, iso: &IsoSamples, q_vertex: &[f64]) {
     assert_eq!(out.len(), mesh.faces.len());
     parallel::for_each_chunk_mut(out, PIECES, |chunk, out| {
@@ -44,8 +45,8 @@ fn nearest(mesh: &CutCells, piece: usize, x: DVec3, of_vertex: &[f64]) -> f64 {
     value
 }
 
-/// Barycentric coordinates of the point of a triangle that is nearest to the origin: inside its edges' reach the projection, else the
-/// nearest point of its edges.
+/// Barycentric coordinates of the point of a triangle that is nearest to the origin: inside its edges' reach
+/// the projection, else the nearest point of its edges.
 fn closest_on_triangle(c: [DVec3; 3]) -> [f64; 3] {
     let n = (c[1] - c[0]).cross(c[2] - c[0]);
     let square = n.length_squared();
@@ -82,8 +83,8 @@ pub fn add_to_right_side(rhs: &mut [f64], mesh: &CutCells, iso: &IsoSamples, q_f
     });
 }
 
-/// The tangential part of the surface's acceleration [cutcell §4]: `u -= dt / rho grad_s q` at the vertices of the surface, from the
-/// gradients on the triangles around them, and along walls where they touch some.
+/// The tangential part of the surface's acceleration [cutcell §4]: `u -= dt / rho grad_s q` at the vertices
+/// of the surface, from the gradients on the triangles around them, and along walls where they touch some.
 pub fn accelerate_along_surface(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,

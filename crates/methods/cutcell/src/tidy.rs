@@ -1,4 +1,5 @@
-//! After cutting beside solids: vertices at one place become one vertex, and pieces inside solids are taken out.
+//! After cutting beside solids: vertices at one place become one vertex, and pieces inside solids are taken
+//! out.
 
 use crate::mesh::{CutCells, GridFace, NONE, VertexKind};
 use fluvial_foundation::DVec3;
@@ -7,8 +8,8 @@ use std::collections::HashMap;
 /// Vertices closer than this are one, in cells.
 const WELD: f64 = 1e-7;
 
-/// Joins vertices from `first_own` on with each other and with the tracker's where they coincide. Numbers depend on
-/// order alone: the table is only asked, never walked through.
+/// Joins vertices from `first_own` on with each other and with the tracker's where they coincide. Numbers
+/// depend on order alone: the table is only asked, never walked through.
 pub(crate) fn weld(mesh: &mut CutCells, first_own: usize) {
     if first_own == mesh.vertices.len() {
         return;
@@ -19,7 +20,8 @@ pub(crate) fn weld(mesh: &mut CutCells, first_own: usize) {
     let mut number: Vec<u32> = Vec::with_capacity(mesh.vertices.len() - first_own);
     let own: std::collections::HashSet<[i64; 3]> =
         mesh.vertices[first_own..].iter().map(|x| x.floor().as_i64vec3().to_array()).collect();
-    // Tracker vertices in the cells of own vertices may be met; on cell boundaries their neighbours' cells count too.
+    // Tracker vertices in the cells of own vertices may be met; on cell boundaries their neighbours' cells
+    // count too.
     let is_near = |x: DVec3| {
         let (low, high) = ((x - WELD).floor().as_i64vec3(), (x + WELD).floor().as_i64vec3());
         own.contains(&low.to_array()) || own.contains(&high.to_array())
@@ -70,7 +72,8 @@ fn kind_of(x: DVec3) -> VertexKind {
     [VertexKind::Geometry, VertexKind::Face, VertexKind::Edge, VertexKind::Grid][planes]
 }
 
-/// Takes pieces inside closed solids out: those that see a solid from behind, and whatever is connected with them.
+/// Takes pieces inside closed solids out: those that see a solid from behind, and whatever is connected with
+/// them.
 pub(crate) fn remove_pieces_in_solids(mesh: &mut CutCells, seen_from_behind: &[u32]) {
     if seen_from_behind.is_empty() {
         return;

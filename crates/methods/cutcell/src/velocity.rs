@@ -1,7 +1,8 @@
 //! Velocities on faces: divergence, projection and flux budget [cutcell §3.3, 3.4, eq. 7 to 10].
 //!
-//! A grid face has its normal velocity, a vertex has a velocity, and a geometry triangle has the mean of its vertices' (on the free
-//! surface) or its solid's. Velocities are in m/s, pressures in Pa; areas and distances come in cells.
+//! A grid face has its normal velocity, a vertex has a velocity, and a geometry triangle has the mean of its
+//! vertices' (on the free surface) or its solid's. Velocities are in m/s, pressures in Pa; areas and
+//! distances come in cells.
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
@@ -25,8 +26,8 @@ impl StepScales {
     }
 }
 
-/// Velocity of every geometry triangle before the projection [cutcell §3.3]: the mean of its vertices' on the free surface, the
-/// solid's on solids (`u_solid` gives it for a solid's triangle and a position in cells).
+/// Velocity of every geometry triangle before the projection [cutcell §3.3]: the mean of its vertices' on the
+/// free surface, the solid's on solids (`u_solid` gives it for a solid's triangle and a position in cells).
 pub fn triangle_velocities(
     out: &mut [DVec3],
     mesh: &CutCells,
@@ -42,7 +43,8 @@ pub fn triangle_velocities(
     });
 }
 
-/// Volume that leaves a piece in a second, in cell faces times m/s: through grid faces, and through geometry triangles.
+/// Volume that leaves a piece in a second, in cell faces times m/s: through grid faces, and through geometry
+/// triangles.
 fn outflow(mesh: &CutCells, piece: usize, u_face: &[f64], u_triangle: &[DVec3]) -> f64 {
     let sign = |side: usize| if side == 0 { 1.0 } else { -1.0 };
     let grid: f64 = mesh.faces_of(piece).map(|(f, side)| sign(side) * mesh.faces[f].area * u_face[f]).sum();
@@ -67,8 +69,9 @@ pub fn right_side(
     });
 }
 
-/// Projects the velocities of grid faces [eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high - x_low|`. `q_face` holds what surface
-/// tension adds to the pressures of the two samples of a face [§4], if there is any. Faces of the domain's walls are left alone.
+/// Projects the velocities of grid faces [eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high - x_low|`.
+/// `q_face` holds what surface tension adds to the pressures of the two samples of a face [§4], if there is
+/// any. Faces of the domain's walls are left alone.
 pub fn project_faces(
     u_face: &mut [f64],
     mesh: &CutCells,
@@ -102,9 +105,10 @@ pub struct BudgetReport {
     pub largest_cut_m_s: f64,
 }
 
-/// The flux budget [eq. 9, 10]: what still flows out of a piece after grid faces were projected is taken evenly from its free
-/// surface. `out` is the change of normal velocity there, m/s, for every piece. It is held at what the pressure gradient
-/// itself would give, `|dt p / (rho phi)|` [§3.4]: beyond that it is the solver's residual over a tiny area. Clamps are counted.
+/// The flux budget [eq. 9, 10]: what still flows out of a piece after grid faces were projected is taken
+/// evenly from its free surface. `out` is the change of normal velocity there, m/s, for every piece. It is
+/// held at what the pressure gradient itself would give, `|dt p / (rho phi)|` [§3.4]: beyond that it is the
+/// solver's residual over a tiny area. Clamps are counted.
 pub fn flux_budget(
     out: &mut [f64],
     mesh: &CutCells,

@@ -1,5 +1,5 @@
-//! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface, averages on the grid, tangent
-//! to solids.
+//! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface,
+//! averages on the grid, tangent to solids.
 
 use crate::mesh::{CutCells, VertexKind};
 use fluvial_foundation::{DMat3, DVec3};
@@ -14,7 +14,8 @@ struct Fit {
     weight: f64,
 }
 
-/// Normals that a vertex' velocity must not change along: of its solids and of the domain's walls, orthonormal.
+/// Normals that a vertex' velocity must not change along: of its solids and of the domain's walls,
+/// orthonormal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walls {
     normals: [DVec3; 3],
@@ -57,11 +58,12 @@ pub struct VertexScratch {
     sums: Vec<(DVec3, DVec3)>,
 }
 
-/// Carries the change of normal velocity on the free surface (`change_piece` of [`crate::velocity::flux_budget`], m/s) to the vertices.
+/// Carries the change of normal velocity on the free surface (`change_piece` of
+/// [`crate::velocity::flux_budget`], m/s) to the vertices.
 ///
-/// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its part along the vertex'
-/// normal is used, so that tangential velocities stay what the particles gave. At triple junctions the normal is taken
-/// tangent to the solid.
+/// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its
+/// part along the vertex' normal is used, so that tangential velocities stay what the particles gave. At
+/// triple junctions the normal is taken tangent to the solid.
 pub fn correct_surface_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -99,8 +101,9 @@ pub fn correct_surface_vertices(
     }
 }
 
-/// Makes the velocities of all vertices on solids and on the domain's walls tangent to them: of every solid around a vertex it has the
-/// normal velocity. On any triangle of a solid the interpolated velocity then has it too, and no path crosses.
+/// Makes the velocities of all vertices on solids and on the domain's walls tangent to them: of every solid
+/// around a vertex it has the normal velocity. On any triangle of a solid the interpolated velocity then has
+/// it too, and no path crosses.
 pub fn keep_off_solids(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -154,7 +157,8 @@ impl Sides {
         sides
     }
 
-    /// Velocity at a place in the cell, 0 to 1 along each axis: linear between the two sides, constant where there is one.
+    /// Velocity at a place in the cell, 0 to 1 along each axis: linear between the two sides, constant where
+    /// there is one.
     fn velocity(&self, x: DVec3) -> [Option<f64>; 3] {
         [0, 1, 2].map(|a| {
             let mean = |s: usize| self.flux[a][s] / self.area[a][s];
@@ -168,8 +172,8 @@ impl Sides {
     }
 }
 
-/// Velocities of the vertices off the geometry, on grid nodes and on grid faces: averages over the cut pieces around them of what
-/// the piece's faces say there. Components that no face knows keep their value.
+/// Velocities of the vertices off the geometry, on grid nodes and on grid faces: averages over the cut pieces
+/// around them of what the piece's faces say there. Components that no face knows keep their value.
 pub fn average_grid_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,

@@ -25,7 +25,8 @@ pub fn random(counter: u64, draw: u64, low: f64, high: f64) -> f64 {
     low + (high - low) * unit_f32(counter, draw) as f64
 }
 
-/// Random liquids of several kinds: balls, planes, films, noise of any sign pattern, and nodes exactly on the surface.
+/// Random liquids of several kinds: balls, planes, films, noise of any sign pattern, and nodes exactly on the
+/// surface.
 pub fn random_liquid(grid: &UniformGrid, factor: usize, case: u64) -> Vec<f32> {
     let size = DVec3::from_array(grid.cells.map(|n| n as f64));
     let point = |k: u64| DVec3::from_array([0, 1, 2].map(|a| random(case, 3 * k + a, 0.0, 1.0))) * size;

@@ -144,7 +144,8 @@ fn ghost_fluid_errors(grid: UniformGrid, problem: &Problem) -> Errors {
     Errors { pressure: norms(&pressure), gradient: norms(&gradient) }
 }
 
-/// Orders between the last two of three grids, each twice as fine as the one before, of the cut cells and of ghost fluid.
+/// Orders between the last two of three grids, each twice as fine as the one before, of the cut cells and of
+/// ghost fluid.
 struct Orders {
     cut: [Errors; 3],
     ghost: [Errors; 3],

@@ -1,4 +1,5 @@
-//! Solids thinner than a tracker cell: pieces are closed, volumes add up, and the two sides of a sheet stay apart.
+//! Solids thinner than a tracker cell: pieces are closed, volumes add up, and the two sides of a sheet stay
+//! apart.
 
 use crate::common::{phi_at_nodes, random, random_liquid, unit_grid};
 use crate::watertight::assert_watertight;
@@ -96,8 +97,9 @@ fn reach(mesh: &CutCells, start: usize) -> Vec<bool> {
     seen
 }
 
-/// Walls across the whole domain, sheets without thickness and plates a thousandth of a cell thick, at any angle and along the grid's
-/// planes: no path leads from one side to the other, and the liquid lies on its own side.
+/// Walls across the whole domain, sheets without thickness and plates a thousandth of a cell thick, at any
+/// angle and along the grid's planes: no path leads from one side to the other, and the liquid lies on its
+/// own side.
 #[test]
 fn nothing_passes_a_thin_wall() {
     let mut scratch = CutScratch::default();

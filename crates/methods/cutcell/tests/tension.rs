@@ -79,7 +79,8 @@ fn area_decreases_and_volume_stays() {
     }
 }
 
-/// A drop at rest: inside it the pressure is `2 sigma / R` above the air's, and one step leaves little velocity.
+/// A drop at rest: inside it the pressure is `2 sigma / R` above the air's, and one step leaves little
+/// velocity.
 #[test]
 fn a_static_drop_has_laplaces_jump() {
     let (radius, sigma, tau) = (3.0, 0.072, 0.25);

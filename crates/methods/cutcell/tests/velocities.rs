@@ -65,7 +65,8 @@ fn wild(x: DVec3) -> DVec3 {
     DVec3::new((3.0 * x.y).sin() + x.x, (2.0 * x.z + x.x).cos(), x.z * x.y - 1.0)
 }
 
-/// The matrix is symmetric with non-negative excess, and positive on random vectors, over liquids and sheets of all kinds.
+/// The matrix is symmetric with non-negative excess, and positive on random vectors, over liquids and sheets
+/// of all kinds.
 #[test]
 fn the_system_is_symmetric_and_positive_definite() {
     for case in 0..300u64 {
@@ -127,7 +128,8 @@ fn the_flux_budget_closes_every_piece() {
     }
 }
 
-/// Gravity on a pool with a level surface at any height, and on a drop smaller than a cell: the pool rests, the drop falls.
+/// Gravity on a pool with a level surface at any height, and on a drop smaller than a cell: the pool rests,
+/// the drop falls.
 #[test]
 fn a_pool_rests_and_a_drop_falls_freely() {
     for case in 0..40u64 {
@@ -212,7 +214,8 @@ fn grid_vertices_reproduce_a_constant_flow() {
     assert!(count > 50);
 }
 
-/// A point well inside a piece, or on its boundary: between random points of its boundary, as far as that lies inside.
+/// A point well inside a piece, or on its boundary: between random points of its boundary, as far as that
+/// lies inside.
 fn points_inside(shape: &PieceShape, case: u64, count: u64) -> Vec<DVec3> {
     let winding = |x: DVec3| {
         let angle = |t: &[u32; 3]| {
@@ -236,7 +239,8 @@ fn points_inside(shape: &PieceShape, case: u64, count: u64) -> Vec<DVec3> {
     (0..count).map(between).filter(|&x| winding(x) > 0.99).collect()
 }
 
-/// Linear fields are reproduced inside and on faces; on convex pieces no weight is negative; on others they stay bounded.
+/// Linear fields are reproduced inside and on faces; on convex pieces no weight is negative; on others they
+/// stay bounded.
 #[test]
 fn coordinates_are_linear_and_bounded() {
     let (mut scratch, mut shape, mut weights) = (CutScratch::default(), PieceShape::default(), vec![]);

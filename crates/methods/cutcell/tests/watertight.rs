@@ -21,8 +21,8 @@ pub fn assert_watertight(mesh: &CutCells, what: &str) {
     }
 }
 
-/// Directed edges of a piece's surface, by vertex number: each must be met by its reverse. Only for pieces that marching cubes made,
-/// where neighbouring polygons share vertices.
+/// Directed edges of a piece's surface, by vertex number: each must be met by its reverse. Only for pieces
+/// that marching cubes made, where neighbouring polygons share vertices.
 fn assert_closed_by_connectivity(mesh: &CutCells, piece: usize) {
     let mut balance: BTreeMap<(u32, u32), i32> = BTreeMap::new();
     let mut walk = |polygon: &[u32], sign: i32| {

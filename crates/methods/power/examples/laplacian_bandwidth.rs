@@ -1,5 +1,5 @@
-//! Speed of the Laplacian as a share of copying the same field of the same pages, for the first-order, the second-order and the explicit-mesh
-//! version [power Table 1].
+//! Speed of the Laplacian as a share of copying the same field of the same pages, for the first-order, the
+//! second-order and the explicit-mesh version [power Table 1].
 //!
 //! `cargo run --release -p fluvial-power --example laplacian_bandwidth -- [roots] [threads]`
 

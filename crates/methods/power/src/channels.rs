@@ -2,8 +2,8 @@
 
 /// What a cell is and, of leaves, the code of the neighbourhood ([`crate::neighbourhood::Kind`]).
 pub const CODE: usize = 0;
-/// Velocity through the power face on a cell's low side along x, y, z, m/s: channels 1 to 3. A face between leaves of two sizes is
-/// kept on the finer level.
+/// Velocity through the power face on a cell's low side along x, y, z, m/s: channels 1 to 3. A face between
+/// leaves of two sizes is kept on the finer level.
 pub const FACE_VELOCITY: [usize; 3] = [1, 2, 3];
 /// Velocity through the power face at a cell's low edge along x, y, z, m/s: channels 4 to 6 [power §4.2].
 pub const EDGE_VELOCITY: [usize; 3] = [4, 5, 6];

@@ -9,8 +9,9 @@ use fluvial_grids::pyramid::{Halo, Level, NEIGHBOURS, Pyramid, bits};
 
 /// The power diagram of the leaves of a pyramid, within the walls of its box.
 ///
-/// A leaf at a wall is treated as if the tree went on as its mirror image: the wall is then the plane between a leaf and its
-/// image, and nothing else changes. The image of a neighbour beyond a wall is the neighbour on this side.
+/// A leaf at a wall is treated as if the tree went on as its mirror image: the wall is then the plane between
+/// a leaf and its image, and nothing else changes. The image of a neighbour beyond a wall is the neighbour on
+/// this side.
 #[derive(Clone, Debug, Default)]
 pub struct Diagram {
     table: StencilTable,
@@ -19,7 +20,8 @@ pub struct Diagram {
 }
 
 impl Diagram {
-    /// Finds the codes of all leaves, keeps them in the pyramid's field [`channels::CODE`] and prepares their power cells.
+    /// Finds the codes of all leaves, keeps them in the pyramid's field [`channels::CODE`] and prepares their
+    /// power cells.
     pub fn new(pyramid: &mut Pyramid) -> Diagram {
         let mut diagram = Diagram::default();
         diagram.update(pyramid);
@@ -50,7 +52,8 @@ impl Diagram {
         &self.table
     }
 
-    /// By block of a level, the leaves away from walls whose neighbours are all of the same size: their stencil is that of a uniform grid.
+    /// By block of a level, the leaves away from walls whose neighbours are all of the same size: their
+    /// stencil is that of a uniform grid.
     pub fn uniform(&self, level: usize) -> &[u64] {
         &self.uniform[level]
     }

@@ -1,13 +1,15 @@
 //! The hybrid preconditioner of the second-order problem [power §4.3].
 //!
-//! `k` damped Jacobi sweeps on `L_2 p = q` in a band around boundaries and transitions, where the two discretisations differ; a correction
-//! of the residual by a multigrid cycle `M_1` of the first-order problem; `k` more sweeps. A sweep is `p += w R D^-1 R (q - L_2 p)`
-//! with the band's projection `R`: a symmetric update, so that the sweeps after the correction are the transpose of those before, and
-//! `M` is symmetric with `M_1`. It is positive definite because `w < 1` makes the sweeps contract: `D^-1 L_2` has no
-//! eigenvalue beyond 2, its rows being diagonally dominant. Verified with random vectors by `hybrid.rs`.
+//! `k` damped Jacobi sweeps on `L_2 p = q` in a band around boundaries and transitions, where the two
+//! discretisations differ; a correction of the residual by a multigrid cycle `M_1` of the first-order
+//! problem; `k` more sweeps. A sweep is `p += w R D^-1 R (q - L_2 p)` with the band's projection `R`: a
+//! symmetric update, so that the sweeps after the correction are the transpose of those before, and
+//! `M` is symmetric with `M_1`. It is positive definite because `w < 1` makes the sweeps contract: `D^-1 L_2`
+//! has no eigenvalue beyond 2, its rows being diagonally dominant. Verified with random vectors by
+//! `hybrid.rs`.
 //!
-//! Differs from the paper: `M_1` is any preconditioner of `L_1` that the caller has, today the algebraic one of `fluvial-linear` on the
-//! assembled matrix, not a V-cycle on the pages.
+//! Differs from the paper: `M_1` is any preconditioner of `L_1` that the caller has, today the algebraic one
+//! of `fluvial-linear` on the assembled matrix, not a V-cycle on the pages.
 
 use fluvial_foundation::parallel;
 use fluvial_linear::krylov::{LinearOperator, Preconditioner, dot};
@@ -16,7 +18,8 @@ use fluvial_linear::sparse::FluxMatrix;
 /// Settings of the sweeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HybridParams {
-    /// Rings of neighbours around leaves with other than plain stencils; the paper's band is about 3 leaves wide.
+    /// Rings of neighbours around leaves with other than plain stencils; the paper's band is about 3 leaves
+    /// wide.
     pub rings: usize,
     /// Sweeps before and after the correction; the paper needs about 8.
     pub sweeps: usize,

@@ -1,9 +1,10 @@
 //! The Laplacian on the pyramid, one level at a time [power §6.3].
 //!
-//! Memory decides the speed. Of every block the kernel reads one channel and writes one, 256 bytes each, as a copy does; the
-//! neighbours' values come from caches, because blocks follow each other in Morton order. What a block's cells are is
-//! known from 24 bytes, and only special cells read more: their row's number, and rows, of which a tree has so few that they
-//! stay in cache. The next blocks are asked for ahead: pages of 4 KB hold one block each, and no hardware looks beyond a page.
+//! Memory decides the speed. Of every block the kernel reads one channel and writes one, 256 bytes each, as a
+//! copy does; the neighbours' values come from caches, because blocks follow each other in Morton order. What
+//! a block's cells are is known from 24 bytes, and only special cells read more: their row's number, and
+//! rows, of which a tree has so few that they stay in cache. The next blocks are asked for ahead: pages of 4
+//! KB hold one block each, and no hardware looks beyond a page.
 
 use crate::rows::{BlockRows, LevelRows, Row, Rows};
 use fluvial_grids::paged::{Around, Reader};
@@ -13,9 +14,10 @@ use wide::f32x4;
 /// How many blocks ahead data is asked for.
 const AHEAD: usize = 8;
 
-/// `(L p)_i = sum_j w_ij (p_i - p_j) + e_i p_i` for every unknown leaf: minus the integral of the Laplacian over its power
-/// cell, in metres times the unit of p [power eq. 3]. Zero in other leaves. `p` is
-/// written too, in ghosts. Verified by `operators.rs` against the explicit mesh and by `poisson.rs` for its order.
+/// `(L p)_i = sum_j w_ij (p_i - p_j) + e_i p_i` for every unknown leaf: minus the integral of the Laplacian
+/// over its power cell, in metres times the unit of p [power eq. 3]. Zero in other leaves. `p` is
+/// written too, in ghosts. Verified by `operators.rs` against the explicit mesh and by `poisson.rs` for its
+/// order.
 pub fn apply(pyramid: &mut Pyramid, rows: &Rows, out: usize, p: usize) {
     pyramid.propagate(p);
     for (level, level_rows) in pyramid.levels_mut().iter_mut().zip(&rows.levels) {
@@ -65,8 +67,8 @@ fn apply_level(level: &mut Level, rows: &LevelRows, table: &[Row], out: usize, p
     });
 }
 
-/// Asks for a block's values and for those around it that may not have been read yet: on the high side along some axis. A plane of
-/// a block along z is one line of the cache.
+/// Asks for a block's values and for those around it that may not have been read yet: on the high side along
+/// some axis. A plane of a block along z is one line of the cache.
 #[inline(always)]
 fn ask_for_ring(reader: &Reader<64>, around: &Around, channel: usize, edges: bool) {
     for [x, y] in [[1, 1], [2, 1], [1, 2]] {
@@ -154,7 +156,8 @@ fn keep(out: &mut [f32; 64], mask: u64) {
     }
 }
 
-/// A block's values and the ring of cells around it, without corners: planes along z of rows along x, of which 6 of 8 places are used.
+/// A block's values and the ring of cells around it, without corners: planes along z of rows along x, of
+/// which 6 of 8 places are used.
 struct Ring([[[f32; 8]; 6]; 6]);
 
 /// Three blocks beside each other along x.
@@ -197,8 +200,8 @@ fn fill(row: &mut [f32; 8], [low, middle, high]: Three, from: usize) {
     row[5] = high[from];
 }
 
-/// Cells with rows of their own: nine times four products, of which a corner and the fourth are zero. All products are made before
-/// sums across lanes are taken.
+/// Cells with rows of their own: nine times four products, of which a corner and the fourth are zero. All
+/// products are made before sums across lanes are taken.
 #[inline]
 fn special_cells(
     out: &mut [f32; 64],

@@ -1,9 +1,9 @@
 //! Numerics on power diagrams of graded octrees, in paged pyramids [power].
 //!
-//! A leaf's power cell follows from the leaves around it ([`neighbourhood`]), is cut out exactly ([`polyhedron`]) and kept in a table
-//! ([`stencil`]). [`diagram`] does so for all leaves of a pyramid, [`mesh`] lists the result.
-//! [`rows`] are the coefficients of operators, with what free surface and solids change ([`pairs`]); [`laplacian`] and [`velocity`] stream
-//! through the pages with them.
+//! A leaf's power cell follows from the leaves around it ([`neighbourhood`]), is cut out exactly
+//! ([`polyhedron`]) and kept in a table ([`stencil`]). [`diagram`] does so for all leaves of a pyramid,
+//! [`mesh`] lists the result. [`rows`] are the coefficients of operators, with what free surface and solids
+//! change ([`pairs`]); [`laplacian`] and [`velocity`] stream through the pages with them.
 
 pub mod channels;
 pub mod diagram;

@@ -1,4 +1,5 @@
-//! An operator on the pyramid as a sparse matrix over the leaves: what algebraic multigrid wants, and the twin of the kernels.
+//! An operator on the pyramid as a sparse matrix over the leaves: what algebraic multigrid wants, and the
+//! twin of the kernels.
 
 use crate::pairs::neighbour_steps;
 use crate::rows::{Rows, place};
@@ -6,7 +7,8 @@ use fluvial_grids::pyramid::{Pyramid, bits};
 use fluvial_linear::krylov::Real;
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 
-/// The rows of all levels, gathered by leaf: those of ghosts are added to the leaf around them. Leaves that are no unknowns have empty rows.
+/// The rows of all levels, gathered by leaf: those of ghosts are added to the leaf around them. Leaves that
+/// are no unknowns have empty rows.
 pub fn assemble<V: Real>(pyramid: &Pyramid, rows: &Rows) -> FluxMatrix<V> {
     let count = pyramid.active_count();
     let mut entries: Vec<Vec<(u32, f64)>> = vec![vec![]; count];

@@ -1,13 +1,15 @@
 //! What surrounds a leaf, as a number of 19 bits, and where the neighbours' centres then lie [power §6.1].
 //!
-//! Lengths are in quarters of the leaf's edge, its centre is the origin: all centres have integer coordinates, and so have the
-//! squared radii of circumscribed spheres, `r^2 = 3/4 dx^2`. (The paper prints `dx / sqrt(3)` for the radius; only
-//! with `sqrt(3)/2 dx` is the sphere circumscribed, and does the plane between two leaves pass through their shared corners.)
+//! Lengths are in quarters of the leaf's edge, its centre is the origin: all centres have integer
+//! coordinates, and so have the squared radii of circumscribed spheres, `r^2 = 3/4 dx^2`. (The paper prints
+//! `dx / sqrt(3)` for the radius; only with `sqrt(3)/2 dx` is the sphere circumscribed, and does the plane
+//! between two leaves pass through their shared corners.)
 
 use crate::polyhedron::HalfSpace;
 use fluvial_grids::pyramid::NEIGHBOURS;
 
-/// The leaves that share a face or an edge with a leaf: 18 bits where none is larger, 9 where none is smaller.
+/// The leaves that share a face or an edge with a leaf: 18 bits where none is larger, 9 where none is
+/// smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u32);
 
@@ -52,9 +54,11 @@ impl Kind {
 /// A neighbour's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// A leaf of the same size, or the larger leaf that holds the cell of the same size there: number in [`NEIGHBOURS`].
+    /// A leaf of the same size, or the larger leaf that holds the cell of the same size there: number in
+    /// [`NEIGHBOURS`].
     Level(usize),
-    /// A smaller leaf: number in [`NEIGHBOURS`] of the cell of the same size that it is a child of, and which child (x + 2 y + 4 z).
+    /// A smaller leaf: number in [`NEIGHBOURS`] of the cell of the same size that it is a child of, and which
+    /// child (x + 2 y + 4 z).
     Smaller(usize, usize),
 }
 
@@ -76,14 +80,16 @@ impl Code {
     /// All neighbours are of the same size.
     pub const UNIFORM: Code = Code((1 << 18) - 1);
 
-    /// No larger neighbours: bit `k` is one where neighbour `k` has the same size, zero where smaller ones are.
+    /// No larger neighbours: bit `k` is one where neighbour `k` has the same size, zero where smaller ones
+    /// are.
     pub fn with_smaller(same: u32) -> Code {
         assert!(same < 1 << 18);
         Code(same)
     }
 
-    /// No smaller neighbours. `parity` has a bit per axis: does the leaf lie on the high side of its parent? `larger` has bits for the
-    /// larger leaves across faces (x, y, z) and edges (along x, y, z), in the directions that point out of the parent.
+    /// No smaller neighbours. `parity` has a bit per axis: does the leaf lie on the high side of its parent?
+    /// `larger` has bits for the larger leaves across faces (x, y, z) and edges (along x, y, z), in the
+    /// directions that point out of the parent.
     pub fn with_larger(parity: u32, larger: u32) -> Code {
         assert!(parity < 8 && larger < 64);
         if larger == 0 { Code::UNIFORM } else { Code(HAS_LARGER | parity << 6 | larger) }
@@ -116,7 +122,8 @@ impl Code {
         sites
     }
 
-    /// What lies at a place of the leaf's size: such a leaf, a larger one, or one that is met in another direction.
+    /// What lies at a place of the leaf's size: such a leaf, a larger one, or one that is met in another
+    /// direction.
     fn site_beside_larger(self, same: Site, offset: [i8; 3]) -> Option<Site> {
         let outward = self.outward();
         // The step from the parent to the cell of its size that holds the place.
@@ -131,7 +138,8 @@ impl Code {
     }
 }
 
-/// Which of the six bits stands for a step out of the parent: by face or, with two nonzero components, by edge.
+/// Which of the six bits stands for a step out of the parent: by face or, with two nonzero components, by
+/// edge.
 pub fn larger_bit(step: [i8; 3]) -> Option<usize> {
     let nonzero = |a: &usize| step[*a] != 0;
     match (0..3).filter(nonzero).count() {
@@ -151,8 +159,8 @@ fn smaller_sites(k: usize, offset: [i8; 3], center: [i64; 3]) -> impl Iterator<I
     })
 }
 
-/// The points nearer to a leaf of edge `edge` at the origin than to the leaf at `center`, in the power of their circumscribed
-/// spheres: `2 c . x <= |c|^2 - r_c^2 + r^2` [power §4.1].
+/// The points nearer to a leaf of edge `edge` at the origin than to the leaf at `center`, in the power of
+/// their circumscribed spheres: `2 c . x <= |c|^2 - r_c^2 + r^2` [power §4.1].
 pub fn nearer_half_space(edge: i64, center: [i64; 3], other_edge: i64) -> HalfSpace {
     let square = |e: i64| 3 * e * e / 4;
     debug_assert!(edge % 2 == 0 && other_edge % 2 == 0, "radii squared are integers");

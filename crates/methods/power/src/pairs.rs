@@ -1,5 +1,5 @@
-//! The power face between two cells of a level, as both see it: whole area, open area, distance, and how the free surface
-//! crosses the segment between the centres [power §4.1].
+//! The power face between two cells of a level, as both see it: whole area, open area, distance, and how the
+//! free surface crosses the segment between the centres [power §4.1].
 
 use crate::channels;
 use crate::neighbourhood::{Code, Kind, Slot};
@@ -8,7 +8,8 @@ use fluvial_foundation::AXES;
 use fluvial_grids::paged::{Layout, Reader, SolverGrid};
 use fluvial_grids::pyramid::{NEIGHBOURS, opposite};
 
-/// A solid's signed distance in metres at a point, negative inside; it must not change faster than the point moves.
+/// A solid's signed distance in metres at a point, negative inside; it must not change faster than the point
+/// moves.
 pub type SolidDistance<'a> = &'a (dyn Fn([f64; 3]) -> f64 + Sync);
 
 /// What bounds the liquid besides the walls of the box.
@@ -99,8 +100,9 @@ impl<F: Fields> Pairs<'_, F> {
         self.layout.add(cell, self.steps[k])
     }
 
-    /// The face between a cell and its neighbour `k`, if they share one on this level. It is taken from the power cell of
-    /// the lower of the two that is a leaf, so that both see the same numbers to the last bit.
+    /// The face between a cell and its neighbour `k`, if they share one on this level. It is taken from the
+    /// power cell of the lower of the two that is a leaf, so that both see the same numbers to the last
+    /// bit.
     pub fn pair(&self, cell: u64, k: usize) -> Option<Pair> {
         let (at, code, k) = self.seen_from(cell, k)?;
         let power = self.table.get(code);
@@ -134,8 +136,9 @@ impl<F: Fields> Pairs<'_, F> {
         }
     }
 
-    /// Open area and distance of the octree's face between a cell and its neighbour across a side: one edge apart, one and a half where the
-    /// neighbour is larger. Solids take what they take of the power face [power §4.3: `L_1`].
+    /// Open area and distance of the octree's face between a cell and its neighbour across a side: one edge
+    /// apart, one and a half where the neighbour is larger. Solids take what they take of the power face
+    /// [power §4.3: `L_1`].
     pub fn octree_face(&self, cell: u64, k: usize) -> Option<(f64, f64)> {
         if k >= 6 {
             return None;
@@ -146,8 +149,8 @@ impl<F: Fields> Pairs<'_, F> {
         Some((pair.open_area / pair.area, if is_larger { 1.5 } else { 1.0 }))
     }
 
-    /// How far along the segment from a liquid cell to its neighbour the surface is, if the neighbour is not liquid; by
-    /// linear interpolation of phi.
+    /// How far along the segment from a liquid cell to its neighbour the surface is, if the neighbour is not
+    /// liquid; by linear interpolation of phi.
     pub fn surface_fraction(&self, cell: u64, k: usize) -> Option<f64> {
         let phi = self.boundary.phi?;
         let [a, b] = [cell, self.next(cell, k)].map(|c| f64::from(self.value(phi, c)));
@@ -155,9 +158,9 @@ impl<F: Fields> Pairs<'_, F> {
     }
 }
 
-/// The part of a face that lies outside solids. The distance is taken at the face's corners and is linear between them and the
-/// centre of area; each triangle of that fan is cut by the straight zero line of its three values.
-/// Exact for solids with a plane surface; verified by `boundary.rs`.
+/// The part of a face that lies outside solids. The distance is taken at the face's corners and is linear
+/// between them and the centre of area; each triangle of that fan is cut by the straight zero line of its
+/// three values. Exact for solids with a plane surface; verified by `boundary.rs`.
 pub fn open_fraction(face: &PowerFace, center: [f64; 3], dx: f64, solid: SolidDistance) -> f64 {
     let world = |p: [f64; 3]| AXES.map(|a| center[a] + dx * p[a]);
     let middle = solid(world(face.centroid));

@@ -1,9 +1,9 @@
 //! Convex polyhedra cut out of a cube by half-spaces with small integer coefficients, in exact arithmetic.
 //!
-//! Power cells of octrees are full of points where more planes meet than three. With rounding, which faces exist there would
-//! depend on the order of the cuts, and two cells might disagree on the face between them. Here every vertex is a
-//! quotient of integers in lowest terms, so that equal points are equal and every decision is exact; lengths and areas are
-//! rounded only when they are taken from the finished polyhedron.
+//! Power cells of octrees are full of points where more planes meet than three. With rounding, which faces
+//! exist there would depend on the order of the cuts, and two cells might disagree on the face between them.
+//! Here every vertex is a quotient of integers in lowest terms, so that equal points are equal and every
+//! decision is exact; lengths and areas are rounded only when they are taken from the finished polyhedron.
 
 /// A point `(x, y, z) / w` with `w > 0`, in lowest terms.
 type Vertex = [i64; 4];
@@ -20,7 +20,8 @@ pub struct HalfSpace {
 /// A face of a polyhedron.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Face {
-    /// What the caller named the half-space whose boundary the face lies on; None for sides of the first cube.
+    /// What the caller named the half-space whose boundary the face lies on; None for sides of the first
+    /// cube.
     pub name: Option<usize>,
     /// The half-space.
     pub plane: HalfSpace,
@@ -223,7 +224,8 @@ mod tests {
         let apex = [5, 0, 0, 3];
         let at_apex = body.faces().iter().filter(|f| f.corners.contains(&apex)).count();
         assert_eq!(at_apex, 4);
-        // Pyramid over the square |y|, |z| <= 3 with x = (5 - |y| - |z|) / 3: its mean height over the square is 2/3.
+        // Pyramid over the square |y|, |z| <= 3 with x = (5 - |y| - |z|) / 3: its mean height over the square
+        // is 2/3.
         assert!((body.volume() - 36.0 * (3.0 + 2.0 / 3.0)).abs() < 1e-12, "{}", body.volume());
     }
 }

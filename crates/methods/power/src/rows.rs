@@ -1,12 +1,14 @@
 //! The coefficients of an operator on all levels, ready for streaming [power §6.3].
 //!
-//! On a level the operator is `sum_k w_k (p_i - p_k) + e p_i` over leaves and ghosts, with symmetric `w`. Summed over the levels
-//! after [`Pyramid::propagate`] and before [`Pyramid::accumulate`] this is the operator on the leaves, and
-//! symmetric with it: a leaf's connection with a smaller one is the ghost's on the finer level.
+//! On a level the operator is `sum_k w_k (p_i - p_k) + e p_i` over leaves and ghosts, with symmetric `w`.
+//! Summed over the levels after [`Pyramid::propagate`] and before [`Pyramid::accumulate`] this is the
+//! operator on the leaves, and symmetric with it: a leaf's connection with a smaller one is the ghost's on
+//! the finer level.
 //!
-//! Most leaves have the coefficients of a uniform grid and are known by a bit. All others refer to a [`Row`]; equal rows are
-//! kept once. The paper looks rows up by the 19-bit code in every application, and for a ghost the rows of up to six
-//! neighbours; a number per row, found once for a tree, spares both, and carries cut faces as well.
+//! Most leaves have the coefficients of a uniform grid and are known by a bit. All others refer to a [`Row`];
+//! equal rows are kept once. The paper looks rows up by the 19-bit code in every application, and for a ghost
+//! the rows of up to six neighbours; a number per row, found once for a tree, spares both, and carries cut
+//! faces as well.
 
 use crate::diagram::Diagram;
 use crate::pairs::{Boundary, Pairs, neighbour_steps};
@@ -15,8 +17,8 @@ use fluvial_grids::paged::SolverGrid;
 use fluvial_grids::pyramid::{BlockCells, CellSet, Level, NEIGHBOURS, Pyramid, bits};
 use std::collections::HashMap;
 
-/// Ghost distances are no shorter than this part of the distance between centres: the floor's error is first order and must stay
-/// below that of the grid.
+/// Ghost distances are no shorter than this part of the distance between centres: the floor's error is first
+/// order and must stay below that of the grid.
 pub const SURFACE_FRACTION_FLOOR: f64 = 1e-3;
 
 /// Coefficients of one cell, in units of the level's edge.
@@ -95,8 +97,8 @@ struct Part {
 }
 
 impl Rows {
-    /// Finds the coefficients of all leaves and ghosts. With a free surface its `phi` must stand in ghosts too
-    /// ([`Pyramid::propagate`]).
+    /// Finds the coefficients of all leaves and ghosts. With a free surface its `phi` must stand in ghosts
+    /// too ([`Pyramid::propagate`]).
     pub fn new(pyramid: &Pyramid, diagram: &Diagram, boundary: Boundary, order: Order) -> Rows {
         let mut out = Rows::default();
         let mut known = HashMap::new();

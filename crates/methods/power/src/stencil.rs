@@ -1,4 +1,5 @@
-//! The power cell of a leaf from its neighbourhood's code, and the table of those that were met [power §4.1, §6.1, §6.3].
+//! The power cell of a leaf from its neighbourhood's code, and the table of those that were met [power §4.1,
+//! §6.1, §6.3].
 //!
 //! Lengths are in edges of the leaf: areas scale with its square, distances with it, volumes with its cube.
 
@@ -33,8 +34,8 @@ pub struct PowerCell {
     pub centroid: [f64; 3],
     /// Faces, in the order of neighbours' places.
     pub faces: Vec<PowerFace>,
-    /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is no face, as
-    /// towards smaller leaves.
+    /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is
+    /// no face, as towards smaller leaves.
     pub level: [(f64, f64); 18],
 }
 

@@ -1,9 +1,10 @@
 //! Divergence and pressure gradient with velocities on face and edge channels [power §4.1, §4.2].
 //!
-//! The velocity through a power face is kept on the level of the smaller of its two leaves: faces that are homologous to a side of a cell
-//! with the cell on its high side, faces between cells that share an edge with the cell that has the edge on its low
-//! side. Positive is along the axis; through an edge, towards the higher coordinate along the axis that follows the edge's in
-//! cyclic order. An edge has one power face at most (`no_edge_has_two_power_faces`).
+//! The velocity through a power face is kept on the level of the smaller of its two leaves: faces that are
+//! homologous to a side of a cell with the cell on its high side, faces between cells that share an edge with
+//! the cell that has the edge on its low side. Positive is along the axis; through an edge, towards the
+//! higher coordinate along the axis that follows the edge's in cyclic order. An edge has one power face at
+//! most (`no_edge_has_two_power_faces`).
 
 use crate::channels::{EDGE_VELOCITY, FACE_VELOCITY};
 use crate::diagram::Diagram;
@@ -13,7 +14,8 @@ use fluvial_foundation::{AXES, Axis};
 use fluvial_grids::paged::{Layout, Reader};
 use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits, opposite};
 
-/// Where the velocity through the face towards neighbour `k` is kept: channel, offset of the cell, and sign of what flows out.
+/// Where the velocity through the face towards neighbour `k` is kept: channel, offset of the cell, and sign
+/// of what flows out.
 fn location(k: usize) -> (usize, [i64; 3], f32) {
     let high = NEIGHBOURS[k].map(|v| i64::from(v > 0));
     if k < 6 {
@@ -23,9 +25,9 @@ fn location(k: usize) -> (usize, [i64; 3], f32) {
     (EDGE_VELOCITY[axis], high, f32::from(NEIGHBOURS[k][(axis + 1) % 3]))
 }
 
-/// `(D u)_i = sum_k A_k u_k . n_k` over the open faces of every unknown leaf: the integral of the divergence over its power
-/// cell, m3/s [power eq. 4]. Zero in other leaves. What moving solids push through the closed parts is not in it.
-/// Minus the transpose of the gradient; verified by `operators.rs`.
+/// `(D u)_i = sum_k A_k u_k . n_k` over the open faces of every unknown leaf: the integral of the divergence
+/// over its power cell, m3/s [power eq. 4]. Zero in other leaves. What moving solids push through the closed
+/// parts is not in it. Minus the transpose of the gradient; verified by `operators.rs`.
 pub fn divergence(pyramid: &mut Pyramid, rows: &Rows, out: usize) {
     for (level, level_rows) in pyramid.levels_mut().iter_mut().zip(&rows.levels) {
         let layout = *level.grid.layout();
@@ -78,9 +80,10 @@ fn uniform_block(out: &mut [f32; 64], reader: &Reader<64>, layout: &Layout, page
     }
 }
 
-/// `u_k -= c (p_j - p_i) / d` through every open face with liquid beside it; where the surface lies between the two, `p` is zero
-/// there and the distance is that to the surface. `c` is the time step over the density for a pressure. `p` must stand in ghosts
-/// ([`Pyramid::propagate`]), and `phi` too. Returns how many distances were held at the floor.
+/// `u_k -= c (p_j - p_i) / d` through every open face with liquid beside it; where the surface lies between
+/// the two, `p` is zero there and the distance is that to the surface. `c` is the time step over the density
+/// for a pressure. `p` must stand in ghosts ([`Pyramid::propagate`]), and `phi` too. Returns how many
+/// distances were held at the floor.
 pub fn subtract_gradient(
     pyramid: &mut Pyramid,
     diagram: &Diagram,
@@ -167,10 +170,12 @@ impl Gradient<'_, '_> {
         -self.towards(cell, 2 * axis, floors)
     }
 
-    /// Through the low edge of a cell: between the cell itself and the one beyond the edge, or between the two others.
+    /// Through the low edge of a cell: between the cell itself and the one beyond the edge, or between the
+    /// two others.
     fn edge(&self, cell: u64, axis: Axis, floors: &mut usize) -> f64 {
         let first = 6 + 4 * axis;
-        // From the cell to (-,-): against the sign. From the cell below along the second axis to (-,+): likewise.
+        // From the cell to (-,-): against the sign. From the cell below along the second axis to (-,+):
+        // likewise.
         let below = self.pairs.next(cell, 2 * ((axis + 2) % 3));
         -self.towards(cell, first, floors) - self.towards(below, first + 2, floors)
     }

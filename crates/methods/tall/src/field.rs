@@ -30,16 +30,16 @@ pub fn at<T: Value>(values: &[T], place: Place) -> T {
     values[place.low].blend(values[place.high], place.weight)
 }
 
-/// The value at height `y` of the column nearest to (i, k): beyond walls, terrain and the column's top the last
-/// value goes on.
+/// The value at height `y` of the column nearest to (i, k): beyond walls, terrain and the column's top the
+/// last value goes on.
 pub fn nearest<T: Value>(grid: &TallGrid, values: &[T], [i, k]: [i32; 2], y: f32) -> T {
     let i = i.clamp(0, grid.nx as i32 - 1) as usize;
     let k = k.clamp(0, grid.nz as i32 - 1) as usize;
     at(values, grid.locate(i, k, y))
 }
 
-/// The eight values around a point (in cells, whole at cell centres): columns (0,0), (1,0), (0,1), (1,1), each as its
-/// place in the y direction, and the weights of the second column along x and z.
+/// The eight values around a point (in cells, whole at cell centres): columns (0,0), (1,0), (0,1), (1,1),
+/// each as its place in the y direction, and the weights of the second column along x and z.
 ///
 /// As in [chentanez2011tall §3.8] the y direction comes first: two values a column, whatever the cell.
 pub struct Around {
@@ -99,8 +99,8 @@ impl Sample {
 /// Column steps of the neighbours along x-, x+, z-, z+.
 pub const SIDES: [[i32; 2]; 4] = [[-1, 0], [1, 0], [0, -1], [0, 1]];
 
-/// The six neighbouring cells of a sample one cell away: x-, x+, y-, y+, z-, z+. Those beyond walls, terrain and
-/// the top are none.
+/// The six neighbouring cells of a sample one cell away: x-, x+, y-, y+, z-, z+. Those beyond walls, terrain
+/// and the top are none.
 pub fn neighbours<T: Value>(grid: &TallGrid, values: &[T], s: Sample) -> [Option<T>; 6] {
     [[-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]].map(|[di, dy, dk]| {
         let (i, y, k) = (s.i as i32 + di, s.y + dy, s.k as i32 + dk);

@@ -2,7 +2,8 @@
 
 use fluvial_grids::TallGrid;
 
-/// The grid and ever coarser ones, finest first, until `stop` holds or one column with one cubic cell is left.
+/// The grid and ever coarser ones, finest first, until `stop` holds or one column with one cubic cell is
+/// left.
 pub fn coarsen_until(finest: &TallGrid, stop: impl Fn(&TallGrid) -> bool) -> Vec<TallGrid> {
     let mut grids = vec![finest.clone()];
     loop {

@@ -1,7 +1,8 @@
 //! Every kernel on the GPU against its twin on the CPU. Skipped, with a message, where there is no adapter.
 //!
-//! Both do the same operations in the same order in f32; differences come from drivers that fuse a multiplication with an
-//! addition, or that divide and take roots with an error of a few units in the last place.
+//! Both do the same operations in the same order in f32; differences come from drivers that fuse a
+//! multiplication with an addition, or that divide and take roots with an error of a few units in the last
+//! place.
 
 use crate::scenes::*;
 use bytemuck::Pod;

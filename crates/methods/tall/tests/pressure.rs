@@ -45,7 +45,8 @@ fn still_water_solves_the_equations() {
     }
 }
 
-/// A flood frame: deep and shallow water over hills with waves, a bubble, and a flow that is far from divergence-free.
+/// A flood frame: deep and shallow water over hills with waves, a bubble, and a flow that is far from
+/// divergence-free.
 pub fn flood(n: usize, slope: f32) -> (fluvial_grids::TallGrid, Vec<f32>, Vec<f32>, Vec<[f32; 4]>) {
     let level = n as i32;
     let grid = hills([n, n / 2, n], 0.1, [level, n as i32 / 4], slope);
@@ -117,8 +118,9 @@ fn the_projection_removes_divergence() {
     );
 }
 
-/// Solves for p = cos(pi x) sin(pi/2 (1 - y / depth)), which is zero on the surface and has no flux through walls and ground, and
-/// returns the largest errors of pressure and, two cells and more inside, of its gradient.
+/// Solves for p = cos(pi x) sin(pi/2 (1 - y / depth)), which is zero on the surface and has no flux through
+/// walls and ground, and returns the largest errors of pressure and, two cells and more inside, of its
+/// gradient.
 fn manufactured(n: usize) -> [f64; 2] {
     let dx = 1.0 / n as f32;
     let (depth, tau) = (0.61f32, std::f32::consts::PI);

@@ -29,7 +29,8 @@ impl Water {
         Water { grid, phi, u, pressure, counting: false }
     }
 
-    /// Volume of liquid in cells: phi <= 0 counts whole cells, a surface between two cells of a column its part.
+    /// Volume of liquid in cells: phi <= 0 counts whole cells, a surface between two cells of a column its
+    /// part.
     pub fn volume_cells(&self) -> f64 {
         let mut sum = 0.0;
         for k in 0..self.grid.nz {
@@ -125,7 +126,8 @@ fn water_at_rest_over_terrain_stays_at_rest() {
 
 #[test]
 fn flux_through_tall_sides_is_counted() {
-    // A tall cell between columns whose cubic cells blow into its middle: the paper's right side is blind to it.
+    // A tall cell between columns whose cubic cells blow into its middle: the paper's right side is blind to
+    // it.
     let columns = (0..3 * 3).map(|c| if c == 4 { [0, 12] } else { [0, 2] }).collect();
     let grid = TallGrid::new([3, 14, 3], 0.1, columns);
     let n = grid.samples();
@@ -154,8 +156,8 @@ fn flux_through_tall_sides_is_counted() {
     assert!(difference < 1e-4 * largest(&blind), "{difference}");
 }
 
-/// Relative change of volume of a deep basin that sloshes for 1.5 s, and the part of it that tall cells gave off unseen;
-/// with tall cells from eight cells below the surface, or with none to speak of.
+/// Relative change of volume of a deep basin that sloshes for 1.5 s, and the part of it that tall cells gave
+/// off unseen; with tall cells from eight cells below the surface, or with none to speak of.
 fn sloshing(tall: bool, counting: bool) -> [f64; 2] {
     let (n, level, dt_s) = (20, 30, 1.0 / 30.0);
     let (regular, below) = if tall { (26, 6.0) } else { (44, 100.0) };

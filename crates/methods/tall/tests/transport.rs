@@ -87,7 +87,8 @@ fn neighbouring_tops_differ_by_no_more_than_allowed() {
             assert!(step <= 4, "{step}");
         }
     }
-    // Room above the surface holds everywhere, cells below it where the bound on differences leaves the choice.
+    // Room above the surface holds everywhere, cells below it where the bound on differences leaves the
+    // choice.
     for (c, [terrain, tall]) in out.iter().enumerate() {
         let surface = 30.0 + 6.0 * (c % 16) as f32;
         assert!((terrain + tall + 120) as f32 >= surface + params.cells_above);
@@ -176,8 +177,8 @@ fn redistancing_is_first_order_and_keeps_the_surface() {
     assert!(order > 1.0, "{order}");
 }
 
-/// Carries w = g(x - t) with the uniform stream u = 1 for 0.3 s and returns the mean errors of w, with and without the
-/// correction.
+/// Carries w = g(x - t) with the uniform stream u = 1 for 0.3 s and returns the mean errors of w, with and
+/// without the correction.
 fn carried(n: usize) -> [f64; 2] {
     let grid = TallGrid::new([n, 6, 3], 1.0 / n as f32, vec![[0, 4]; 3 * n]);
     let bump = |x: f32, t: f32| (-((((x + 0.5) / n as f32) - 0.35 - t) / 0.08).powi(2)).exp();

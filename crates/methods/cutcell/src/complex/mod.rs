@@ -1,10 +1,11 @@
 //! A tracker cell divided by triangles: convex regions and the facets between them.
 //!
-//! Solids may be thinner than a tracker cell, so their triangles are cut exactly. Where they pass, the cell begins as one convex
-//! region. Every triangle, of the liquid's surface or of a solid, splits the regions it passes through along its plane; the new
-//! facet is divided along the triangle's edges into the part that the triangle covers and the rest, which stays open.
-//! Facets are shared by the regions on their two sides, so that whatever divides one divides the other: regions stay
-//! closed. Positions are in tracker cells from the cell's low corner.
+//! Solids may be thinner than a tracker cell, so their triangles are cut exactly. Where they pass, the cell
+//! begins as one convex region. Every triangle, of the liquid's surface or of a solid, splits the regions it
+//! passes through along its plane; the new facet is divided along the triangle's edges into the part that the
+//! triangle covers and the rest, which stays open. Facets are shared by the regions on their two sides, so
+//! that whatever divides one divides the other: regions stay closed. Positions are in tracker cells from the
+//! cell's low corner.
 
 mod planes;
 mod split;
@@ -19,11 +20,12 @@ use planes::{Moved, Plane};
 const NEAR: f64 = 1e-13;
 /// Areas below this are none.
 const NO_AREA: f64 = 1e-18;
-/// Open facets smaller than this do not connect: along the hinge of two triangles rounding leaves a gap of `NEAR` over their
-/// angle, which is at least `SAME_PLANE` over the diagonal of a cell.
+/// Open facets smaller than this do not connect: along the hinge of two triangles rounding leaves a gap of
+/// `NEAR` over their angle, which is at least `SAME_PLANE` over the diagonal of a cell.
 pub(crate) const SLIVER: f64 = 2e-6;
-/// Liquid on the two sides of a face that has less than this in common, in fine faces, is not connected: corners may be moved by
-/// `SAME_PLANE` in one cell and not in the other, and the two sides of a wall would meet along it.
+/// Liquid on the two sides of a face that has less than this in common, in fine faces, is not connected:
+/// corners may be moved by `SAME_PLANE` in one cell and not in the other, and the two sides of a wall would
+/// meet along it.
 pub(crate) const LEAST_OVERLAP: f64 = 8e-7;
 /// Outside the cell.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
@@ -223,7 +225,8 @@ impl Complex {
         if !edges.iter().all(|e| inside(self, e)) {
             return;
         }
-        // Find out first whether anything is covered: a facet beside the triangle must not be divided for nothing.
+        // Find out first whether anything is covered: a facet beside the triangle must not be divided for
+        // nothing.
         let mut polygon = std::mem::take(&mut self.polygon);
         let mut clipped = std::mem::take(&mut self.clipped);
         polygon.clear();

@@ -3,8 +3,9 @@
 use super::{Complex, NEAR, NO_AREA, clip};
 use fluvial_foundation::DVec3;
 
-/// A triangle that departs from an earlier plane by less than this, inside the cell, is moved into it. Flat walls and
-/// surfaces come with the rounding of f32; planes between them would meet at angles that f64 cannot resolve.
+/// A triangle that departs from an earlier plane by less than this, inside the cell, is moved into it. Flat
+/// walls and surfaces come with the rounding of f32; planes between them would meet at angles that f64 cannot
+/// resolve.
 const SAME_PLANE: f64 = 5e-7;
 /// No corner is moved further than this.
 const MOVE: f64 = 1e-5;
@@ -43,8 +44,8 @@ impl Moved {
 }
 
 impl Complex {
-    /// The plane of the triangle `corners` (numbers of `self.moved`), or an earlier one that it does not depart from inside the cell
-    /// and that its corners can be moved into; None for triangles outside.
+    /// The plane of the triangle `corners` (numbers of `self.moved`), or an earlier one that it does not
+    /// depart from inside the cell and that its corners can be moved into; None for triangles outside.
     pub(super) fn plane_of(&mut self, corners: [usize; 3]) -> Option<Plane> {
         let triangle = corners.map(|c| self.moved[c].at);
         let [p, q, r] = triangle;
@@ -79,8 +80,8 @@ impl Complex {
         Some(own)
     }
 
-    /// Moves a triangle's corners into a plane, each within the planes of earlier triangles that it is a corner of. False, and nothing
-    /// is moved, where that is too far.
+    /// Moves a triangle's corners into a plane, each within the planes of earlier triangles that it is a
+    /// corner of. False, and nothing is moved, where that is too far.
     pub(super) fn move_into(&mut self, corners: [usize; 3], number: usize) -> bool {
         let plane = self.planes[number];
         let target = |v: &Moved| {

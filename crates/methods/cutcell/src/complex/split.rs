@@ -68,12 +68,13 @@ impl Complex {
         Some(self.facets.len() - 1)
     }
 
-    /// Splits a region by a plane that passes through it; returns the first of the facets between the low part, which keeps its
-    /// number, and the high part.
+    /// Splits a region by a plane that passes through it; returns the first of the facets between the low
+    /// part, which keeps its number, and the high part.
     ///
-    /// A facet of the region may lie in the plane within rounding, where two triangles meet at a tiny angle. The part of the
-    /// section on it would bound a layer without thickness, through which the two sides of the surface would be connected
-    /// (test `hinges_of_any_angle_are_tight`): it is taken out, and the facet bounds whichever part lies behind it.
+    /// A facet of the region may lie in the plane within rounding, where two triangles meet at a tiny angle.
+    /// The part of the section on it would bound a layer without thickness, through which the two sides
+    /// of the surface would be connected (test `hinges_of_any_angle_are_tight`): it is taken out, and the
+    /// facet bounds whichever part lies behind it.
     pub(super) fn split(&mut self, region: u32, plane: Plane) -> usize {
         self.measure(plane);
         let new_region = self.regions;
@@ -133,7 +134,8 @@ impl Complex {
         first
     }
 
-    /// Area of a facet that lies in the plane of the current split, positive where the region lies below it; zero for others.
+    /// Area of a facet that lies in the plane of the current split, positive where the region lies below it;
+    /// zero for others.
     pub(super) fn outward_area_in_plane(&self, facet: &Facet, region: u32, n: DVec3) -> f64 {
         if self.polygon(facet).iter().any(|&p| self.height[p as usize] != 0.0) {
             return 0.0;

@@ -13,8 +13,8 @@ fn volume(complex: &Complex, region: u32) -> (f64, DVec3) {
     sums
 }
 
-/// Random triangles through a cell: regions stay closed, their volumes add up to the cell, and what is covered has the area of
-/// the triangle clipped to the cell.
+/// Random triangles through a cell: regions stay closed, their volumes add up to the cell, and what is
+/// covered has the area of the triangle clipped to the cell.
 #[test]
 fn regions_stay_closed_and_add_up() {
     let mut complex = Complex::default();
@@ -54,7 +54,8 @@ fn regions_stay_closed_and_add_up() {
     }
 }
 
-/// Fans of triangles whose corners are off a plane by less and less: no open facets lead from the cell's bottom to its top.
+/// Fans of triangles whose corners are off a plane by less and less: no open facets lead from the cell's
+/// bottom to its top.
 #[test]
 fn hinges_of_any_angle_are_tight() {
     let mut complex = Complex::default();

@@ -16,7 +16,8 @@ use fluvial_power::{laplacian, matrix};
 const PHI: usize = FIRST_FREE;
 const P: usize = FIRST_FREE + 1;
 const OUT: usize = FIRST_FREE + 2;
-/// Near the refined boxes, whose transitions cross the surface of a ball around this point, and on no symmetry plane.
+/// Near the refined boxes, whose transitions cross the surface of a ball around this point, and on no
+/// symmetry plane.
 const CENTER: [f64; 3] = [0.437, 0.461, 0.449];
 
 fn from_center(p: &[f64; 3]) -> [f64; 3] {
@@ -67,10 +68,11 @@ fn pressure_is_second_order_at_a_free_surface_across_transitions() {
     assert!(orders(&errors).iter().all(|&o| o >= 1.8), "{:?} {errors:?}", orders(&errors));
 }
 
-/// Flow past a ball: `p = (r + R^3 / (2 r^2)) cos(theta)` is harmonic and has no flux through the ball; what flows through the walls of
-/// the box is given. The mean error is of second order. The largest one is that of a leaf whose centre nearly touches the ball, where
-/// fluxes are taken at the solid's surface instead of the middle of what is open: it falls with an order of 1.6 from 16 to 64 roots,
-/// irregularly from one size to the next.
+/// Flow past a ball: `p = (r + R^3 / (2 r^2)) cos(theta)` is harmonic and has no flux through the ball; what
+/// flows through the walls of the box is given. The mean error is of second order. The largest one is that of
+/// a leaf whose centre nearly touches the ball, where fluxes are taken at the solid's surface instead of the
+/// middle of what is open: it falls with an order of 1.6 from 16 to 64 roots, irregularly from one size to
+/// the next.
 #[test]
 fn pressure_is_second_order_in_the_mean_at_a_solid_across_transitions() {
     let ball: f64 = 0.21;
@@ -137,8 +139,8 @@ fn wall_flux(
     flux
 }
 
-/// A shell of liquid around a solid, both cut by transitions: the kernels are those of the assembled matrix, which is symmetric to
-/// the last bit and positive definite.
+/// A shell of liquid around a solid, both cut by transitions: the kernels are those of the assembled matrix,
+/// which is symmetric to the last bit and positive definite.
 #[test]
 fn the_operator_with_surface_and_solid_is_symmetric_positive_definite() {
     let mut pyramid = nested_boxes(16);

@@ -107,12 +107,14 @@ fn cells_tile_the_domain_and_agree_on_faces() {
             );
             (0..3).for_each(|n| assert!((f.centroid[n] - back.centroid[n]).abs() < 1e-12));
         }
-        // Closed cells: their faces' vector areas, walls included, sum to zero; walls are what is left along the axes.
+        // Closed cells: their faces' vector areas, walls included, sum to zero; walls are what is left along
+        // the axes.
         assert!(diagram.table().len() > 10);
     }
 }
 
-/// Corners of a face have equal power to both leaves, and edges of a face are orthogonal to the segment between the centres.
+/// Corners of a face have equal power to both leaves, and edges of a face are orthogonal to the segment
+/// between the centres.
 #[test]
 fn faces_are_orthogonal_to_dual_edges() {
     let larger = (0..512u32).map(|n| Code::with_larger(n >> 6, n & 63));
@@ -131,7 +133,8 @@ fn faces_are_orthogonal_to_dual_edges() {
     }
 }
 
-/// An edge of the tree has room for one velocity: of the four cells around it one pair at most shares a power face [power §4.2].
+/// An edge of the tree has room for one velocity: of the four cells around it one pair at most shares a power
+/// face [power §4.2].
 #[test]
 fn no_edge_has_two_power_faces() {
     let mut pyramid = random_pyramid(Backing::Table, 4, [9, 7, 8], 8, 21);

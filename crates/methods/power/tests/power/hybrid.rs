@@ -14,7 +14,8 @@ use fluvial_power::mesh::PowerMesh;
 use fluvial_power::pairs::Boundary;
 use fluvial_power::rows::{Order, Rows};
 
-/// A ball of liquid whose surface crosses transitions: both operators and the leaves with other than plain stencils.
+/// A ball of liquid whose surface crosses transitions: both operators and the leaves with other than plain
+/// stencils.
 fn problem(roots: usize) -> (FluxMatrix<f32>, FluxMatrix<f32>, Vec<bool>, Vec<f64>) {
     let mut pyramid = nested_boxes(roots);
     let diagram = Diagram::new(&mut pyramid);

@@ -99,8 +99,9 @@ fn set_velocities(pyramid: &mut Pyramid, value: impl Fn(u64, u64) -> f32 + Sync)
     }
 }
 
-/// With `u = -G p`: `D u = L p`. And `D = -G^T` in the faces' inner product `A d`: `sum_f A d u (G p) = -sum_i p (D u)`; both
-/// sides follow from `D` and `G` alone when `u` is any field, by `D (u - G p) = D u - D G p`.
+/// With `u = -G p`: `D u = L p`. And `D = -G^T` in the faces' inner product `A d`: `sum_f A d u (G p) =
+/// -sum_i p (D u)`; both sides follow from `D` and `G` alone when `u` is any field, by `D (u - G p) = D u - D
+/// G p`.
 #[test]
 fn divergence_is_minus_the_transpose_of_the_gradient() {
     let mut pyramid = random_pyramid(Backing::Reserved, 4, [9, 7, 8], 8, 51);
@@ -118,8 +119,8 @@ fn divergence_is_minus_the_transpose_of_the_gradient() {
     for n in 0..p.len() {
         assert!((found[n] - expected[n]).abs() < 2e-6 * size, "leaf {n}: {} {}", found[n], expected[n]);
     }
-    // <p, D u> = -<G p, u>: the gradient in one set of velocities, noise in the other, multiplied with the mesh's areas
-    // and distances. Faces that do not exist keep their noise, and must not matter to D.
+    // <p, D u> = -<G p, u>: the gradient in one set of velocities, noise in the other, multiplied with the
+    // mesh's areas and distances. Faces that do not exist keep their noise, and must not matter to D.
     let gradient = face_values(&pyramid, &diagram);
     set_velocities(&mut pyramid, |cell, channel| unit_f32(cell, channel) - 0.5);
     velocity::divergence(&mut pyramid, &rows, OUT);

@@ -31,8 +31,9 @@ pub fn solve(matrix: &FluxMatrix<f64>, narrow: &FluxMatrix<f32>, rhs: &[f64]) ->
     x
 }
 
-/// `-lap p = 3 pi^2 p` for `p = cos(pi x) cos(pi y) cos(pi z)`, which has no flux through the walls of the unit box. Both sides are
-/// determined up to a constant and compared without their means. Over 16 to 64 roots the orders are as in the README.
+/// `-lap p = 3 pi^2 p` for `p = cos(pi x) cos(pi y) cos(pi z)`, which has no flux through the walls of the
+/// unit box. Both sides are determined up to a constant and compared without their means. Over 16 to 64 roots
+/// the orders are as in the README.
 #[test]
 fn pressure_is_second_order_in_the_maximum_norm_across_transitions() {
     let exact = |c: &[f64; 3]| c.iter().map(|x| (PI * x).cos()).product::<f64>();

@@ -19,8 +19,8 @@ pub fn random_pyramid(backing: Backing, levels: usize, roots: [usize; 3], points
     .unwrap()
 }
 
-/// Three levels in the unit box, whose transitions lie at the same places for any multiple of 8 roots: smallest leaves in a box of
-/// 2x1x2 eighths, next ones in an eighth around it.
+/// Three levels in the unit box, whose transitions lie at the same places for any multiple of 8 roots:
+/// smallest leaves in a box of 2x1x2 eighths, next ones in an eighth around it.
 pub fn nested_boxes(roots: usize) -> Pyramid {
     let shape = Shape { min: Vec3::ZERO, dx: 0.25 / roots as f32, levels: 3, roots: [roots; 3] };
     let (low, high) = (Vec3::new(0.25, 0.375, 0.25), Vec3::new(0.5, 0.5, 0.5));

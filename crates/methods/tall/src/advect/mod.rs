@@ -5,8 +5,8 @@ use crate::field::{Around, Velocity, around, for_each_sample, interpolate};
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 
-/// Where a sample's liquid is after `scale` cells' worth of velocity along the flow (negative: was before), by the
-/// midpoint rule. `scale` is a time over dx.
+/// Where a sample's liquid is after `scale` cells' worth of velocity along the flow (negative: was before),
+/// by the midpoint rule. `scale` is a time over dx.
 fn trace(grid: &TallGrid, u: &[Velocity], point: [f32; 3], here: Velocity, scale: f32) -> [f32; 3] {
     let half: [f32; 3] = std::array::from_fn(|c| point[c] + 0.5 * scale * here[c]);
     let middle = interpolate(grid, u, half);
@@ -55,9 +55,9 @@ fn bounds(u: &[Velocity], there: &Around) -> ([f32; 3], [f32; 3]) {
 
 /// Second half: MacCormack's correction, and forces by one Euler step.
 ///
-/// What was carried is carried forth again along the same flow; half of what it misses of the old velocity is the
-/// correction. A component that leaves the range of the values it was interpolated from falls back to the carried
-/// one [selle2008unconditionally]. Second order where it does not: `maccormack_is_second_order`.
+/// What was carried is carried forth again along the same flow; half of what it misses of the old velocity is
+/// the correction. A component that leaves the range of the values it was interpolated from falls back to the
+/// carried one [selle2008unconditionally]. Second order where it does not: `maccormack_is_second_order`.
 pub fn correct(
     out: &mut [Velocity],
     grid: &TallGrid,
@@ -88,8 +88,9 @@ pub fn carried_phi(out: &mut [f32], carried: &[[f32; 4]]) {
     out.iter_mut().zip(carried).for_each(|(phi, c)| *phi = c[3]);
 }
 
-/// phi on a grid of its own, finer than the velocity's [chentanez2011tall Table 2]. `ratio` is the number of cells of the
-/// surface grid in a cell of the velocity's along an axis. Twin in `surface.wgsl`; `a_finer_surface_is_carried_exactly`.
+/// phi on a grid of its own, finer than the velocity's [chentanez2011tall Table 2]. `ratio` is the number of
+/// cells of the surface grid in a cell of the velocity's along an axis. Twin in `surface.wgsl`;
+/// `a_finer_surface_is_carried_exactly`.
 pub fn surface_back(
     out: &mut [f32],
     (surface, phi): (&TallGrid, &[f32]),

@@ -1,7 +1,7 @@
 //! Velocity in the air [chentanez2011tall §3.3]: exact near the surface, a rough estimate everywhere beyond.
 //!
-//! Near the surface the velocity is constant along the gradient of phi (eq. 7 at rest); beyond, means of known
-//! velocities come down a hierarchy of grids. Twins in `extrapolate.wgsl`.
+//! Near the surface the velocity is constant along the gradient of phi (eq. 7 at rest); beyond, means of
+//! known velocities come down a hierarchy of grids. Twins in `extrapolate.wgsl`.
 
 use crate::field::{Velocity, for_each_sample, nearest};
 use fluvial_grids::TallGrid;
@@ -16,8 +16,8 @@ pub fn mark_known(out: &mut [Velocity], u: &[Velocity], grid: &TallGrid, phi: &[
 }
 
 /// One pass of the upwind solution of grad phi . grad u = 0 in the band 0 < phi < `band_m`, from all known
-/// neighbours with smaller phi; the larger step counts on each axis. First order; four passes fill a band of two
-/// cells. Verified by `extrapolation_is_first_order` and `the_band_fills`.
+/// neighbours with smaller phi; the larger step counts on each axis. First order; four passes fill a band of
+/// two cells. Verified by `extrapolation_is_first_order` and `the_band_fills`.
 pub fn band_pass(out: &mut [Velocity], u: &[Velocity], grid: &TallGrid, phi: &[f32], band_m: f32) {
     for_each_sample(grid, out, |s| {
         let here = phi[s.index];
@@ -84,8 +84,8 @@ pub fn fill_coarsest(out: &mut [Velocity], u: &[Velocity]) {
     out.iter_mut().zip(u).for_each(|(out, v)| *out = if v[3] >= KNOWN { *v } else { mean });
 }
 
-/// Unknown fine velocities by trilinear interpolation of the coarse grid's, of which all are known. Coarse cells
-/// outside the grid are left out and the weights of the others made to add up to 1.
+/// Unknown fine velocities by trilinear interpolation of the coarse grid's, of which all are known. Coarse
+/// cells outside the grid are left out and the weights of the others made to add up to 1.
 pub fn prolong_unknown(
     out: &mut [Velocity],
     u: &[Velocity],
@@ -110,8 +110,8 @@ pub fn prolong_unknown(
     });
 }
 
-/// Coarse cell `n` (0 to 7) around a fine cell, and its trilinear weight: 3/4 an axis for the cell that covers it, 1/4
-/// for the one beside.
+/// Coarse cell `n` (0 to 7) around a fine cell, and its trilinear weight: 3/4 an axis for the cell that
+/// covers it, 1/4 for the one beside.
 pub(crate) fn coarse_cell([i, y, k]: [i32; 3], n: i32) -> ([i32; 3], f32) {
     let along = |c: i32, beside: bool| -> (i32, f32) {
         if beside { ((c >> 1) + if c & 1 == 1 { 1 } else { -1 }, 0.25) } else { (c >> 1, 0.75) }
@@ -150,8 +150,8 @@ impl Scratch {
     }
 }
 
-/// The whole of [chentanez2011tall §3.3]: a velocity at every sample, from those in liquid. `grids` must end in a
-/// single column.
+/// The whole of [chentanez2011tall §3.3]: a velocity at every sample, from those in liquid. `grids` must end
+/// in a single column.
 pub fn extrapolate(
     u: &mut [Velocity],
     grids: &[TallGrid],

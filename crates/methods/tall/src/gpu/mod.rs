@@ -89,7 +89,8 @@ impl GpuGrid {
     }
 }
 
-/// Workgroups for kernels with one invocation an item of a vector; two-dimensional, because an axis is limited.
+/// Workgroups for kernels with one invocation an item of a vector; two-dimensional, because an axis is
+/// limited.
 pub fn item_groups(items: usize) -> [u32; 3] {
     let groups = (items as u32).div_ceil(256);
     [groups.min(32768), groups.div_ceil(32768), 1]

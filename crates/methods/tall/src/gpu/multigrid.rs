@@ -245,7 +245,8 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         Ok(())
     }
 
-    /// The residual of level `l` becomes the right side of the next; in full cycles their right sides themselves go down.
+    /// The residual of level `l` becomes the right side of the next; in full cycles their right sides
+    /// themselves go down.
     fn restrict(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
         let (fine, coarse) = (&self.levels[l], &self.levels[l + 1]);
         let from = if full { &fine.full_b } else { &fine.r };

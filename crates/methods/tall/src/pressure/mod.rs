@@ -1,4 +1,5 @@
-//! Incompressibility on tall cells [chentanez2011tall §3.7]: operator, right side, solution by multigrid, correction.
+//! Incompressibility on tall cells [chentanez2011tall §3.7]: operator, right side, solution by multigrid,
+//! correction.
 
 pub mod multigrid;
 pub mod projection;

@@ -92,8 +92,8 @@ impl Multigrid {
         Multigrid { levels, kept_p: vec![0.0; grid.samples()], kept_b: vec![0.0; grid.samples()] }
     }
 
-    /// Operators of all levels for new heights, a level set and solid fractions (Algorithm 2, lines 1 to 5). Pressures
-    /// stay as they are.
+    /// Operators of all levels for new heights, a level set and solid fractions (Algorithm 2, lines 1 to 5).
+    /// Pressures stay as they are.
     pub fn build(&mut self, grid: &TallGrid, phi: &[f32], fraction: &[f32]) {
         let levels = &mut self.levels;
         levels[0].grid.clone_from(grid);

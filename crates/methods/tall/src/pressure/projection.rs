@@ -1,12 +1,14 @@
 //! Divergence and correction of velocity [chentanez2011tall eq. 13, 14, 17, 18]. Twins in `projection.wgsl`.
 //!
-//! Both see a face to a neighbour as solid by the same part s as the Laplacian does. The paper's divergence switches
-//! from the mean velocity to the solid's at s = 0.9 while its Laplacian is weighted by 1 - s; water at rest around a
-//! half solid cell then does not solve the equations. Here the velocity on a face is (1 - s) mean + s solid's.
+//! Both see a face to a neighbour as solid by the same part s as the Laplacian does. The paper's divergence
+//! switches from the mean velocity to the solid's at s = 0.9 while its Laplacian is weighted by 1 - s; water
+//! at rest around a half solid cell then does not solve the equations. Here the velocity on a face is (1 - s)
+//! mean + s solid's.
 //!
-//! Equation 17 divides a difference over two cells by dx; it must be 2 dx. On a face of which the part s is solid
-//! the pressure's gradient is that which stops the flow through it, rho/dt (u - u_solid): with the paper's p' = p
-//! there, half of gravity would stay in every cell beside the ground. Equation 18 lacks `u* -`.
+//! Equation 17 divides a difference over two cells by dx; it must be 2 dx. On a face of which the part s is
+//! solid the pressure's gradient is that which stops the flow through it, rho/dt (u - u_solid): with the
+//! paper's p' = p there, half of gravity would stay in every cell beside the ground. Equation 18 lacks `u*
+//! -`.
 
 use crate::field::{SIDES, Sample, Velocity, for_each_sample, nearest};
 use crate::pressure::stencil::{Row, is_unknown, links, solid_part};
@@ -45,8 +47,8 @@ fn neighbour_component(grid: &TallGrid, u: &[Velocity], s: Sample, d: usize) -> 
     }
 }
 
-/// The right side rho dx / dt times the sum of outward face velocities, zero where there is no unknown: equation 12
-/// times dx^2. (Algorithm 2 prints dt / rho and a minus.)
+/// The right side rho dx / dt times the sum of outward face velocities, zero where there is no unknown:
+/// equation 12 times dx^2. (Algorithm 2 prints dt / rho and a minus.)
 pub fn right_side(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
     let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
     for_each_sample(grid, out, |s| scale * outflow(grid, u, liquid, s));
@@ -76,12 +78,13 @@ fn outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
 
 /// As [`right_side`], with all that flows through the sides of tall cells counted.
 ///
-/// The paper measures divergence in the two end cells of a tall cell alone. Where both sides of a wall between columns are
-/// tall, velocity is linear on both and nothing is missed; where one side is cubic cells, or terrain, what flows
-/// through the middle is not seen, and the paper's water grows. Here the lateral divergence of every sub-cell counts:
-/// the ends receive the line that fits it best, which keeps its sum and is the paper's value where it is linear. The
-/// operator stays the paper's, so that a step removes what was missed up to the difference of the two.
-/// `flux_through_tall_sides_is_counted` and `volume_of_sloshing_water` measure it.
+/// The paper measures divergence in the two end cells of a tall cell alone. Where both sides of a wall
+/// between columns are tall, velocity is linear on both and nothing is missed; where one side is cubic cells,
+/// or terrain, what flows through the middle is not seen, and the paper's water grows. Here the lateral
+/// divergence of every sub-cell counts: the ends receive the line that fits it best, which keeps its sum and
+/// is the paper's value where it is linear. The operator stays the paper's, so that a step removes what was
+/// missed up to the difference of the two. `flux_through_tall_sides_is_counted` and
+/// `volume_of_sloshing_water` measure it.
 pub fn right_side_counting(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
     let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
     for_each_sample(grid, out, |s| {
@@ -138,8 +141,8 @@ fn beyond_grid(grid: &TallGrid, s: Sample, d: usize) -> bool {
     grid.holds(cell[0], cell[1], cell[2]) != Holds::Cell
 }
 
-/// How much of a deviation in the lowest of `tall` sub-cells the line that fits all of them best takes up at its foot:
-/// all of it for two sub-cells, next to nothing in deep water.
+/// How much of a deviation in the lowest of `tall` sub-cells the line that fits all of them best takes up at
+/// its foot: all of it for two sub-cells, next to nothing in deep water.
 fn foot_share(tall: i32) -> f32 {
     let n = tall as f32;
     (4.0 * n - 2.0) / (n * (n + 1.0))
@@ -147,9 +150,9 @@ fn foot_share(tall: i32) -> f32 {
 
 /// u = u* - dt/rho grad p at unknowns; other samples keep u*.
 ///
-/// The lower end of a tall cell stands for the line of velocities along its whole height, so that the ground, which stops
-/// the lowest sub-cell, has its share in that line only. Stopping the end itself as if it were a cubic cell bends the
-/// line, and doubles the paper's gain of volume (`volume_of_sloshing_water`).
+/// The lower end of a tall cell stands for the line of velocities along its whole height, so that the ground,
+/// which stops the lowest sub-cell, has its share in that line only. Stopping the end itself as if it were a
+/// cubic cell bends the line, and doubles the paper's gain of volume (`volume_of_sloshing_water`).
 pub fn subtract_gradient(
     out: &mut [Velocity],
     grid: &TallGrid,

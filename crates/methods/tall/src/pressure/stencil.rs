@@ -1,12 +1,15 @@
 //! The discrete Laplacian [chentanez2011tall eq. 15, 16] as seven numbers a sample. Twins in `stencil.wgsl`.
 //!
-//! For a liquid sample and each of its six neighbouring cells the difference of pressure is `weight p' - own p`:
+//! For a liquid sample and each of its six neighbouring cells the difference of pressure is `weight p' - own
+//! p`:
 //! - solid (terrain, wall, solid fraction above [`SOLID_ABOVE`]): both zero;
-//! - air: the ghost value p phi'/phi, so that p = 0 on the surface; `own` is 1 / theta with theta = phi / (phi - phi');
+//! - air: the ghost value p phi'/phi, so that p = 0 on the surface; `own` is 1 / theta with theta = phi /
+//!   (phi - phi');
 //! - otherwise 1 - s for both, s being the neighbour's solid fraction.
 //!
-//! Inside a tall cell the next cell's value lies on the line between the ends: the difference is that between the
-//! ends over their distance, so that the neighbour is the other end and both numbers are divided by h - 1.
+//! Inside a tall cell the next cell's value lies on the line between the ends: the difference is that between
+//! the ends over their distance, so that the neighbour is the other end and both numbers are divided by h -
+//! 1.
 //!
 //! The operator is without 1/dx^2. Checked first against still water: `still_water_solves_the_equations`.
 
@@ -18,20 +21,22 @@ use fluvial_grids::tall::Holds;
 /// Above this solid fraction a cell counts as solid [chentanez2011tall §3.9.1].
 pub const SOLID_ABOVE: f32 = 0.9;
 
-/// Least ghost distance in cells. Below it the diagonal would leave the range where f32 resolves its neighbours; the
-/// surface is then seen at this distance. [`floored_distances`] counts where.
+/// Least ghost distance in cells. Below it the diagonal would leave the range where f32 resolves its
+/// neighbours; the surface is then seen at this distance. [`floored_distances`] counts where.
 pub const LEAST_THETA: f32 = 1e-3;
 
 /// Weights of the neighbours x-, x+, y-, y+, z-, z+, the diagonal (0 where there is no unknown), and 0.
 pub type Row = [f32; 8];
 
-/// Thickness, in cells, of the layer whose balance the two ends of a column's tall cell state: (1, 1) on the finest grid.
+/// Thickness, in cells, of the layer whose balance the two ends of a column's tall cell state: (1, 1) on the
+/// finest grid.
 ///
-/// The equation at an end is that of its sub-cell: what flows in laterally, and vertically over its thickness. A coarse
-/// sub-cell is twice as thick, but there is no equation inside a tall cell that the balance of its other half could come
-/// from. So the layer keeps its thickness in metres and gets thinner in cells, and the vertical links of an end are
-/// divided by it. Without this the corrections of coarse levels are off by two a level: too small with the paper's zero
-/// residual inside tall cells (the README has the rates), and too large with an interpolated one, which diverges.
+/// The equation at an end is that of its sub-cell: what flows in laterally, and vertically over its
+/// thickness. A coarse sub-cell is twice as thick, but there is no equation inside a tall cell that the
+/// balance of its other half could come from. So the layer keeps its thickness in metres and gets thinner in
+/// cells, and the vertical links of an end are divided by it. Without this the corrections of coarse levels
+/// are off by two a level: too small with the paper's zero residual inside tall cells (the README has the
+/// rates), and too large with an interpolated one, which diverges.
 pub type Layers = [f32; 2];
 
 /// One neighbour as seen from a sample.
@@ -50,8 +55,8 @@ pub(crate) fn solid_part(fraction: f32) -> f32 {
     if fraction > SOLID_ABOVE { 1.0 } else { fraction }
 }
 
-/// The link of a sample with phi `here` to a neighbour with phi `there` and a solid fraction, both ends `distance` cells
-/// apart.
+/// The link of a sample with phi `here` to a neighbour with phi `there` and a solid fraction, both ends
+/// `distance` cells apart.
 pub fn link(here: f32, there: f32, fraction: f32, distance: f32) -> Link {
     let solid = solid_part(fraction);
     let scale = 1.0 / distance;
@@ -72,7 +77,8 @@ pub fn is_unknown(phi: f32, fraction: f32) -> bool {
     phi <= 0.0 && fraction <= SOLID_ABOVE
 }
 
-/// The six links of an unknown, in the order of [`Row`]. The air above the column is one cell away from the surface.
+/// The six links of an unknown, in the order of [`Row`]. The air above the column is one cell away from the
+/// surface.
 pub fn links(grid: &TallGrid, phi: &[f32], fraction: &[f32], s: Sample) -> [Link; 6] {
     let here = phi[s.index];
     let mut all = [WALL; 6];
@@ -165,11 +171,11 @@ pub fn residual(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[
     });
 }
 
-/// Half a sweep of Gauss-Seidel: samples of one colour (parity of x + y + z) get the pressure that solves their row;
-/// the others are copied.
+/// Half a sweep of Gauss-Seidel: samples of one colour (parity of x + y + z) get the pressure that solves
+/// their row; the others are copied.
 ///
-/// The values of a tall cell's inside depend on both its ends, which may have the sample's own colour. Old values are
-/// read there, so that the result depends on no order; elsewhere this is red-black Gauss-Seidel.
+/// The values of a tall cell's inside depend on both its ends, which may have the sample's own colour. Old
+/// values are read there, so that the result depends on no order; elsewhere this is red-black Gauss-Seidel.
 pub fn smooth_colour(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[f32], colour: i32) {
     for_each_sample(grid, out, |s| {
         let row = &rows[s.index];

@@ -8,7 +8,8 @@ use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
 
-/// Solid fraction of the coarse cell (i, y, k): mean of the eight fine ones; terrain and what lies beyond walls is solid.
+/// Solid fraction of the coarse cell (i, y, k): mean of the eight fine ones; terrain and what lies beyond
+/// walls is solid.
 fn mean_fraction(fine: &TallGrid, fraction: &[f32], cell: [i32; 3]) -> f32 {
     let mut sum = 0.0;
     for n in 0..8 {
@@ -22,8 +23,8 @@ fn mean_fraction(fine: &TallGrid, fraction: &[f32], cell: [i32; 3]) -> f32 {
     sum * 0.125
 }
 
-/// phi of a coarse cell: mean of the fine values outside the terrain. While bubbles are kept and the signs differ, mean of
-/// the positive ones alone.
+/// phi of a coarse cell: mean of the fine values outside the terrain. While bubbles are kept and the signs
+/// differ, mean of the positive ones alone.
 fn mean_phi(fine: &TallGrid, phi: &[f32], cell: [i32; 3], keep_bubbles: bool) -> f32 {
     let (mut all, mut count, mut air, mut air_count) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
     for n in 0..8 {
@@ -61,8 +62,8 @@ fn coarse_field(out: &mut [f32], coarse: &TallGrid, value: impl Fn([i32; 3]) -> 
     });
 }
 
-/// Solid fraction on the coarser grid. A line that fits fractions may leave 0 to 1 at its ends; it is cut there, which
-/// shapes corrections and no solution.
+/// Solid fraction on the coarser grid. A line that fits fractions may leave 0 to 1 at its ends; it is cut
+/// there, which shapes corrections and no solution.
 pub fn coarsen_fraction(out: &mut [f32], coarse: &TallGrid, fine: &TallGrid, fraction: &[f32]) {
     coarse_field(out, coarse, |cell| mean_fraction(fine, fraction, cell));
     out.iter_mut().for_each(|f| *f = f.clamp(0.0, 1.0));
@@ -73,12 +74,13 @@ pub fn coarsen_phi(out: &mut [f32], coarse: &TallGrid, fine: &TallGrid, phi: &[f
     coarse_field(out, coarse, |cell| mean_phi(fine, phi, cell, keep_bubbles));
 }
 
-/// Sums over the fine equations that end `end` (0 lower, 1 upper) of a coarse tall cell stands for: thickness times
-/// residual, and thickness, in fine cells.
+/// Sums over the fine equations that end `end` (0 lower, 1 upper) of a coarse tall cell stands for: thickness
+/// times residual, and thickness, in fine cells.
 ///
-/// The lower end stands for what lies in its own eight fine cells (terrain counts as a residual of zero, as in cubic
-/// cells); the upper for the upper ends of its four fine columns and for the cubic cells between them and the top of
-/// the coarse tall cell. The inside of a tall cell has no equation and does not count (see [`Layers`]).
+/// The lower end stands for what lies in its own eight fine cells (terrain counts as a residual of zero, as
+/// in cubic cells); the upper for the upper ends of its four fine columns and for the cubic cells between
+/// them and the top of the coarse tall cell. The inside of a tall cell has no equation and does not count
+/// (see [`Layers`]).
 fn end_sums(
     coarse: &TallGrid,
     (fine, layers): (&TallGrid, &[Layers]),
@@ -119,9 +121,9 @@ pub fn coarsen_layers(out: &mut [Layers], coarse: &TallGrid, fine: &TallGrid, la
     });
 }
 
-/// Restriction [chentanez2011tall eq. 19]: mean of the eight fine residuals around a coarse cubic cell, zero where there is
-/// no unknown; for a tall cell's ends, mean over the equations they stand for. Times 4, because the operators
-/// have no 1/dx^2.
+/// Restriction [chentanez2011tall eq. 19]: mean of the eight fine residuals around a coarse cubic cell, zero
+/// where there is no unknown; for a tall cell's ends, mean over the equations they stand for. Times 4,
+/// because the operators have no 1/dx^2.
 pub fn restrict(
     out: &mut [f32],
     coarse: &TallGrid,
@@ -144,8 +146,8 @@ pub fn restrict(
     });
 }
 
-/// Prolongation: `p + trilinear interpolation of the coarse correction` at unknowns. Coarse cells outside the grid are left
-/// out and the weights of the others made to add up to 1.
+/// Prolongation: `p + trilinear interpolation of the coarse correction` at unknowns. Coarse cells outside the
+/// grid are left out and the weights of the others made to add up to 1.
 pub fn add_prolonged(
     out: &mut [f32],
     p: &[f32],

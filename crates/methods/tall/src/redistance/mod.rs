@@ -1,7 +1,8 @@
-//! Making phi a distance again [chentanez2011tall §3.4], without moving the surface. Twins in `redistance.wgsl`.
+//! Making phi a distance again [chentanez2011tall §3.4], without moving the surface. Twins in
+//! `redistance.wgsl`.
 //!
-//! Samples beside the surface, those with a neighbour of the other sign, keep their phi; the paper clamps it there to
-//! one cell in every frame, and to five cells elsewhere.
+//! Samples beside the surface, those with a neighbour of the other sign, keep their phi; the paper clamps it
+//! there to one cell in every frame, and to five cells elsewhere.
 
 use crate::field::{Sample, for_each_sample, neighbours};
 use fluvial_grids::TallGrid;
@@ -15,8 +16,9 @@ fn beside_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
     neighbours(grid, phi, s).into_iter().flatten().any(|other| (other <= 0.0) != liquid)
 }
 
-/// The clamps of every frame: one cell beside the surface, [`REACH_CELLS`] elsewhere. These bound the distance that is
-/// stored; they do not move the surface, since the sign stays and phi = 0 is far from either.
+/// The clamps of every frame: one cell beside the surface, [`REACH_CELLS`] elsewhere. These bound the
+/// distance that is stored; they do not move the surface, since the sign stays and phi = 0 is far from
+/// either.
 pub fn clamp_frame(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {
         let cells = if beside_surface(grid, phi, s) { 1.0 } else { REACH_CELLS };
@@ -41,8 +43,8 @@ pub fn start(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
 /// Nine cells of steps along the axes reach any point at five cells' distance.
 pub const PASSES: usize = 9;
 
-/// One pass of Godunov's upwind solution of |grad phi| = 1 away from the surface. Old values on the right, so that a
-/// pass is the same in any order (the paper uses the list-based variant of the same scheme).
+/// One pass of Godunov's upwind solution of |grad phi| = 1 away from the surface. Old values on the right, so
+/// that a pass is the same in any order (the paper uses the list-based variant of the same scheme).
 /// First order: `redistancing_is_first_order`.
 pub fn pass(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {

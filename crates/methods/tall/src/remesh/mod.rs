@@ -1,4 +1,5 @@
-//! New heights of tall cells, and fields moved to the new grid [chentanez2011tall §3.6]. Twins in `remesh.wgsl`.
+//! New heights of tall cells, and fields moved to the new grid [chentanez2011tall §3.6]. Twins in
+//! `remesh.wgsl`.
 
 use crate::field::{Value, at};
 use fluvial_foundation::parallel;
@@ -26,9 +27,9 @@ impl Default for RemeshParams {
     }
 }
 
-/// The range of tops, (lowest, highest) in cells, of every column: the lowest keeps `cells_above` cubic cells over
-/// the highest surface, the highest keeps `cells_below` under the lowest. A dry column has its cubic cells at
-/// the ground, where liquid will arrive.
+/// The range of tops, (lowest, highest) in cells, of every column: the lowest keeps `cells_above` cubic cells
+/// over the highest surface, the highest keeps `cells_below` under the lowest. A dry column has its cubic
+/// cells at the ground, where liquid will arrive.
 pub fn top_ranges(out: &mut [[f32; 2]], grid: &TallGrid, phi: &[f32], params: &RemeshParams) {
     let regular = grid.regular as f32;
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
@@ -45,8 +46,8 @@ pub fn top_ranges(out: &mut [[f32; 2]], grid: &TallGrid, phi: &[f32], params: &R
     });
 }
 
-/// Height of the lowest surface (the first air above the column's foot, cells) and of the highest (just over the last
-/// liquid); none in a dry column.
+/// Height of the lowest surface (the first air above the column's foot, cells) and of the highest (just over
+/// the last liquid); none in a dry column.
 fn surfaces(grid: &TallGrid, phi: &[f32], i: usize, k: usize) -> Option<(f32, f32)> {
     let (mut lowest, mut highest) = (None, None);
     for j in 0..grid.rows() {
@@ -76,7 +77,8 @@ pub fn middles(out: &mut [f32], ranges: &[[f32; 2]]) {
     out.iter_mut().zip(ranges).for_each(|(out, r)| *out = 0.5 * (r[0] + r[1]));
 }
 
-/// Within the range; where it is empty, room above the surface wins (the paper's preference of its condition 2).
+/// Within the range; where it is empty, room above the surface wins (the paper's preference of its condition
+/// 2).
 fn clamped(top: f32, range: [f32; 2]) -> f32 {
     top.min(range[1]).max(range[0])
 }
@@ -103,11 +105,12 @@ pub fn smooth_pass(out: &mut [f32], tops: &[f32], grid: &TallGrid, ranges: &[[f3
     });
 }
 
-/// One pass of the bound on differences [chentanez2011tall eq. 10], after which room above the surface is restored.
+/// One pass of the bound on differences [chentanez2011tall eq. 10], after which room above the surface is
+/// restored.
 ///
-/// The paper prints the largest neighbour plus D as the bound; only single peaks would be cut by it, and a steep
-/// ramp, whose every column has a higher neighbour, would stay. The condition that it states asks for the smallest:
-/// `neighbouring_tops_differ_by_no_more_than_allowed`.
+/// The paper prints the largest neighbour plus D as the bound; only single peaks would be cut by it, and a
+/// steep ramp, whose every column has a higher neighbour, would stay. The condition that it states asks for
+/// the smallest: `neighbouring_tops_differ_by_no_more_than_allowed`.
 pub fn limit_pass(out: &mut [f32], tops: &[f32], grid: &TallGrid, ranges: &[[f32; 2]], difference: f32) {
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
         for (i, out) in row.iter_mut().enumerate() {
@@ -152,8 +155,8 @@ pub fn remesh(out: &mut [[i32; 2]], grid: &TallGrid, phi: &[f32], params: &Remes
     columns_from_tops(out, grid, a);
 }
 
-/// A field on the new heights: cubic cells take the old value at their place, tall cells the line that fits the old
-/// values of all their sub-cells best. The line keeps their sum. Linear fields come back exactly:
+/// A field on the new heights: cubic cells take the old value at their place, tall cells the line that fits
+/// the old values of all their sub-cells best. The line keeps their sum. Linear fields come back exactly:
 /// `a_linear_field_survives_remeshing`.
 pub fn transfer<T: Value + Line>(out: &mut [T], new: &TallGrid, old: &TallGrid, values: &[T]) {
     let slab = new.nx * new.rows();
