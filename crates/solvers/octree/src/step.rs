@@ -41,7 +41,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     *volume = stages.run("volume_control", |n| step.book_volume(bodies, start, path, swarm.flights(), n))?;
     let liquid = ground.liquid(phi);
     stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, phi, &mut c.carry))?;
-    stages.run("particles", |_| swarm.to_faces(&step, u, &liquid))?;
+    stages.run("particles", |_| swarm.deposit(&step, u, &liquid))?;
     stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
     stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;

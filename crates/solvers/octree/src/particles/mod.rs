@@ -197,7 +197,7 @@ impl Swarm<'_> {
 
     /// Particles deposit their velocity on the faces around them; drops that fell into larger cells give
     /// theirs away.
-    pub fn to_faces(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry) {
+    pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry) {
         if !step.model.has_particles() {
             return;
         }
