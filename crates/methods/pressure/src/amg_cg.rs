@@ -20,6 +20,8 @@ pub struct AmgCg {
     scratch: CgScratch<f32>,
     /// Iterations of the last solve.
     iterations: Option<usize>,
+    /// The floor of theta, where it is not the usual one.
+    theta_min: Option<f32>,
 }
 
 impl AmgCg {
@@ -28,11 +30,21 @@ impl AmgCg {
         AmgCg { params, ..AmgCg::default() }
     }
 
-    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new
-    /// coefficients and keeps what depends on the pattern. On an error nothing is prepared.
+    /// Floors theta at this instead of [`GHOST_DISTANCE_FLOOR`] from the next [`PressureSolver::prepare`] on.
+    pub fn set_theta_min(&mut self, theta_min: f32) {
+        assert!(theta_min > 0.0 && theta_min <= 1.0, "theta_min lies in (0, 1]");
+        self.theta_min = Some(theta_min);
+    }
+
+    fn theta_min(&self) -> f32 {
+        self.theta_min.unwrap_or(GHOST_DISTANCE_FLOOR)
+    }
+
+    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new coefficients and keeps
+    /// what depends on the pattern. On an error nothing is prepared.
     pub fn refresh(&mut self, problem: &PoissonProblem) -> Result<PrepareInfo, PatternChanged> {
         self.assembled = Assembled::default();
-        self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);
+        self.assembled = Assembled::new(problem, self.theta_min());
         let refreshed = self.amg.as_mut().ok_or(PatternChanged)?.refresh(&self.assembled.matrix);
         if refreshed.is_err() {
             self.amg = None;
@@ -59,7 +71,7 @@ impl PressureSolver for AmgCg {
     fn prepare(&mut self, problem: &PoissonProblem) -> PrepareInfo {
         // Free the old first: two hierarchies would double the peak.
         (self.amg, self.assembled) = (None, Assembled::default());
-        self.assembled = Assembled::new(problem, GHOST_DISTANCE_FLOOR);
+        self.assembled = Assembled::new(problem, self.theta_min());
         self.amg = Some(Amg::new(&self.assembled.matrix, self.params));
         self.assembled.info()
     }
