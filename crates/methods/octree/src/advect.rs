@@ -293,8 +293,8 @@ mod tests {
         [carried, error(&phi)]
     }
 
-    /// Across a change of tree as well as of cell size. Interpolation is of second order, and the correction takes most of
-    /// its error away.
+    /// Across a change of tree as well as of cell size. Interpolation is of second order, and the correction
+    /// takes most of its error away.
     #[test]
     fn a_ball_is_carried_in_second_order() {
         let (coarse, fine) = (ball_errors(32), ball_errors(64));
@@ -304,7 +304,8 @@ mod tests {
         assert!(fine[1] < 0.5 * fine[0], "{fine:?}");
     }
 
-    /// Interpolation keeps linear fields and a uniform flow is traced without error, so that nothing is left to correct.
+    /// Interpolation keeps linear fields and a uniform flow is traced without error, so that nothing is left
+    /// to correct.
     #[test]
     fn a_linear_velocity_is_carried_exactly() {
         let (old, new) = (tree(32, 0.5), tree(32, 0.6));

@@ -37,8 +37,8 @@ pub(crate) struct Liquid<'a> {
 }
 
 impl Step<'_> {
-    /// The step's report, and the numbers of the next state that follow from it. An error when anything in the
-    /// liquid is not finite.
+    /// The step's report, and the numbers of the next state that follow from it. An error when anything in
+    /// the liquid is not finite.
     pub fn measure(
         &self,
         next: &mut State,
