@@ -85,7 +85,7 @@ pub fn extrapolate_rings(
                 u_face[face as usize] = mean;
                 known[face as usize].store(KNOWN, Relaxed);
             }
-            for (face, cell) in piece.failed {
+            for FaceOfCell { face, cell } in piece.failed {
                 known[face as usize].store(0, Relaxed);
                 ring.push(cell);
             }
@@ -98,8 +98,14 @@ pub fn extrapolate_rings(
 #[derive(Default)]
 struct Piece {
     found: Vec<(u32, f32)>,
-    /// Faces without a known neighbour, and their cells, to be tried again in the next ring.
-    failed: Vec<(u32, u32)>,
+    /// Faces without a known neighbour, to be tried again in the next ring.
+    failed: Vec<FaceOfCell>,
+}
+
+/// A face, and the cell through which it was reached.
+struct FaceOfCell {
+    face: u32,
+    cell: u32,
 }
 
 impl Piece {
@@ -119,7 +125,7 @@ impl Piece {
                 };
                 match mean {
                     Some(mean) => self.found.push((face, mean)),
-                    None => self.failed.push((face, cell)),
+                    None => self.failed.push(FaceOfCell { face, cell }),
                 }
             }
         }
