@@ -173,7 +173,10 @@ mod tests {
                 }
                 // Beyond the column its last values go on.
                 assert_eq!(values[g.locate(i, k, low as f32 - 3.0).low], values[g.index(i, 0, k)]);
-                assert_eq!(values[g.locate(i, k, high as f32 + 3.5).low], values[g.index(i, g.rows() - 1, k)]);
+                assert_eq!(
+                    values[g.locate(i, k, high as f32 + 3.5).low],
+                    values[g.index(i, g.rows() - 1, k)]
+                );
             }
         }
     }
