@@ -141,18 +141,7 @@ fn beyond_grid(grid: &TallGrid, s: Sample, d: usize) -> bool {
     grid.holds(cell[0], cell[1], cell[2]) != Holds::Cell
 }
 
-/// How much of a deviation in the lowest of `tall` sub-cells the line that fits all of them best takes up at
-/// its foot: all of it for two sub-cells, next to nothing in deep water.
-fn foot_share(tall: i32) -> f32 {
-    let n = tall as f32;
-    (4.0 * n - 2.0) / (n * (n + 1.0))
-}
-
 /// u = u* - dt/rho grad p at unknowns; other samples keep u*.
-///
-/// The lower end of a tall cell stands for the line of velocities along its whole height, so that the ground,
-/// which stops the lowest sub-cell, has its share in that line only. Stopping the end itself as if it were a
-/// cubic cell bends the line, and doubles the paper's gain of volume (`volume_of_sloshing_water`).
 pub fn subtract_gradient(
     out: &mut [Velocity],
     grid: &TallGrid,
@@ -178,13 +167,7 @@ pub fn subtract_gradient(
             let stopped =
                 |d: usize| all[d].solid * (old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid));
             let pushed = scale * (difference(high) - difference(low));
-            let mut change = 0.5 * (pushed + stopped(low) + stopped(high));
-            if axis == 1 && s.j == 0 {
-                // Only the lowest sub-cell touches the ground: the others follow the line of pressure.
-                let along_line = scale * difference(high) + stopped(high);
-                change = along_line + foot_share(grid.column(s.i, s.k)[1]) * (change - along_line);
-            }
-            new[axis] = old[axis] - change;
+            new[axis] = old[axis] - 0.5 * (pushed + stopped(low) + stopped(high));
         }
         new
     });

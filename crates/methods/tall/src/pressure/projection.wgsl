@@ -133,14 +133,7 @@ fn subtract_gradient(@builtin(global_invocation_id) id: vec3<u32>) {
             let pushed = scale * (difference(s, 2 * axis + 1, high) - difference(s, 2 * axis, low));
             let stopped_low = low.solid * (old - solid_velocity(s, 2 * axis, low.solid));
             let stopped_high = high.solid * (old - solid_velocity(s, 2 * axis + 1, high.solid));
-            var change = 0.5 * (pushed + stopped_low + stopped_high);
-            if axis == 1 && s.j == 0 {
-                let n = f32(column_of(s.i, s.k).y);
-                let share = (4.0 * n - 2.0) / (n * (n + 1.0));
-                let along_line = scale * difference(s, 3, high) + stopped_high;
-                change = along_line + share * (change - along_line);
-            }
-            new_u[axis] = old - change;
+            new_u[axis] = old - 0.5 * (pushed + stopped_low + stopped_high);
         }
     }
     u_out[s.index] = new_u;
