@@ -98,8 +98,6 @@ pub(crate) fn remove_pieces_in_solids(mesh: &mut CutCells, seen_from_behind: &[u
         triangles.extend_from_slice(mesh.triangles_of(n));
         first_triangle.push(triangles.len() as u32);
     }
-    let before = |p: u32| inside[..p as usize].iter().filter(|i| !**i).count() as u32;
-    debug_assert_eq!(before(mesh.pieces.len() as u32) as usize, pieces.len());
     let mut kept = 0;
     let mut at = 0;
     for start in &mut mesh.first_piece {
