@@ -2,9 +2,10 @@
 //! (`[cutcell]` in documentation). The README of this crate maps the paper's sections and equations to
 //! functions.
 //!
-//! [`cut`] makes cut cells ([`mesh`]) from a fine level set and triangles of [`solids`]. [`iso`] says where pressures live, [`poisson`]
-//! solves for them, [`velocity`] and [`vertices`] make velocities free of divergence, [`interpolation`] reads them inside a
-//! piece. [`curvature_flow`] and [`tension`] add surface tension.
+//! [`cut`] makes cut cells ([`mesh`]) from a fine level set and triangles of [`solids`]. [`iso`] says where
+//! pressures live, [`poisson`] solves for them, [`velocity`] and [`vertices`] make velocities free of
+//! divergence, [`interpolation`] reads them inside a piece. [`curvature_flow`] and [`tension`] add surface
+//! tension.
 
 pub mod cases;
 mod complex;

@@ -81,11 +81,11 @@ const THETA_MIN: f64 = 1e-4;
 pub struct GradientParams {
     /// Treatment of T-junctions at the surface.
     pub form: FreeSurface,
-    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W` never
-    /// exceeds its inverse. A floored face pulls with another distance than the cell's other faces, so one
-    /// pressure cannot bring them all to rest: the less often that happens the better, and the floor is a
-    /// tenth of [`fluvial_grids::GHOST_DISTANCE_FLOOR`], the uniform grid's. A far smaller one would let a
-    /// pressure on the surface drown velocities in f32. Verified by
+    /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W`
+    /// never exceeds its inverse. A floored face pulls with another distance than the cell's other
+    /// faces, so one pressure cannot bring them all to rest: the less often that happens the better, and
+    /// the floor is a tenth of [`fluvial_grids::GHOST_DISTANCE_FLOOR`], the uniform grid's. A far
+    /// smaller one would let a pressure on the surface drown velocities in f32. Verified by
     /// `only_a_floor_below_the_distance_keeps_a_tilted_surface_at_rest`.
     pub theta_min: f64,
     /// What replaces a negative `W` beside cells that solids cut, so that no pressure is undetermined

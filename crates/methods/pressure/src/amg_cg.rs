@@ -40,8 +40,8 @@ impl AmgCg {
         self.theta_min.unwrap_or(GHOST_DISTANCE_FLOOR)
     }
 
-    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new coefficients and keeps
-    /// what depends on the pattern. On an error nothing is prepared.
+    /// As [`PressureSolver::prepare`] for a problem with the same unknowns and open faces: takes new
+    /// coefficients and keeps what depends on the pattern. On an error nothing is prepared.
     pub fn refresh(&mut self, problem: &PoissonProblem) -> Result<PrepareInfo, PatternChanged> {
         self.assembled = Assembled::default();
         self.assembled = Assembled::new(problem, self.theta_min());

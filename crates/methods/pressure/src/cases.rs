@@ -20,7 +20,8 @@ pub struct Case {
 
 const NOBODY: u32 = u32::MAX;
 
-/// The floor of theta in the published figures of `wavy-tank` (norms of its matrix and solution), for comparison with them.
+/// The floor of theta in the published figures of `wavy-tank` (norms of its matrix and solution), for
+/// comparison with them.
 pub const PUBLISHED_FLOOR: f32 = 1e-2;
 
 /// How well a pressure solves a case.

@@ -182,7 +182,8 @@ fn the_operator_with_surface_and_solid_is_symmetric_positive_definite() {
         if order == Order::First {
             continue;
         }
-        // The projection's parts agree with the operator: D (-G p) = L p, at the surface and at the solid too.
+        // The projection's parts agree with the operator: D (-G p) = L p, at the surface and at the solid
+        // too.
         let floored = velocity::subtract_gradient(&mut pyramid, &diagram, &rows, boundary, P, 1.0);
         assert!(floored <= rows.floored);
         velocity::divergence(&mut pyramid, &rows, OUT);

@@ -55,9 +55,9 @@ fn bounds(u: &[Velocity], there: &Around) -> ([f32; 3], [f32; 3]) {
 
 /// Second half: MacCormack's correction, and forces by one Euler step.
 ///
-/// What was carried is carried forth again along the same flow; half of what it misses of the old velocity is the
-/// correction. A component that leaves the range of the values it was interpolated from falls back to the carried
-/// one (selle2008maccormack). Second order where it does not: `maccormack_is_second_order`.
+/// What was carried is carried forth again along the same flow; half of what it misses of the old velocity is
+/// the correction. A component that leaves the range of the values it was interpolated from falls back to the
+/// carried one (selle2008maccormack). Second order where it does not: `maccormack_is_second_order`.
 pub fn correct(
     out: &mut [Velocity],
     grid: &TallGrid,
