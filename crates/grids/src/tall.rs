@@ -1,4 +1,4 @@
-//! Restricted tall-cell columns [chentanez2011tall §3.1]: terrain, one tall cell, a fixed number of cubic
+//! Restricted tall-cell columns [tall §3.1]: terrain, one tall cell, a fixed number of cubic
 //! cells.
 //!
 //! A column stands on `terrain` solid cells; its tall cell covers the next `tall` cells, and `regular` cubic
@@ -83,7 +83,7 @@ impl TallGrid {
         self.columns[i + self.nx * k]
     }
 
-    /// The cell whose centre row `j` of a column lies at [chentanez2011tall eq. 4].
+    /// The cell whose centre row `j` of a column lies at [tall eq. 4].
     pub fn y(&self, i: usize, j: usize, k: usize) -> i32 {
         let [terrain, tall] = self.column(i, k);
         if j == 0 { terrain } else { terrain + tall + j as i32 - 2 }
@@ -127,7 +127,7 @@ impl TallGrid {
         Place { low, high: if row <= self.regular { low + self.nx } else { low }, weight }
     }
 
-    /// The grid of twice the cell size that covers this one [chentanez2011tall eq. 8, 9]. Terrain rounds down
+    /// The grid of twice the cell size that covers this one [tall eq. 8, 9]. Terrain rounds down
     /// and the top of tall cells up; the paper's first bracket rounds up, which would leave fine cells
     /// uncovered. Odd sizes round up: what a coarse cell then covers beyond a wall is solid.
     pub fn coarser(&self) -> TallGrid {

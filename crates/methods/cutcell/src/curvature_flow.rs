@@ -1,5 +1,4 @@
-//! Implicit mean-curvature flow of the liquid's surface [cutcell §4, eq. 11; Thürey, Wojtan, Gross, Turk
-//! 2010].
+//! Implicit mean-curvature flow of the liquid's surface [cutcell §4, eq. 11; thurey-2010].
 //!
 //! `(M + tau L) x' = M x` with the lumped mass `M` (a third of the area around a vertex), the cotangent
 //! Laplacian `L` and the flow's time `tau`, an area. Then `x' - x = -tau kappa n` gives the curvature as it

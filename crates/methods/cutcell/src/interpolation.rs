@@ -1,5 +1,4 @@
-//! Interpolation inside a piece by spherical barycentric coordinates [cutcell §2.1.3; Langer, Belyaev, Seidel
-//! 2006].
+//! Interpolation inside a piece by spherical barycentric coordinates [cutcell §2.1.3; langer-2006].
 //!
 //! The piece's boundary is projected onto a unit sphere around the point. Every face has a vector, the
 //! integral of the outward direction over its image, and the vectors of a closed surface add up to zero;
@@ -107,8 +106,7 @@ enum Seen {
 /// Weights of a triangle's corners, given from the point.
 ///
 /// The face's vector is `m = 1/2 sum theta_e n_e` over the angles and unit normals of its edges' planes, and
-/// its part along a corner's direction is `m . n / (u . n)` with the normal of the opposite edge [Ju,
-/// Schaefer, Warren 2005, eq. 10, 11]. Angles come from arc tangents: the paper's closed form loses half of
+/// its part along a corner's direction is `m . n / (u . n)` with the normal of the opposite edge [ju-2005 eq. 10, 11]. Angles come from arc tangents: the paper's closed form loses half of
 /// the digits on slivers.
 fn triangle_weights(corners: [DVec3; 3]) -> Seen {
     let [a, b, c] = corners;

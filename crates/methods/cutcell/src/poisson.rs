@@ -1,10 +1,10 @@
-//! The pressure system of cut cells [cutcell §3.3, eq. 4 to 7, and 14 with surface tension].
+//! The pressure system of cut cells [cutcell §3.3, eq. 4 to 7, eq. 14].
 //!
 //! With areas in cell faces, distances in cells and one pressure per piece,
 //!
 //! `sum_grid A_j (p_i - p_j) / |x_i - x_j| + A_surface p_i / |phi_i| = -(rho dx / dt) sum A_j u_j . n_j`.
 //!
-//! It is symmetric, and diagonally dominant with a non-negative excess [eq. 6]: the free surface's. Solids
+//! It is symmetric, and diagonally dominant with a non-negative excess [cutcell eq. 6]: the free surface's. Solids
 //! add nothing.
 
 use crate::iso::{IsoSamples, PIECES};
@@ -26,14 +26,14 @@ pub struct System {
     pub matrix: FluxMatrix<f32>,
 }
 
-/// Coefficient of a grid face between two pieces: area over distance [eq. 4]; 0 on the domain's walls.
+/// Coefficient of a grid face between two pieces: area over distance [cutcell eq. 4]; 0 on the domain's walls.
 pub fn coefficient(mesh: &CutCells, iso: &IsoSamples, face: usize) -> f64 {
     let f = &mesh.faces[face];
     let [low, high] = iso.to_sample[face];
     if f.pieces.contains(&NONE) || f.area <= 0.0 { 0.0 } else { f.area / (low + high) }
 }
 
-/// Coefficient of a piece's free surface [eq. 5].
+/// Coefficient of a piece's free surface [cutcell eq. 5].
 pub fn surface_coefficient(mesh: &CutCells, iso: &IsoSamples, piece: usize) -> f64 {
     let phi = iso.phi_piece[piece];
     if phi < 0.0 { mesh.pieces[piece].surface_area / -phi } else { 0.0 }

@@ -232,7 +232,7 @@ fn winding(case: &Case, at: &[DVec3; 20], x: DVec3) -> f64 {
     case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>()
 }
 
-/// Signed solid angle of a triangle seen from the origin [Van Oosterom, Strackee 1983, eq. 8].
+/// Signed solid angle of a triangle seen from the origin [van-oosterom-1983 eq. 8].
 fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
     let [la, lb, lc] = [a.length(), b.length(), c.length()];
     let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;

@@ -1,8 +1,8 @@
 //! Surface tension as pressure on the surface [cutcell §4, eq. 12 to 14].
 //!
 //! Every pressure sample of a cut piece carries `q = sigma kappa` of the nearest point of its own surface: `p
-//! + q` is the liquid's pressure there. Along the surface's normal q vanishes from the gradient [eq. 13], so
-//! that the matrix stays as it is and q stands on the right side only [eq. 14]. Pieces without free surface
+//! + q` is the liquid's pressure there. Along the surface's normal q vanishes from the gradient [cutcell eq. 13], so
+//! that the matrix stays as it is and q stands on the right side only [cutcell eq. 14]. Pieces without free surface
 //! carry none.
 
 use crate::iso::{IsoSamples, PIECES};
@@ -72,7 +72,7 @@ fn closest_on_triangle(c: [DVec3; 3]) -> [f64; 3] {
     best.1
 }
 
-/// Adds q to the right side [eq. 14]: `-sum A (q_own - q_other) / distance` for every piece.
+/// Adds q to the right side [cutcell eq. 14]: `-sum A (q_own - q_other) / distance` for every piece.
 pub fn add_to_right_side(rhs: &mut [f64], mesh: &CutCells, iso: &IsoSamples, q_face: &[[f64; 2]]) {
     parallel::for_each_chunk_mut(rhs, PIECES, |chunk, out| {
         for (n, rhs) in out.iter_mut().enumerate() {

@@ -53,7 +53,7 @@ fn outflow(mesh: &CutCells, piece: usize, u_face: &[f64], u_triangle: &[DVec3]) 
     grid + own.map(|(n, t)| mesh.area_vector(t).dot(u_triangle[first + n])).sum::<f64>()
 }
 
-/// Right side of the pressure system for every piece [eq. 7]: `-(rho dx / dt)` times what flows out.
+/// Right side of the pressure system for every piece [cutcell eq. 7]: `-(rho dx / dt)` times what flows out.
 pub fn right_side(
     out: &mut [f64],
     mesh: &CutCells,
@@ -69,8 +69,8 @@ pub fn right_side(
     });
 }
 
-/// Projects the velocities of grid faces [eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high - x_low|`.
-/// `q_face` holds what surface tension adds to the pressures of the two samples of a face [§4], if there is
+/// Projects the velocities of grid faces [cutcell eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high - x_low|`.
+/// `q_face` holds what surface tension adds to the pressures of the two samples of a face [cutcell §4], if there is
 /// any. Faces of the domain's walls are left alone.
 pub fn project_faces(
     u_face: &mut [f64],
@@ -105,9 +105,9 @@ pub struct BudgetReport {
     pub largest_cut_m_s: f64,
 }
 
-/// The flux budget [eq. 9, 10]: what still flows out of a piece after grid faces were projected is taken
+/// The flux budget [cutcell eq. 9, 10]: what still flows out of a piece after grid faces were projected is taken
 /// evenly from its free surface. `out` is the change of normal velocity there, m/s, for every piece. It is
-/// held at what the pressure gradient itself would give, `|dt p / (rho phi)|` [§3.4]: beyond that it is the
+/// held at what the pressure gradient itself would give, `|dt p / (rho phi)|` [cutcell §3.4]: beyond that it is the
 /// solver's residual over a tiny area. Clamps are counted.
 pub fn flux_budget(
     out: &mut [f64],

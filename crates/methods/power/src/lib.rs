@@ -1,4 +1,4 @@
-//! Numerics on power diagrams of graded octrees, in paged pyramids, after \[power\].
+//! Numerics on power diagrams of graded octrees, in paged pyramids, after \`power`.
 //!
 //! A leaf's power cell follows from the leaves around it ([`neighbourhood`]), is cut out exactly
 //! ([`polyhedron`]) and kept in a table ([`stencil`]). [`diagram`] does so for all leaves of a pyramid,

@@ -138,7 +138,7 @@ impl<F: Fields> Pairs<'_, F> {
 
     /// Open area and distance of the octree's face between a cell and its neighbour across a side: one edge
     /// apart, one and a half where the neighbour is larger. Solids take what they take of the power face
-    /// [power §4.3: `L_1`].
+    /// [power §4.3]: `L_1`.
     pub fn octree_face(&self, cell: u64, k: usize) -> Option<(f64, f64)> {
         if k >= 6 {
             return None;

@@ -69,9 +69,9 @@ pub struct Rows {
 /// Which discretisation the coefficients are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Faces of the octree, with the distance of centres along the axis [power §4.3: `L_1`].
+    /// Faces of the octree, with the distance of centres along the axis [power §4.3]: `L_1`.
     First,
-    /// Faces of the power diagram [power §4.1: `L_2`].
+    /// Faces of the power diagram [power §4.1]: `L_2`.
     Second,
 }
 

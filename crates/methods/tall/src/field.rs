@@ -41,7 +41,7 @@ pub fn nearest<T: Value>(grid: &TallGrid, values: &[T], [i, k]: [i32; 2], y: f32
 /// The eight values around a point (in cells, whole at cell centres): columns (0,0), (1,0), (0,1), (1,1),
 /// each as its place in the y direction, and the weights of the second column along x and z.
 ///
-/// As in [chentanez2011tall §3.8] the y direction comes first: two values a column, whatever the cell.
+/// As in [tall §3.8] the y direction comes first: two values a column, whatever the cell.
 pub struct Around {
     /// Places in the four columns.
     pub places: [Place; 4],

@@ -1,4 +1,4 @@
-//! Grids of doubling cell size [chentanez2011tall §3.3.1], for extrapolation and multigrid alike.
+//! Grids of doubling cell size [tall §3.3.1], for extrapolation and multigrid alike.
 
 use fluvial_grids::TallGrid;
 

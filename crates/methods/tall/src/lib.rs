@@ -1,4 +1,4 @@
-//! Numerics on restricted tall-cell grids \[chentanez2011tall\]: every kernel of the paper's Algorithm 1.
+//! Numerics on restricted tall-cell grids `tall`: every kernel of the paper's Algorithm 1.
 //!
 //! Each kernel is a plain function over slices here and a WGSL entry point in the file beside it. Both do the
 //! same operations in the same order in f32, so that the GPU can be checked against the CPU. Nothing uses

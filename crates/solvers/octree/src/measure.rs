@@ -174,8 +174,7 @@ impl OctreeSolver {
     /// cell:
     /// - transport: `u dt + g dt^2 / 2 <= cfl dx`, films and drops twice as far;
     /// - gravity waves of two of the smallest cells at the surface: half of their limit omega dt < 2;
-    /// - capillary waves: `dt <= capillary_cfl sqrt(rho dx^3 / (4 pi sigma))` [Brackbill, Kothe, Zemach
-    ///   1992].
+    /// - capillary waves: `dt <= capillary_cfl sqrt(rho dx^3 / (4 pi sigma))` [brackbill-1992].
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let (setup, limits) = (&self.model.setup, &self.state.limits);
         let liquid = setup.liquid;

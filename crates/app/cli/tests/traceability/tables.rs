@@ -2,7 +2,7 @@
 //! backticks what implements and verifies a row: paths (`module::{one, two}`, `Type::method`) and files
 //! (`step.rs`).
 //!
-//! A name must be defined in the sources of the README's crate or of a crate that the row names
+//! A name must be defined in the sources or tests of the README's crate or of a crate that the row names
 //! (`fluvial_grids`); a mention in a comment or a call is not enough.
 
 use super::{files, read};
@@ -39,7 +39,8 @@ impl Sources {
             let toml: toml::Table = read(&manifest).parse().unwrap();
             let name = toml["package"]["name"].as_str().unwrap().replace('-', "_");
             let folder = manifest.parent().unwrap().to_owned();
-            let sources = files(&folder.join("src"), &[".rs"]);
+            // Tests verify rows; files with a path attribute are tests' too.
+            let sources = ["src", "tests"].map(|part| files(&folder.join(part), &[".rs"])).concat();
             let names = sources.iter().flat_map(|path| definitions(&read(path))).collect();
             crates.insert(name, (folder, names));
         }

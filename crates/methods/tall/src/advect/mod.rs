@@ -1,4 +1,4 @@
-//! Advection and external forces [chentanez2011tall §3.5]: MacCormack's scheme for velocity with a fallback,
+//! Advection and external forces [tall §3.5]: MacCormack's scheme for velocity with a fallback,
 //! semi-Lagrangian for phi, one trace for both. Twins in `advect.wgsl`.
 
 use crate::field::{Around, Velocity, around, for_each_sample, interpolate};
@@ -88,7 +88,7 @@ pub fn carried_phi(out: &mut [f32], carried: &[[f32; 4]]) {
     out.iter_mut().zip(carried).for_each(|(phi, c)| *phi = c[3]);
 }
 
-/// phi on a grid of its own, finer than the velocity's [chentanez2011tall Table 2]. `ratio` is the number of
+/// phi on a grid of its own, finer than the velocity's [tall Table 2]. `ratio` is the number of
 /// cells of the surface grid in a cell of the velocity's along an axis. Twin in `surface.wgsl`;
 /// `a_finer_surface_is_carried_exactly`.
 pub fn surface_back(

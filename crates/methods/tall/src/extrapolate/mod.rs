@@ -1,4 +1,4 @@
-//! Velocity in the air [chentanez2011tall §3.3]: exact near the surface, a rough estimate everywhere beyond.
+//! Velocity in the air [tall §3.3]: exact near the surface, a rough estimate everywhere beyond.
 //!
 //! Near the surface the velocity is constant along the gradient of phi (eq. 7 at rest); beyond, means of
 //! known velocities come down a hierarchy of grids. Twins in `extrapolate.wgsl`.
@@ -150,7 +150,7 @@ impl Scratch {
     }
 }
 
-/// The whole of [chentanez2011tall §3.3]: a velocity at every sample, from those in liquid. `grids` must end
+/// The whole of [tall §3.3]: a velocity at every sample, from those in liquid. `grids` must end
 /// in a single column.
 pub fn extrapolate(
     u: &mut [Velocity],

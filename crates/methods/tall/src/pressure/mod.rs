@@ -1,4 +1,4 @@
-//! Incompressibility on tall cells [chentanez2011tall §3.7]: operator, right side, solution by multigrid,
+//! Incompressibility on tall cells [tall §3.7]: operator, right side, solution by multigrid,
 //! correction.
 
 pub mod multigrid;

@@ -1,4 +1,4 @@
-//! Cycles [chentanez2011tall Algorithms 2 to 4]. The non-symmetric system is solved by cycles alone.
+//! Cycles [tall Alg. 2 to 4]. The non-symmetric system is solved by cycles alone.
 
 use super::stencil::{Layers, Row, build_rows, residual, smooth_colour};
 use super::transfer::{add_prolonged, coarsen_fraction, coarsen_layers, coarsen_phi, restrict};

@@ -1,4 +1,4 @@
-//! Divergence and correction of velocity [chentanez2011tall eq. 13, 14, 17, 18]. Twins in `projection.wgsl`.
+//! Divergence and correction of velocity [tall eq. 13, 14, 17, 18]. Twins in `projection.wgsl`.
 //!
 //! Both see a face to a neighbour as solid by the same part s as the Laplacian does. The paper's divergence
 //! switches from the mean velocity to the solid's at s = 0.9 while its Laplacian is weighted by 1 - s; water

@@ -1,4 +1,4 @@
-//! The discrete Laplacian [chentanez2011tall eq. 15, 16] as seven numbers a sample. Twins in `stencil.wgsl`.
+//! The discrete Laplacian [tall eq. 15, 16] as seven numbers a sample. Twins in `stencil.wgsl`.
 //!
 //! For a liquid sample and each of its six neighbouring cells the difference of pressure is `weight p' - own
 //! p`:
@@ -18,7 +18,7 @@ use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
 
-/// Above this solid fraction a cell counts as solid [chentanez2011tall §3.9.1].
+/// Above this solid fraction a cell counts as solid [tall §3.9.1].
 pub const SOLID_ABOVE: f32 = 0.9;
 
 /// Least ghost distance in cells. Below it the diagonal would leave the range where f32 resolves its

@@ -1,4 +1,4 @@
-//! Between levels of multigrid [chentanez2011tall §3.7.1]. Twins in `transfer.wgsl`.
+//! Between levels of multigrid [tall §3.7.1]. Twins in `transfer.wgsl`.
 
 use super::stencil::{Layers, Row};
 use crate::extrapolate::{coarse_cell, fine_cell};
@@ -121,7 +121,7 @@ pub fn coarsen_layers(out: &mut [Layers], coarse: &TallGrid, fine: &TallGrid, la
     });
 }
 
-/// Restriction [chentanez2011tall eq. 19]: mean of the eight fine residuals around a coarse cubic cell, zero
+/// Restriction [tall eq. 19]: mean of the eight fine residuals around a coarse cubic cell, zero
 /// where there is no unknown; for a tall cell's ends, mean over the equations they stand for. Times 4,
 /// because the operators have no 1/dx^2.
 pub fn restrict(

@@ -1,4 +1,4 @@
-//! Making phi a distance again [chentanez2011tall §3.4], without moving the surface. Twins in
+//! Making phi a distance again [tall §3.4], without moving the surface. Twins in
 //! `redistance.wgsl`.
 //!
 //! Samples beside the surface, those with a neighbour of the other sign, keep their phi; the paper clamps it

@@ -1,4 +1,4 @@
-//! New heights of tall cells, and fields moved to the new grid [chentanez2011tall §3.6]. Twins in
+//! New heights of tall cells, and fields moved to the new grid [tall §3.6]. Twins in
 //! `remesh.wgsl`.
 
 use crate::field::{Value, at};
@@ -105,7 +105,7 @@ pub fn smooth_pass(out: &mut [f32], tops: &[f32], grid: &TallGrid, ranges: &[[f3
     });
 }
 
-/// One pass of the bound on differences [chentanez2011tall eq. 10], after which room above the surface is
+/// One pass of the bound on differences [tall eq. 10], after which room above the surface is
 /// restored.
 ///
 /// The paper prints the largest neighbour plus D as the bound; only single peaks would be cut by it, and a

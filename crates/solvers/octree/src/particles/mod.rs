@@ -1,5 +1,4 @@
-//! Narrow-band particles on the finest level [octree §7.2; Sato, Wojtan, Thuerey, Igarashi, Ando 2018,
-//! "Extended Narrow Band FLIP for Liquid Simulations"].
+//! Narrow-band particles on the finest level [octree §7.2; sato-2018].
 //!
 //! Where the surface asks for smaller cells than there are, particles are seeded in a band under it. They
 //! carry velocity that the grid would smear (FLIP) and put back liquid that the level set loses. Each has a
