@@ -106,8 +106,8 @@ enum Seen {
 /// Weights of a triangle's corners, given from the point.
 ///
 /// The face's vector is `m = 1/2 sum theta_e n_e` over the angles and unit normals of its edges' planes, and
-/// its part along a corner's direction is `m . n / (u . n)` with the normal of the opposite edge [ju-2005 eq. 10, 11]. Angles come from arc tangents: the paper's closed form loses half of
-/// the digits on slivers.
+/// its part along a corner's direction is `m . n / (u . n)` with the normal of the opposite edge [ju-2005 eq.
+/// 10, 11]. Angles come from arc tangents: the paper's closed form loses half of the digits on slivers.
 fn triangle_weights(corners: [DVec3; 3]) -> Seen {
     let [a, b, c] = corners;
     if let Some(weights) = weights_on(corners) {

@@ -4,8 +4,8 @@
 //!
 //! `sum_grid A_j (p_i - p_j) / |x_i - x_j| + A_surface p_i / |phi_i| = -(rho dx / dt) sum A_j u_j . n_j`.
 //!
-//! It is symmetric, and diagonally dominant with a non-negative excess [cutcell eq. 6]: the free surface's. Solids
-//! add nothing.
+//! It is symmetric, and diagonally dominant with a non-negative excess [cutcell eq. 6]: the free surface's.
+//! Solids add nothing.
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
@@ -26,7 +26,8 @@ pub struct System {
     pub matrix: FluxMatrix<f32>,
 }
 
-/// Coefficient of a grid face between two pieces: area over distance [cutcell eq. 4]; 0 on the domain's walls.
+/// Coefficient of a grid face between two pieces: area over distance [cutcell eq. 4]; 0 on the domain's
+/// walls.
 pub fn coefficient(mesh: &CutCells, iso: &IsoSamples, face: usize) -> f64 {
     let f = &mesh.faces[face];
     let [low, high] = iso.to_sample[face];

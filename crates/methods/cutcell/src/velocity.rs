@@ -69,9 +69,9 @@ pub fn right_side(
     });
 }
 
-/// Projects the velocities of grid faces [cutcell eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high - x_low|`.
-/// `q_face` holds what surface tension adds to the pressures of the two samples of a face [cutcell §4], if there is
-/// any. Faces of the domain's walls are left alone.
+/// Projects the velocities of grid faces [cutcell eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high -
+/// x_low|`. `q_face` holds what surface tension adds to the pressures of the two samples of a face [cutcell
+/// §4], if there is any. Faces of the domain's walls are left alone.
 pub fn project_faces(
     u_face: &mut [f64],
     mesh: &CutCells,
@@ -105,10 +105,10 @@ pub struct BudgetReport {
     pub largest_cut_m_s: f64,
 }
 
-/// The flux budget [cutcell eq. 9, 10]: what still flows out of a piece after grid faces were projected is taken
-/// evenly from its free surface. `out` is the change of normal velocity there, m/s, for every piece. It is
-/// held at what the pressure gradient itself would give, `|dt p / (rho phi)|` [cutcell §3.4]: beyond that it is the
-/// solver's residual over a tiny area. Clamps are counted.
+/// The flux budget [cutcell eq. 9, 10]: what still flows out of a piece after grid faces were projected is
+/// taken evenly from its free surface. `out` is the change of normal velocity there, m/s, for every piece. It
+/// is held at what the pressure gradient itself would give, `|dt p / (rho phi)|` [cutcell §3.4]: beyond that
+/// it is the solver's residual over a tiny area. Clamps are counted.
 pub fn flux_budget(
     out: &mut [f64],
     mesh: &CutCells,
