@@ -5,8 +5,8 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Capabilities, DtLimiter, ExpectedFailure, Listed, Method, Needs, ParamError, RestoreError, Scenario,
-    Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, SuggestedDt,
+    Capabilities, DtLimiter, ExpectedFailure, Listed, Needs, ParamError, RestoreError, Scenario, Setup,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, SuggestedDt,
     SurfaceParams, TransportTest, Variant, Volumes, Wanted, read_method,
 };
 
@@ -25,13 +25,9 @@ impl Default for BlockParams {
     }
 }
 
-impl Method for BlockParams {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-    fn params(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap()
-    }
+impl Listed for BlockParams {
+    const NAME: &'static str = "falling-block";
+    const ABOUT: &'static str = "A cube of liquid that falls.";
     fn first_error(&self) -> Option<ParamError> {
         (self.longest_step <= 0.0).then_some(("longest_step", "more than 0 s"))
     }
@@ -50,11 +46,6 @@ impl Method for BlockParams {
     fn build(&self, _: Setup) -> Result<Box<dyn Solver>, SetupError> {
         Ok(Box::new(FallingBlock::new(self.longest_step)))
     }
-}
-
-impl Listed for BlockParams {
-    const NAME: &'static str = "falling-block";
-    const ABOUT: &'static str = "A cube of liquid that falls.";
     fn variants() -> Vec<Variant> {
         let method = std::sync::Arc::new(BlockParams::default());
         vec![Variant {

@@ -29,16 +29,64 @@ pub trait Method: std::fmt::Debug + Send + Sync {
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError>;
 }
 
-/// What the registry lists: a kind of method, whatever its parameters.
-pub trait Listed: Method + Serialize + DeserializeOwned + JsonSchema + Default + 'static {
+/// A kind of method as its crate describes it, implemented by its parameters; the rest of [`Method`] follows.
+pub trait Listed:
+    Serialize + DeserializeOwned + JsonSchema + Default + std::fmt::Debug + Send + Sync + 'static
+{
     /// The method's name in scene files.
     const NAME: &'static str;
     /// What it is for, in a sentence.
     const ABOUT: &'static str;
+    /// See [`Method::first_error`].
+    fn first_error(&self) -> Option<ParamError>;
+    /// See [`Method::capabilities`].
+    fn capabilities(&self) -> Capabilities;
+    /// See [`Method::pressure_tolerance`].
+    fn pressure_tolerance(&self) -> f64;
+    /// See [`Method::check_size`].
+    fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
+    /// See [`Method::predict`].
+    fn predict(&self, scenario: &Scenario) -> Needs;
+    /// See [`Method::build`].
+    fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError>;
     /// The forms in which validation runs it.
     fn variants() -> Vec<Variant>;
     /// The rows of validation that are known to miss their bar. The tests fail when one starts to pass.
     fn expected_failures() -> &'static [ExpectedFailure];
+}
+
+impl<M: Listed> Method for M {
+    fn name(&self) -> &'static str {
+        M::NAME
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn first_error(&self) -> Option<ParamError> {
+        Listed::first_error(self)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Listed::capabilities(self)
+    }
+
+    fn pressure_tolerance(&self) -> f64 {
+        Listed::pressure_tolerance(self)
+    }
+
+    fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
+        Listed::check_size(self, setup)
+    }
+
+    fn predict(&self, scenario: &Scenario) -> Needs {
+        Listed::predict(self, scenario)
+    }
+
+    fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
+        Listed::build(self, setup)
+    }
 }
 
 /// A row of validation that is known to miss its bar, and why. It is never a reason to drop the row.

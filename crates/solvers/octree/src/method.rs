@@ -5,8 +5,8 @@ use crate::{OctreeSolver, Params, count_first_tree};
 use fluvial_foundation::Vec3;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Method, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    Tracker, TransportTest, VERTICES_PER_FACE, Variant, VolumeCorrection, Volumes, read_method,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Tracker,
+    TransportTest, VERTICES_PER_FACE, Variant, VolumeCorrection, Volumes, read_method,
 };
 use std::sync::Arc;
 
@@ -41,14 +41,9 @@ const LOOKS: usize = 64;
 /// Cells along a side that a tree's 16-bit coordinates can tell apart.
 const MOST_CELLS_ALONG_A_SIDE: usize = 1 << 16;
 
-impl Method for Params {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+impl Listed for Params {
+    const NAME: &'static str = "octree";
+    const ABOUT: &'static str = "Cells as small as the surface asks for, on an octree that follows it.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -110,11 +105,6 @@ impl Method for Params {
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
         Ok(Box::new(OctreeSolver::new(setup, self.clone())?))
     }
-}
-
-impl Listed for Params {
-    const NAME: &'static str = "octree";
-    const ABOUT: &'static str = "Cells as small as the surface asks for, on an octree that follows it.";
 
     fn variants() -> Vec<Variant> {
         vec![Variant {

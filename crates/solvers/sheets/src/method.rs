@@ -3,7 +3,7 @@
 use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, PositionCorrection, SheetsSolver};
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Method, Needs, ParamError, Scenario, Setup, SetupError, Solver,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
     TransportTest, Variant, Volumes, check_cell_count, read_method,
 };
 use std::sync::Arc;
@@ -22,14 +22,9 @@ const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
 const GROWTH: f64 = 1.2;
 const SOURCE_FILL: f64 = 0.25;
 
-impl Method for Params {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+impl Listed for Params {
+    const NAME: &'static str = "sheets";
+    const ABOUT: &'static str = "Particles that keep thin sheets whole: splashes, films, crowns.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -75,11 +70,6 @@ impl Method for Params {
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
         Ok(Box::new(SheetsSolver::new(setup, self.clone())?))
     }
-}
-
-impl Listed for Params {
-    const NAME: &'static str = "sheets";
-    const ABOUT: &'static str = "Particles that keep thin sheets whole: splashes, films, crowns.";
 
     fn variants() -> Vec<Variant> {
         vec![Variant {

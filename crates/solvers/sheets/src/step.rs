@@ -1,17 +1,11 @@
 //! One step, in the order of the paper's boxes:
 //!
-//! - particles are spaced evenly:                 x += dp,  u = u(x + dp)                      [sheets Alg.
-//!   4]
-//! - sheets are filled and thick ones thinned out: insert by eq. 12-14, collapse by eq. 15      [sheets Alg.
-//!   2]
-//! - deep particles merge, surfacing ones split                                                [sheets Alg.
-//!   3]
-//! - 1: u* = particles moved along g_t
-//! - 2: g* = the particles' velocities on the grid, eq. 1; density and shape of every particle, eq. 2, 8-11
-//! - forces act on g*
-//! - 3: g_{t+1} = Project(g*, phi_L), phi_L the density deficit of eq. 5
-//! - 4: u_{t+1} = alpha (u* + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})                        [sheets Alg.
-//!   1]
+//! - particles are spaced evenly: `x += dp`, `u = u(x + dp)` [sheets Alg. 4]
+//! - sheets are filled by eq. 12 to 14, thick ones are thinned out by eq. 15 [sheets Alg. 2]
+//! - deep particles merge, particles that come to the surface split [sheets Alg. 3]
+//! - then the liquid moves [sheets Alg. 1]: particles move along g_t; their velocities make g*, eq. 1; density and shape
+//!   of every particle are measured, eq. 2, 8 to 11; forces act on g*; `g_{t+1} = Project(g*, phi_L)`, phi_L the
+//!   density deficit of eq. 5; and `u_{t+1} = alpha (u* + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})`.
 //!
 //! Where the flow is given, particles are carried through it and the rest is left out.
 

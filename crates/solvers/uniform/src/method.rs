@@ -3,9 +3,8 @@
 use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, UniformSolver};
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Method, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    Tracker, TransportTest, VERTICES_PER_FACE, Variant, VolumeCorrection, Volumes, check_cell_count,
-    read_method,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Tracker,
+    TransportTest, VERTICES_PER_FACE, Variant, VolumeCorrection, Volumes, check_cell_count, read_method,
 };
 use std::sync::Arc;
 
@@ -43,14 +42,9 @@ const BAND_GROWTH_UPRIGHT: f64 = 4.0;
 /// Share of upright surface from which on all of that is expected.
 const UPRIGHT_SHARE: f64 = 0.4;
 
-impl Method for Params {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+impl Listed for Params {
+    const NAME: &'static str = "uniform";
+    const ABOUT: &'static str = "The reference: one grid of equal cells.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -117,11 +111,6 @@ impl Method for Params {
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
         Ok(Box::new(UniformSolver::new(setup, self.clone())?))
     }
-}
-
-impl Listed for Params {
-    const NAME: &'static str = "uniform";
-    const ABOUT: &'static str = "The reference: one grid of equal cells.";
 
     fn variants() -> Vec<Variant> {
         let variant = |name, tracker| Variant {
