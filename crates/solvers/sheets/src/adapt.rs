@@ -93,15 +93,17 @@ impl SheetsSolver {
         // Where the moving lattice stands, and where a point of it was a step ago.
         let phase = (source.velocity.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
         let back = source.velocity * self.state.last_dt_s as f32;
-        let (cells, bounds) = (grid.cell_centers(), grid.bounds());
+        let (size, bounds) = (grid.cells.map(|n| n as isize), grid.bounds());
         let population = &mut self.work.population;
         let mut added = 0;
-        for index in 0..cells.len() {
-            let [i, j, k] = cells.coordinates(index);
-            if source.shape.distance(cells.position(i, j, k)) > 2.0 * grid.dx {
+        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie in it.
+        let along = |axis: usize| -1..size[axis];
+        let rows = along(2).flat_map(|k| along(1).map(move |j| (j, k)));
+        for (i, j, k) in rows.flat_map(|(j, k)| along(0).map(move |i| (i, j, k))) {
+            let corner = grid.min + grid.dx * Vec3::new(i as f32, j as f32, k as f32);
+            if source.shape.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
                 continue;
             }
-            let corner = grid.min + grid.dx * Vec3::new(i as f32, j as f32, k as f32);
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
                 let half =
