@@ -7,7 +7,7 @@
 //! is met by the true residual, with f32 vectors as well. What cannot be solved is an error with its history.
 //! Reductions add in a fixed order: the same bits with any number of threads.
 //!
-//! [`MultigridCg`](crate::MultigridCg) has a loop of its own: its vectors are split by colour for the
+//! `MultigridCg` of `fluvial_pressure` has a loop of its own: its vectors are split by colour for the
 //! smoother, which computes the iteration's scalars in its last sweep, so that all updates and `A z` share
 //! one pass through memory.
 

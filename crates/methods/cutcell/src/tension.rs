@@ -1,10 +1,9 @@
 //! Surface tension as pressure on the surface [cutcell §4, eq. 12 to 14].
 //!
-//! Every pressure sample of a cut piece carries `q = sigma kappa` of the nearest point of its own surface: `p
-//! + q` is the liquid's pressure there. Along the surface's normal q vanishes from the gradient [cutcell eq.
-//!   13], so
-//! that the matrix stays as it is and q stands on the right side only [cutcell eq. 14]. Pieces without free
-//! surface carry none.
+//! Every pressure sample of a cut piece carries `q = sigma kappa` of the nearest point of its own surface:
+//! the sum `p + q` is the liquid's pressure there. Along the surface's normal q vanishes from the gradient
+//! [cutcell eq. 13], so that the matrix stays as it is and q stands on the right side only [cutcell eq. 14].
+//! Pieces without free surface carry none.
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};

@@ -2,7 +2,6 @@
 //! 64 to 512 (that one takes minutes and 2 GB), the authors' in brackets. Arguments: the largest of these
 //! sizes, passes of smoothing.
 
-#[allow(dead_code)] // an example uses a part of what the tests share
 #[path = "../tests/common/mod.rs"]
 mod common;
 

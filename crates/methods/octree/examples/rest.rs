@@ -4,7 +4,6 @@
 //!
 //! `cargo run --release -p fluvial-octree --example rest -- [trees]`
 
-#[allow(dead_code)] // an example uses a part of what the tests share
 #[path = "../tests/common/mod.rs"]
 mod common;
 

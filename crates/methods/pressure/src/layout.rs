@@ -2,8 +2,8 @@
 //!
 //! Cell (i, j, k) has colour `(i + j + k) & 1` and is place `m = i / 2` of its colour in row (j, k). The six
 //! neighbours of a cell all have the other colour, so that a half sweep of Gauss-Seidel streams one array in
-//! and the other out, without gaps and without waste. Along x the neighbours of the cell at `m` lie at `m - 1
-//! + t` and `m + t` with `t = i & 1`; along y and z they lie at the same `m` of the next rows. Rows are
+//! and the other out, without gaps and without waste. Along x the neighbours of the cell at `m` lie at `m -
+//! 1 + t` and `m + t` with `t = i & 1`; along y and z they lie at the same `m` of the next rows. Rows are
 //! numbered with a rim around the box: slabs share one rim row, and one more comes first. Which places have
 //! memory, and where, is known to [`Storage`](crate::storage::Storage).
 

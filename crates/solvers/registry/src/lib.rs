@@ -1,5 +1,5 @@
 //! The only list of methods. Scene format, schema, prediction, validation, benchmarks and documentation read
-//! it; a new method is its crate, one line in [`BUILT_IN`] and its row in the README
+//! it; a new method is its crate, one line in `BUILT_IN` and its row in the README
 //! (docs/adding-a-solver.md).
 //!
 //! A program that embeds Fluvial may [`register`] methods of its own, which scenes then name like any other.
