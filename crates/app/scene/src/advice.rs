@@ -28,8 +28,8 @@ impl Scene {
         }
         if !setup.solids.is_empty() && !setup.fills.is_empty() && setup.sources.is_empty() {
             let solids = setup.solids_at(0.0);
-            let reach = 4.0 * setup.domain.grid.dx;
-            let free = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, reach).min(reach));
+            // Whole distances: blocks far inside liquid or solids are then counted at once.
+            let free = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, f32::MAX));
             if inside_cells(&setup.domain.grid, &free).cells == 0.0 {
                 let help = "look at the solids' size and place; meshes are read in metres, `transform` has a `scale`";
                 return Err(self.fail("solid.0", "solids cover all liquid", help));
