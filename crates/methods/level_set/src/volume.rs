@@ -15,7 +15,13 @@ pub fn liquid_fraction(phi_center: f32, gradient: Vec3, dx: f32) -> f32 {
 }
 
 fn fraction(phi: f64, gradient: [f64; 3], dx: f64) -> f64 {
-    let mut m = gradient.map(|g| (g * dx).abs());
+    box_share(phi, gradient.map(|g| g * dx))
+}
+
+/// Share of a box where a linear function is negative: its value at the centre and what it gains along each
+/// edge.
+pub(crate) fn box_share(phi: f64, gain: [f64; 3]) -> f64 {
+    let mut m = gain.map(f64::abs);
     m.sort_by(f64::total_cmp);
     let [m1, m2, m3] = m;
     let half = 0.5 * (m1 + m2 + m3);

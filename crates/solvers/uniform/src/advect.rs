@@ -34,7 +34,7 @@ impl UniformSolver {
             &mut work.level_set,
         );
         if !self.params.has_particles() {
-            return;
+            return self.carry_volume(dt_s);
         }
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
@@ -81,6 +81,7 @@ impl UniformSolver {
         if has_particles {
             u_before_forces.clone_from(u_face);
         }
+        self.absorb_momentum();
     }
 }
 

@@ -7,6 +7,7 @@ mod advect;
 mod expected;
 mod extend;
 mod forces;
+mod mass;
 mod measure;
 mod method;
 mod params;
@@ -19,6 +20,7 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
+use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
@@ -66,9 +68,9 @@ impl UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
             source_offset_m: vec![],
             solver: MultigridCg::new(grid.cells),
-            state: State::new(&grid, setup.sources.len()),
+            state: State::new(&grid, setup.sources.len(), params.conserves_volume()),
             start: Start::default(),
-            work: Work::new(&grid, params.has_particles()),
+            work: Work::new(&grid, params.has_particles(), params.conserves_volume()),
             asked_to_stop: None,
             grid,
             setup,
@@ -138,6 +140,7 @@ impl UniformSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
+        std::mem::swap(&mut state.drops, &mut work.mass.drops);
         std::mem::swap(&mut state.sources_flowing, &mut self.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
@@ -187,6 +190,7 @@ impl Solver for UniformSolver {
             mesh_level_set_outside(&self.state.fields.phi_cell, &cells, &clip, &mesh_params)
         };
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
+        add_drops(&mut mesh, &self.state.drops);
         mesh
     }
 

@@ -71,7 +71,7 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = work.fraction_cell[cell] as f64;
+                    let fraction = fields.fraction_cell[cell] as f64;
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
@@ -95,7 +95,10 @@ impl UniformSolver {
                         if phi[cell] < -RESOLVED_CELLS * grid.dx {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);
                         }
-                        let wanted = volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+                        let wanted = match fields.residual_cell.get(cell) {
+                            Some(&residual) => work.mass.wanted_m_s(residual, phi[cell], grid.dx),
+                            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+                        };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }
                 }

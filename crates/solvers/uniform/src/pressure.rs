@@ -13,10 +13,17 @@ impl UniformSolver {
     /// which fly.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let (grid, work) = (&self.grid, &mut self.work);
-        let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;
+        let Fields { phi_cell, u_face, impulse_cell, residual_cell, .. } = &mut work.fields;
         let (openings, unknown) = (work.boundaries.openings(&work.cover, grid), &work.unknowns.unknown_cell);
+        let conserves = self.params.conserves_volume();
         let (volume, open_volume) = (&work.volume, &work.boundaries.solids.fields.open_volume);
-        let wanted = |cell: usize| volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+        let (mass, residual_cell) = (&work.mass, &*residual_cell);
+        let wanted = |cell: usize| {
+            if conserves {
+                return mass.wanted_m_s(residual_cell[cell], phi_cell[cell], grid.dx);
+            }
+            volume.divergence_1_s(cell) * grid.dx * open_volume[cell]
+        };
         right_side(&mut work.rhs_cell, unknown, &openings, u_face, wanted);
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         let prepared = self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area });

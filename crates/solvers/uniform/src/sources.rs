@@ -50,19 +50,38 @@ impl UniformSolver {
 
     fn change(&mut self, liquid: BeginMut, continuing: &[usize], starting: &[usize], sinks: &[usize]) {
         let solids = self.state.boundaries.solids.clone();
-        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = liquid;
-        let before_m3 = self.liquid_volume(phi_cell, &solids.fields);
+        let BeginMut {
+            phi_cell,
+            u_face,
+            u_transport,
+            particles,
+            volume,
+            fraction_cell,
+            residual_cell,
+            drops,
+        } = liquid;
         self.work.boundaries.sources.begin(phi_cell.len());
-        let mut filled = |shapes: &[usize], volume_m3: f64| {
-            shapes.iter().for_each(|&n| self.fill_source(n, phi_cell));
-            if shapes.is_empty() { volume_m3 } else { self.liquid_volume(phi_cell, &solids.fields) }
+        let conserves = self.params.conserves_volume();
+        let mut before_m3 = if conserves { 0.0 } else { self.liquid_volume(phi_cell, &solids.fields) };
+        let mut gained_m3 = |solver: &Self, shapes: &[usize], phi_cell: &[f32], is_owed: bool| match shapes {
+            [] => 0.0,
+            _ if conserves => {
+                let residual = is_owed.then_some(&mut residual_cell[..]);
+                solver.gain_of_fractions(fraction_cell, phi_cell, &solids.fields, residual)
+            }
+            _ => {
+                let after_m3 = solver.liquid_volume(phi_cell, &solids.fields);
+                after_m3 - std::mem::replace(&mut before_m3, after_m3)
+            }
         };
-        let topped_up_m3 = filled(continuing, before_m3);
-        let filled_m3 = filled(starting, topped_up_m3);
+        continuing.iter().for_each(|&n| self.fill_source(n, phi_cell));
+        let mended_m3 = gained_m3(self, continuing, phi_cell, true);
+        starting.iter().for_each(|&n| self.fill_source(n, phi_cell));
+        let in_m3 = gained_m3(self, starting, phi_cell, false);
         sinks.iter().for_each(|&n| self.empty_sink(n, phi_cell, particles));
-        let after_m3 =
-            if sinks.is_empty() { filled_m3 } else { self.liquid_volume(phi_cell, &solids.fields) };
-        volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
+        let mut out_m3 = -gained_m3(self, sinks, phi_cell, false);
+        out_m3 += self.drain_drops(sinks, drops, residual_cell);
+        volume.book_sources_and_sinks(in_m3, out_m3);
         self.list_source_faces();
         for &SourceFace { axis, face, u_source } in &self.work.boundaries.sources.faces {
             (u_face[axis][face], u_transport[axis][face]) = (u_source, u_source);
@@ -71,7 +90,9 @@ impl UniformSolver {
             self.refill_particle_band(particles, phi_cell, u_face);
         }
         // The bodies of liquid have changed: their volumes are measured anew before the next transport.
-        *volume = self.remeasured(volume, phi_cell, &solids, topped_up_m3 - before_m3);
+        if !conserves {
+            *volume = self.remeasured(volume, phi_cell, &solids, mended_m3);
+        }
     }
 
     /// Unites the liquid with a source's shape and tags the cells inside.

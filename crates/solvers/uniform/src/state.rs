@@ -1,6 +1,8 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::forces::SurfaceForces;
+use crate::mass::MassWork;
+use fluvial_drops::Drops;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
@@ -20,15 +22,21 @@ pub(crate) struct Fields {
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// Liquid share of each cell's volume that phi stands for.
+    pub fraction_cell: Vec<f32>,
+    /// Liquid that a cell is owed beyond that, in its volume; empty where particles carry the shape.
+    pub residual_cell: Vec<f32>,
 }
 
 impl Fields {
-    fn zero(grid: &UniformGrid) -> Self {
+    fn zero(grid: &UniformGrid, with_residual: bool) -> Self {
         Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            fraction_cell: vec![0.0; grid.cell_count()],
+            residual_cell: vec![0.0; if with_residual { grid.cell_count() } else { 0 }],
         }
     }
 }
@@ -70,6 +78,8 @@ pub(crate) struct State {
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
+    /// Liquid too small for the level set, in the air; empty for the others.
+    pub drops: Drops,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
@@ -85,12 +95,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, sources: usize) -> Self {
+    pub fn new(grid: &UniformGrid, sources: usize, with_residual: bool) -> Self {
         State {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             last_dt_s: 0.0,
             particles: Particles::default(),
+            drops: Drops::default(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
@@ -111,6 +122,9 @@ pub(crate) struct Start {
     u_transport: FaceField,
     particles: Particles,
     volume: Account,
+    fraction_cell: Vec<f32>,
+    residual_cell: Vec<f32>,
+    drops: Drops,
     /// Which sources flow during this step.
     pub sources_flowing: Vec<bool>,
 }
@@ -122,6 +136,9 @@ pub(crate) struct Begin<'a> {
     pub u_transport: &'a FaceField,
     pub particles: &'a Particles,
     pub volume: &'a Account,
+    pub fraction_cell: &'a [f32],
+    pub residual_cell: &'a [f32],
+    pub drops: &'a Drops,
 }
 
 /// The same while sources and sinks change it.
@@ -131,6 +148,9 @@ pub(crate) struct BeginMut<'a> {
     pub u_transport: &'a mut FaceField,
     pub particles: &'a mut Particles,
     pub volume: &'a mut Account,
+    pub fraction_cell: &'a mut Vec<f32>,
+    pub residual_cell: &'a mut Vec<f32>,
+    pub drops: &'a mut Drops,
 }
 
 impl Start {
@@ -142,21 +162,54 @@ impl Start {
         self.u_transport.clone_from(&state.fields.u_transport);
         self.particles.clone_from(&state.particles);
         self.volume.clone_from(&state.volume);
+        self.fraction_cell.clone_from(&state.fields.fraction_cell);
+        self.residual_cell.clone_from(&state.fields.residual_cell);
+        self.drops.clone_from(&state.drops);
     }
 
     pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, volume }
+        let Start {
+            phi_cell,
+            u_face,
+            u_transport,
+            particles,
+            volume,
+            fraction_cell,
+            residual_cell,
+            drops,
+            ..
+        } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles, volume, fraction_cell, residual_cell, drops }
     }
 
     /// What the step begins with.
     pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
         if self.is_changed {
-            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-            return Begin { phi_cell, u_face, u_transport, particles, volume };
+            let Start {
+                phi_cell,
+                u_face,
+                u_transport,
+                particles,
+                volume,
+                fraction_cell,
+                residual_cell,
+                drops,
+                ..
+            } = self;
+            return Begin {
+                phi_cell,
+                u_face,
+                u_transport,
+                particles,
+                volume,
+                fraction_cell,
+                residual_cell,
+                drops,
+            };
         }
-        let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
+        let Fields { phi_cell, u_face, u_transport, fraction_cell, residual_cell, .. } = &state.fields;
+        let (particles, volume, drops) = (&state.particles, &state.volume, &state.drops);
+        Begin { phi_cell, u_face, u_transport, particles, volume, fraction_cell, residual_cell, drops }
     }
 }
 
@@ -174,14 +227,13 @@ pub(crate) struct Work {
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
     pub rhs_cell: Vec<f32>,
-    /// Liquid share of each cell's volume.
-    pub fraction_cell: Vec<f32>,
     /// Air cells that touch an unknown.
     pub surface_air_cell: Vec<bool>,
     /// Velocity before it is constrained to solids.
     pub u_free: FaceField,
     pub surface: SurfaceForces,
     pub particles: ParticleWork,
+    pub mass: MassWork,
     pub level_set: level_set::Scratch,
 }
 
@@ -199,11 +251,11 @@ pub(crate) struct ParticleWork {
 }
 
 impl Work {
-    pub fn new(grid: &UniformGrid, with_particles: bool) -> Self {
+    pub fn new(grid: &UniformGrid, with_particles: bool, with_residual: bool) -> Self {
         let cells = grid.cell_count();
         let weight_face = if with_particles { FaceField::constant(grid, 0.0) } else { FaceField::default() };
         Work {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
@@ -212,11 +264,11 @@ impl Work {
             unknowns: Unknowns::none(grid),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],
-            fraction_cell: vec![0.0; cells],
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
             surface: SurfaceForces::default(),
             particles: ParticleWork { weight_face, ..Default::default() },
+            mass: if with_residual { MassWork::new(grid) } else { MassWork::default() },
             level_set: level_set::Scratch::default(),
         }
     }

@@ -22,8 +22,10 @@ impl UniformSolver {
         let phi = std::mem::take(&mut self.state.fields.phi_cell);
         let mut old = Account::default();
         old.open(self.liquid_volume(&phi, &solids.fields));
-        self.state.volume = self.remeasured(&old, &phi, &solids, 0.0);
+        self.state.volume =
+            if self.params.conserves_volume() { old } else { self.remeasured(&old, &phi, &solids, 0.0) };
         self.state.fields.phi_cell = phi;
+        self.measure_fractions_of_state();
     }
 
     /// The account of a liquid that something other than transport has changed; every body keeps its error.
@@ -45,6 +47,9 @@ impl UniformSolver {
 
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        if self.params.conserves_volume() {
+            return self.close_mass(dt_s, clamps);
+        }
         let (phi, start) = (std::mem::take(&mut self.work.fields.phi_cell), std::mem::take(&mut self.start));
         let solids = self.work.boundaries.solids.clone();
         let totals = start.of(&self.state).volume.totals();
@@ -109,7 +114,7 @@ impl UniformSolver {
     fn measure_regions(&mut self, phi: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
         self.fill_fractions(&mut fractions, phi, &solids.fields);
         let cells = self.grid.cell_centers();
         let count = if regional {
@@ -142,7 +147,7 @@ impl UniformSolver {
         });
         let parts = parts.into_iter().flatten();
         new.set_bodies(count, parts.map(|(label, sum, depth_m)| (label, sum * cell_m3, depth_m)));
-        self.work.fraction_cell = fractions;
+        self.work.fields.fraction_cell = fractions;
         new
     }
 }

@@ -1,0 +1,223 @@
+//! The level set brought to the volume that the fluxes say is in each cell.
+
+use fluvial_foundation::Vec3;
+use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices};
+use fluvial_grids::{FaceField, Lattice, UniformGrid};
+
+/// A cell with less surface around it than this, in cells' faces, has none to be settled by.
+const LEAST_AREA: f32 = 0.02;
+/// The surface is displaced by at most this in a step, cells; the rest waits.
+const FARTHEST_CELLS: f32 = 0.5;
+/// phi is changed this far from the surface, cells: as far as a redistancing stencil reaches.
+const REACH_CELLS: f32 = 3.0;
+/// Weights of a cell and its neighbours along one axis.
+const TENT: [f32; 3] = [0.25, 0.5, 0.25];
+
+/// Memory of the settlement, kept from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct Settlement {
+    /// Surface that belongs to a cell, in faces of a cell.
+    area_cell: Vec<f32>,
+    /// Displacement that a cell's own mismatch asks of the surface around, in cells.
+    asked_cell: Vec<f32>,
+    /// Displacement outwards, in cells; and the same before the last widening.
+    shift_cell: Vec<f32>,
+    narrow_cell: Vec<f32>,
+    /// Cells near the surface, slab by slab.
+    near: Vec<Vec<u32>>,
+}
+
+impl Settlement {
+    /// Displaces the surface so that each neighbourhood gets the volume that its cells are owed.
+    ///
+    /// With a_i the surface in cell i, in faces of a cell, w a tent over 3 x 3 x 3 cells and m_j what cell j is
+    /// owed, in cells: `delta_i = sum_j w_ij m_j / (sum_k w_kj a_k)`, `phi_i -= delta_i dx`. To first order
+    /// `sum_i a_i delta_i = sum_j m_j`: what is displaced is what was owed. `a_i = max(0, 1 - |phi_i| / dx) V_i`
+    /// is how volume answers to phi_i. Cells without a surface around keep what they are owed. Returns how
+    /// often a displacement was held back. Verified by tests/settle.rs.
+    pub fn displace(
+        &mut self,
+        phi: &mut [f32],
+        owed_cell: &[f32],
+        open_volume: &[f32],
+        grid: &UniformGrid,
+    ) -> usize {
+        let cells = grid.cell_centers();
+        self.find_near(phi, grid);
+        let Settlement { area_cell, asked_cell, shift_cell, narrow_cell, near } = self;
+        for values in [&mut *area_cell, &mut *asked_cell, &mut *shift_cell, &mut *narrow_cell] {
+            values.clear();
+            values.resize(phi.len(), 0.0);
+        }
+        let inverse = 1.0 / grid.dx;
+        let fill = |values: &mut [f32], value: &(dyn Fn(usize) -> f32 + Sync)| {
+            for_each_chunk_mut(values, cells.slab(), |k, slab| {
+                for &cell in &near[k] {
+                    slab[cell as usize - k * cells.slab()] = value(cell as usize);
+                }
+            });
+        };
+        let phi_now = &*phi;
+        fill(area_cell, &|cell| (1.0 - phi_now[cell].abs() * inverse).max(0.0) * open_volume[cell]);
+        let area = &*area_cell;
+        fill(asked_cell, &|cell| {
+            if owed_cell[cell] == 0.0 {
+                return 0.0;
+            }
+            let around = tent_sum(&cells, cell, |n| area[n]);
+            if around < LEAST_AREA { 0.0 } else { owed_cell[cell] / around }
+        });
+        let asked = &*asked_cell;
+        fill(narrow_cell, &|cell| if area[cell] > 0.0 { tent_sum(&cells, cell, |n| asked[n]) } else { 0.0 });
+        // The cells beyond take the mean of their neighbours', so that the surface's neighbourhood moves as one.
+        for round in 0..2 {
+            let (from, to) = if round == 0 {
+                (&*narrow_cell, &mut *shift_cell)
+            } else {
+                (&*shift_cell, &mut *narrow_cell)
+            };
+            fill(to, &|cell| {
+                if from[cell] != 0.0 {
+                    return from[cell];
+                }
+                let weight = tent_sum(&cells, cell, |n| (from[n] != 0.0) as u8 as f32);
+                if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, |n| from[n]) / weight }
+            });
+        }
+        let (shift, near) = (&*narrow_cell, &*near);
+        let held = map_indices(near.len(), |k| {
+            near[k].iter().filter(|&&cell| shift[cell as usize].abs() > FARTHEST_CELLS).count()
+        });
+        for_each_chunk_mut(phi, cells.slab(), |k, slab| {
+            for &cell in &near[k] {
+                let by = shift[cell as usize].clamp(-FARTHEST_CELLS, FARTHEST_CELLS);
+                slab[cell as usize - k * cells.slab()] -= by * grid.dx;
+            }
+        });
+        held.iter().sum()
+    }
+
+    /// Is there surface next to the cell? Of the last [`Self::displace`].
+    pub fn has_surface(&self, cell: usize, grid: &UniformGrid) -> bool {
+        let cells = grid.cell_centers();
+        tent_sum(&cells, cell, |n| self.area_cell[n]) >= LEAST_AREA
+    }
+
+    fn find_near(&mut self, phi: &[f32], grid: &UniformGrid) {
+        let (cells, reach_m) = (grid.cell_centers(), REACH_CELLS * grid.dx);
+        self.near.resize_with(cells.size[2], Vec::new);
+        for_each_chunk_mut(&mut self.near, 1, |k, found| {
+            let (first, found) = (k * cells.slab(), &mut found[0]);
+            found.clear();
+            for (n, phi) in phi[first..first + cells.slab()].iter().enumerate() {
+                if phi.abs() < reach_m {
+                    found.push((first + n) as u32);
+                }
+            }
+        });
+    }
+}
+
+/// `sum w value` over a cell and its 26 neighbours, those beyond the walls left out.
+#[inline]
+fn tent_sum(cells: &Lattice, cell: usize, value: impl Fn(usize) -> f32) -> f32 {
+    let at = cells.coordinates(cell);
+    let range = |a: usize| (at[a] == 0) as usize..if at[a] + 1 == cells.size[a] { 2 } else { 3 };
+    let mut sum = 0.0;
+    for dk in range(2) {
+        for dj in range(1) {
+            let row = cell + dk * cells.stride(2) + dj * cells.stride(1);
+            let across = TENT[dk] * TENT[dj];
+            for di in range(0) {
+                let n = row + di - (cells.stride(2) + cells.stride(1) + 1);
+                sum += across * TENT[di] * value(n);
+            }
+        }
+    }
+    sum
+}
+
+/// What cells are owed goes with the flow: `moved` gets what `owed` holds, each amount at the place where the
+/// flow carries its cell's centre in `dt_s`, shared by the open cells around. Amounts deeper in the liquid than
+/// `deep_m` stay. Returns what has left through open walls. The sum is kept. Verified by tests/settle.rs.
+#[allow(clippy::too_many_arguments)]
+pub fn carry_residual(
+    moved: &mut [f32],
+    owed: &[f32],
+    phi: &[f32],
+    deep_m: f32,
+    u_face: &FaceField,
+    open_volume: &[f32],
+    open_walls: [bool; 6],
+    grid: &UniformGrid,
+    dt_s: f32,
+) -> f64 {
+    let (cells, bounds) = (grid.cell_centers(), grid.bounds());
+    let slab = cells.slab();
+    let left_through = |x: Vec3| {
+        (0..3).any(|a| {
+            (open_walls[2 * a] && x[a] < bounds.min[a]) || (open_walls[2 * a + 1] && x[a] > bounds.max[a])
+        })
+    };
+    moved.fill(0.0);
+    let parts: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
+        let mut moves = vec![];
+        for cell in k * slab..(k + 1) * slab {
+            if owed[cell] != 0.0 {
+                let [i, j, _] = cells.coordinates(cell);
+                let x = cells.position(i, j, k);
+                let goes = phi[cell] > -deep_m;
+                let to = if goes {
+                    let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
+                    x + dt_s * grid.sample_velocity(u_face, middle)
+                } else {
+                    x
+                };
+                moves.push((cell as u32, to));
+            }
+        }
+        moves
+    });
+    let mut left = 0.0;
+    for (cell, x) in parts.into_iter().flatten() {
+        let amount = owed[cell as usize];
+        if left_through(x) {
+            left += amount as f64;
+            continue;
+        }
+        if !deposit(moved, amount, x, open_volume, &cells) {
+            moved[cell as usize] += amount;
+        }
+    }
+    left
+}
+
+/// Shares an amount among the open cells around a point, trilinearly; false when there is none.
+fn deposit(moved: &mut [f32], amount: f32, x: Vec3, open_volume: &[f32], cells: &Lattice) -> bool {
+    let stencil = cells.stencil(x);
+    let step = |axis: usize| if cells.size[axis] > 1 { cells.stride(axis) } else { 0 };
+    let mut corners = [(0usize, 0.0f32); 8];
+    let mut sum = 0.0;
+    for (n, corner) in corners.iter_mut().enumerate() {
+        let mut weight = 1.0;
+        let mut cell = stencil.base;
+        for a in 0..3 {
+            let high = n >> a & 1 == 1;
+            weight *= if high { stencil.fraction[a] } else { 1.0 - stencil.fraction[a] };
+            cell += if high { step(a) } else { 0 };
+        }
+        if open_volume[cell] > 0.0 {
+            *corner = (cell, weight);
+            sum += weight;
+        }
+    }
+    if sum < 1e-3 {
+        return false;
+    }
+    for (cell, weight) in corners {
+        if weight > 0.0 {
+            moved[cell] += amount * weight / sum;
+        }
+    }
+    true
+}
