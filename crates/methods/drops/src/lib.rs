@@ -12,6 +12,11 @@ pub use mesh::{add_ball, add_drops};
 
 use fluvial_foundation::Vec3;
 
+/// Radius of the ball of a volume, metres.
+pub fn radius_m(volume_m3: f64) -> f32 {
+    (0.75 * volume_m3 / std::f64::consts::PI).cbrt() as f32
+}
+
 /// Drops, one entry of each list per drop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drops {

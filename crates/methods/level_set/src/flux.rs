@@ -19,7 +19,6 @@ const CLEAR_OF_BOX_CELLS: f32 = 1.1;
 ///
 /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what crosses
 /// the domain's boundary alone. Deep inside all shares are 1: what is left is the divergence of u.
-/// `is_full_face(axis, face)` names faces behind which there is nothing but liquid (sources).
 /// Verified by tests/flux.rs.
 pub fn liquid_flux(
     flux_face: &mut FaceField,
@@ -43,13 +42,8 @@ pub fn liquid_flux(
                 return;
             }
             let high = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
-            let [low, high] = if at[axis] == 0 {
-                [high; 2]
-            } else if at[axis] == cells.size[axis] {
-                [high; 2]
-            } else {
-                [high - stride, high]
-            };
+            let is_wall = at[axis] == 0 || at[axis] == cells.size[axis];
+            let low = if is_wall { high } else { high - stride };
             let from = if travel > 0.0 { phi[low] } else { phi[high] };
             *flux = if from >= band_m {
                 0.0

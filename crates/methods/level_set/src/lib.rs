@@ -32,7 +32,7 @@ pub use extrapolate::extrapolate_velocity;
 pub use flux::{liquid_flux, outflow};
 pub use redistance::{RedistanceReport, redistance};
 pub use regions::label_regions;
-pub use settle::{Settlement, carry_residual};
+pub use settle::{Owed, Settlement, carry_residual};
 pub use solids::extend_into_solids;
 pub use volume::{liquid_fraction, liquid_fractions, liquid_volume};
 

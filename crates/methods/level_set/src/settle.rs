@@ -97,12 +97,6 @@ impl Settlement {
         held.iter().sum()
     }
 
-    /// Is there surface next to the cell? Of the last [`Self::displace`].
-    pub fn has_surface(&self, cell: usize, grid: &UniformGrid) -> bool {
-        let cells = grid.cell_centers();
-        tent_sum(&cells, cell, |n| self.area_cell[n]) >= LEAST_AREA
-    }
-
     fn find_near(&mut self, phi: &[f32], grid: &UniformGrid) {
         let (cells, reach_m) = (grid.cell_centers(), REACH_CELLS * grid.dx);
         self.near.resize_with(cells.size[2], Vec::new);
@@ -137,55 +131,58 @@ fn tent_sum(cells: &Lattice, cell: usize, value: impl Fn(usize) -> f32) -> f32 {
     sum
 }
 
-/// What cells are owed goes with the flow: `moved` gets what `owed` holds, each amount at the place where the
-/// flow carries its cell's centre in `dt_s`, shared by the open cells around. Amounts deeper in the liquid than
-/// `deep_m` stay. Returns what has left through open walls. The sum is kept. Verified by tests/settle.rs.
-#[allow(clippy::too_many_arguments)]
+/// What cells are owed, and what decides where it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Owed<'a> {
+    /// By cell, in its volume.
+    pub residual_cell: &'a [f32],
+    /// The surface.
+    pub phi_cell: &'a [f32],
+    /// Amounts deeper in the liquid than this stay, metres.
+    pub deep_m: f32,
+    /// Open part of every cell: closed ones take nothing.
+    pub open_volume: &'a [f32],
+    /// Open sides of the domain: x low, x high, y low, y high, z low, z high.
+    pub open_walls: [bool; 6],
+}
+
+/// What cells are owed goes with the flow: `moved` gets each amount at the place where the flow carries its
+/// cell's centre in `dt_s`, shared by the open cells around. The sum is kept but for what leaves through open
+/// walls, which is returned. Verified by tests/settle.rs.
 pub fn carry_residual(
     moved: &mut [f32],
-    owed: &[f32],
-    phi: &[f32],
-    deep_m: f32,
+    owed: &Owed,
     u_face: &FaceField,
-    open_volume: &[f32],
-    open_walls: [bool; 6],
     grid: &UniformGrid,
     dt_s: f32,
 ) -> f64 {
     let (cells, bounds) = (grid.cell_centers(), grid.bounds());
+    let Owed { residual_cell, phi_cell, deep_m, open_volume, open_walls } = *owed;
     let slab = cells.slab();
-    let left_through = |x: Vec3| {
-        (0..3).any(|a| {
-            (open_walls[2 * a] && x[a] < bounds.min[a]) || (open_walls[2 * a + 1] && x[a] > bounds.max[a])
-        })
-    };
     moved.fill(0.0);
-    let parts: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
-        let mut moves = vec![];
-        for cell in k * slab..(k + 1) * slab {
-            if owed[cell] != 0.0 {
-                let [i, j, _] = cells.coordinates(cell);
-                let x = cells.position(i, j, k);
-                let goes = phi[cell] > -deep_m;
-                let to = if goes {
-                    let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
-                    x + dt_s * grid.sample_velocity(u_face, middle)
-                } else {
-                    x
-                };
-                moves.push((cell as u32, to));
+    let targets: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
+        let of_slab = k * slab..(k + 1) * slab;
+        let place = |cell: usize| {
+            let [i, j, _] = cells.coordinates(cell);
+            let x = cells.position(i, j, k);
+            if phi_cell[cell] <= -deep_m {
+                return (cell as u32, x);
             }
-        }
-        moves
+            let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
+            (cell as u32, x + dt_s * grid.sample_velocity(u_face, middle))
+        };
+        of_slab.filter(|&cell| residual_cell[cell] != 0.0).map(place).collect()
     });
+    let has_left = |x: Vec3| {
+        let beyond = |a: usize| [x[a] < bounds.min[a], x[a] > bounds.max[a]];
+        (0..3).any(|a| (0..2).any(|side| open_walls[2 * a + side] && beyond(a)[side]))
+    };
     let mut left = 0.0;
-    for (cell, x) in parts.into_iter().flatten() {
-        let amount = owed[cell as usize];
-        if left_through(x) {
-            left += amount as f64;
-            continue;
-        }
-        if !deposit(moved, amount, x, open_volume, &cells) {
+    for (cell, x) in targets.into_iter().flatten() {
+        let amount = residual_cell[cell as usize];
+        if has_left(x) {
+            left += f64::from(amount);
+        } else if !deposit(moved, amount, x, open_volume, &cells) {
             moved[cell as usize] += amount;
         }
     }

@@ -80,7 +80,7 @@ impl UniformSolver {
         let in_m3 = gained_m3(self, starting, phi_cell, false);
         sinks.iter().for_each(|&n| self.empty_sink(n, phi_cell, particles));
         let mut out_m3 = -gained_m3(self, sinks, phi_cell, false);
-        out_m3 += self.drain_drops(sinks, drops, residual_cell);
+        out_m3 += self.drain(sinks, drops, residual_cell);
         volume.book_sources_and_sinks(in_m3, out_m3);
         self.list_source_faces();
         for &SourceFace { axis, face, u_source } in &self.work.boundaries.sources.faces {

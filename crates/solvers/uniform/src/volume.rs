@@ -48,7 +48,7 @@ impl UniformSolver {
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
         if self.params.conserves_volume() {
-            return self.close_mass(dt_s, clamps);
+            return self.close_mass(dt_s);
         }
         let (phi, start) = (std::mem::take(&mut self.work.fields.phi_cell), std::mem::take(&mut self.start));
         let solids = self.work.boundaries.solids.clone();
