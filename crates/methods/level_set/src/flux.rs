@@ -65,40 +65,66 @@ fn swept_share(
     per_dx: f32,
     phi_face: f32,
 ) -> f32 {
-    let faces = grid.faces(axis);
-    let start = faces.position(at[0], at[1], at[2]);
-    let u = grid.sample_velocity(u_face, start);
+    let u = velocity_at_face(u_face, grid, axis, at);
     let reach_m = (u.length() * per_dx * 1.5 + CLEAR_OF_BOX_CELLS) * grid.dx;
     if phi_face.abs() > reach_m {
         return (phi_face < 0.0) as u8 as f32;
     }
     let length = (u[axis] * per_dx).abs();
     let pieces = length.ceil().max(1.0) as usize;
-    let dt = per_dx * grid.dx / pieces as f32;
+    let dt = per_dx / pieces as f32;
     let mut size = [1.0; 3];
     size[axis] = (length / pieces as f32) as f64;
-    let (mut x, mut sum) = (start, 0.0);
-    for _ in 0..pieces {
+    // In cells from the first cell's centre.
+    let mut x = Vec3::from_array(at.map(|v| v as f32));
+    x[axis] -= 0.5;
+    let (mut u, mut sum) = (u, 0.0);
+    for piece in 1..=pieces {
         // The box's centre is where the face's centre was half a piece ago; the next one starts a whole one ago.
-        let u0 = grid.sample_velocity(u_face, x);
-        let middle = x - 0.5 * dt * u0;
-        let u_middle = grid.sample_velocity(u_face, middle);
-        let centre = x - 0.25 * dt * (u0 + u_middle);
-        sum += share_at(around, grid, centre, size);
-        x -= dt * u_middle;
+        let middle = x - 0.5 * dt * u;
+        sum += share_at(around, grid.dx, middle, size);
+        if piece < pieces {
+            let at = |x: Vec3| grid.sample_velocity(u_face, grid.min + grid.dx * (x + 0.5));
+            x -= dt * at(middle);
+            u = at(x);
+        }
     }
     (sum / pieces as f64) as f32
 }
 
-/// Liquid share of a box of edges `size`, in cells, around a point.
-fn share_at(around: &Neighbourhood, grid: &UniformGrid, centre: Vec3, size: [f64; 3]) -> f64 {
-    let x = (centre - grid.min) / grid.dx - 0.5;
+/// Velocity at a face's centre: its own component, and the means of the four nearest of the others.
+#[inline]
+fn velocity_at_face(u_face: &FaceField, grid: &UniformGrid, axis: Axis, at: [usize; 3]) -> Vec3 {
+    let mut u = Vec3::ZERO;
+    for other in AXES {
+        let faces = grid.faces(other);
+        if other == axis {
+            u[other] = u_face[other][faces.index(at[0], at[1], at[2])];
+            continue;
+        }
+        let (mut below, mut above) = (at, at);
+        below[axis] = at[axis].saturating_sub(1);
+        above[axis] = at[axis].min(grid.cells[axis] - 1);
+        let [a, b] = [below, above].map(|at| faces.index(at[0], at[1], at[2]));
+        let (values, stride) = (&u_face[other], faces.stride(other));
+        u[other] = 0.25 * ((values[a] + values[a + stride]) + (values[b] + values[b + stride]));
+    }
+    u
+}
+
+/// Liquid share of a box of edges `size` around a point, both in cells, the point from the first cell's centre.
+fn share_at(around: &Neighbourhood, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
     let cell: [isize; 3] =
         std::array::from_fn(|a| (x[a].round() as isize).clamp(0, around.cells[a] as isize - 1));
+    let here = around.at(cell);
     let offset: [f64; 3] = std::array::from_fn(|a| (x[a] - cell[a] as f32) as f64);
+    let beyond = (0..3).map(|a| (0.5 * size[a] + offset[a].abs()).powi(2)).sum::<f64>().sqrt();
+    if here.abs() > (beyond + 0.1) * dx as f64 {
+        return (here < 0.0) as u8 as f64;
+    }
     let quadric = Quadric::at(around, cell);
     let sharpest = quadric.bend.iter().fold(0.0f64, |most, b| most.max(b.abs()));
-    if sharpest < SHARPEST_BEND_CELLS * grid.dx as f64 {
+    if sharpest < SHARPEST_BEND_CELLS * dx as f64 {
         return quadric.share(offset, size);
     }
     let mut sum = 0.0;

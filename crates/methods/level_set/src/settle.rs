@@ -6,12 +6,22 @@ use fluvial_grids::{FaceField, Lattice, UniformGrid};
 
 /// A cell with less surface around it than this, in cells' faces, has none to be settled by.
 const LEAST_AREA: f32 = 0.02;
+/// Less than this is rounding, in cells.
+const LEAST_OWED: f32 = 1e-7;
 /// The surface is displaced by at most this in a step, cells; the rest waits.
 const FARTHEST_CELLS: f32 = 0.5;
 /// phi is changed this far from the surface, cells: as far as a redistancing stencil reaches.
 const REACH_CELLS: f32 = 3.0;
 /// Weights of a cell and its neighbours along one axis.
 const TENT: [f32; 3] = [0.25, 0.5, 0.25];
+
+/// A cell near the surface.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    cell: u32,
+    /// It has neighbours on all sides.
+    is_inner: bool,
+}
 
 /// Memory of the settlement, kept from step to step.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +34,7 @@ pub struct Settlement {
     shift_cell: Vec<f32>,
     narrow_cell: Vec<f32>,
     /// Cells near the surface, slab by slab.
-    near: Vec<Vec<u32>>,
+    near: Vec<Vec<Near>>,
 }
 
 impl Settlement {
@@ -49,47 +59,49 @@ impl Settlement {
             values.clear();
             values.resize(phi.len(), 0.0);
         }
-        let inverse = 1.0 / grid.dx;
-        let fill = |values: &mut [f32], value: &(dyn Fn(usize) -> f32 + Sync)| {
-            for_each_chunk_mut(values, cells.slab(), |k, slab| {
-                for &cell in &near[k] {
-                    slab[cell as usize - k * cells.slab()] = value(cell as usize);
+        let (inverse, slab) = (1.0 / grid.dx, cells.slab());
+        let fill = |values: &mut [f32], value: &(dyn Fn(usize, bool) -> f32 + Sync)| {
+            for_each_chunk_mut(values, slab, |k, values| {
+                for &Near { cell, is_inner } in &near[k] {
+                    values[cell as usize - k * slab] = value(cell as usize, is_inner);
                 }
             });
         };
         let phi_now = &*phi;
-        fill(area_cell, &|cell| (1.0 - phi_now[cell].abs() * inverse).max(0.0) * open_volume[cell]);
+        fill(area_cell, &|cell, _| (1.0 - phi_now[cell].abs() * inverse).max(0.0) * open_volume[cell]);
         let area = &*area_cell;
-        fill(asked_cell, &|cell| {
-            if owed_cell[cell] == 0.0 {
+        fill(asked_cell, &|cell, is_inner| {
+            if owed_cell[cell].abs() < LEAST_OWED {
                 return 0.0;
             }
-            let around = tent_sum(&cells, cell, |n| area[n]);
+            let around = tent_sum(&cells, cell, is_inner, |n| area[n]);
             if around < LEAST_AREA { 0.0 } else { owed_cell[cell] / around }
         });
         let asked = &*asked_cell;
-        fill(narrow_cell, &|cell| if area[cell] > 0.0 { tent_sum(&cells, cell, |n| asked[n]) } else { 0.0 });
+        fill(narrow_cell, &|cell, is_inner| {
+            if area[cell] > 0.0 { tent_sum(&cells, cell, is_inner, |n| asked[n]) } else { 0.0 }
+        });
         // The cells beyond take the mean of their neighbours', so that the surface's neighbourhood moves as one.
         for round in 0..2 {
-            let (from, to) = if round == 0 {
-                (&*narrow_cell, &mut *shift_cell)
-            } else {
-                (&*shift_cell, &mut *narrow_cell)
+            let (from, to) = match round {
+                0 => (&*narrow_cell, &mut *shift_cell),
+                _ => (&*shift_cell, &mut *narrow_cell),
             };
-            fill(to, &|cell| {
-                if from[cell] != 0.0 {
-                    return from[cell];
+            fill(to, &|cell, is_inner| match from[cell] {
+                0.0 if area[cell] == 0.0 => {
+                    let is_known = |n: usize| (from[n] != 0.0) as u8 as f32;
+                    let weight = tent_sum(&cells, cell, is_inner, is_known);
+                    if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, is_inner, |n| from[n]) / weight }
                 }
-                let weight = tent_sum(&cells, cell, |n| (from[n] != 0.0) as u8 as f32);
-                if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, |n| from[n]) / weight }
+                shift => shift,
             });
         }
         let (shift, near) = (&*narrow_cell, &*near);
         let held = map_indices(near.len(), |k| {
-            near[k].iter().filter(|&&cell| shift[cell as usize].abs() > FARTHEST_CELLS).count()
+            near[k].iter().filter(|near| shift[near.cell as usize].abs() > FARTHEST_CELLS).count()
         });
         for_each_chunk_mut(phi, cells.slab(), |k, slab| {
-            for &cell in &near[k] {
+            for &Near { cell, .. } in &near[k] {
                 let by = shift[cell as usize].clamp(-FARTHEST_CELLS, FARTHEST_CELLS);
                 slab[cell as usize - k * cells.slab()] -= by * grid.dx;
             }
@@ -103,9 +115,12 @@ impl Settlement {
         for_each_chunk_mut(&mut self.near, 1, |k, found| {
             let (first, found) = (k * cells.slab(), &mut found[0]);
             found.clear();
-            for (n, phi) in phi[first..first + cells.slab()].iter().enumerate() {
-                if phi.abs() < reach_m {
-                    found.push((first + n) as u32);
+            let [nx, ny, nz] = cells.size;
+            for (j, row) in phi[first..first + cells.slab()].chunks(nx).enumerate() {
+                let row_is_inner = j > 0 && j + 1 < ny && k > 0 && k + 1 < nz;
+                for i in (0..nx).filter(|&i| row[i].abs() < reach_m) {
+                    let is_inner = row_is_inner && i > 0 && i + 1 < nx;
+                    found.push(Near { cell: (first + nx * j + i) as u32, is_inner });
                 }
             }
         });
@@ -114,17 +129,19 @@ impl Settlement {
 
 /// `sum w value` over a cell and its 26 neighbours, those beyond the walls left out.
 #[inline]
-fn tent_sum(cells: &Lattice, cell: usize, value: impl Fn(usize) -> f32) -> f32 {
-    let at = cells.coordinates(cell);
-    let range = |a: usize| (at[a] == 0) as usize..if at[a] + 1 == cells.size[a] { 2 } else { 3 };
+fn tent_sum(cells: &Lattice, cell: usize, is_inner: bool, value: impl Fn(usize) -> f32) -> f32 {
+    let mut range = [0..3, 0..3, 0..3];
+    if !is_inner {
+        let at = cells.coordinates(cell);
+        range = [0, 1, 2].map(|a| (at[a] == 0) as usize..if at[a] + 1 == cells.size[a] { 2 } else { 3 });
+    }
+    let first = cell.wrapping_sub(cells.stride(2) + cells.stride(1) + 1);
     let mut sum = 0.0;
-    for dk in range(2) {
-        for dj in range(1) {
-            let row = cell + dk * cells.stride(2) + dj * cells.stride(1);
-            let across = TENT[dk] * TENT[dj];
-            for di in range(0) {
-                let n = row + di - (cells.stride(2) + cells.stride(1) + 1);
-                sum += across * TENT[di] * value(n);
+    for dk in range[2].clone() {
+        for dj in range[1].clone() {
+            let row = first.wrapping_add(dk * cells.stride(2) + dj * cells.stride(1));
+            for di in range[0].clone() {
+                sum += TENT[dk] * TENT[dj] * TENT[di] * value(row.wrapping_add(di));
             }
         }
     }

@@ -62,7 +62,18 @@ pub(crate) struct Neighbourhood<'a> {
 
 impl Neighbourhood<'_> {
     /// phi at a cell up to one beyond the walls (linear continuation per axis).
+    #[inline]
     pub fn at(&self, c: [isize; 3]) -> f64 {
+        if (0..3).all(|a| (c[a] as usize) < self.cells[a]) {
+            let [i, j, k] = c.map(|v| v as usize);
+            return self.phi[i + self.cells[0] * (j + self.cells[1] * k)] as f64;
+        }
+        self.beyond(c)
+    }
+
+    /// phi beyond the walls.
+    #[cold]
+    fn beyond(&self, c: [isize; 3]) -> f64 {
         for axis in 0..3 {
             let n = self.cells[axis] as isize;
             if c[axis] < 0 || c[axis] >= n {

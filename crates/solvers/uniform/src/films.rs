@@ -102,9 +102,27 @@ impl Wall<'_> {
                 .min_by(|a, b| beyond(at, a.0, a.1).total_cmp(&beyond(at, b.0, b.1)))
                 .unwrap_or((self.axis, self.high));
             if deepest == (self.axis, self.high) {
-                self.thickness_m[m + width * n] = fraction[cell] * self.grid.dx;
+                self.thickness_m[m + width * n] = self.dry_part([m, n], phi) * fraction[cell] * self.grid.dx;
             }
         }
+    }
+
+    /// Share of the cells beside one along the wall that are dry: the mesh of the level set reaches over from
+    /// the others.
+    fn dry_part(&self, [m, n]: [usize; 2], phi: &[f32]) -> f32 {
+        let (cells, [width, height]) = (self.grid.cell_centers(), self.size());
+        let (mut count, mut dry) = (0, 0);
+        for (dm, dn) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+            if let (Some(m), Some(n)) = (m.checked_add_signed(dm), n.checked_add_signed(dn))
+                && m < width
+                && n < height
+            {
+                let at = self.cell_at(m, n);
+                count += 1;
+                dry += (phi[cells.index(at[0], at[1], at[2])] >= 0.0) as usize;
+            }
+        }
+        dry as f32 / count.max(1) as f32
     }
 
     fn draw(&self, mesh: &mut TriangleMesh, u_face: &FaceField) {

@@ -58,12 +58,12 @@ impl MassWork {
         }
     }
 
-    /// Divergence times dx that a cell's residual asks of the projection, m/s.
-    pub fn wanted_m_s(&self, residual: f32, phi: f32, dx: f32) -> f32 {
+    /// Divergence times dx that the residual of a cell with this open volume asks of the projection, m/s.
+    pub fn wanted_m_s(&self, residual: f32, phi: f32, open: f32, dx: f32) -> f32 {
         if phi > -FAR_CELLS * dx {
             return 0.0;
         }
-        let most = LARGEST_EXPANSION / EXPANSION;
+        let most = LARGEST_EXPANSION / EXPANSION * open;
         self.expansion_1_s * residual.clamp(-most, most) * dx
     }
 }
@@ -143,11 +143,14 @@ impl UniformSolver {
             return;
         }
         self.extend_phi_into_solids();
-        let solids = self.find_residual();
-        let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
-        let (settlement, open_volume) = (&mut self.work.mass.settlement, &solids.fields.open_volume);
-        let held_back = settlement.displace(phi_cell, residual_cell, open_volume, &self.grid);
-        clamps.add("surface_displacement", held_back);
+        const ROUNDS: usize = 2;
+        for _ in 0..ROUNDS {
+            let solids = self.find_residual();
+            let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
+            let (settlement, open_volume) = (&mut self.work.mass.settlement, &solids.fields.open_volume);
+            let held_back = settlement.displace(phi_cell, residual_cell, open_volume, &self.grid);
+            clamps.add("surface_displacement", held_back);
+        }
     }
 
     /// Measures what phi stands for; the rest of each cell's volume is its residual.

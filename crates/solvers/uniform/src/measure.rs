@@ -98,7 +98,9 @@ impl UniformSolver {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);
                         }
                         let wanted = match fields.residual_cell.get(cell) {
-                            Some(&residual) => work.mass.wanted_m_s(residual, phi[cell], grid.dx),
+                            Some(&residual) => {
+                                work.mass.wanted_m_s(residual, phi[cell], open_volume[cell], grid.dx)
+                            }
                             None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
                         };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());

@@ -20,7 +20,7 @@ impl UniformSolver {
         let (mass, residual_cell) = (&work.mass, &*residual_cell);
         let wanted = |cell: usize| {
             if conserves {
-                return mass.wanted_m_s(residual_cell[cell], phi_cell[cell], grid.dx);
+                return mass.wanted_m_s(residual_cell[cell], phi_cell[cell], open_volume[cell], grid.dx);
             }
             volume.divergence_1_s(cell) * grid.dx * open_volume[cell]
         };
