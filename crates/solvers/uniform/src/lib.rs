@@ -210,27 +210,12 @@ impl Solver for UniformSolver {
         };
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         let Fields { phi_cell, fraction_cell, u_face, .. } = &self.state.fields;
-        let m0 = mesh.volume();
         films::add_wall_films(&mut mesh, phi_cell, fraction_cell, u_face, &self.grid);
         if !self.setup.solids.is_empty() {
             let solids = &self.state.boundaries.solids.fields;
             films::add_solid_films(&mut mesh, phi_cell, fraction_cell, solids, u_face, &self.grid);
         }
         add_drops(&mut mesh, &self.state.drops);
-        if std::env::var("MASS_LOG").is_ok() {
-            let r = &self.state.fields.residual_cell;
-            let (pos, neg): (f64, f64) =
-                (r.iter().map(|r| r.max(0.0) as f64).sum(), r.iter().map(|r| r.min(0.0) as f64).sum());
-            let l: f64 = fraction_cell.iter().map(|&f| f as f64).sum();
-            let d = self.cell_m3();
-            eprintln!(
-                "MESH surface {:.1} all {:.1} | phi {l:.1} residual {pos:.1} {neg:.1} drops {:.1} account {:.1}",
-                m0 / d,
-                mesh.volume() / d,
-                self.state.drops.total_m3() / d,
-                self.state.volume.volume_m3 / d
-            );
-        }
         mesh
     }
 

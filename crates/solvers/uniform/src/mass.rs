@@ -26,6 +26,8 @@ use fluvial_solver_interface::Clamps;
 pub(crate) const FAR_CELLS: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
 const DEEP_CELLS: f32 = 2.0;
+/// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
+const ROUNDS: usize = 2;
 /// Part of a deep residual that one step moves to the surface, and the most of a cell's volume that it moves.
 const EXPANSION: f32 = 0.3;
 const LARGEST_EXPANSION: f32 = 0.1;
@@ -143,7 +145,6 @@ impl UniformSolver {
             return;
         }
         self.extend_phi_into_solids();
-        const ROUNDS: usize = 2;
         for _ in 0..ROUNDS {
             let solids = self.find_residual();
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
