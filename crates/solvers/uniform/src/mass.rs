@@ -88,12 +88,12 @@ impl UniformSolver {
     /// already.
     pub(crate) fn gain_of_fractions(
         &self,
-        fraction_cell: &mut Vec<f32>,
+        fraction_cell: &mut [f32],
         phi_cell: &[f32],
         solids: &SolidFields,
         residual_cell: Option<&mut [f32]>,
     ) -> f64 {
-        let before = fraction_cell.clone();
+        let before = fraction_cell.to_vec();
         self.fill_fractions(fraction_cell, phi_cell, solids);
         if let Some(residual_cell) = residual_cell {
             for_each_indexed_mut(residual_cell, |cell, owed| *owed -= fraction_cell[cell] - before[cell]);
