@@ -31,6 +31,6 @@ pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
 pub use probe::{Probe, impulse_at};
 pub use project::{Impulse, first_guess, right_side, subtract_gradient};
 pub use solids::{SolidFaces, close_walls, constrain_to_solids};
-pub use sources::{Cover, SourceFace, Sources};
+pub use sources::{Cover, Outlet, SourceFace, Sources};
 pub use surface::{SurfacePush, push_at_surface};
 pub use unknowns::{Unknowns, mark_unknowns};

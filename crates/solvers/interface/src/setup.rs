@@ -3,7 +3,7 @@
 use crate::{Flow, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, PlacedSolids, Shape};
+use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,12 +68,14 @@ pub struct Solid {
     pub motion: Motion,
 }
 
-/// Liquid is created inside the shape and leaves it at a given velocity.
+/// Liquid flows into the shape from behind and leaves it at a given velocity.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where.
+    /// In its own frame.
     pub shape: Shape,
-    /// m/s.
+    /// World from shape over time.
+    pub motion: Motion,
+    /// Of the liquid against the shape, in the shape's frame, m/s; not zero.
     pub velocity: Vec3,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
@@ -83,6 +85,21 @@ impl Source {
     /// Does it flow at this moment?
     pub fn is_active(&self, time_s: f64) -> bool {
         self.active_s[0] <= time_s && time_s < self.active_s[1]
+    }
+
+    /// For how long does it flow between a moment and `dt_s` later?
+    pub fn flows_for_s(&self, time_s: f64, dt_s: f64) -> f64 {
+        (self.active_s[1].min(time_s + dt_s) - self.active_s[0].max(time_s)).max(0.0)
+    }
+
+    /// Its shape where it is at a moment, in a domain.
+    pub fn nozzle(&self, time_s: f64, domain: Aabb) -> Nozzle {
+        Nozzle::new(&self.shape, self.velocity, &self.motion, time_s, domain)
+    }
+
+    /// Distance to the liquid that has come into its shape up to a moment.
+    pub fn filled_distance(&self, nozzle: &Nozzle, x: Vec3, time_s: f64) -> f32 {
+        nozzle.filled_distance(x, time_s - self.active_s[0])
     }
 }
 
@@ -160,6 +177,11 @@ impl Setup {
     /// The sources that flow at a moment, with their numbers.
     pub fn active_sources(&self, time_s: f64) -> impl Iterator<Item = (usize, &Source)> {
         self.sources.iter().enumerate().filter(move |(_, source)| source.is_active(time_s))
+    }
+
+    /// The sources that flow at some time between a moment and `dt_s` later, with their numbers.
+    pub fn sources_flowing(&self, time_s: f64, dt_s: f64) -> impl Iterator<Item = (usize, &Source)> {
+        self.sources.iter().enumerate().filter(move |(_, source)| source.flows_for_s(time_s, dt_s) > 0.0)
     }
 
     /// The sinks that take liquid at a moment, with their numbers.

@@ -141,14 +141,13 @@ impl SheetsSolver {
         // difference.
         level_set::extrapolate_velocity(u_before, known_face, grid, 2, scratch);
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
-        sources.prescribe(u_face, valid_face, openings.u_boundary);
+        sources.prescribe(u_face, valid_face, openings.area_face);
         level_set::extrapolate_velocity(u_face, valid_face, grid, layers, scratch);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
         } else {
             let solids = work.boundaries.solid_faces();
-            let is_source = |cell: usize| sources.has(cell);
-            constrain_to_solids(u_face, u_free, valid_face, &solids, is_source, open_walls, grid);
+            constrain_to_solids(u_face, u_free, valid_face, &solids, open_walls, grid);
         }
     }
 }

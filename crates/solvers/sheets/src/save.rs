@@ -31,7 +31,6 @@ impl SheetsSolver {
             account,
             kinetic_energy_j,
             limiting_speed_m_s,
-            sources_flowing,
             time_s,
             steps,
         } = state;
@@ -44,7 +43,6 @@ impl SheetsSolver {
         out.field("phi_cell", phi_cell)?;
         out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
-        out.marks("sources_flowing", sources_flowing)?;
         save_population(population, out)
     }
 
@@ -60,7 +58,6 @@ impl SheetsSolver {
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
-        from.marks("sources_flowing", &mut state.sources_flowing)?;
         // The solids stand where the last step left them: at the present time. They mirror the particles that
         // follow.
         self.place_boundaries_of_state();

@@ -2,7 +2,7 @@
 
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, Openings, Outlet, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::SolidFields;
@@ -78,8 +78,6 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by.
     pub limiting_speed_m_s: f64,
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -95,12 +93,13 @@ pub(crate) struct Work {
     pub account: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
-    pub sources_flowing: Vec<bool>,
     pub carriers: Carriers,
     pub density: Density,
     pub velocity: GridVelocity,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
+    /// Outlets of sources that stand still among solids that do, from step to step; by source.
+    pub outlets: Vec<Option<Outlet>>,
     pub unknowns: Unknowns,
     pub rhs_cell: Vec<f32>,
     /// What adaptive sampling may do in each cell.
@@ -143,7 +142,7 @@ pub(crate) struct GridVelocity {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, population: Population, sources: usize) -> Self {
+    pub fn new(grid: &UniformGrid, population: Population) -> Self {
         State {
             population,
             fields: Fields::zero(grid),
@@ -152,7 +151,6 @@ impl State {
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
@@ -171,7 +169,7 @@ impl Work {
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![],
+            outlets: vec![],
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],

@@ -3,7 +3,7 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids, Work};
+use crate::state::{Boundaries, Fields, Solids};
 use fluvial_level_set as level_set;
 use fluvial_mac::find_closed_cells;
 use fluvial_particles::{self as particles, Liquid};
@@ -38,9 +38,8 @@ impl UniformSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        let Work { boundaries, cover, .. } = &mut self.work;
-        boundaries.sources.cover(cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        self.place_sources(dt_s);
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
@@ -58,7 +57,7 @@ impl UniformSolver {
         let liquid = Liquid {
             phi_cell,
             u_face,
-            is_new_cell: &[],
+            is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,

@@ -15,7 +15,7 @@ const FULL_WEIGHT: f32 = 0.25;
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let begin = self.start.of(&self.state);
+        let begin = &self.state;
         let work = &mut self.work;
         let scheme = match self.params.phi_advection {
             PhiScheme::SemiLagrangian => PhiAdvection::SemiLagrangian,
@@ -25,8 +25,8 @@ impl UniformSolver {
         let phi_cell = &mut work.fields.phi_cell;
         level_set::advect_phi(
             phi_cell,
-            begin.phi_cell,
-            begin.u_transport,
+            &begin.fields.phi_cell,
+            &begin.fields.u_transport,
             &self.grid,
             dt_s as f32,
             scheme,
@@ -41,8 +41,8 @@ impl UniformSolver {
         let report = particles::advect(
             moved,
             cell_ranges,
-            begin.particles,
-            begin.u_transport,
+            &begin.particles,
+            &begin.fields.u_transport,
             &around,
             dt_s as f32,
             scratch,
@@ -51,10 +51,11 @@ impl UniformSolver {
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
     }
 
-    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces it.
+    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces
+    /// it, and sources give theirs.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
-        let begin = self.start.of(&self.state);
+        let begin = &self.state;
         let work = &mut self.work;
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
@@ -64,7 +65,7 @@ impl UniformSolver {
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
         let transport = VelocityTransport {
-            u_face: begin.u_face,
+            u_face: &begin.fields.u_face,
             phi_cell,
             grid: &self.grid,
             dt_s: dt_s as f32,
@@ -78,6 +79,7 @@ impl UniformSolver {
             known: has_particles.then_some(known),
         };
         level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        work.boundaries.sources.fill_velocity(u_face);
         if has_particles {
             u_before_forces.clone_from(u_face);
         }

@@ -20,15 +20,14 @@ impl UniformSolver {
         let (grid, open_walls, work) = (&self.grid, self.setup.open_walls(), &mut self.work);
         let Fields { u_face, u_transport, .. } = &mut work.fields;
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
-        sources.prescribe(u_face, &mut work.valid_face, openings.u_boundary);
+        sources.prescribe(u_face, &mut work.valid_face, openings.area_face);
         level_set::extrapolate_velocity(u_face, &mut work.valid_face, grid, layers, &mut work.level_set);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
         } else {
             let solids = work.boundaries.solid_faces();
-            let is_source = |cell: usize| sources.has(cell);
             let (u_free, reached) = (&mut work.u_free, &work.valid_face);
-            constrain_to_solids(u_face, u_free, reached, &solids, is_source, open_walls, grid);
+            constrain_to_solids(u_face, u_free, reached, &solids, open_walls, grid);
         }
         u_transport.copy_from(u_face);
         self.balance_surface_air();

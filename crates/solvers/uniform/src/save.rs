@@ -19,12 +19,10 @@ impl UniformSolver {
             params: _,
             grid: _,
             cfl_band_cells: _,
-            source_offset_m: _,
             // The frame loop's.
             asked_to_stop: _,
             // Memory that every step fills before it reads it.
             solver: _,
-            start: _,
             work: _,
             state,
         } = self;
@@ -37,7 +35,6 @@ impl UniformSolver {
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
-            sources_flowing,
             time_s,
             steps,
         } = state;
@@ -50,7 +47,6 @@ impl UniformSolver {
         out.face_field("u_face", u_face)?;
         out.face_field_beside("u_transport", u_transport, u_face)?;
         out.field("impulse_cell", impulse_cell)?;
-        out.marks("sources_flowing", sources_flowing)?;
         out.account(volume)?;
         save_particles(particles, out)
     }
@@ -67,7 +63,6 @@ impl UniformSolver {
         from.face_field("u_face", u_face)?;
         from.face_field_beside("u_transport", u_transport, u_face)?;
         from.field("impulse_cell", impulse_cell)?;
-        from.marks("sources_flowing", &mut state.sources_flowing)?;
         state.volume = from.account(phi_cell.len())?;
         state.particles = restore_particles(from)?;
         // The solids stand where the last step left them: at the present time.

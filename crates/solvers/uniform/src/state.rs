@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::forces::SurfaceForces;
+use crate::sources::SourceWork;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
@@ -76,8 +77,6 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by.
     pub limiting_speed_m_s: f64,
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -85,7 +84,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, sources: usize) -> Self {
+    pub fn new(grid: &UniformGrid) -> Self {
         State {
             fields: Fields::zero(grid),
             boundaries: Boundaries::default(),
@@ -94,69 +93,9 @@ impl State {
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
-    }
-}
-
-/// What a step begins with where that is not the state: the liquid as sources and sinks have changed it.
-#[derive(Default)]
-pub(crate) struct Start {
-    /// Does a source or sink act in this step? Otherwise the copies below are old.
-    pub is_changed: bool,
-    phi_cell: Vec<f32>,
-    u_face: FaceField,
-    u_transport: FaceField,
-    particles: Particles,
-    volume: Account,
-    /// Which sources flow during this step.
-    pub sources_flowing: Vec<bool>,
-}
-
-/// The liquid that a step carries along.
-pub(crate) struct Begin<'a> {
-    pub phi_cell: &'a [f32],
-    pub u_face: &'a FaceField,
-    pub u_transport: &'a FaceField,
-    pub particles: &'a Particles,
-    pub volume: &'a Account,
-}
-
-/// The same while sources and sinks change it.
-pub(crate) struct BeginMut<'a> {
-    pub phi_cell: &'a mut Vec<f32>,
-    pub u_face: &'a mut FaceField,
-    pub u_transport: &'a mut FaceField,
-    pub particles: &'a mut Particles,
-    pub volume: &'a mut Account,
-}
-
-impl Start {
-    /// Copies of the state that sources and sinks may change.
-    pub fn copy(&mut self, state: &State) {
-        self.is_changed = true;
-        self.phi_cell.clone_from(&state.fields.phi_cell);
-        self.u_face.clone_from(&state.fields.u_face);
-        self.u_transport.clone_from(&state.fields.u_transport);
-        self.particles.clone_from(&state.particles);
-        self.volume.clone_from(&state.volume);
-    }
-
-    pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, volume }
-    }
-
-    /// What the step begins with.
-    pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
-        if self.is_changed {
-            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-            return Begin { phi_cell, u_face, u_transport, particles, volume };
-        }
-        let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
     }
 }
 
@@ -170,6 +109,7 @@ pub(crate) struct Work {
     pub limiting_speed_m_s: f64,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
+    pub sources: SourceWork,
     pub unknowns: Unknowns,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
@@ -209,6 +149,7 @@ impl Work {
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             cover: Cover::default(),
+            sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             rhs_cell: vec![0.0; cells],
