@@ -98,9 +98,11 @@ pub struct Walls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WallSpec {
-    /// Nothing passes; the liquid slips along it.
+    /// Nothing passes; the liquid slips along it and may let go of it.
     #[default]
     Solid,
+    /// The same, but liquid never lets go of it: it hangs from a ceiling.
+    Sticky,
     /// Liquid leaves freely.
     Open,
 }
@@ -193,6 +195,9 @@ pub struct SolidSpec {
     /// How it moves; at rest where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub motion: Option<MotionSpec>,
+    /// Does liquid never let go of it? It does by default: a solid can push liquid, it cannot pull it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sticky: bool,
 }
 
 /// Liquid flows into the shape from behind and leaves it with the given velocity: the flow is the shape's

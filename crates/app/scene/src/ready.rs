@@ -81,7 +81,11 @@ impl Scene {
         let setup = Setup {
             domain: Domain {
                 grid,
-                walls: walls.map(|w| if w == WallSpec::Open { Wall::Open } else { Wall::Solid }),
+                walls: walls.map(|wall| match wall {
+                    WallSpec::Solid => Wall::Solid,
+                    WallSpec::Sticky => Wall::Sticky,
+                    WallSpec::Open => Wall::Open,
+                }),
             },
             liquid: Liquid {
                 density: self.liquid.density,
@@ -299,7 +303,7 @@ impl Scene {
                 Some(motion) => self.motion(motion, &shape, &format!("solid.{n}.motion"))?,
                 None => Motion::Static,
             };
-            solids.push(Solid { name, shape, motion });
+            solids.push(Solid { name, shape, motion, sticky: spec.sticky });
         }
         Ok(solids)
     }

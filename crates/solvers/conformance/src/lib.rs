@@ -261,6 +261,7 @@ fn busy() -> Setup {
             angular: Vec3::new(0.0, 2.0, 0.0),
             about: Vec3::splat(0.5),
         },
+        sticky: false,
     });
     let ball = Shape::Sphere { center: Vec3::new(0.3, 0.8, 0.5), radius: 0.15 };
     busy.sources.push(Source {
@@ -385,6 +386,7 @@ pub fn a_moving_solid_pushes_liquid(subject: Subject) {
             angular: Vec3::ZERO,
             about: Vec3::ZERO,
         },
+        sticky: false,
     });
     let mut solver = build(setup);
     let reports = advance(solver.as_mut(), 0.1 + dive);
@@ -415,6 +417,7 @@ pub fn a_solid_under_water_leaves_no_hole(subject: Subject) {
             angular: Vec3::ZERO,
             about: Vec3::ZERO,
         },
+        sticky: false,
     });
     let mut solver = build(setup);
     let deep = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, 0.5, 2.0) };

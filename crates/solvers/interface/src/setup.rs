@@ -8,9 +8,11 @@ use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wall {
-    /// Nothing passes; the liquid slips along it.
+    /// Nothing passes; the liquid slips along it and may let go of it.
     #[default]
     Solid,
+    /// The same, but liquid never lets go of it.
+    Sticky,
     /// Liquid leaves freely into air at zero pressure.
     Open,
 }
@@ -66,6 +68,8 @@ pub struct Solid {
     pub shape: Shape,
     /// World from body over time.
     pub motion: Motion,
+    /// Does liquid never let go of it?
+    pub sticky: bool,
 }
 
 /// Liquid flows into the shape from behind and leaves it at a given velocity.
@@ -194,6 +198,11 @@ impl Setup {
         self.domain.walls.map(|wall| wall == Wall::Open)
     }
 
+    /// Which sides of the domain hold on to liquid.
+    pub fn sticky_walls(&self) -> [bool; 6] {
+        self.domain.walls.map(|wall| wall == Wall::Sticky)
+    }
+
     /// Does any solid move?
     pub fn has_moving_solids(&self) -> bool {
         self.solids.iter().any(|solid| !solid.motion.is_static())
@@ -202,6 +211,12 @@ impl Setup {
     /// The solids where they are at a moment.
     pub fn solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
         PlacedSolids::new(self.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
+    }
+
+    /// The solids that hold on to liquid, where they are at a moment.
+    pub fn sticky_solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
+        let sticky = self.solids.iter().filter(|solid| solid.sticky);
+        PlacedSolids::new(sticky.map(|s| (&s.shape, &s.motion)), time_s)
     }
 
     /// Fastest of the solids, which move at up to `solids_m_s`, and the sources that flow at a moment, m/s.

@@ -24,7 +24,7 @@ impl SheetsSolver {
         } = self;
         let State {
             population,
-            fields: Fields { phi_cell, u_face, impulse_cell },
+            fields: Fields { phi_cell, u_face, impulse_cell, gap_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
@@ -43,6 +43,7 @@ impl SheetsSolver {
         out.field("phi_cell", phi_cell)?;
         out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
+        out.field("gap_cell", gap_cell)?;
         save_population(population, out)
     }
 
@@ -53,11 +54,12 @@ impl SheetsSolver {
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, impulse_cell } = &mut state.fields;
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut state.fields;
         state.account = from.account(phi_cell.len())?;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
+        from.field("gap_cell", gap_cell)?;
         // The solids stand where the last step left them: at the present time. They mirror the particles that
         // follow.
         self.place_boundaries_of_state();

@@ -2,7 +2,7 @@
 
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, Outlet, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::SolidFields;
@@ -17,6 +17,8 @@ pub(crate) struct Fields {
     pub u_face: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// 0 where liquid has let go of a wall or solid, `NO_GAP` elsewhere: particles open the gap by themselves.
+    pub gap_cell: Vec<f32>,
 }
 
 impl Fields {
@@ -25,6 +27,7 @@ impl Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            gap_cell: vec![NO_GAP; grid.cell_count()],
         }
     }
 }
@@ -35,6 +38,8 @@ pub(crate) struct Solids {
     pub fields: SolidFields,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells at a wall or solid that liquid may let go of.
+    pub may_part_cell: Vec<bool>,
     /// What the 5^3 cells around each hold when they are full, in small particles.
     pub room_cell: Vec<f32>,
     /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
@@ -101,7 +106,7 @@ pub(crate) struct Work {
     /// Outlets of sources that stand still among solids that do, from step to step; by source.
     pub outlets: Vec<Option<Outlet>>,
     pub unknowns: Unknowns,
-    pub rhs_cell: Vec<f32>,
+    pub parting: Parting,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,
     pub level_set: level_set::Scratch,
@@ -185,7 +190,7 @@ impl Work {
             },
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
-            rhs_cell: vec![0.0; cells],
+            parting: Parting::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),
         }

@@ -1,9 +1,11 @@
 //! Transport of the surface and of velocity along the velocity of the last step.
 
-use crate::state::{Fields, ParticleWork};
+use crate::state::{Fields, ParticleWork, State};
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
+use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
+use fluvial_mac::{Openings, open_gaps};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -33,9 +35,12 @@ impl UniformSolver {
             self.cfl_band_cells * self.grid.dx,
             &mut work.level_set,
         );
+        self.open_gaps(dt_s);
         if !self.params.has_particles() {
             return;
         }
+        let (begin, work) = (&self.state, &mut self.work);
+        let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
         let report = particles::advect(
@@ -49,6 +54,19 @@ impl UniformSolver {
         );
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
+    }
+
+    /// Opens the gaps that liquid leaves where it has let go of walls and solids.
+    fn open_gaps(&mut self, dt_s: f64) {
+        let State { fields: before, boundaries, .. } = &self.state;
+        let SolidFields { open_area, u_solid, phi_node, .. } = &boundaries.solids.fields;
+        let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
+        gap_cell.clone_from(&before.gap_cell);
+        let openings =
+            Openings { grid: &self.grid, area_face: open_area, u_boundary: u_solid, inflow_cell: &[] };
+        let (nodes, has_solids) = (self.grid.nodes(), !self.setup.solids.is_empty());
+        let distance = |x: Vec3| if has_solids { nodes.sample(phi_node, x) } else { f32::MAX };
+        open_gaps(gap_cell, phi_cell, &before.u_transport, &openings, distance, dt_s as f32);
     }
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces

@@ -5,7 +5,7 @@ use crate::state::Fields;
 use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Axis};
 use fluvial_level_set as level_set;
-use fluvial_mac::{close_walls, constrain_to_solids};
+use fluvial_mac::{close_walls, constrain_to_solids, let_go};
 
 /// A cell of air at the surface and what flows out of it beyond what flows in, over dx^2, m/s.
 struct SurfaceAir {
@@ -29,6 +29,8 @@ impl UniformSolver {
             let (u_free, reached) = (&mut work.u_free, &work.valid_face);
             constrain_to_solids(u_face, u_free, reached, &solids, open_walls, grid);
         }
+        let (may_part, unknown) = (&work.boundaries.solids.may_part_cell, &work.unknowns.unknown_cell);
+        let_go(u_face, &work.parting.parted_cell, may_part, unknown, &openings);
         u_transport.copy_from(u_face);
         self.balance_surface_air();
     }

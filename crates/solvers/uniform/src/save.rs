@@ -27,7 +27,7 @@ impl UniformSolver {
             state,
         } = self;
         let State {
-            fields: Fields { phi_cell, u_face, u_transport, impulse_cell },
+            fields: Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
@@ -47,6 +47,7 @@ impl UniformSolver {
         out.face_field("u_face", u_face)?;
         out.face_field_beside("u_transport", u_transport, u_face)?;
         out.field("impulse_cell", impulse_cell)?;
+        out.field("gap_cell", gap_cell)?;
         out.account(volume)?;
         save_particles(particles, out)
     }
@@ -58,11 +59,12 @@ impl UniformSolver {
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, u_transport, impulse_cell } = &mut state.fields;
+        let Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell } = &mut state.fields;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.face_field_beside("u_transport", u_transport, u_face)?;
         from.field("impulse_cell", impulse_cell)?;
+        from.field("gap_cell", gap_cell)?;
         state.volume = from.account(phi_cell.len())?;
         state.particles = restore_particles(from)?;
         // The solids stand where the last step left them: at the present time.

@@ -4,7 +4,7 @@ use crate::forces::SurfaceForces;
 use crate::sources::SourceWork;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles};
 use fluvial_solids::SolidFields;
 use fluvial_volume::Account;
@@ -21,6 +21,8 @@ pub(crate) struct Fields {
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// Thickness of the gap where liquid has let go of a wall or solid, metres; `NO_GAP` elsewhere.
+    pub gap_cell: Vec<f32>,
 }
 
 impl Fields {
@@ -30,6 +32,7 @@ impl Fields {
             u_face: FaceField::constant(grid, 0.0),
             u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            gap_cell: vec![NO_GAP; grid.cell_count()],
         }
     }
 }
@@ -40,6 +43,8 @@ pub(crate) struct Solids {
     pub fields: SolidFields,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells at a wall or solid that liquid may let go of.
+    pub may_part_cell: Vec<bool>,
 }
 
 /// Solids and active sources on the grid at one moment.
@@ -111,9 +116,9 @@ pub(crate) struct Work {
     pub cover: Cover,
     pub sources: SourceWork,
     pub unknowns: Unknowns,
+    pub parting: Parting,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
-    pub rhs_cell: Vec<f32>,
     /// Liquid share of each cell's volume.
     pub fraction_cell: Vec<f32>,
     /// Air cells that touch an unknown.
@@ -151,8 +156,8 @@ impl Work {
             cover: Cover::default(),
             sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
+            parting: Parting::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
-            rhs_cell: vec![0.0; cells],
             fraction_cell: vec![0.0; cells],
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),

@@ -22,15 +22,17 @@ impl UniformSolver {
         let phi = std::mem::take(&mut self.state.fields.phi_cell);
         let mut old = Account::default();
         old.open(self.liquid_volume(&phi, &solids.fields));
-        self.state.volume = self.measure_regions(&phi, &old, &solids);
-        self.state.fields.phi_cell = phi;
+        let gap_cell = std::mem::take(&mut self.state.fields.gap_cell);
+        self.state.volume = self.measure_regions(&phi, &gap_cell, &old, &solids);
+        (self.state.fields.phi_cell, self.state.fields.gap_cell) = (phi, gap_cell);
     }
 
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let phi = std::mem::take(&mut self.work.fields.phi_cell);
+        let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
+        let (phi, gap) = (std::mem::take(phi_cell), std::mem::take(gap_cell));
         let solids = self.work.boundaries.solids.clone();
-        let mut new = self.measure_regions(&phi, &self.state.volume.totals(), &solids);
+        let mut new = self.measure_regions(&phi, &gap, &self.state.volume.totals(), &solids);
         let State { volume: old, fields, .. } = &self.state;
         let carried = Some((&fields.u_transport, dt_s));
         let kin = descent(&new, old, [&phi, &fields.phi_cell], &self.grid, carried);
@@ -44,7 +46,7 @@ impl UniformSolver {
             clamps.add("volume_correction_rate", new.set_divergence(dt_s, steps, self.grid.dx));
         }
         self.work.volume = new;
-        self.work.fields.phi_cell = phi;
+        (self.work.fields.phi_cell, self.work.fields.gap_cell) = (phi, gap);
     }
 
     /// What sources bring in, what sinks have taken and what leaves through open walls, per body of the
@@ -102,11 +104,11 @@ impl UniformSolver {
     }
 
     /// Labels the bodies of `phi` and measures each; errors start at zero.
-    fn measure_regions(&mut self, phi: &[f32], old: &Account, solids: &Solids) -> Account {
+    fn measure_regions(&mut self, phi: &[f32], gap_cell: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
         let mut fractions = std::mem::take(&mut self.work.fraction_cell);
-        self.fill_fractions(&mut fractions, phi, &solids.fields);
+        self.fill_fractions(&mut fractions, phi, gap_cell, &solids.fields);
         let cells = self.grid.cell_centers();
         let count = if regional {
             // The buffer of the account that this one replaces.

@@ -37,7 +37,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         velocity: Vec3::new(SPEED as f32, 0.0, 0.0),
         active_s: [0.0, FLOWS_S],
     });
-    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static });
+    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
     let (mut grown, mut inflow) = (vec![], vec![]);
     let (mut pool_m3, mut largest, mut raw_m3) = (0.0, 0.0f64, 0.0);
     let plan = FramePlan { frames: (24.0 * END_S) as u32, fps: 24.0 };

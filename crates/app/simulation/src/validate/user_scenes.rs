@@ -103,7 +103,7 @@ fn add_source(setup: &mut Setup, shape: Shape, velocity: Vec3, until_s: f64) {
 
 fn add_solid(setup: &mut Setup, shape: Shape) {
     let name = format!("solid {}", setup.solids.len());
-    setup.solids.push(Solid { name, shape, motion: Motion::Static });
+    setup.solids.push(Solid { name, shape, motion: Motion::Static, sticky: false });
 }
 
 /// The scene of the tutorial.
