@@ -17,7 +17,7 @@ pub struct SolidFaces<'a> {
 
 /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal,
 /// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not
-/// `reached` and those of sources (`is_source(cell)`) stay as they are. `u_free` is scratch.
+/// `reached` stay as they are. `u_free` is scratch.
 ///
 /// Test: `liquid_slips_along_a_moving_solid`.
 pub fn constrain_to_solids(
@@ -25,7 +25,6 @@ pub fn constrain_to_solids(
     u_free: &mut FaceField,
     reached: &[Vec<u8>; 3],
     solids: &SolidFaces,
-    is_source: impl Fn(usize) -> bool + Sync + Send,
     open_walls: [bool; 6],
     grid: &UniformGrid,
 ) {
@@ -42,7 +41,7 @@ pub fn constrain_to_solids(
             };
             if wall {
                 *u = 0.0;
-            } else if reached[face] != 0 && open[face] == 0.0 && !cells.any(&is_source) {
+            } else if reached[face] != 0 && open[face] == 0.0 {
                 let [i, j, k] = lattice.coordinates(face);
                 let x = lattice.position(i, j, k);
                 let normal = nodes.gradient(solids.phi_node, x).normalize_or_zero();
@@ -97,17 +96,15 @@ mod tests {
         let (mut u, mut scratch) = (constant(liquid), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
         let solids = SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid };
-        constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| false, [true; 6], &GRID);
+        constrain_to_solids(&mut u, &mut scratch, &reached, &solids, [true; 6], &GRID);
         let expected = liquid - normal * normal.dot(liquid - solid);
         for axis in AXES {
             assert!(u[axis].iter().all(|u| (u - expected[axis]).abs() < 1e-5), "{axis}: {expected}");
         }
-        // Sources and faces that nothing reached are left alone.
-        for (reached, source) in [(reached.clone(), true), (AXES.map(|a| vec![0; reached[a].len()]), false)] {
-            let mut u = constant(liquid);
-            constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| source, [true; 6], &GRID);
-            assert_eq!(u, constant(liquid));
-        }
+        // Faces that nothing reached are left alone.
+        let (mut u, none) = (constant(liquid), AXES.map(|a| vec![0; reached[a].len()]));
+        constrain_to_solids(&mut u, &mut scratch, &none, &solids, [true; 6], &GRID);
+        assert_eq!(u, constant(liquid));
     }
 
     #[test]
@@ -117,7 +114,7 @@ mod tests {
         let (mut a, mut b, mut scratch) = (constant(Vec3::ONE), constant(Vec3::ONE), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
         let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open };
-        constrain_to_solids(&mut a, &mut scratch, &reached, &solids, |_| false, walls, &GRID);
+        constrain_to_solids(&mut a, &mut scratch, &reached, &solids, walls, &GRID);
         close_walls(&mut b, walls, &GRID);
         assert_eq!(a, b);
         let zeros = AXES.map(|axis| b[axis].iter().filter(|&&u| u == 0.0).count());

@@ -21,12 +21,11 @@ pub struct SolidsOnTree<'a> {
 
 /// Faces inside solids keep the liquid's tangential velocity but move with the solid along its normal:
 /// `u -= n n.(u - u_solid)`, n the slope of the solids' distance. Deep inside they move with the solid. Open
-/// faces and those that `is_given` picks stay as they are. Verified by `nothing_flows_through_a_tilted_wall`.
+/// faces stay as they are. Verified by `nothing_flows_through_a_tilted_wall`.
 pub fn constrain_to_solids(
     u_face: &mut [f32],
     tree: &Octree,
     solids: &SolidsOnTree,
-    is_given: impl Fn(usize) -> bool + Sync,
     through_cell: &mut Vec<Vec3>,
 ) {
     let SolidsOnTree { phi_solid_cell: phi_solid, u_solid, open_area } = *solids;
@@ -48,7 +47,7 @@ pub fn constrain_to_solids(
     });
     let through_cell = &through_cell[..];
     parallel::for_each_indexed_mut(u_face, |face, u| {
-        if open_area[face] > 0.0 || is_given(face) {
+        if open_area[face] > 0.0 {
             return;
         }
         if tree.cells_beside(face).any(is_deep) {
@@ -96,7 +95,7 @@ mod tests {
             (0..u.len()).map(|f| tree.cells_beside(f).all(|c| phi[c] > 0.0) as u8 as f32).collect();
         let u_solid = vec![0.0; u.len()];
         let solids = SolidsOnTree { phi_solid_cell: &phi, u_solid: &u_solid, open_area: &area };
-        constrain_to_solids(&mut u, &tree, &solids, |_| false, &mut vec![]);
+        constrain_to_solids(&mut u, &tree, &solids, &mut vec![]);
         let slip = v - normal.dot(v) * normal;
         let (mut inside, mut deep) = (0, 0);
         for face in 0..u.len() {

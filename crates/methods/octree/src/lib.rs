@@ -39,6 +39,7 @@ pub mod interpolate;
 pub mod lone;
 pub mod momentum;
 pub mod net_force;
+pub mod outlet;
 pub mod particles;
 mod quadric;
 pub mod redistance;

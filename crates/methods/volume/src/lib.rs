@@ -162,15 +162,9 @@ impl Account {
         if self.largest_expected_m3 > 0.0 { volume_m3 / self.largest_expected_m3 } else { 0.0 }
     }
 
-    /// The bodies have changed by something other than transport: they keep their errors. `mended` is volume
-    /// that was put back into a body because transport had lost it.
-    pub fn continue_from(&mut self, old: &Account, kin: &Kinship, mended: Option<(usize, f64)>) {
+    /// The bodies have changed by something other than transport: they keep their errors.
+    pub fn continue_from(&mut self, old: &Account, kin: &Kinship) {
         self.inherit(old, kin, None);
-        if let Some((body, mended_m3)) = mended
-            && let Some(body) = self.bodies.get_mut(body)
-        {
-            body.error_m3 += mended_m3;
-        }
         self.largest_expected_m3 = self.largest_expected_m3.max(self.expected_m3());
     }
 

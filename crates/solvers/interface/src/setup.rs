@@ -3,14 +3,16 @@
 use crate::{Flow, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, PlacedSolids, Shape};
+use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wall {
-    /// Nothing passes; the liquid slips along it.
+    /// Nothing passes; the liquid slips along it and may let go of it.
     #[default]
     Solid,
+    /// The same, but liquid never lets go of it.
+    Sticky,
     /// Liquid leaves freely into air at zero pressure.
     Open,
 }
@@ -66,14 +68,18 @@ pub struct Solid {
     pub shape: Shape,
     /// World from body over time.
     pub motion: Motion,
+    /// Does liquid never let go of it?
+    pub sticky: bool,
 }
 
-/// Liquid is created inside the shape and leaves it at a given velocity.
+/// Liquid flows into the shape from behind and leaves it at a given velocity.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where.
+    /// In its own frame.
     pub shape: Shape,
-    /// m/s.
+    /// World from shape over time.
+    pub motion: Motion,
+    /// Of the liquid against the shape, in the shape's frame, m/s; not zero.
     pub velocity: Vec3,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
@@ -83,6 +89,21 @@ impl Source {
     /// Does it flow at this moment?
     pub fn is_active(&self, time_s: f64) -> bool {
         self.active_s[0] <= time_s && time_s < self.active_s[1]
+    }
+
+    /// For how long does it flow between a moment and `dt_s` later?
+    pub fn flows_for_s(&self, time_s: f64, dt_s: f64) -> f64 {
+        (self.active_s[1].min(time_s + dt_s) - self.active_s[0].max(time_s)).max(0.0)
+    }
+
+    /// Its shape where it is at a moment, in a domain.
+    pub fn nozzle(&self, time_s: f64, domain: Aabb) -> Nozzle {
+        Nozzle::new(&self.shape, self.velocity, &self.motion, time_s, domain)
+    }
+
+    /// Distance to the liquid that has come into its shape up to a moment.
+    pub fn filled_distance(&self, nozzle: &Nozzle, x: Vec3, time_s: f64) -> f32 {
+        nozzle.filled_distance(x, time_s - self.active_s[0])
     }
 }
 
@@ -162,6 +183,11 @@ impl Setup {
         self.sources.iter().enumerate().filter(move |(_, source)| source.is_active(time_s))
     }
 
+    /// The sources that flow at some time between a moment and `dt_s` later, with their numbers.
+    pub fn sources_flowing(&self, time_s: f64, dt_s: f64) -> impl Iterator<Item = (usize, &Source)> {
+        self.sources.iter().enumerate().filter(move |(_, source)| source.flows_for_s(time_s, dt_s) > 0.0)
+    }
+
     /// The sinks that take liquid at a moment, with their numbers.
     pub fn active_sinks(&self, time_s: f64) -> impl Iterator<Item = (usize, &Sink)> {
         self.sinks.iter().enumerate().filter(move |(_, sink)| sink.is_active(time_s))
@@ -172,6 +198,11 @@ impl Setup {
         self.domain.walls.map(|wall| wall == Wall::Open)
     }
 
+    /// Which sides of the domain hold on to liquid.
+    pub fn sticky_walls(&self) -> [bool; 6] {
+        self.domain.walls.map(|wall| wall == Wall::Sticky)
+    }
+
     /// Does any solid move?
     pub fn has_moving_solids(&self) -> bool {
         self.solids.iter().any(|solid| !solid.motion.is_static())
@@ -180,6 +211,12 @@ impl Setup {
     /// The solids where they are at a moment.
     pub fn solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
         PlacedSolids::new(self.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
+    }
+
+    /// The solids that hold on to liquid, where they are at a moment.
+    pub fn sticky_solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
+        let sticky = self.solids.iter().filter(|solid| solid.sticky);
+        PlacedSolids::new(sticky.map(|s| (&s.shape, &s.motion)), time_s)
     }
 
     /// Fastest of the solids, which move at up to `solids_m_s`, and the sources that flow at a moment, m/s.

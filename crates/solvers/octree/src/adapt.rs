@@ -70,7 +70,8 @@ fn forced_dx(setup: &Setup, finest_dx: f32, x: Vec3, reach: f32, time_s: f64) ->
         }
     }
     for source in setup.sources.iter().filter(|s| time_s < s.active_s[1]) {
-        if finest_dx < dx && source.shape.distance(x) < reach {
+        let pose = source.motion.pose(time_s);
+        if finest_dx < dx && source.shape.distance(pose.body_from_world(x)) < reach {
             dx = finest_dx;
         }
     }

@@ -62,10 +62,6 @@ pub struct OctreeSolver {
 impl OctreeSolver {
     /// Places the liquid of a set-up on its first tree.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            let feature = "more than 254 sources".into();
-            return Err(SetupError::Unsupported { method: "octree", feature });
-        }
         let shape = adapt::tree_shape(&setup, params.max_dx)?;
         let mut solver = OctreeSolver {
             model: Model { setup, params, shape },
@@ -133,6 +129,7 @@ impl OctreeSolver {
             u_face: &fields.u_face,
             area_face: &boundaries.open_area,
             u_boundary: &boundaries.u_solid,
+            flow_into_cell: &[],
             open_volume: &boundaries.open_volume,
             fraction_cell: &fractions,
             volume: &state.volume,

@@ -75,13 +75,13 @@ impl Step<'_> {
         }
     }
 
-    /// `u = u_old(x - u dt)` on the faces of the new liquid.
+    /// `u = u_old(x - u dt)` on the faces of the new liquid; sources give theirs.
     pub fn carry_velocity(
         &self,
         u: &mut Vec<f32>,
         path: Transport,
         start: &Start,
-        phi: &[f32],
+        (ground, phi): (Ground, &[f32]),
         scratch: &mut AdvectScratch,
     ) {
         let band_cells = if self.model.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
@@ -89,5 +89,6 @@ impl Step<'_> {
         if self.model.params.velocity_advection == Advection::MacCormack {
             advect::correct_velocity(u, &path, (&start.u_face, &start.phi_cell), scratch);
         }
+        ground.sources.inner_faces().for_each(|(face, u_source)| u[face] = u_source);
     }
 }

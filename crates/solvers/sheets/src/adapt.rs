@@ -1,11 +1,11 @@
 //! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing,
 //! sheets, sampling.
 
-use crate::state::{Boundaries, Solids};
+use crate::state::{Boundaries, Solids, Work};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_mac::find_closed_cells;
+use fluvial_mac::{Outlet, find_closed_cells, find_parting_cells};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Clamps, Setup, Source};
@@ -32,8 +32,6 @@ impl SheetsSolver {
         let (state, work) = (&self.state, &mut self.work);
         work.population.clone_from(&state.population);
         work.account.clone_from(&state.account);
-        work.sources_flowing.clear();
-        work.sources_flowing.extend(self.setup.sources.iter().map(|source| source.is_active(state.time_s)));
     }
 
     /// Volume of so many quanta, m3.
@@ -42,24 +40,38 @@ impl SheetsSolver {
         quanta as f64 / UNIT_MASS as f64 * d0.powi(3)
     }
 
+    /// Puts the outlets of the sources that flow during the step on top of the solids.
+    fn place_sources(&mut self, dt_s: f64) {
+        let (time_s, setup, grid) = (self.state.time_s, &self.setup, &self.grid);
+        let end_s = time_s + dt_s;
+        let Work { boundaries, cover, outlets, .. } = &mut self.work;
+        let solids = &boundaries.solids.fields;
+        outlets.resize(setup.sources.len(), None);
+        boundaries.sources.clear();
+        for (n, source) in setup.sources_flowing(time_s, dt_s) {
+            let stays = source.motion.is_static() && !setup.has_moving_solids();
+            let outlet = outlets[n].take().filter(|_| stays).unwrap_or_else(|| {
+                let placed = setup.solids_at(end_s);
+                let nozzle = source.nozzle(end_s, grid.bounds());
+                Outlet::new(&nozzle, grid, &solids.open_area, |x| placed.distance(x, grid.dx) < 0.0)
+            });
+            boundaries.sources.add(&outlet, (source.flows_for_s(time_s, dt_s) / dt_s) as f32);
+            outlets[n] = Some(outlet);
+        }
+        boundaries.sources.cover(cover, grid, &solids.open_area, &solids.u_solid);
+    }
+
     /// Fills active sources and empties active sinks at the current moment.
     ///
     /// A source is a lattice of particles that runs through its shape at the given velocity: points that have
     /// come in since the last step become particles, so that what leaves is flux times time for any step.
-    /// On the grid its faces carry that velocity, on its skin only the outward part: nothing is sucked in
-    /// behind.
     pub(crate) fn apply_sources_and_sinks(&mut self) {
         let time_s = self.state.time_s;
-        self.work.boundaries.sources.clear();
-        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
         let (mut added, mut removed) = (0, 0);
-        if !active.is_empty() {
-            self.work.boundaries.sources.begin(self.grid.cell_count());
-        }
+        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
         for n in active {
             let source = self.setup.sources[n].clone();
-            self.tag_source(n, &source);
-            added += self.emit(&source, self.state.sources_flowing[n]);
+            added += self.emit(&source);
         }
         for (_, sink) in self.setup.active_sinks(time_s) {
             let population = &mut self.work.population;
@@ -76,45 +88,37 @@ impl SheetsSolver {
         }
     }
 
-    fn tag_source(&mut self, index: usize, source: &Source) {
-        let cells = self.grid.cell_centers();
-        cells.for_each_mut(&mut self.work.boundaries.sources.tag_cell, |_, [i, j, k], tag| {
-            if source.shape.distance(cells.position(i, j, k)) < 0.0 {
-                *tag = index as u8 + 1;
-            }
-        });
-    }
-
     /// New particles of a source; how many.
-    fn emit(&mut self, source: &Source, flowed: bool) -> usize {
+    fn emit(&mut self, source: &Source) -> usize {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
         let since_s = self.state.time_s - source.active_s[0];
-        // Where the moving lattice stands, and where a point of it was a step ago.
-        let phase = (source.velocity.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
-        let back = source.velocity * self.state.last_dt_s as f32;
+        let nozzle = source.nozzle(self.state.time_s, grid.bounds());
+        let outflow = nozzle.outflow();
+        // Where the moving lattice stands, and where a point of it was when the last ones came.
+        let phase = (outflow.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
+        let back = outflow * since_s.min(self.state.last_dt_s) as f32;
         let (size, bounds) = (grid.cells.map(|n| n as isize), grid.bounds());
         let population = &mut self.work.population;
         let mut added = 0;
-        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie in it.
+        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie
+        // in it.
         let along = |axis: usize| -1..size[axis];
         let rows = along(2).flat_map(|k| along(1).map(move |j| (j, k)));
         for (i, j, k) in rows.flat_map(|(j, k)| along(0).map(move |i| (i, j, k))) {
             let corner = grid.min + grid.dx * Vec3::new(i as f32, j as f32, k as f32);
-            if source.shape.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
+            if nozzle.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
                 continue;
             }
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
-                let half =
-                    if flowed || source.velocity != Vec3::ZERO { phase + 0.5 } else { Vec3::splat(0.5) };
-                let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + half);
-                let is_in = |x: Vec3| source.shape.distance(x) < 0.0 && bounds.contains(x);
+                let at = Vec3::from_array(at.map(|n| n as f32));
+                let x = corner + d0 * (at + phase + 0.5);
                 // A shape may begin outside the domain: what flows through the wall has just come in, too.
-                let entered = is_in(x) && (!flowed || source.velocity == Vec3::ZERO || !is_in(x - back));
+                let is_in = |x: Vec3| nozzle.distance(x) < 0.0 && bounds.contains(x);
                 let free = || population.neighbours.is_empty_within(x, 0.5 * d0);
-                if entered && free() {
-                    population.particles.push_small(x, source.velocity);
+                if is_in(x) && !is_in(x - back) && free() {
+                    population.particles.push_small(x, nozzle.velocity(x));
                     added += 1;
                 }
             }
@@ -129,6 +133,10 @@ impl SheetsSolver {
         rasterize(&mut solids.fields, &shapes, self.setup.open_walls(), grid, time_s);
         solids.closed_cell.resize(grid.cell_count(), false);
         find_closed_cells(&mut solids.closed_cell, &solids.fields.open_area, grid);
+        solids.may_part_cell.resize(grid.cell_count(), false);
+        let (sticky_walls, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
+        let holds = |x: Vec3| sticky.distance(x, grid.dx) < grid.dx;
+        find_parting_cells(&mut solids.may_part_cell, grid, &solids.fields.open_area, sticky_walls, holds);
         let full = self.params.particles_per_cell as f32;
         let room: Vec<f32> = solids.fields.open_volume.iter().map(|v| full * v).collect();
         solids.room_cell = box_sums(&room, grid.cells, 2);
@@ -162,15 +170,8 @@ impl SheetsSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        let velocity = |tag: u8, axis: usize| self.setup.sources[tag as usize - 1].velocity[axis];
-        let Boundaries { sources, .. } = &mut self.work.boundaries;
-        sources.list_faces(&self.grid, |axis, tags, _| match tags {
-            [low, 0] => velocity(low, axis).max(0.0),
-            [0, high] => velocity(high, axis).min(0.0),
-            [low, _] => velocity(low, axis),
-        });
-        sources.cover(&mut self.work.cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        self.place_sources(dt_s);
     }
 
     /// Spaces the particles evenly [sheets Alg. 4].

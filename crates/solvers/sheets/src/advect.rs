@@ -64,10 +64,12 @@ impl SheetsSolver {
         let Carriers { before, after, .. } = &self.work.carriers;
         let particles = &mut self.work.population.particles;
         for (_, source) in self.setup.active_sources(self.state.time_s) {
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
             for (n, &i) in after.id.iter().enumerate() {
                 let from = before.x[i as usize];
-                if source.shape.distance(from) < 0.0 {
-                    (particles.x[n], particles.v[n]) = (from + dt_s * source.velocity, source.velocity);
+                if nozzle.distance(from) < 0.0 {
+                    let velocity = nozzle.velocity(from);
+                    (particles.x[n], particles.v[n]) = (from + dt_s * velocity, velocity);
                 }
             }
         }
@@ -218,9 +220,10 @@ impl SheetsSolver {
         carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
             for (x, v) in particles.x.iter().zip(&mut particles.v) {
-                if source.shape.distance(*x) < 0.0 {
-                    *v = source.velocity;
+                if nozzle.distance(*x) < 0.0 {
+                    *v = nozzle.velocity(*x);
                 }
             }
         }

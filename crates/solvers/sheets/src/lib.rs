@@ -60,9 +60,6 @@ impl SheetsSolver {
         {
             return Err(unsupported("solids, sources or sinks in a given flow"));
         }
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            return Err(unsupported("more than 254 sources"));
-        }
         let grid = setup.domain.grid;
         let open_walls = setup.open_walls();
         let bounds = grid.bounds();
@@ -79,7 +76,7 @@ impl SheetsSolver {
         let mut solver = SheetsSolver {
             band_cells: setup.cfl.ceil() as usize + 3,
             solver: MultigridCg::new(grid.cells),
-            state: State::new(&grid, population.clone(), setup.sources.len()),
+            state: State::new(&grid, population.clone()),
             work: Work::new(&grid, population),
             asked_to_stop: None,
             grid,
@@ -133,7 +130,6 @@ impl SheetsSolver {
         self.extrapolate_velocity();
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.open(volume_m3);
-        self.work.sources_flowing = vec![false; self.setup.sources.len()];
         self.commit(0.0);
         self.state.steps = 0;
         let (report, limiting_speed_m_s) = self.report_of_state();
@@ -148,7 +144,6 @@ impl SheetsSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.account, &mut work.account);
-        std::mem::swap(&mut state.sources_flowing, &mut work.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;

@@ -3,9 +3,10 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids, Work};
+use crate::state::{Boundaries, Fields, Solids};
+use fluvial_foundation::Vec3;
 use fluvial_level_set as level_set;
-use fluvial_mac::find_closed_cells;
+use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as particles, Liquid};
 use fluvial_solids::{Motion, Shape, rasterize};
 use std::sync::Arc;
@@ -18,6 +19,17 @@ impl UniformSolver {
         rasterize(&mut solids.fields, &shapes, self.setup.open_walls(), &self.grid, time_s);
         solids.closed_cell.resize(self.grid.cell_count(), false);
         find_closed_cells(&mut solids.closed_cell, &solids.fields.open_area, &self.grid);
+        solids.may_part_cell.resize(self.grid.cell_count(), false);
+        let (sticky_walls, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
+        let dx = self.grid.dx;
+        let holds = |x: Vec3| sticky.distance(x, dx) < dx;
+        find_parting_cells(
+            &mut solids.may_part_cell,
+            &self.grid,
+            &solids.fields.open_area,
+            sticky_walls,
+            holds,
+        );
     }
 
     /// Places the boundaries of the state as they are at its time, no source flowing.
@@ -38,9 +50,8 @@ impl UniformSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        let Work { boundaries, cover, .. } = &mut self.work;
-        boundaries.sources.cover(cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        self.place_sources(dt_s);
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
@@ -58,7 +69,7 @@ impl UniformSolver {
         let liquid = Liquid {
             phi_cell,
             u_face,
-            is_new_cell: &[],
+            is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,

@@ -1,9 +1,11 @@
 //! Transport of the surface and of velocity along the velocity of the last step.
 
-use crate::state::{Fields, ParticleWork};
+use crate::state::{Fields, ParticleWork, State};
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
+use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
+use fluvial_mac::{Openings, open_gaps};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -15,7 +17,7 @@ const FULL_WEIGHT: f32 = 0.25;
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let begin = self.start.of(&self.state);
+        let begin = &self.state;
         let work = &mut self.work;
         let scheme = match self.params.phi_advection {
             PhiScheme::SemiLagrangian => PhiAdvection::SemiLagrangian,
@@ -25,24 +27,27 @@ impl UniformSolver {
         let phi_cell = &mut work.fields.phi_cell;
         level_set::advect_phi(
             phi_cell,
-            begin.phi_cell,
-            begin.u_transport,
+            &begin.fields.phi_cell,
+            &begin.fields.u_transport,
             &self.grid,
             dt_s as f32,
             scheme,
             self.cfl_band_cells * self.grid.dx,
             &mut work.level_set,
         );
+        self.open_gaps(dt_s);
         if !self.params.has_particles() {
             return self.carry_volume(dt_s);
         }
+        let (begin, work) = (&self.state, &mut self.work);
+        let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
         let report = particles::advect(
             moved,
             cell_ranges,
-            begin.particles,
-            begin.u_transport,
+            &begin.particles,
+            &begin.fields.u_transport,
             &around,
             dt_s as f32,
             scratch,
@@ -51,10 +56,24 @@ impl UniformSolver {
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
     }
 
-    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces it.
+    /// Opens the gaps that liquid leaves where it has let go of walls and solids.
+    fn open_gaps(&mut self, dt_s: f64) {
+        let State { fields: before, boundaries, .. } = &self.state;
+        let SolidFields { open_area, u_solid, phi_node, .. } = &boundaries.solids.fields;
+        let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
+        gap_cell.clone_from(&before.gap_cell);
+        let openings =
+            Openings { grid: &self.grid, area_face: open_area, u_boundary: u_solid, inflow_cell: &[] };
+        let (nodes, has_solids) = (self.grid.nodes(), !self.setup.solids.is_empty());
+        let distance = |x: Vec3| if has_solids { nodes.sample(phi_node, x) } else { f32::MAX };
+        open_gaps(gap_cell, phi_cell, &before.u_transport, &openings, distance, dt_s as f32);
+    }
+
+    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces
+    /// it, and sources give theirs.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
-        let begin = self.start.of(&self.state);
+        let begin = &self.state;
         let work = &mut self.work;
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
@@ -64,7 +83,7 @@ impl UniformSolver {
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
         let transport = VelocityTransport {
-            u_face: begin.u_face,
+            u_face: &begin.fields.u_face,
             phi_cell,
             grid: &self.grid,
             dt_s: dt_s as f32,
@@ -78,6 +97,7 @@ impl UniformSolver {
             known: has_particles.then_some(known),
         };
         level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        work.boundaries.sources.fill_velocity(u_face);
         if has_particles {
             u_before_forces.clone_from(u_face);
         }

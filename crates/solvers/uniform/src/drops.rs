@@ -24,7 +24,7 @@ impl UniformSolver {
     pub(crate) fn move_drops(&mut self, dt_s: f64) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
         let drops = &mut self.work.mass.drops;
-        drops.clone_from(self.start.of(&self.state).drops);
+        drops.clone_from(&self.state.drops);
         self.work.mass.arrived.clear();
         if drops.is_empty() {
             return;
@@ -76,7 +76,7 @@ impl UniformSolver {
     /// ones move to the neighbour that holds most, or else to the one nearest to the surface.
     pub(crate) fn shed_drops(&mut self, dt_s: f64) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
-        let u = self.start.of(&self.state).u_face;
+        let u = &self.state.fields.u_face;
         let Fields { phi_cell: phi, residual_cell: residual, .. } = &mut self.work.fields;
         let drops = &mut self.work.mass.drops;
         let (far_m, chunk) = (FAR_CELLS * grid.dx, 8 * cells.slab());
@@ -121,26 +121,6 @@ impl UniformSolver {
                 u_face[axis][face] += share * (v[axis] - u_face[axis][face]);
             }
         }
-    }
-
-    /// Sinks take drops and what cells are owed; returns how much, m3.
-    pub(crate) fn drain(&self, sinks: &[usize], drops: &mut Drops, residual_cell: &mut [f32]) -> f64 {
-        let (cells, cell_m3) = (self.grid.cell_centers(), self.cell_m3());
-        let mut taken_m3 = 0.0;
-        for shape in sinks.iter().map(|&n| &self.setup.sinks[n].shape) {
-            drops.retain(|drops, n| {
-                let stays = shape.distance(drops.x[n]) > 0.0;
-                taken_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
-                stays
-            });
-            for (cell, residual) in residual_cell.iter_mut().enumerate().filter(|(_, r)| **r != 0.0) {
-                let [i, j, k] = cells.coordinates(cell);
-                if shape.distance(cells.position(i, j, k)) < 0.0 {
-                    taken_m3 += f64::from(std::mem::take(residual)) * cell_m3;
-                }
-            }
-        }
-        taken_m3
     }
 }
 

@@ -34,7 +34,7 @@ use fluvial_solver_interface::{
     Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
-use state::{Fields, Start, State, Work};
+use state::{Fields, State, Work};
 use std::borrow::Cow;
 
 /// Drops among the kinds of particles, `fluvial_solver_interface::PARTICLE_KINDS`.
@@ -47,11 +47,8 @@ pub struct UniformSolver {
     grid: UniformGrid,
     /// Half-width of the band in which phi is a distance, cells: the CFL reach and the widest stencil.
     cfl_band_cells: f32,
-    /// By how much each source's surface lies off its shape's, metres.
-    source_offset_m: Vec<f32>,
     solver: MultigridCg,
     state: State,
-    start: Start,
     work: Work,
     asked_to_stop: Option<StopQuestion>,
 }
@@ -62,26 +59,17 @@ impl UniformSolver {
         if !setup.refine.is_empty() {
             return Err(SetupError::Unsupported { method: "uniform", feature: "[[refine]] regions".into() });
         }
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            return Err(SetupError::Unsupported {
-                method: "uniform",
-                feature: "more than 254 sources".into(),
-            });
-        }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
-            source_offset_m: vec![],
             solver: MultigridCg::new(grid.cells),
-            state: State::new(&grid, setup.sources.len(), params.conserves_volume()),
-            start: Start::default(),
+            state: State::new(&grid, params.conserves_volume()),
             work: Work::new(&grid, params.has_particles(), params.conserves_volume()),
             asked_to_stop: None,
             grid,
             setup,
             params,
         };
-        solver.fit_sources();
         solver.place_boundaries_of_state();
         solver.place_liquid();
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -117,7 +105,7 @@ impl UniformSolver {
             let mut particles = std::mem::take(&mut self.state.particles);
             let Fields { phi_cell, u_face, .. } = &mut self.state.fields;
             let (phi_cell, u_face) = (std::mem::take(phi_cell), std::mem::take(u_face));
-            self.refill_particle_band(&mut particles, &phi_cell, &u_face);
+            self.seed_particle_band(&mut particles, &phi_cell, &u_face);
             (self.state.fields.phi_cell, self.state.fields.u_face) = (phi_cell, u_face);
             self.state.particles = particles;
         }
@@ -160,7 +148,6 @@ impl UniformSolver {
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
         std::mem::swap(&mut state.drops, &mut work.mass.drops);
-        std::mem::swap(&mut state.sources_flowing, &mut self.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;

@@ -18,8 +18,6 @@ use fluvial_foundation::parallel::{chunk_count, chunk_range, for_each_indexed_mu
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, Settlement};
-use fluvial_mac::SourceFace;
-use fluvial_solids::SolidFields;
 use fluvial_solver_interface::Clamps;
 
 /// A residual farther from the surface than this has none to be settled by, cells.
@@ -44,7 +42,7 @@ pub(crate) struct MassWork {
     /// Volume across every face, in cells.
     flux_face: FaceField,
     settlement: Settlement,
-    /// What came in from sources, and what left through open walls, m3.
+    /// What came in from sources, and what left through sinks and open walls, m3.
     in_m3: f64,
     pub out_m3: f64,
     /// Part of a deep residual that is asked of the projection, 1/s.
@@ -75,68 +73,74 @@ impl UniformSolver {
         f64::from(self.grid.dx).powi(3)
     }
 
-    /// The shares that the state's phi stands for.
-    pub(crate) fn measure_fractions_of_state(&mut self) {
-        let mut fractions = std::mem::take(&mut self.state.fields.fraction_cell);
-        let state = &self.state;
-        self.fill_fractions(&mut fractions, &state.fields.phi_cell, &state.boundaries.solids.fields);
-        self.state.fields.fraction_cell = fractions;
-    }
-
-    /// Measures the shares anew after sources or sinks have changed phi, and returns what all cells together
-    /// have gained, m3. With a residual, that pays for it: the flux of a flowing source has filled its cells
-    /// already.
-    pub(crate) fn gain_of_fractions(
-        &self,
-        fraction_cell: &mut [f32],
-        phi_cell: &[f32],
-        solids: &SolidFields,
-        residual_cell: Option<&mut [f32]>,
-    ) -> f64 {
-        let before = fraction_cell.to_vec();
-        self.fill_fractions(fraction_cell, phi_cell, solids);
-        if let Some(residual_cell) = residual_cell {
-            for_each_indexed_mut(residual_cell, |cell, owed| *owed -= fraction_cell[cell] - before[cell]);
-        }
-        (total(fraction_cell) - total(&before)) * self.cell_m3()
-    }
-
     /// Moves the volume of every cell through its faces: `F = L + r - sum of fluxes`, L what phi stands for, r
-    /// what the cell is owed. Cells of sources stay full; what leaves them is inflow.
+    /// what the cell is owed.
     pub(crate) fn carry_volume(&mut self, dt_s: f64) {
         if !self.params.conserves_volume() {
             return;
         }
-        let (grid, begin, dt) = (self.grid, self.start.of(&self.state), dt_s as f32);
-        let (sources, solids) = (&self.work.boundaries.sources, &self.work.boundaries.solids.fields);
-        let MassWork { flux_face: flux, volume_cell, in_m3, out_m3, .. } = &mut self.work.mass;
+        let (grid, begin, dt) = (self.grid, &self.state.fields, dt_s as f32);
+        let MassWork { flux_face: flux, volume_cell, out_m3, .. } = &mut self.work.mass;
         // The velocity is free of divergence between the solids of the step that made it.
-        let (u, open_area) = (begin.u_transport, &self.state.boundaries.solids.fields.open_area);
+        let open_area = &self.state.boundaries.solids.fields.open_area;
         let band_m = self.cfl_band_cells * grid.dx;
-        level_set::liquid_flux(flux, begin.phi_cell, u, open_area, &grid, dt, band_m);
-        for &SourceFace { axis, face, .. } in &sources.faces {
-            // Behind a source's face there is nothing but liquid.
-            flux[axis][face] = u[axis][face] * open_area[axis][face] * dt / grid.dx;
-        }
+        level_set::liquid_flux(flux, &begin.phi_cell, &begin.u_transport, open_area, &grid, dt, band_m);
         let owed = level_set::Owed {
-            residual_cell: begin.residual_cell,
-            phi_cell: begin.phi_cell,
+            residual_cell: &begin.residual_cell,
+            phi_cell: &begin.phi_cell,
             deep_m: DEEP_CELLS * grid.dx,
-            open_volume: &solids.open_volume,
+            open_volume: &self.work.boundaries.solids.fields.open_volume,
             open_walls: self.setup.open_walls(),
         };
-        let left = level_set::carry_residual(volume_cell, &owed, begin.u_face, &grid, dt);
+        let left = level_set::carry_residual(volume_cell, &owed, &begin.u_face, &grid, dt);
         let flux = &*flux;
         grid.cell_centers().for_each_mut(volume_cell, |cell, at, volume| {
-            let out = if sources.has(cell) { 0.0 } else { level_set::outflow(flux, &grid, at) };
-            *volume += begin.fraction_cell[cell] - out;
+            *volume += begin.fraction_cell[cell] - level_set::outflow(flux, &grid, at);
         });
-        let tagged = sources.tag_cell.iter().enumerate().filter(|(_, tag)| **tag != 0);
-        let at = |cell: usize| grid.cell_centers().coordinates(cell);
-        let inflow: f64 = tagged.map(|(cell, _)| f64::from(level_set::outflow(flux, &grid, at(cell)))).sum();
-        let cell_m3 = f64::from(grid.dx).powi(3);
-        (*in_m3, *out_m3) = (inflow * cell_m3, (left + boundary_outflow(flux, &grid)) * cell_m3);
+        *out_m3 = (left + boundary_outflow(flux, &grid)) * f64::from(grid.dx).powi(3);
         self.move_drops(dt_s);
+    }
+
+    /// With phi united with the sources and cut by the sinks: what flows in fills up the cells of the sources,
+    /// which the fluxes have emptied, and sinks take what their cells hold beyond what is left of phi.
+    fn fill_and_drain(&mut self) {
+        let (cells, cell_m3) = (self.grid.cell_centers(), self.cell_m3());
+        let (sources, Fields { residual_cell, .. }) = (&self.work.sources, &mut self.work.fields);
+        let MassWork { volume_cell, in_m3, out_m3, drops, .. } = &mut self.work.mass;
+        let inflow: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum::<f64>() / cell_m3;
+        let marked = sources.inside_cell.iter().enumerate().filter(|(_, inside)| **inside != 0);
+        // Cells that hold what phi says take an equal small part, so that there is always somebody to take it.
+        let lack = |cell: usize| f64::from((-residual_cell[cell]).max(1e-6));
+        let mut shares: Vec<(usize, f64)> = marked.map(|(cell, _)| (cell, lack(cell))).collect();
+        if shares.is_empty() {
+            // No cell's centre lies in a source.
+            let flows = self.work.boundaries.sources.flow_into_cell();
+            shares.extend(flows.iter().map(|&(cell, flow)| (cell, f64::from(flow))));
+        }
+        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+        *in_m3 = 0.0;
+        for (cell, share) in shares {
+            let amount = (inflow * share / sum) as f32;
+            volume_cell[cell] += amount;
+            *in_m3 += f64::from(amount) * cell_m3;
+        }
+        for (_, sink) in self.setup.active_sinks(self.state.time_s) {
+            for cell in 0..residual_cell.len() {
+                let [i, j, k] = cells.coordinates(cell);
+                if residual_cell[cell] != 0.0
+                    && sink.shape.distance(cells.position(i, j, k)) < 0.5 * self.grid.dx
+                {
+                    let taken = std::mem::take(&mut residual_cell[cell]);
+                    volume_cell[cell] -= taken;
+                    *out_m3 += f64::from(taken) * cell_m3;
+                }
+            }
+            drops.retain(|drops, n| {
+                let stays = sink.shape.distance(drops.x[n]) > 0.0;
+                *out_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
+                stays
+            });
+        }
     }
 
     /// Displaces the carried surface by what its cells are owed.
@@ -145,8 +149,12 @@ impl UniformSolver {
             return;
         }
         self.extend_phi_into_solids();
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let solids = self.find_residual();
+            if round == 0 {
+                self.fill_and_drain();
+                self.find_residual_of_volume();
+            }
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
             let (settlement, open_volume) = (&mut self.work.mass.settlement, &solids.fields.open_volume);
             let held_back = settlement.displace(phi_cell, residual_cell, open_volume, &self.grid);
@@ -158,13 +166,17 @@ impl UniformSolver {
     fn find_residual(&mut self) -> std::sync::Arc<Solids> {
         let solids = self.work.boundaries.solids.clone();
         let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
-        self.fill_fractions(&mut fractions, &self.work.fields.phi_cell, &solids.fields);
-        let volume_cell = &self.work.mass.volume_cell;
-        for_each_indexed_mut(&mut self.work.fields.residual_cell, |cell, residual| {
-            *residual = volume_cell[cell] - fractions[cell];
-        });
+        let Fields { phi_cell, gap_cell, .. } = &self.work.fields;
+        self.fill_fractions(&mut fractions, phi_cell, gap_cell, &solids.fields);
         self.work.fields.fraction_cell = fractions;
+        self.find_residual_of_volume();
         solids
+    }
+
+    fn find_residual_of_volume(&mut self) {
+        let (volume_cell, Fields { fraction_cell, residual_cell, .. }) =
+            (&self.work.mass.volume_cell, &mut self.work.fields);
+        for_each_indexed_mut(residual_cell, |cell, owed| *owed = volume_cell[cell] - fraction_cell[cell]);
     }
 
     /// With the surface in its place: what it does not stand for stays residual, or flies as drops; all of it
@@ -172,11 +184,10 @@ impl UniformSolver {
     pub(crate) fn close_mass(&mut self, dt_s: f64) {
         self.find_residual();
         self.shed_drops(dt_s);
-        let begin = self.start.of(&self.state);
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;
         mass.expansion_1_s = EXPANSION / dt_s as f32;
-        let mut volume = begin.volume.totals();
+        let mut volume = self.state.volume.totals();
         volume.book_sources_and_sinks(mass.in_m3, mass.out_m3);
         let in_cells = total(fraction_cell) + total(residual_cell);
         volume.measure(in_cells * f64::from(self.grid.dx).powi(3) + mass.drops.total_m3());

@@ -3,7 +3,7 @@
 use crate::UniformSolver;
 use crate::state::{Boundaries, Fields};
 use fluvial_drops::Drops;
-use fluvial_foundation::parallel::{map_indices, ordered_max, ordered_sum};
+use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
@@ -22,9 +22,20 @@ impl UniformSolver {
         level_set::liquid_volume(phi, &solids.open_volume, &solids.phi_node, &self.grid)
     }
 
-    /// Fills the liquid share of every cell's volume.
-    pub(crate) fn fill_fractions(&self, fraction_cell: &mut [f32], phi: &[f32], solids: &SolidFields) {
+    /// Fills the liquid share of every cell's volume. Gaps thinner than half a cell are not in phi yet.
+    pub(crate) fn fill_fractions(
+        &self,
+        fraction_cell: &mut [f32],
+        phi: &[f32],
+        gap_cell: &[f32],
+        solids: &SolidFields,
+    ) {
         level_set::liquid_fractions(fraction_cell, phi, &solids.open_volume, &solids.phi_node, &self.grid);
+        for_each_indexed_mut(fraction_cell, |cell, fraction| {
+            if gap_cell[cell] > 0.0 {
+                *fraction = (*fraction - gap_cell[cell] / self.grid.dx).max(0.0);
+            }
+        });
     }
 
     /// The step's numbers; an error when anything in the liquid is not finite.
@@ -97,10 +108,11 @@ impl UniformSolver {
                         if phi[cell] < -RESOLVED_CELLS * grid.dx {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);
                         }
+                        if fields.gap_cell[cell] >= 0.0 {
+                            continue;
+                        }
                         let wanted = match fields.residual_cell.get(cell) {
-                            Some(&residual) => {
-                                work.mass.wanted_m_s(residual, phi[cell], open_volume[cell], grid.dx)
-                            }
+                            Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], open_volume[cell], grid.dx),
                             None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
                         };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
@@ -218,8 +230,7 @@ impl UniformSolver {
             q_cell: &fields.impulse_cell,
             phi_cell: &fields.phi_cell,
             closed_cell: &boundaries.solids.closed_cell,
-            open_area: &boundaries.solids.fields.open_area,
-            sources: &boundaries.sources,
+            open_area: boundaries.openings(&self.work.cover, &self.grid).area_face,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
@@ -230,7 +241,8 @@ impl UniformSolver {
         let cells = self.grid.cell_centers();
         let mut fractions = vec![0.0f32; cells.len()];
         let state = &self.state;
-        self.fill_fractions(&mut fractions, &state.fields.phi_cell, &state.boundaries.solids.fields);
+        let (Fields { phi_cell, gap_cell, .. }, solids) = (&state.fields, &state.boundaries.solids.fields);
+        self.fill_fractions(&mut fractions, phi_cell, gap_cell, solids);
         cells.for_each_mut(&mut fractions, |_, [i, j, k], fraction| {
             if *fraction > 0.0 {
                 let x = cells.position(i, j, k);
@@ -241,7 +253,7 @@ impl UniformSolver {
         let sum = ordered_sum(cells.size[2], |k| {
             fractions[k * slab..(k + 1) * slab].iter().map(|&f| f as f64).sum()
         });
-        let drops = &state.drops;
+        let drops = &self.state.drops;
         let inside = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
         sum * self.cell_m3() + inside.map(|n| drops.volume_m3[n]).sum::<f64>()
     }

@@ -20,18 +20,16 @@ impl UniformSolver {
             params: _,
             grid: _,
             cfl_band_cells: _,
-            source_offset_m: _,
             // The frame loop's.
             asked_to_stop: _,
             // Memory that every step fills before it reads it.
             solver: _,
-            start: _,
             work: _,
             state,
         } = self;
         let State {
-            // The shares follow from phi and the solids.
-            fields: Fields { phi_cell, u_face, u_transport, impulse_cell, fraction_cell: _, residual_cell },
+            fields:
+                Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
@@ -40,7 +38,6 @@ impl UniformSolver {
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
-            sources_flowing,
             time_s,
             steps,
         } = state;
@@ -53,8 +50,9 @@ impl UniformSolver {
         out.face_field("u_face", u_face)?;
         out.face_field_beside("u_transport", u_transport, u_face)?;
         out.field("impulse_cell", impulse_cell)?;
+        out.field("gap_cell", gap_cell)?;
+        out.field("fraction_cell", fraction_cell)?;
         out.field("residual_cell", residual_cell)?;
-        out.marks("sources_flowing", sources_flowing)?;
         out.account(volume)?;
         save_drops(drops, out)?;
         save_particles(particles, out)
@@ -67,20 +65,20 @@ impl UniformSolver {
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, u_transport, impulse_cell, fraction_cell: _, residual_cell } =
+        let Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell } =
             &mut state.fields;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.face_field_beside("u_transport", u_transport, u_face)?;
         from.field("impulse_cell", impulse_cell)?;
+        from.field("gap_cell", gap_cell)?;
+        from.field("fraction_cell", fraction_cell)?;
         from.field("residual_cell", residual_cell)?;
-        from.marks("sources_flowing", &mut state.sources_flowing)?;
         state.volume = from.account(phi_cell.len())?;
         state.drops = restore_drops(from)?;
         state.particles = restore_particles(from)?;
         // The solids stand where the last step left them: at the present time.
         self.place_boundaries_of_state();
-        self.measure_fractions_of_state();
         Ok(())
     }
 }

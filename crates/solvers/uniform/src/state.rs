@@ -2,10 +2,11 @@
 
 use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
+use crate::sources::SourceWork;
 use fluvial_drops::Drops;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles};
 use fluvial_solids::SolidFields;
 use fluvial_volume::Account;
@@ -22,6 +23,8 @@ pub(crate) struct Fields {
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// Thickness of the gap where liquid has let go of a wall or solid, metres; `NO_GAP` elsewhere.
+    pub gap_cell: Vec<f32>,
     /// Liquid share of each cell's volume that phi stands for.
     pub fraction_cell: Vec<f32>,
     /// Liquid that a cell is owed beyond that, in its volume; empty where particles carry the shape.
@@ -35,6 +38,7 @@ impl Fields {
             u_face: FaceField::constant(grid, 0.0),
             u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            gap_cell: vec![NO_GAP; grid.cell_count()],
             fraction_cell: vec![0.0; grid.cell_count()],
             residual_cell: vec![0.0; if with_residual { grid.cell_count() } else { 0 }],
         }
@@ -47,6 +51,8 @@ pub(crate) struct Solids {
     pub fields: SolidFields,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells at a wall or solid that liquid may let go of.
+    pub may_part_cell: Vec<bool>,
 }
 
 /// Solids and active sources on the grid at one moment.
@@ -78,7 +84,7 @@ pub(crate) struct State {
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
-    /// Liquid too small for the level set, in the air; empty for the others.
+    /// Liquid too small for the level set, in the air; none for the other trackers.
     pub drops: Drops,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
@@ -86,8 +92,6 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by.
     pub limiting_speed_m_s: f64,
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -95,7 +99,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, sources: usize, with_residual: bool) -> Self {
+    pub fn new(grid: &UniformGrid, with_residual: bool) -> Self {
         State {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
@@ -105,111 +109,9 @@ impl State {
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
-    }
-}
-
-/// What a step begins with where that is not the state: the liquid as sources and sinks have changed it.
-#[derive(Default)]
-pub(crate) struct Start {
-    /// Does a source or sink act in this step? Otherwise the copies below are old.
-    pub is_changed: bool,
-    phi_cell: Vec<f32>,
-    u_face: FaceField,
-    u_transport: FaceField,
-    particles: Particles,
-    volume: Account,
-    fraction_cell: Vec<f32>,
-    residual_cell: Vec<f32>,
-    drops: Drops,
-    /// Which sources flow during this step.
-    pub sources_flowing: Vec<bool>,
-}
-
-/// The liquid that a step carries along.
-pub(crate) struct Begin<'a> {
-    pub phi_cell: &'a [f32],
-    pub u_face: &'a FaceField,
-    pub u_transport: &'a FaceField,
-    pub particles: &'a Particles,
-    pub volume: &'a Account,
-    pub fraction_cell: &'a [f32],
-    pub residual_cell: &'a [f32],
-    pub drops: &'a Drops,
-}
-
-/// The same while sources and sinks change it.
-pub(crate) struct BeginMut<'a> {
-    pub phi_cell: &'a mut Vec<f32>,
-    pub u_face: &'a mut FaceField,
-    pub u_transport: &'a mut FaceField,
-    pub particles: &'a mut Particles,
-    pub volume: &'a mut Account,
-    pub fraction_cell: &'a mut Vec<f32>,
-    pub residual_cell: &'a mut Vec<f32>,
-    pub drops: &'a mut Drops,
-}
-
-impl Start {
-    /// Copies of the state that sources and sinks may change.
-    pub fn copy(&mut self, state: &State) {
-        self.is_changed = true;
-        self.phi_cell.clone_from(&state.fields.phi_cell);
-        self.u_face.clone_from(&state.fields.u_face);
-        self.u_transport.clone_from(&state.fields.u_transport);
-        self.particles.clone_from(&state.particles);
-        self.volume.clone_from(&state.volume);
-        self.fraction_cell.clone_from(&state.fields.fraction_cell);
-        self.residual_cell.clone_from(&state.fields.residual_cell);
-        self.drops.clone_from(&state.drops);
-    }
-
-    pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start {
-            phi_cell,
-            u_face,
-            u_transport,
-            particles,
-            volume,
-            fraction_cell,
-            residual_cell,
-            drops,
-            ..
-        } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, volume, fraction_cell, residual_cell, drops }
-    }
-
-    /// What the step begins with.
-    pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
-        if self.is_changed {
-            let Start {
-                phi_cell,
-                u_face,
-                u_transport,
-                particles,
-                volume,
-                fraction_cell,
-                residual_cell,
-                drops,
-                ..
-            } = self;
-            return Begin {
-                phi_cell,
-                u_face,
-                u_transport,
-                particles,
-                volume,
-                fraction_cell,
-                residual_cell,
-                drops,
-            };
-        }
-        let Fields { phi_cell, u_face, u_transport, fraction_cell, residual_cell, .. } = &state.fields;
-        let (particles, volume, drops) = (&state.particles, &state.volume, &state.drops);
-        Begin { phi_cell, u_face, u_transport, particles, volume, fraction_cell, residual_cell, drops }
     }
 }
 
@@ -223,10 +125,11 @@ pub(crate) struct Work {
     pub limiting_speed_m_s: f64,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
+    pub sources: SourceWork,
     pub unknowns: Unknowns,
+    pub parting: Parting,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
-    pub rhs_cell: Vec<f32>,
     /// Air cells that touch an unknown.
     pub surface_air_cell: Vec<bool>,
     /// Velocity before it is constrained to solids.
@@ -261,9 +164,10 @@ impl Work {
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             cover: Cover::default(),
+            sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
+            parting: Parting::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
-            rhs_cell: vec![0.0; cells],
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
             surface: SurfaceForces::default(),

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod mass;
+mod parting;
 mod rest;
 mod sources;
 mod spray;
