@@ -33,6 +33,16 @@ impl Openings<'_> {
         out - self.inflow_cell[cells.index(at[0], at[1], at[2])]
     }
 
+    /// The part of a cell's faces that liquid flows through, 0 to 1.
+    pub fn open_part(&self, [i, j, k]: [usize; 3]) -> f32 {
+        let along = |axis: Axis| {
+            let lattice = self.grid.faces(axis);
+            let low = lattice.index(i, j, k);
+            self.area_face[axis][low] + self.area_face[axis][low + lattice.stride(axis)]
+        };
+        (along(0) + along(1) + along(2)) / 6.0
+    }
+
     #[inline(always)]
     fn outflow_along(&self, axis: Axis, u_face: &FaceField, [i, j, k]: [usize; 3]) -> f32 {
         let lattice = self.grid.faces(axis);

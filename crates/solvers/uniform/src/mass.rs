@@ -18,6 +18,7 @@ use fluvial_foundation::parallel::{chunk_count, chunk_range, for_each_indexed_mu
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, Settlement};
+use fluvial_mac::Openings;
 use fluvial_solver_interface::Clamps;
 
 /// A residual farther from the surface than this has none to be settled by, cells.
@@ -26,9 +27,12 @@ pub(crate) const FAR_CELLS: f32 = 1.5;
 const DEEP_CELLS: f32 = 2.0;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
-/// Part of a deep residual that one step moves to the surface, and the most of a cell's volume that it moves.
+/// Part of a deep residual that goes to the surface while liquid crosses a cell, and the most of a cell's volume
+/// that does.
 const EXPANSION: f32 = 0.3;
 const LARGEST_EXPANSION: f32 = 0.1;
+/// Cells with less of their faces open ask the projection for nothing.
+const LEAST_OPEN_PART: f32 = 0.7;
 
 /// What a step carries volume with.
 #[derive(Default)]
@@ -58,12 +62,14 @@ impl MassWork {
         }
     }
 
-    /// Divergence times dx that the residual of a cell with this open volume asks of the projection, m/s.
-    pub fn wanted_m_s(&self, residual: f32, phi: f32, open: f32, dx: f32) -> f32 {
-        if phi > -FAR_CELLS * dx {
+    /// Divergence times dx that a cell's residual asks of the projection, m/s. Cells that solids and sources
+    /// leave little of ask for nothing: through what is left of their faces it would be a jet.
+    pub fn wanted_m_s(&self, residual: f32, phi: f32, openings: &Openings, at: [usize; 3]) -> f32 {
+        let dx = openings.grid.dx;
+        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART {
             return 0.0;
         }
-        let most = LARGEST_EXPANSION / EXPANSION * open;
+        let most = LARGEST_EXPANSION / EXPANSION;
         self.expansion_1_s * residual.clamp(-most, most) * dx
     }
 }
@@ -186,7 +192,11 @@ impl UniformSolver {
         self.shed_drops(dt_s);
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;
-        mass.expansion_1_s = EXPANSION / dt_s as f32;
+        // Not faster than liquid crosses the cell, or short steps would make it a blast.
+        let wave_m_s = (self.setup.liquid.gravity.length() * self.grid.dx).sqrt();
+        let crossing_s =
+            self.grid.dx / (self.state.limiting_speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
+        mass.expansion_1_s = EXPANSION / crossing_s.max(dt_s as f32);
         let mut volume = self.state.volume.totals();
         volume.book_sources_and_sinks(mass.in_m3, mass.out_m3);
         let in_cells = total(fraction_cell) + total(residual_cell);

@@ -112,7 +112,7 @@ impl UniformSolver {
                             continue;
                         }
                         let wanted = match fields.residual_cell.get(cell) {
-                            Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], open_volume[cell], grid.dx),
+                            Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
                             None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
                         };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());

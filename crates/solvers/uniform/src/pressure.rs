@@ -33,9 +33,9 @@ impl UniformSolver {
             fall_m_s,
         };
         let open_volume = &solids.fields.open_volume;
-        let (mass, residual_cell) = (&*mass, &*residual_cell);
+        let (mass, residual_cell, cells) = (&*mass, &*residual_cell, grid.cell_centers());
         let wanted = |cell: usize| match residual_cell.get(cell) {
-            Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], open_volume[cell], grid.dx),
+            Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell)),
             None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
         };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
