@@ -53,7 +53,13 @@ pub fn extend_into_solids(
 }
 
 /// Linear continuation into a cell from its known surroundings; None if no neighbour by face is known.
-fn continued(phi: &[f32], unknown: &[u8], lattice: &Lattice, saturated: f32, index: usize) -> Option<f32> {
+pub(crate) fn continued(
+    phi: &[f32],
+    unknown: &[u8],
+    lattice: &Lattice,
+    saturated: f32,
+    index: usize,
+) -> Option<f32> {
     let c = lattice.coordinates(index);
     let at = |d: [isize; 3], n: isize| -> Option<usize> {
         let mut p = [0; 3];

@@ -16,6 +16,7 @@ mod motion;
 mod placed;
 mod rasterize;
 mod shape;
+mod sides;
 mod tessellate;
 
 pub use fractions::{

@@ -116,6 +116,11 @@ impl MeshDistance {
         if inside { -distance } else { distance }
     }
 
+    /// Does a segment meet the surface?
+    pub fn is_crossed(&self, from: Vec3, to: Vec3) -> bool {
+        self.tree.is_crossed(from, to)
+    }
+
     /// The welded mesh, outward.
     pub fn mesh(&self) -> &TriangleMesh {
         &self.mesh

@@ -76,6 +76,7 @@ impl UniformSolver {
             let closed = &self.work.boundaries.solids.closed_cell;
             level_set::extend_into_solids(phi, closed, &cells, band_cells, scratch);
         }
-        level_set::redistance(phi, &cells, band_m, scratch);
+        let sides = &self.work.boundaries.solids.fields.sides;
+        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
     }
 }

@@ -23,7 +23,7 @@ impl UniformSolver {
             PhiScheme::Cubic => PhiAdvection::Cubic,
         };
         let phi_cell = &mut work.fields.phi_cell;
-        level_set::advect_phi(
+        level_set::advect_phi_on_sides(
             phi_cell,
             begin.phi_cell,
             begin.u_transport,
@@ -31,6 +31,7 @@ impl UniformSolver {
             dt_s as f32,
             scheme,
             self.cfl_band_cells * self.grid.dx,
+            &work.boundaries.solids.fields.sides,
             &mut work.level_set,
         );
         if !self.params.has_particles() {

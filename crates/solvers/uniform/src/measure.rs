@@ -18,12 +18,14 @@ const RESOLVED_CELLS: f32 = 1.0;
 impl UniformSolver {
     /// Volume inside phi < 0 and outside solids, m3.
     pub(crate) fn liquid_volume(&self, phi: &[f32], solids: &SolidFields) -> f64 {
-        level_set::liquid_volume(phi, &solids.open_volume, &solids.phi_node, &self.grid)
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_volume_on_sides(phi, open_volume, phi_node, sides, &self.grid)
     }
 
     /// Fills the liquid share of every cell's volume.
     pub(crate) fn fill_fractions(&self, fraction_cell: &mut [f32], phi: &[f32], solids: &SolidFields) {
-        level_set::liquid_fractions(fraction_cell, phi, &solids.open_volume, &solids.phi_node, &self.grid);
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_fractions(fraction_cell, phi, open_volume, phi_node, sides, &self.grid);
     }
 
     /// The step's numbers; an error when anything in the liquid is not finite.
