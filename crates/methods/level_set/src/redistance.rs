@@ -10,6 +10,8 @@ use fluvial_grids::{Lattice, Sides};
 
 /// Closest points next to thin solids are looked for among cells no farther than this.
 const PATCH_CELLS: usize = 3;
+/// No cell next to the interface is farther from it than this, in cells: phi was a distance a step ago.
+const FARTHEST_SEED: f32 = 1.5;
 /// Cells of one parallel piece of a layer.
 const PIECE: usize = 512;
 /// How far beyond the outermost cell centres phi is trusted, in cells, in cells next to the interface and in
@@ -168,21 +170,15 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
             for i in 1..nx {
                 crossed[i - 1] |= (center[i] < 0.0) != (center[i - 1] < 0.0);
             }
-            if !crossed.iter().fold(false, |any, &c| any | c) {
+            if sides.is_empty() && !crossed.iter().fold(false, |any, &c| any | c) {
                 continue;
             }
             for i in 0..nx {
-                if !crossed[i] {
-                    continue;
-                }
                 let cell = nx * (j + ny * k) + i;
-                if !sides.is_near(cell) {
+                if sides.is_near(cell) {
+                    seeds.extend(seed_on_side(phi, lattice, sides, per_cell, [i, j, k]));
+                } else if crossed[i] {
                     seeds.push(seed(field, phi, lattice, per_cell, [i, j, k]));
-                } else if sees_other_sign(phi, lattice, sides, [i, j, k]) {
-                    let patch = Patch::new(phi, lattice, sides, [i, j, k], PATCH_CELLS);
-                    let field = CubicField::new(patch.values(), &patch.lattice);
-                    let found = seed(&field, patch.values(), &patch.lattice, per_cell, patch.center);
-                    seeds.push(Seed { cell: cell as u32, ..found });
                 }
             }
         }
@@ -201,16 +197,25 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
     unresolved
 }
 
-/// Does a neighbour that the cell sees have the other sign?
-fn sees_other_sign(phi: &[f32], lattice: &Lattice, sides: &Sides, c: [usize; 3]) -> bool {
+/// Closest point of a cell near a thin solid, where the interface is next to it on its own side: as far as
+/// the cell sees, or beyond, where phi is continued as into solids.
+fn seed_on_side(phi: &[f32], lattice: &Lattice, sides: &Sides, per_cell: f32, c: [usize; 3]) -> Option<Seed> {
     let cell = lattice.index(c[0], c[1], c[2]);
-    (0..3).any(|axis| {
-        let stride = lattice.stride(axis);
-        let differs = |other: usize| (phi[other] < 0.0) != (phi[cell] < 0.0);
-        c[axis] > 0 && !sides.is_barred(cell, axis, false) && differs(cell - stride)
-            || c[axis] + 1 < lattice.size[axis]
-                && !sides.is_barred(cell, axis, true)
-                && differs(cell + stride)
+    if phi[cell].abs() * per_cell > FARTHEST_SEED {
+        return None;
+    }
+    let patch = Patch::new(phi, lattice, sides, c, PATCH_CELLS);
+    let (values, around, at) = (patch.values(), &patch.lattice, patch.center);
+    let center = around.index(at[0], at[1], at[2]);
+    let is_next = (0..3).any(|axis| {
+        let stride = around.stride(axis);
+        let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
+        at[axis] > 0 && differs(center - stride)
+            || at[axis] + 1 < around.size[axis] && differs(center + stride)
+    });
+    is_next.then(|| {
+        let found = seed(&CubicField::new(values, around), values, around, per_cell, at);
+        Seed { cell: cell as u32, ..found }
     })
 }
 
