@@ -20,6 +20,7 @@ mod advect;
 mod correct;
 mod particles;
 mod resample;
+mod sight;
 mod sort;
 mod surface;
 mod surroundings;

@@ -26,7 +26,8 @@ impl SheetsSolver {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
         let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.setup.open_walls() };
+        let (grid, open_walls) = (&self.grid, self.setup.open_walls());
+        let around = Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls };
         let Carriers { before, after, ranges, scratch } = &mut work.carriers;
         let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
@@ -215,7 +216,8 @@ impl SheetsSolver {
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
-        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer);
+        let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
+        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, grid, sides, &transfer);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
             for (x, v) in particles.x.iter().zip(&mut particles.v) {

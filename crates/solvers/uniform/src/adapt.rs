@@ -54,7 +54,8 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &work.fields;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
-        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer);
+        let sides = &work.boundaries.solids.fields.sides;
+        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, sides, &transfer);
         let liquid = Liquid {
             phi_cell,
             u_face,

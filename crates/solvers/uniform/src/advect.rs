@@ -60,7 +60,8 @@ impl UniformSolver {
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
         if has_particles {
-            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, &self.grid, &transfer);
+            let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
+            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, grid, sides, &transfer);
         }
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
@@ -92,5 +93,5 @@ pub(crate) fn surroundings<'a>(
     grid: &'a UniformGrid,
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-    Surroundings { grid, phi_solid_node, open_walls: setup.open_walls() }
+    Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls: setup.open_walls() }
 }
