@@ -31,6 +31,7 @@ pub use advect::{AdvectReport, advect};
 pub use correct::correct_by_particles;
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, ResampleReport, resample};
+pub use sight::flee;
 pub use sort::{CellRanges, Scratch};
 pub use surface::{Average, particle_radius_m};
 pub use surroundings::Surroundings;

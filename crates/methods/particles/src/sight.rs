@@ -87,6 +87,26 @@ pub(crate) fn replace_unseen(corners: &mut [f32; 8], seen: [bool; 8]) {
     }
 }
 
+/// Moves particles out of cells that a thin solid has passed, to the nearest point of the cell that `refuge` names:
+/// they stay on their side.
+pub fn flee(
+    x: &mut [Vec3],
+    sides: &Sides,
+    grid: &UniformGrid,
+    refuge: impl Fn(usize) -> Option<usize> + Sync,
+) {
+    let sight = Sight::new(sides, grid);
+    let half = Vec3::splat(0.49 * grid.dx);
+    fluvial_foundation::parallel::for_each_indexed_mut(x, |_, x| {
+        let [i, j, k] = sight.cell(*x);
+        if let Some(to) = refuge(sight.cells.index(i, j, k)) {
+            let [i, j, k] = sight.cells.coordinates(to);
+            let center = sight.cells.position(i, j, k);
+            *x = x.clamp(center - half, center + half);
+        }
+    });
+}
+
 impl Surroundings<'_> {
     /// Distance from solids and its gradient at a point of the cell `at`, as the cell's own side sees them:
     /// other sides count as solid.

@@ -16,6 +16,7 @@ mod motion;
 mod placed;
 mod rasterize;
 mod shape;
+mod side_changes;
 mod sides;
 mod tessellate;
 
@@ -31,3 +32,4 @@ pub use motion::{Key, Motion, Pose, Twist};
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;
+pub use side_changes::{SideChange, side_changes};

@@ -3,11 +3,12 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids, Work};
+use crate::state::{BeginMut, Boundaries, Fields, Solids, Work};
+use fluvial_foundation::AXES;
 use fluvial_level_set as level_set;
 use fluvial_mac::find_closed_cells;
 use fluvial_particles::{self as particles, Liquid};
-use fluvial_solids::{Motion, Shape, rasterize};
+use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
 
 impl UniformSolver {
@@ -41,6 +42,55 @@ impl UniformSolver {
         let Work { boundaries, cover, .. } = &mut self.work;
         boundaries.sources.cover(cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        if self.setup.has_moving_solids() {
+            self.change_sides(dt_s);
+        }
+    }
+
+    /// Cells that a thin solid passes in the step begin it with what is on their new side; particles stay on
+    /// theirs.
+    fn change_sides(&mut self, dt_s: f64) {
+        let shapes: Vec<(&Shape, &Motion)> =
+            self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
+        let time_s = self.state.time_s;
+        let (old, new) = (&self.state.boundaries.solids.fields, &self.work.boundaries.solids.fields);
+        let changes = side_changes([old, new], &shapes, [time_s, time_s + dt_s], &self.grid);
+        if changes.is_empty() {
+            return;
+        }
+        if !self.start.is_changed {
+            self.start.copy(&self.state);
+        }
+        let cells = self.grid.cell_centers();
+        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = self.start.changed();
+        for &SideChange { cell, donor, .. } in &changes {
+            let (cell, Some(donor)) = (cell as usize, donor) else { continue };
+            let donor = donor as usize;
+            phi_cell[cell] = phi_cell[donor];
+            if let Some(&label) = volume.label_cell.get(donor) {
+                volume.label_cell[cell] = label;
+            }
+            for axis in AXES {
+                let faces = self.grid.faces(axis);
+                let low = |cell: usize| {
+                    let [i, j, k] = cells.coordinates(cell);
+                    faces.index(i, j, k)
+                };
+                for up in [false, true] {
+                    let step = if up { faces.stride(axis) } else { 0 };
+                    let (face, from) = (low(cell) + step, low(donor) + step);
+                    let barred = new.sides.is_barred(cell, axis, up);
+                    for u in [&mut *u_face, &mut *u_transport] {
+                        u[axis][face] = if barred { new.u_solid[axis][face] } else { u[axis][from] };
+                    }
+                }
+            }
+        }
+        let refuge = |cell: usize| {
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        particles::flee(&mut particles.x, &new.sides, &self.grid, refuge);
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
