@@ -108,6 +108,62 @@ pub fn flee(
 }
 
 impl Surroundings<'_> {
+    /// Where a particle on its way from `x` to `goal` comes to: it slides along thin solids.
+    pub fn walk(&self, x: Vec3, goal: Vec3) -> Vec3 {
+        if self.sides.is_empty() { goal } else { Sight::new(self.sides, self.grid).walk(x, goal) }
+    }
+
+    /// The place for new liquid at a point: where a thin solid divides the cell and the point is on the other
+    /// side than the cell, the nearest point of a cell on the point's side, if there is one.
+    pub fn on_its_side(&self, x: Vec3) -> Vec3 {
+        let sight = Sight::new(self.sides, self.grid);
+        let at = sight.cell(x);
+        if !sight.is_near(at) || self.solid_on_side(x, at).0 > 0.0 {
+            return x;
+        }
+        let (nodes, cells, own) = (self.grid.nodes(), sight.cells, &self.sides.own_corners);
+        let here = own[cells.index(at[0], at[1], at[2])];
+        let node = |n: usize| -> [usize; 3] { std::array::from_fn(|a| at[a] + (n >> a & 1)) };
+        let is_other = |n: &usize| {
+            let [i, j, k] = node(*n);
+            here >> n & 1 == 0 && self.phi_solid_node[nodes.index(i, j, k)] > 0.0
+        };
+        let distance = |n: usize| {
+            let [i, j, k] = node(n);
+            x.distance_squared(nodes.position(i, j, k))
+        };
+        let nearest = (0..8).filter(is_other).min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+        let Some(corner) = nearest.map(node) else { return x };
+        // The cells around that corner to which it belongs.
+        let mut best: Option<(f32, Vec3)> = None;
+        for n in 0..8 {
+            let cell: [usize; 3] = std::array::from_fn(|a| corner[a].wrapping_sub(n >> a & 1));
+            if (0..3).all(|a| cell[a] < cells.size[a]) {
+                let [i, j, k] = cell;
+                if own[cells.index(i, j, k)] >> n & 1 == 1 {
+                    let (center, half) = (cells.position(i, j, k), Vec3::splat(0.49 * self.grid.dx));
+                    let place = x.clamp(center - half, center + half);
+                    let way = x.distance_squared(place);
+                    if best.is_none_or(|b| way < b.0) {
+                        best = Some((way, place));
+                    }
+                }
+            }
+        }
+        best.map_or(x, |(_, place)| place)
+    }
+
+    /// Distance from solids at a point and its gradient; near thin ones as its cell's own side sees them.
+    pub fn solid_at(&self, x: Vec3) -> (f32, Vec3) {
+        let sight = Sight::new(self.sides, self.grid);
+        let at = sight.cell(x);
+        if sight.is_near(at) {
+            return self.solid_on_side(x, at);
+        }
+        let nodes = self.grid.nodes();
+        (nodes.sample(self.phi_solid_node, x), nodes.gradient(self.phi_solid_node, x))
+    }
+
     /// Distance from solids and its gradient at a point of the cell `at`, as the cell's own side sees them:
     /// other sides count as solid.
     pub(crate) fn solid_on_side(&self, x: Vec3, at: [usize; 3]) -> (f32, Vec3) {
