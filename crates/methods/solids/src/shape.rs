@@ -58,7 +58,7 @@ pub enum Shape {
         /// Points out of the shape; of any length but zero.
         normal: Vec3,
     },
-    /// Inside of a closed mesh (heightfields too: [`crate::heightfield_mesh`]).
+    /// Inside of a closed mesh (heightfields too: [`crate::heightfield_mesh`]), or a shell around one.
     Mesh(Arc<MeshDistance>),
     /// Inside any.
     Union(Vec<Shape>),
@@ -144,7 +144,7 @@ impl Shape {
     /// never grows faster than the way. Test: `segments_meet_shapes_of_any_thickness`.
     pub fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
         match self {
-            Shape::Mesh(mesh) => mesh.is_crossed(from, to),
+            Shape::Mesh(mesh) if !mesh.is_shell() => mesh.is_crossed(from, to),
             Shape::Union(shapes) => shapes.iter().any(|s| s.is_crossed(from, to, margin)),
             Shape::Transform { shape, scale, rotation, translate } => {
                 let inner = |x: Vec3| rotation.inverse() * (x - *translate) / *scale;
@@ -185,7 +185,7 @@ impl Shape {
                 Aabb { min: *center - reach, max: *center + reach }
             }
             Shape::Plane { .. } => Aabb { min: Vec3::NEG_INFINITY, max: Vec3::INFINITY },
-            Shape::Mesh(mesh) => mesh.mesh().bounds(),
+            Shape::Mesh(mesh) => mesh.bounds(),
             Shape::Union(shapes) => shapes.iter().map(Shape::bounds).fold(Aabb::EMPTY, Aabb::union),
             Shape::Intersection(shapes) => {
                 let all = Aabb { min: Vec3::NEG_INFINITY, max: Vec3::INFINITY };
