@@ -4,6 +4,7 @@ pub mod cut;
 pub mod lattice;
 pub mod octree;
 pub mod paged;
+pub mod patch;
 pub mod pyramid;
 pub mod sides;
 pub mod tall;

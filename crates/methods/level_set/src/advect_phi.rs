@@ -1,10 +1,10 @@
 //! The interface carried by the flow: phi at departure points.
 
 use crate::cubic::CubicField;
-use crate::patch::Patch;
 use crate::trace::{Cells, LANES, VelocitySampler};
 use crate::{Scratch, fit};
 use fluvial_foundation::parallel;
+use fluvial_grids::patch::Patch;
 use fluvial_grids::sides::NEAR_CELLS;
 use fluvial_grids::{FaceField, Sides, UniformGrid};
 
@@ -140,7 +140,7 @@ fn value_on_own_side(
         return None;
     }
     let (end, x) = sides.walk(&cells, cell, [0.0; 3], x);
-    let patch = Patch::new(phi, &cells, sides, end, NEAR_CELLS);
+    let patch = Patch::new(|cell| phi[cell], &cells, sides, end, NEAR_CELLS);
     let (field, size) = (CubicField::new(patch.values(), &patch.lattice), patch.lattice.size);
     let x = std::array::from_fn(|a| x[a] - (end[a] as f32 - cell[a] as f32));
     Some(match scheme {

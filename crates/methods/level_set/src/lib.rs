@@ -17,7 +17,6 @@ mod curvature;
 mod cut_volume;
 mod extrapolate;
 mod face_blocks;
-mod patch;
 mod redistance;
 mod regions;
 mod solids;

@@ -4,8 +4,8 @@ use crate::Scratch;
 use crate::cell_set::CellSet;
 use crate::closest_point::{Foot, Search, closest_point, dot, scaled};
 use crate::cubic::CubicField;
-use crate::patch::Patch;
 use fluvial_foundation::parallel;
+use fluvial_grids::patch::Patch;
 use fluvial_grids::{Lattice, Sides};
 
 /// Closest points next to thin solids are looked for among cells no farther than this.
@@ -204,7 +204,7 @@ fn seed_on_side(phi: &[f32], lattice: &Lattice, sides: &Sides, per_cell: f32, c:
     if phi[cell].abs() * per_cell > FARTHEST_SEED {
         return None;
     }
-    let patch = Patch::new(phi, lattice, sides, c, PATCH_CELLS);
+    let patch = Patch::new(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
     let (values, around, at) = (patch.values(), &patch.lattice, patch.center);
     let center = around.index(at[0], at[1], at[2]);
     let is_next = (0..3).any(|axis| {

@@ -1,8 +1,8 @@
 //! How much of a cell, and of the domain, is liquid.
 
 use crate::cut_volume::cut_cell_share;
-use crate::patch::Patch;
 use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::patch::Patch;
 use fluvial_grids::{Sides, UniformGrid};
 
 /// Fraction of a cubic cell of edge `dx` below the plane `phi_center + gradient . x = 0` (x from the centre).
@@ -162,7 +162,7 @@ impl<'a> CellShare<'a> {
         }
         if self.sides.is_near(cell) {
             let cells = self.grid.cell_centers();
-            let patch = Patch::new(self.around.phi, &cells, self.sides, [i, j, k], 1);
+            let patch = Patch::new(|cell| self.around.phi[cell], &cells, self.sides, [i, j, k], 1);
             let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
             return open as f64 * self.share_of(&around, patch.center, [i, j, k]);
         }

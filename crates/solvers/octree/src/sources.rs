@@ -12,7 +12,7 @@ impl Step<'_> {
     ///
     /// Sources that start now, or only drip (no velocity, hence no flux), add inflow. Sources that go on
     /// flowing are booked by their flux; topping them up mends what transport lost and books nothing.
-    pub fn begin_with_sources<'b>(&self, start: &'b mut Start, fraction_cell: &mut Vec<f32>) -> &'b Start {
+    pub fn begin_with_sources(&self, start: &mut Start, fraction_cell: &mut Vec<f32>) {
         let (setup, old, time_s) = (&self.model.setup, self.old, self.old.time_s);
         let tree = &*old.fields.tree;
         start.phi_cell.clone_from(&old.fields.phi_cell);
@@ -20,7 +20,7 @@ impl Step<'_> {
         start.volume.clone_from(&old.volume);
         tag_sources(&mut start.tags, setup, tree, time_s);
         if start.tags.is_empty() && setup.active_sinks(time_s).next().is_none() {
-            return start;
+            return;
         }
         let phi = &mut start.phi_cell;
         let volume = |phi: &[f32]| liquid_volume(tree, phi, self.model.open(&old.boundaries));
@@ -42,7 +42,6 @@ impl Step<'_> {
         for_each_source_face(setup, tree, &start.tags, |face, v| start.u_face[face] = v);
         start.volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
         self.remeasure_bodies(start, fraction_cell, topped_up_m3 - before_m3);
-        start
     }
 
     /// The next tree with everything that stands on it: the faces of sources are boundaries with a velocity.
