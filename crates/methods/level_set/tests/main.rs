@@ -8,4 +8,5 @@ mod interface_motion;
 mod invariants;
 mod redistance;
 mod regions;
+mod sides;
 mod volume;

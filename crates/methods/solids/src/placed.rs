@@ -22,6 +22,12 @@ impl<'a> Placed<'a> {
         self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
     }
 
+    /// Does the segment between two world positions come nearer to the solid than `margin` metres? `from` is
+    /// outside.
+    pub(crate) fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
+        self.shape.is_crossed(self.pose.body_from_world(from), self.pose.body_from_world(to), margin)
+    }
+
     /// World bounds.
     pub fn bounds(&self) -> Aabb {
         self.pose.world_bounds(self.shape.bounds())

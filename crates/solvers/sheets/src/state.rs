@@ -63,8 +63,8 @@ impl Boundaries {
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
-        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
-        SolidFaces { phi_node, open_area, u_solid }
+        let SolidFields { phi_node, open_area, u_solid, sides, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid, sides }
     }
 }
 

@@ -30,7 +30,7 @@ use fluvial_solver_interface::{
     UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
-use state::{Fields, State, Work};
+use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
 /// A liquid on a uniform grid.
@@ -42,6 +42,7 @@ pub struct UniformSolver {
     cfl_band_cells: f32,
     solver: MultigridCg,
     state: State,
+    start: Start,
     work: Work,
     asked_to_stop: Option<StopQuestion>,
 }
@@ -57,6 +58,7 @@ impl UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid),
+            start: Start::default(),
             work: Work::new(&grid, params.has_particles()),
             asked_to_stop: None,
             grid,
