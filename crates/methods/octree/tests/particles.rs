@@ -64,7 +64,8 @@ proptest! {
         bins.mark_around(&mut near, &tree, |_| true);
         prop_assert_eq!(near.len(), tree.cells_of(0).len());
         let mut u_face = vec![9.0; tree.face_count()];
-        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), |_, u, weight| {
+        let sides = fluvial_octree::sides::TreeSides::NONE;
+        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), sides, |_, u, weight| {
             assert!(weight > 0.0);
             u
         });
