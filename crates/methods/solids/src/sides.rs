@@ -59,7 +59,16 @@ pub(crate) fn find_sides(
         *barred = (0..6).fold(0, |bits, face| {
             let (axis, up) = (face / 2, face % 2 == 1);
             let other = neighbour(&cells, at, cell, axis, up);
-            bits | (other.is_some_and(|other| is_barred(own, thin, cell, other, axis, up)) as u8) << face
+            let is_barred = |other: usize| match (own[cell], own[other]) {
+                (0, 0) => false,
+                (0, _) => thin[cell] != 0,
+                (_, 0) => thin[other] != 0,
+                (a, b) if shared_corners(a, b, axis, up) != 0 => false,
+                // Asked from the lower cell: both must hear the same.
+                (a, b) if up => !corners.joins_above(at, axis, [a, b]),
+                (a, b) => !corners.joins_above(cells.coordinates(other), axis, [b, a]),
+            };
+            bits | (other.is_some_and(is_barred) as u8) << face
         });
     });
     let any = parallel::map_indices(cells.size[2], |k| {
@@ -101,15 +110,6 @@ pub(crate) fn shared_corners(first: u8, second: u8, axis: Axis, up: bool) -> u8 
         first & !low & (second & low) << (1 << axis)
     } else {
         first & low & (second & !low) >> (1 << axis)
-    }
-}
-
-fn is_barred(own: &[u8], thin: &[u8], cell: usize, other: usize, axis: Axis, up: bool) -> bool {
-    match (own[cell], own[other]) {
-        (0, 0) => false,
-        (0, _) => thin[cell] != 0,
-        (_, 0) => thin[other] != 0,
-        (a, b) => shared_corners(a, b, axis, up) == 0,
     }
 }
 
@@ -215,21 +215,29 @@ impl Corners<'_> {
     /// Do the neighbours of a closed cell belong to different sides, as far as the 27 cells around tell?
     fn is_between_sides(&self, own: &[u8], cells: &Lattice, at: [usize; 3]) -> bool {
         let cell = cells.index(at[0], at[1], at[2]);
-        // Own corners of the neighbours among 4 x 4 x 4 nodes, a bit each.
-        let corners_of = |face: usize| -> u64 {
-            let Some(other) = neighbour(cells, at, cell, face / 2, face % 2 == 1) else { return 0 };
-            let mut low = [1; 3];
-            low[face / 2] = if face % 2 == 1 { 2 } else { 0 };
-            let place = |n: usize| (0..3).map(|a| (low[a] + (n >> a & 1)) << (2 * a)).sum::<usize>();
-            (0..8).filter(|n| own[other] >> n & 1 == 1).fold(0, |bits, n| bits | 1 << place(n))
-        };
-        let around: [u64; 6] = std::array::from_fn(corners_of);
+        let around: [u64; 6] = std::array::from_fn(|face| {
+            let other = neighbour(cells, at, cell, face / 2, face % 2 == 1);
+            other.map_or(0, |other| among_nodes_around(own[other], face / 2, face % 2 == 1))
+        });
         let Some(&first) = around.iter().find(|&&corners| corners != 0) else { return false };
         if around.iter().filter(|&&corners| corners != 0).count() < 2 {
             return false;
         }
         let side = self.joined_around(at, first);
         around.iter().any(|&corners| corners != 0 && corners & side == 0)
+    }
+
+    /// Is the closed upper face of a cell the top of a bump, round which the own corners of it and of the cell
+    /// above are joined? Where the face's nodes are open it is a thin wall.
+    fn joins_above(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
+        let phi = self.phi(at);
+        let of_face = !LOW_CORNERS[axis];
+        let is_closed = (0..8).all(|n| of_face >> n & 1 == 0 || phi[n] <= 0.0);
+        is_closed && {
+            let here = (0..8).filter(|n| own >> n & 1 == 1);
+            let start = here.fold(0, |bits, n| bits | 1 << node_bit([1; 3], n));
+            self.joined_around(at, start) & among_nodes_around(above, axis, true) != 0
+        }
     }
 
     /// The open nodes of the 27 cells around that edges join to `start`: 4 x 4 x 4 nodes, a bit each.
@@ -260,6 +268,18 @@ impl Corners<'_> {
             part = grown;
         }
     }
+}
+
+/// The bit of a corner of the cell at `low` among 4 x 4 x 4 nodes.
+fn node_bit(low: [usize; 3], corner: usize) -> usize {
+    (0..3).map(|a| (low[a] + (corner >> a & 1)) << (2 * a)).sum()
+}
+
+/// Corners of a neighbour among the 4 x 4 x 4 nodes of the 27 cells around a cell.
+fn among_nodes_around(corners: u8, axis: Axis, up: bool) -> u64 {
+    let mut low = [1; 3];
+    low[axis] = if up { 2 } else { 0 };
+    (0..8).filter(|n| corners >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n))
 }
 
 /// Corner distances as the cell's own side sees them: what lies on other sides is solid.
