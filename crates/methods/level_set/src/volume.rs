@@ -16,7 +16,13 @@ pub fn liquid_fraction(phi_center: f32, gradient: Vec3, dx: f32) -> f32 {
 }
 
 fn fraction(phi: f64, gradient: [f64; 3], dx: f64) -> f64 {
-    let mut m = gradient.map(|g| (g * dx).abs());
+    box_share(phi, gradient.map(|g| g * dx))
+}
+
+/// Share of a box where a linear function is negative: its value at the centre and what it gains along each
+/// edge.
+pub(crate) fn box_share(phi: f64, gain: [f64; 3]) -> f64 {
+    let mut m = gain.map(f64::abs);
     m.sort_by(f64::total_cmp);
     let [m1, m2, m3] = m;
     let half = 0.5 * (m1 + m2 + m3);
@@ -57,7 +63,18 @@ pub(crate) struct Neighbourhood<'a> {
 
 impl Neighbourhood<'_> {
     /// phi at a cell up to one beyond the walls (linear continuation per axis).
+    #[inline]
     pub fn at(&self, c: [isize; 3]) -> f64 {
+        if (0..3).all(|a| (c[a] as usize) < self.cells[a]) {
+            let [i, j, k] = c.map(|v| v as usize);
+            return self.phi[i + self.cells[0] * (j + self.cells[1] * k)] as f64;
+        }
+        self.beyond(c)
+    }
+
+    /// phi beyond the walls.
+    #[cold]
+    fn beyond(&self, c: [isize; 3]) -> f64 {
         for axis in 0..3 {
             let n = self.cells[axis] as isize;
             if c[axis] < 0 || c[axis] >= n {

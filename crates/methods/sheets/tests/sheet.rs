@@ -51,7 +51,14 @@ impl Sheet {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
-        find_candidates(&self.particles, &self.shapes, &self.neighbours, &Walls::NONE, &self.params, |_, _| true)
+        find_candidates(
+            &self.particles,
+            &self.shapes,
+            &self.neighbours,
+            &Walls::NONE,
+            &self.params,
+            |_, _| true,
+        )
     }
 
     fn preserve(&mut self) -> (Inserted, Collapsed) {

@@ -130,13 +130,20 @@ impl UniformSolver {
 
     /// Makes phi a distance to the same surface again, inside solids too.
     pub(crate) fn redistance(&mut self) {
-        let (cells, band_cells, band_m) = (self.grid.cell_centers(), self.band_cells(), self.band_m());
+        self.extend_phi_into_solids();
+        let (cells, band_m) = (self.grid.cell_centers(), self.band_m());
+        let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
+        let sides = &self.work.boundaries.solids.fields.sides;
+        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
+    }
+
+    /// Continues phi into closed cells, so that the surface meets solids as if they were not there.
+    pub(crate) fn extend_phi_into_solids(&mut self) {
+        let (cells, band_cells) = (self.grid.cell_centers(), self.band_cells());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
         if !self.setup.solids.is_empty() {
             let closed = &self.work.boundaries.solids.closed_cell;
             level_set::extend_into_solids(phi, closed, &cells, band_cells, scratch);
         }
-        let sides = &self.work.boundaries.solids.fields.sides;
-        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
     }
 }

@@ -38,7 +38,7 @@ impl UniformSolver {
         );
         self.open_gaps(dt_s);
         if !self.params.has_particles() {
-            return;
+            return self.carry_volume(dt_s);
         }
         let (begin, work) = (self.start.of(&self.state), &mut self.work);
         let phi_cell = &mut work.fields.phi_cell;
@@ -103,6 +103,7 @@ impl UniformSolver {
         if has_particles {
             u_before_forces.clone_from(u_face);
         }
+        self.absorb_momentum();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::UniformSolver;
 use crate::state::{Boundaries, Fields};
+use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
@@ -43,7 +44,7 @@ impl UniformSolver {
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         let work = &self.work;
         let (mut report, limiting_speed_m_s) =
-            self.report(&work.fields, &work.boundaries, pressure, &work.volume);
+            self.report(&work.fields, &work.boundaries, pressure, &work.volume, &work.mass.drops);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -67,6 +68,7 @@ impl UniformSolver {
         boundaries: &Boundaries,
         pressure: PressureReport,
         volume: &Account,
+        flying: &Drops,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
@@ -84,7 +86,7 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = work.fraction_cell[cell] as f64;
+                    let fraction = fields.fraction_cell[cell] as f64;
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
@@ -111,7 +113,10 @@ impl UniformSolver {
                         if fields.gap_cell[cell] >= 0.0 {
                             continue;
                         }
-                        let wanted = volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+                        let wanted = match fields.residual_cell.get(cell) {
+                            Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], open_volume[cell], grid.dx),
+                            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+                        };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }
                 }
@@ -119,21 +124,27 @@ impl UniformSolver {
             (count, kinetic, potential, [speed2, resolved_speed2], divergence)
         });
         let mass = liquid.density as f64 * (grid.dx as f64).powi(3);
+        let mut drops = (0.0, 0.0);
+        for n in 0..flying.len() {
+            let cells = flying.volume_m3[n] / self.cell_m3();
+            drops.0 += cells * flying.v[n].as_dvec3().length_squared();
+            drops.1 -= cells * gravity.dot(flying.x[n].as_dvec3() - floor);
+        }
         let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
         let [max_speed_m_s, resolved_m_s] =
             [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
         let report = StepReport {
             cells: slabs.iter().map(|s| s.0).sum(),
             faces,
-            particles: self.state.particles.len(),
+            particles: self.state.particles.len() + flying.len(),
             liquid_volume_m3: volume.volume_m3,
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.raw_error(),
-            kinetic_energy_j: 0.5 * mass * ordered_sum(slabs.len(), |k| slabs[k].1),
-            potential_energy_j: mass * ordered_sum(slabs.len(), |k| slabs[k].2),
-            max_speed_m_s,
+            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
+            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
+            max_speed_m_s: max_speed_m_s.max(f64::from(flying.fastest_m_s())),
             max_divergence_1_s: ordered_max(slabs.len(), |k| slabs[k].4 as f64) / grid.dx as f64,
             pressure,
             ..Default::default()
@@ -244,7 +255,9 @@ impl UniformSolver {
         let sum = ordered_sum(cells.size[2], |k| {
             fractions[k * slab..(k + 1) * slab].iter().map(|&f| f as f64).sum()
         });
-        sum * (self.grid.dx as f64).powi(3)
+        let drops = &self.state.drops;
+        let inside = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
+        sum * self.cell_m3() + inside.map(|n| drops.volume_m3[n]).sum::<f64>()
     }
 }
 

@@ -15,8 +15,8 @@ impl UniformSolver {
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
-        let Work { fields, boundaries, cover, unknowns, parting, volume, .. } = &mut self.work;
-        let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = fields;
+        let Work { fields, boundaries, cover, unknowns, parting, volume, mass, .. } = &mut self.work;
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell, residual_cell, .. } = fields;
         let (grid, openings, solids) =
             (&self.grid, boundaries.openings(cover, &self.grid), &boundaries.solids);
         // A gap must not open where the liquid is without particles.
@@ -33,7 +33,11 @@ impl UniformSolver {
             fall_m_s,
         };
         let open_volume = &solids.fields.open_volume;
-        let wanted = |cell: usize| volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+        let (mass, residual_cell) = (&*mass, &*residual_cell);
+        let wanted = |cell: usize| match residual_cell.get(cell) {
+            Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], open_volume[cell], grid.dx),
+            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+        };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
         let (mut solved, mut theta_floors, stopping) =

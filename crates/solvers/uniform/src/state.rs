@@ -1,7 +1,9 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::forces::SurfaceForces;
+use crate::mass::MassWork;
 use crate::sources::SourceWork;
+use fluvial_drops::Drops;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
@@ -23,16 +25,22 @@ pub(crate) struct Fields {
     pub impulse_cell: Vec<f32>,
     /// Thickness of the gap where liquid has let go of a wall or solid, metres; `NO_GAP` elsewhere.
     pub gap_cell: Vec<f32>,
+    /// Liquid share of each cell's volume that phi stands for.
+    pub fraction_cell: Vec<f32>,
+    /// Liquid that a cell is owed beyond that, in its volume; empty where particles carry the shape.
+    pub residual_cell: Vec<f32>,
 }
 
 impl Fields {
-    fn zero(grid: &UniformGrid) -> Self {
+    fn zero(grid: &UniformGrid, with_residual: bool) -> Self {
         Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
             gap_cell: vec![NO_GAP; grid.cell_count()],
+            fraction_cell: vec![0.0; grid.cell_count()],
+            residual_cell: vec![0.0; if with_residual { grid.cell_count() } else { 0 }],
         }
     }
 }
@@ -76,6 +84,8 @@ pub(crate) struct State {
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
+    /// Liquid too small for the level set, in the air; none for the other trackers.
+    pub drops: Drops,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
@@ -89,12 +99,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid) -> Self {
+    pub fn new(grid: &UniformGrid, with_residual: bool) -> Self {
         State {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             last_dt_s: 0.0,
             particles: Particles::default(),
+            drops: Drops::default(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
@@ -176,14 +187,13 @@ pub(crate) struct Work {
     pub parting: Parting,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
-    /// Liquid share of each cell's volume.
-    pub fraction_cell: Vec<f32>,
     /// Air cells that touch an unknown.
     pub surface_air_cell: Vec<bool>,
     /// Velocity before it is constrained to solids.
     pub u_free: FaceField,
     pub surface: SurfaceForces,
     pub particles: ParticleWork,
+    pub mass: MassWork,
     pub level_set: level_set::Scratch,
 }
 
@@ -201,11 +211,11 @@ pub(crate) struct ParticleWork {
 }
 
 impl Work {
-    pub fn new(grid: &UniformGrid, with_particles: bool) -> Self {
+    pub fn new(grid: &UniformGrid, with_particles: bool, with_residual: bool) -> Self {
         let cells = grid.cell_count();
         let weight_face = if with_particles { FaceField::constant(grid, 0.0) } else { FaceField::default() };
         Work {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
@@ -215,11 +225,11 @@ impl Work {
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
-            fraction_cell: vec![0.0; cells],
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
             surface: SurfaceForces::default(),
             particles: ParticleWork { weight_face, ..Default::default() },
+            mass: if with_residual { MassWork::new(grid) } else { MassWork::default() },
             level_set: level_set::Scratch::default(),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("advect_surface", |clamps| s.advect_surface(dt_s, clamps))?;
     stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;
+    stages.run("settle_volume", |clamps| s.settle_volume(clamps))?;
     stages.run("redistance", |_| s.redistance())?;
     stages.run("volume_control", |clamps| s.control_volume(dt_s, clamps))?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;

@@ -24,11 +24,18 @@ impl UniformSolver {
         old.open(self.liquid_volume(&phi, &solids.fields));
         let gap_cell = std::mem::take(&mut self.state.fields.gap_cell);
         self.state.volume = self.measure_regions(&phi, &gap_cell, &old, &solids);
+        std::mem::swap(&mut self.state.fields.fraction_cell, &mut self.work.fields.fraction_cell);
+        if self.params.conserves_volume() {
+            self.state.volume = self.state.volume.totals();
+        }
         (self.state.fields.phi_cell, self.state.fields.gap_cell) = (phi, gap_cell);
     }
 
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        if self.params.conserves_volume() {
+            return self.close_mass(dt_s);
+        }
         let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
         let (phi, gap) = (std::mem::take(phi_cell), std::mem::take(gap_cell));
         let solids = self.work.boundaries.solids.clone();
@@ -107,7 +114,7 @@ impl UniformSolver {
     fn measure_regions(&mut self, phi: &[f32], gap_cell: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
         self.fill_fractions(&mut fractions, phi, gap_cell, &solids.fields);
         let cells = self.grid.cell_centers();
         let count = if regional {
@@ -140,7 +147,7 @@ impl UniformSolver {
         });
         let parts = parts.into_iter().flatten();
         new.set_bodies(count, parts.map(|(label, sum, depth_m)| (label, sum * cell_m3, depth_m)));
-        self.work.fraction_cell = fractions;
+        self.work.fields.fraction_cell = fractions;
         new
     }
 }
