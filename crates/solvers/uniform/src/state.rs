@@ -185,6 +185,8 @@ pub(crate) struct Work {
     pub sources: SourceWork,
     pub unknowns: Unknowns,
     pub parting: Parting,
+    /// Velocity before the projection, without what presses on the surface.
+    pub u_without_push: FaceField,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
     /// Air cells that touch an unknown.
@@ -224,6 +226,7 @@ impl Work {
             sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
+            u_without_push: FaceField::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
