@@ -113,44 +113,40 @@ impl Surroundings<'_> {
         if self.sides.is_empty() { goal } else { Sight::new(self.sides, self.grid).walk(x, goal) }
     }
 
-    /// The place for new liquid at a point: where a thin solid divides the cell and the point is on the other
-    /// side than the cell, the nearest point of a cell on the point's side, if there is one.
-    pub fn on_its_side(&self, x: Vec3) -> Vec3 {
+    /// The place for new liquid at a point near a thin solid: itself where it sees an own corner of its cell, else
+    /// the nearest point of a cell around of which it sees one. `is_crossed` says whether a solid stands between two
+    /// points.
+    pub fn on_its_side(&self, x: Vec3, is_crossed: impl Fn(Vec3, Vec3) -> bool) -> Vec3 {
         let sight = Sight::new(self.sides, self.grid);
         let at = sight.cell(x);
-        if !sight.is_near(at) || self.solid_on_side(x, at).0 > 0.0 {
+        if !sight.is_near(at) {
             return x;
         }
-        let (nodes, cells, own) = (self.grid.nodes(), sight.cells, &self.sides.own_corners);
-        let here = own[cells.index(at[0], at[1], at[2])];
-        let node = |n: usize| -> [usize; 3] { std::array::from_fn(|a| at[a] + (n >> a & 1)) };
-        let is_other = |n: &usize| {
-            let [i, j, k] = node(*n);
-            here >> n & 1 == 0 && self.phi_solid_node[nodes.index(i, j, k)] > 0.0
+        let (nodes, half) = (self.grid.nodes(), Vec3::splat(0.49 * self.grid.dx));
+        let sees = |cell: [usize; 3]| {
+            let own = self.sides.own_corners[sight.cells.index(cell[0], cell[1], cell[2])];
+            (0..8).filter(|n| own >> n & 1 == 1).any(|n| {
+                let [i, j, k]: [usize; 3] = std::array::from_fn(|a| cell[a] + (n >> a & 1));
+                !is_crossed(x, nodes.position(i, j, k))
+            })
         };
-        let distance = |n: usize| {
-            let [i, j, k] = node(n);
-            x.distance_squared(nodes.position(i, j, k))
-        };
-        let nearest = (0..8).filter(is_other).min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
-        let Some(corner) = nearest.map(node) else { return x };
-        // The cells around that corner to which it belongs.
-        let mut best: Option<(f32, Vec3)> = None;
-        for n in 0..8 {
-            let cell: [usize; 3] = std::array::from_fn(|a| corner[a].wrapping_sub(n >> a & 1));
-            if (0..3).all(|a| cell[a] < cells.size[a]) {
-                let [i, j, k] = cell;
-                if own[cells.index(i, j, k)] >> n & 1 == 1 {
-                    let (center, half) = (cells.position(i, j, k), Vec3::splat(0.49 * self.grid.dx));
-                    let place = x.clamp(center - half, center + half);
-                    let way = x.distance_squared(place);
-                    if best.is_none_or(|b| way < b.0) {
-                        best = Some((way, place));
-                    }
+        if sees(at) {
+            return x;
+        }
+        let mut best = (f32::INFINITY, x);
+        for n in 0..27 {
+            let offset = [n % 3, n / 3 % 3, n / 9];
+            let cell: [usize; 3] = std::array::from_fn(|a| (at[a] + offset[a]).wrapping_sub(1));
+            if (0..3).all(|a| cell[a] < sight.cells.size[a]) {
+                let center = sight.cells.position(cell[0], cell[1], cell[2]);
+                let place = x.clamp(center - half, center + half);
+                let way = x.distance_squared(place);
+                if way < best.0 && sees(cell) {
+                    best = (way, place);
                 }
             }
         }
-        best.map_or(x, |(_, place)| place)
+        best.1
     }
 
     /// Distance from solids at a point and its gradient; near thin ones as its cell's own side sees them.

@@ -66,6 +66,15 @@ impl<'a> PlacedSolids<'a> {
         self.nearest(x_in_world, band).1.map_or(Vec3::ZERO, |n| self.solids[n].0.twist.at(x_in_world))
     }
 
+    /// Does the segment between two points come nearer to a solid than `margin` metres? `from` is outside.
+    pub fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
+        let near = |bounds: &Aabb| {
+            let reach = bounds.expand(from.distance(to) + margin);
+            reach.contains(from)
+        };
+        self.solids.iter().any(|(solid, bounds)| near(bounds) && solid.is_crossed(from, to, margin))
+    }
+
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {
         let mut best = (band, None);
         for (n, (placed, bounds)) in self.solids.iter().enumerate() {

@@ -97,8 +97,10 @@ impl OctreeSolver {
         let OctreeSolver { model, state, scratch, .. } = self;
         let setup = &model.setup;
         let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape, &model.thin));
-        let mut phi_cell =
-            parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
+        let solids = setup.solids_at(0.0);
+        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| {
+            setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell))
+        });
         let fine = model.fine_solids(0.0, None);
         let boundaries = model.boundaries_on(&tree, 0.0, fine, &mut scratch.fractions);
         let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);

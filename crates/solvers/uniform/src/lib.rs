@@ -84,9 +84,9 @@ impl UniformSolver {
     /// phi and velocity of the fills, made a distance, with particles seeded below the surface.
     fn place_liquid(&mut self) {
         let cells = self.grid.cell_centers();
-        let setup = &self.setup;
+        let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
-            *phi = setup.fill_distance(cells.position(i, j, k));
+            *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx);
         });
         self.redistance();
         std::mem::swap(&mut self.state.fields.phi_cell, &mut self.work.fields.phi_cell);
