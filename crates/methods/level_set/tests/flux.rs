@@ -1,7 +1,7 @@
 //! Liquid across faces.
 
 use fluvial_foundation::{AXES, Vec3, random};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::*;
 
 fn unit_box(n: usize) -> UniformGrid {
@@ -22,7 +22,14 @@ fn faces_of(g: &UniformGrid, velocity: impl Fn(Vec3) -> Vec3) -> FaceField {
 
 fn shares(g: &UniformGrid, phi: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; g.cell_count()];
-    liquid_fractions(&mut out, phi, &vec![1.0; g.cell_count()], &vec![1.0; g.nodes().len()], g);
+    liquid_fractions(
+        &mut out,
+        phi,
+        &vec![1.0; g.cell_count()],
+        &vec![1.0; g.nodes().len()],
+        &Sides::default(),
+        g,
+    );
     out
 }
 

@@ -10,4 +10,5 @@ mod invariants;
 mod redistance;
 mod regions;
 mod settle;
+mod sides;
 mod volume;

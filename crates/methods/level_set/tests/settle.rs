@@ -1,7 +1,7 @@
 //! The surface brought to the volume of its cells.
 
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::*;
 
 fn unit_box(n: usize) -> UniformGrid {
@@ -19,7 +19,14 @@ fn fill(g: &UniformGrid, phi: impl Fn(Vec3) -> f32) -> Vec<f32> {
 
 fn shares(g: &UniformGrid, phi: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; g.cell_count()];
-    liquid_fractions(&mut out, phi, &vec![1.0; g.cell_count()], &vec![1.0; g.nodes().len()], g);
+    liquid_fractions(
+        &mut out,
+        phi,
+        &vec![1.0; g.cell_count()],
+        &vec![1.0; g.nodes().len()],
+        &Sides::default(),
+        g,
+    );
     out
 }
 

@@ -78,6 +78,9 @@ pub struct AtBoundaries<'a> {
     pub deepest_m: f32,
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f32,
+    /// Velocity without what presses on the surface ([`crate::push_at_surface`]), where anything does: the
+    /// pressure of a cell that lets go does not answer it.
+    pub u_without_push: Option<&'a FaceField>,
 }
 
 impl AtBoundaries<'_> {
@@ -168,12 +171,31 @@ pub fn project<E>(
                 without_pressure(cells, u);
             }
         });
+        take_pushes_back(u_face, parting, liquid);
         let changes = parting.revise(q_cell, u_face, liquid);
         if changes == 0 || round == MOST_ROUNDS {
             return Ok(changes);
         }
         round += 1;
         u_face.clone_from(&parting.u_before);
+    }
+}
+
+/// Faces of parted cells that no pressure acts on have no part of what presses on the surface.
+fn take_pushes_back(u_face: &mut FaceField, parting: &Parting, liquid: &AtBoundaries) {
+    let Some(u_without_push) = liquid.u_without_push else { return };
+    let (grid, cells) = (liquid.openings.grid, liquid.openings.grid.cell_centers());
+    let unknown_cell = &parting.unknowns.unknown_cell;
+    for cell in (0..parting.parted_cell.len()).filter(|&cell| parting.parted_cell[cell]) {
+        let at = cells.coordinates(cell);
+        for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let face = grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis);
+            let is_wall = at[axis] + up == up * grid.cells[axis];
+            let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+            if is_wall || !unknown_cell[other()] {
+                u_face[axis][face] = u_without_push[axis][face];
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{FaceCells, for_each_face};
 use fluvial_foundation::AXES;
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 
 /// Solids on a grid.
 #[derive(Clone, Copy, Debug)]
@@ -13,11 +13,14 @@ pub struct SolidFaces<'a> {
     pub open_area: &'a FaceField,
     /// Their velocity, m/s.
     pub u_solid: &'a FaceField,
+    /// The sides of thin ones.
+    pub sides: &'a Sides,
 }
 
 /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal,
-/// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not
-/// `reached` stay as they are. `u_free` is scratch.
+/// `u -= n (n . (u - u_solid))`; faces that a thin solid bars, where the nodes know no normal, move with it.
+/// Closed walls of the domain pass nothing. Faces that the extension has not `reached` stay as they are.
+/// `u_free` is scratch.
 ///
 /// Test: `liquid_slips_along_a_moving_solid`.
 pub fn constrain_to_solids(
@@ -42,6 +45,10 @@ pub fn constrain_to_solids(
             if wall {
                 *u = 0.0;
             } else if reached[face] != 0 && open[face] == 0.0 {
+                if cells.high.is_some_and(|high| solids.sides.is_barred(high, axis, false)) {
+                    *u = solids.u_solid[axis][face];
+                    return;
+                }
                 let [i, j, k] = lattice.coordinates(face);
                 let x = lattice.position(i, j, k);
                 let normal = nodes.gradient(solids.phi_node, x).normalize_or_zero();
@@ -95,7 +102,8 @@ mod tests {
         let (closed, u_solid) = (FaceField::constant(&GRID, 0.0), constant(solid));
         let (mut u, mut scratch) = (constant(liquid), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
-        let solids = SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid };
+        let solids =
+            SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid, sides: Sides::NONE };
         constrain_to_solids(&mut u, &mut scratch, &reached, &solids, [true; 6], &GRID);
         let expected = liquid - normal * normal.dot(liquid - solid);
         for axis in AXES {
@@ -113,7 +121,7 @@ mod tests {
         let open = FaceField::constant(&GRID, 1.0);
         let (mut a, mut b, mut scratch) = (constant(Vec3::ONE), constant(Vec3::ONE), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
-        let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open };
+        let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open, sides: Sides::NONE };
         constrain_to_solids(&mut a, &mut scratch, &reached, &solids, walls, &GRID);
         close_walls(&mut b, walls, &GRID);
         assert_eq!(a, b);

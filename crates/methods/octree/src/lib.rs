@@ -44,6 +44,7 @@ pub mod particles;
 mod quadric;
 pub mod redistance;
 pub mod regions;
+pub mod sides;
 pub mod sizing;
 pub mod slope;
 pub mod volume;

@@ -167,8 +167,18 @@ impl Quadric {
     /// The same for cells found before.
     #[inline]
     pub fn fit_to(tree: &Octree, values: &[f32], cell: usize, touching: &Touching) -> Quadric {
+        Quadric::fit_values(tree, |other| values[other], cell, touching)
+    }
+
+    /// The same for values that a function gives.
+    pub fn fit_values(
+        tree: &Octree,
+        value: impl Fn(usize) -> f32,
+        cell: usize,
+        touching: &Touching,
+    ) -> Quadric {
         let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-        let value = |other: u32| values[other as usize] as f64 / dx as f64;
+        let value = |other: u32| value(other as usize) as f64 / dx as f64;
         if touching.even {
             let mut c = [0.0; PADDED];
             for (&other, part) in touching.cells().iter().zip(EVEN_FIT.iter()) {

@@ -44,7 +44,12 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
     let mut moved = Particles::default();
     let mut grid_u = [u.clone(), u.clone()];
     let mut corrected = phi.to_vec();
-    let around = Surroundings { grid, phi_solid_node: solid, open_walls: [false; 6] };
+    let around = Surroundings {
+        grid,
+        phi_solid_node: solid,
+        sides: fluvial_grids::Sides::NONE,
+        open_walls: [false; 6],
+    };
     particles.sort_by_cell(grid, &mut ranges, &mut scratch);
     let mut best: Vec<(&str, f64)> = Vec::new();
     for round in 0..6 {
@@ -66,10 +71,10 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
         stage("advect and sort", t, n);
         let t = Instant::now();
         let [a, b] = &mut grid_u;
-        particles_to_faces(a, b, &particles, &ranges, grid, &transfer);
+        particles_to_faces(a, b, &particles, &ranges, grid, fluvial_grids::Sides::NONE, &transfer);
         stage("particles to faces", t, n);
         let t = Instant::now();
-        faces_to_particles(&mut particles, u, b, grid, &transfer);
+        faces_to_particles(&mut particles, u, b, grid, fluvial_grids::Sides::NONE, &transfer);
         stage("faces to particles", t, n);
         corrected.copy_from_slice(phi);
         let t = Instant::now();

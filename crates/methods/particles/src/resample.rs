@@ -1,6 +1,7 @@
 //! Keeping the band evenly filled: seeding, thinning, removal of deep particles.
 
 use crate::particles::fit;
+use crate::sight::{self, Sight};
 use crate::sort::{CELLS_PER_BIN, NEW, split_lengths};
 use crate::velocity::VelocitySampler;
 use crate::{CellRanges, Particles, Scratch, Surroundings, Transfer};
@@ -111,7 +112,8 @@ pub fn resample(
     assert_eq!(liquid.phi_cell.len(), cells);
     debug_assert!(ranges.describe(particles, around.grid));
     let velocity = VelocitySampler::new(liquid.u_face, around.grid);
-    let planner = Planner { x: &particles.x, ranges, liquid, velocity, around };
+    let sight = Sight::new(around.sides, around.grid);
+    let planner = Planner { x: &particles.x, ranges, liquid, velocity, around, sight };
     let bins = &mut scratch.bins;
     bins.resize_with(parallel::chunk_count(cells, CELLS_PER_BIN), BinPlan::default);
     parallel::for_each_chunk_mut(bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
@@ -218,6 +220,7 @@ struct Planner<'a> {
     liquid: &'a Liquid<'a>,
     velocity: VelocitySampler<'a>,
     around: &'a Surroundings<'a>,
+    sight: Sight<'a>,
 }
 
 impl Planner<'_> {
@@ -292,13 +295,19 @@ impl Planner<'_> {
         let to_surface = is_new || !near_surface || self.is_fresh(cell);
         let depth = if to_surface { 0.0 } else { RESEED_DEPTH_IN_CELLS * dx };
         let draw = if near_surface { 0 } else { random::splitmix64(self.liquid.step_seed) };
+        let at = self.sight.cells.coordinates(cell);
+        let seen = self.sight.seen(at);
         for (o, _) in octants.iter().enumerate().filter(|&(_, &count)| count == 0) {
             // Not quite to the octant's faces, where rounding could file the seed under another cell.
             let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
             let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
             let x = center + (0.5 * dx) * (low + jitter - 1.0);
-            if self.in_liquid(x, phi, depth) {
-                let (v, rows) = self.velocity.velocity_and_gradient(&self.velocity.place(x));
+            if self.in_liquid(x, at, seen, phi, depth) {
+                let place = self.velocity.place(x);
+                let (v, rows) = match seen {
+                    sight::ALL => self.velocity.velocity_and_gradient(&place),
+                    _ => self.velocity.velocity_and_gradient_on_side(&place, at, seen),
+                };
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
@@ -320,10 +329,14 @@ impl Planner<'_> {
         })
     }
 
-    fn in_liquid(&self, x: Vec3, phi_center: f32, depth: f32) -> bool {
+    fn in_liquid(&self, x: Vec3, at: [usize; 3], seen: u32, phi_center: f32, depth: f32) -> bool {
         let Surroundings { grid, phi_solid_node, .. } = *self.around;
         let wet = phi_center < -(0.9 * grid.dx + depth)
-            || grid.cell_centers().sample(self.liquid.phi_cell, x) < -depth;
+            || self.sight.sample(self.liquid.phi_cell, x, at, seen) < -depth;
+        if self.sight.is_near(at) {
+            let margin = SOLID_MARGIN_IN_CELLS * grid.dx;
+            return wet && self.around.solid_on_side(x, at).0 > margin;
+        }
         let free = || grid.nodes().sample(phi_solid_node, x) > SOLID_MARGIN_IN_CELLS * grid.dx;
         wet && (self.around.is_free() || free())
     }

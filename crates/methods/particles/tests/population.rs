@@ -220,7 +220,14 @@ fn thread_count_changes_no_bit() {
             let liquid = Liquid { phi_cell, u_face, is_new_cell, band_m, transfer, step_seed };
             cloud.resample_to(&liquid, &around);
             fields = cloud.to_faces(&grid, &transfer);
-            faces_to_particles(&mut cloud.particles, &fields.0, &mut u.clone(), &grid, &transfer);
+            faces_to_particles(
+                &mut cloud.particles,
+                &fields.0,
+                &mut u.clone(),
+                &grid,
+                fluvial_grids::Sides::NONE,
+                &transfer,
+            );
             cloud.advect(&u, &around, 0.07);
             level_set.copy_from_slice(&phi);
             cloud.correct(&mut level_set, &around);

@@ -373,7 +373,7 @@ mod tests {
         old.bodies[1].error_m3 = -0.04;
         let mut new = old.totals();
         new.set_bodies(3, [(0, 1.2, 1.0), (1, 0.3, 1.0), (2, 0.25, 1.0)].into_iter());
-        new.continue_from(&old, &vec![(0, 0), (0, 1), (1, 1), (2, 2)], None);
+        new.continue_from(&old, &vec![(0, 0), (0, 1), (1, 1), (2, 2)]);
         assert!((new.bodies[0].error_m3 - 0.06 * 0.8).abs() < 1e-12);
         assert!((new.bodies[1].error_m3 - 0.06 * 0.2).abs() < 1e-12);
         assert_eq!(new.bodies[2].error_m3, 0.0);

@@ -4,6 +4,10 @@
 //! then is a test of its own. Checks are small scenes of seconds; validation against exact solutions lives in
 //! `fluvial validate`.
 
+mod walls;
+
+pub use walls::{a_thin_plate_pushes_all_water_before_it, thin_walls_hold_still_water};
+
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Shape};
@@ -47,6 +51,8 @@ macro_rules! conformance_suite {
             a_moving_solid_pushes_liquid
             a_solid_under_water_leaves_no_hole
             the_surface_is_closed_and_encloses_the_volume
+            thin_walls_hold_still_water
+            a_thin_plate_pushes_all_water_before_it
         );
     };
     (@ $subject:expr; $($check:ident)*) => {

@@ -165,6 +165,27 @@ impl Setup {
         self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
     }
 
+    /// The same, but where a fill ends at a solid its liquid goes on into it: there is no surface at a wall that
+    /// liquid touches, and a cell whose centre the wall covers is wet as far as it is open. Asked on cells of edge
+    /// `dx`: the liquid gets deeper by as much as the solid gets farther, up to half a cell from it.
+    /// Test: `liquid_that_fills_a_box_touches_its_walls`.
+    pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32) -> f32 {
+        let phi = self.fill_distance(x);
+        if solids.is_empty() || phi.abs() > dx {
+            return phi;
+        }
+        let distance = |x: Vec3| solids.distance(x, 2.0 * dx);
+        let away_m = 0.5 * dx - distance(x);
+        if away_m <= 0.0 || away_m > 1.5 * dx {
+            return phi;
+        }
+        let h = 0.05 * dx;
+        let slope = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
+        let away = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
+        let there = self.fill_distance(x + away_m * away);
+        if there < 0.0 && phi - there > 0.7 * away_m { there } else { phi }
+    }
+
     /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also
     /// in the air around it, for the first back-trace.
     pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {

@@ -17,6 +17,7 @@ mod sparse;
 mod state;
 mod step;
 mod tension;
+mod thin;
 mod transport;
 mod volume;
 
@@ -28,7 +29,7 @@ use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::mean_velocity;
-use fluvial_octree::redistance::redistance;
+use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
@@ -64,7 +65,7 @@ impl OctreeSolver {
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
         let shape = adapt::tree_shape(&setup, params.max_dx)?;
         let mut solver = OctreeSolver {
-            model: Model { setup, params, shape },
+            model: Model { thin: thin::find_thin(&setup, &shape), setup, params, shape },
             state: State::default(),
             next: State::default(),
             scratch: Scratch::default(),
@@ -95,11 +96,15 @@ impl OctreeSolver {
     fn place_liquid(&mut self) {
         let OctreeSolver { model, state, scratch, .. } = self;
         let setup = &model.setup;
-        let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape));
-        let mut phi_cell =
-            parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
-        let boundaries = model.boundaries_on(&tree, 0.0, &mut scratch.fractions);
-        redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.redistance);
+        let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape, &model.thin));
+        let solids = setup.solids_at(0.0);
+        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| {
+            setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell))
+        });
+        let fine = model.fine_solids(0.0, None);
+        let boundaries = model.boundaries_on(&tree, 0.0, fine, &mut scratch.fractions);
+        let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
+        redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
         extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.extend);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
@@ -182,7 +187,8 @@ pub struct TreeCount {
 
 /// Builds a set-up's first tree, and nothing else, to count its cells.
 pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, SetupError> {
-    let tree = adapt::first_tree(setup, params, adapt::tree_shape(setup, params.max_dx)?);
+    let shape = adapt::tree_shape(setup, params.max_dx)?;
+    let tree = adapt::first_tree(setup, params, shape, &thin::find_thin(setup, &shape));
     let phi_cell =
         parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
     // When the surface lies exactly on a shared face, only the cell on its liquid side counts.

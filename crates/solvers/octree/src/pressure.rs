@@ -179,6 +179,7 @@ impl Step<'_> {
                 phi_solid_cell: &boundaries.phi_solid_cell,
                 u_solid: &boundaries.u_solid,
                 open_area: &boundaries.open_area,
+                sides: boundaries.sides(),
             };
             constrain_to_solids(u, tree, &solids, through_cell);
         }

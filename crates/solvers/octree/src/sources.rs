@@ -8,7 +8,7 @@ use fluvial_octree::volume::liquid_volume;
 
 impl Step<'_> {
     /// Copies the state's liquid and empties active sinks.
-    pub fn begin_with_sinks<'b>(&self, start: &'b mut Start, fraction_cell: &mut Vec<f32>) -> &'b Start {
+    pub fn begin_with_sinks(&self, start: &mut Start, fraction_cell: &mut Vec<f32>) {
         let (setup, old) = (&self.model.setup, self.old);
         let tree = &*old.fields.tree;
         start.phi_cell.clone_from(&old.fields.phi_cell);
@@ -16,7 +16,7 @@ impl Step<'_> {
         start.volume.clone_from(&old.volume);
         let sinks: Vec<_> = setup.active_sinks(old.time_s).map(|(_, sink)| &sink.shape).collect();
         if sinks.is_empty() {
-            return start;
+            return;
         }
         let volume = |phi: &[f32]| liquid_volume(tree, phi, self.model.open(&old.boundaries));
         let before_m3 = volume(&start.phi_cell);
@@ -26,7 +26,6 @@ impl Step<'_> {
         });
         start.volume.book_sources_and_sinks(0.0, before_m3 - volume(&start.phi_cell));
         self.remeasure_bodies(start, fraction_cell);
-        start
     }
 
     /// The next tree with everything that stands on it: sources close what they cover of the faces.

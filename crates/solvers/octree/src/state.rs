@@ -2,6 +2,7 @@
 
 use crate::params::Params;
 use crate::particles::{ParticleScratch, Particles};
+use crate::thin::FineSolids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape as TreeShape;
@@ -29,6 +30,8 @@ pub(crate) struct Model {
     pub setup: Setup,
     pub params: Params,
     pub shape: TreeShape,
+    /// Which solids are too thin for the finest cells somewhere.
+    pub thin: Vec<bool>,
 }
 
 impl Model {
@@ -45,6 +48,7 @@ impl Model {
         self.has_solids().then_some(Open {
             volume_cell: &boundaries.open_volume,
             phi_solid_node: &boundaries.phi_solid_node,
+            sides: boundaries.sides(),
         })
     }
 }
@@ -77,6 +81,8 @@ pub(crate) struct Boundaries {
     pub u_solid: Vec<f32>,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Solids around thin ones.
+    pub fine: Option<Arc<FineSolids>>,
 }
 
 /// What limits the next step.

@@ -4,10 +4,11 @@
 use crate::state::{Boundaries, Solids, Work};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::{Lattice, UniformGrid};
+use fluvial_grids::UniformGrid;
 use fluvial_mac::{Outlet, find_closed_cells, find_parting_cells};
+use fluvial_particles::{self as carriers, Surroundings};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
-use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
+use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
 use fluvial_solver_interface::{Clamps, Setup, Source};
 use std::sync::Arc;
 
@@ -172,6 +173,28 @@ impl SheetsSolver {
         }
         self.work.boundaries.solids = solids;
         self.place_sources(dt_s);
+        if self.setup.has_moving_solids() {
+            self.stay_on_sides(dt_s);
+        }
+    }
+
+    /// Particles in cells that a thin solid passes in the step stay on their side of it.
+    fn stay_on_sides(&mut self, dt_s: f64) {
+        let shapes: Vec<(&Shape, &Motion)> =
+            self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
+        let (time_s, work) = (self.state.time_s, &mut self.work);
+        let (old, new) = (&self.state.boundaries.solids.fields, &work.boundaries.solids.fields);
+        let changes = side_changes([old, new], &shapes, [time_s, time_s + dt_s], &self.grid);
+        if changes.is_empty() {
+            return;
+        }
+        let refuge = |cell: usize| {
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        carriers::flee(&mut work.population.particles.x, &new.sides, &self.grid, refuge);
+        work.population.sort();
+        work.population.measure();
     }
 
     /// Spaces the particles evenly [sheets Alg. 4].
@@ -189,7 +212,7 @@ impl SheetsSolver {
             velocity_reach: self.params.velocity_reach,
             merged: self.state.steps.is_multiple_of(CORRECT_MERGED_EVERY),
         };
-        let report = population.correct(&stiffness, |x| place.confine(x));
+        let report = population.correct(&stiffness, |from, x| place.confine(from, x));
         clamps.add("position_correction_held", report.held);
         population.sort_with_shapes();
     }
@@ -201,7 +224,7 @@ impl SheetsSolver {
             return;
         }
         let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
-        let report = self.work.population.preserve(|x| place.allows(x));
+        let report = self.work.population.preserve(|from, x| place.allows(from, x));
         clamps.add("sheet_too_light_to_split", report.too_light);
     }
 
@@ -215,7 +238,8 @@ impl SheetsSolver {
         // Splitting cannot wait; merging only saves work, and looking for pairs costs some.
         let merges = self.state.steps.is_multiple_of(MERGE_EVERY);
         let most = if merges { self.params.particles_per_cell as u8 } else { 1 };
-        self.work.population.adapt(&self.work.depth_cell, most, |x| place.allows(x));
+        let allows = |from, x| place.allows(from, x);
+        self.work.population.adapt(&self.work.depth_cell, most, allows, |a, b| place.sees(a, b));
     }
 
     /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest
@@ -244,37 +268,50 @@ impl SheetsSolver {
     }
 }
 
-/// Where particles may be: in the box and outside solids.
+/// Where particles may be: in the box, outside solids, and on their side of thin ones.
 struct Place<'a> {
     bounds: Aabb,
-    nodes: Lattice,
-    /// Empty without solids.
-    phi_solid_node: &'a [f32],
+    around: Surroundings<'a>,
     margin: f32,
 }
 
 impl<'a> Place<'a> {
-    fn new(setup: &Setup, solids: &'a SolidFields, grid: &UniformGrid) -> Self {
+    fn new(setup: &Setup, solids: &'a SolidFields, grid: &'a UniformGrid) -> Self {
         let margin = MARGIN_IN_CELLS * grid.dx;
-        let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        Place { bounds: grid.bounds().expand(-margin), nodes: grid.nodes(), phi_solid_node, margin }
+        let around = surroundings(setup, solids, grid);
+        Place { bounds: grid.bounds().expand(-margin), around, margin }
     }
 
-    fn allows(&self, x: Vec3) -> bool {
-        self.bounds.contains(x)
-            && (self.phi_solid_node.is_empty() || self.nodes.sample(self.phi_solid_node, x) >= self.margin)
+    fn allows(&self, from: Vec3, x: Vec3) -> bool {
+        let is_free = || self.around.phi_solid_node.is_empty() || self.around.solid_at(x).0 >= self.margin;
+        self.bounds.contains(x) && self.sees(from, x) && is_free()
     }
 
-    /// The nearest place where a particle may be.
-    fn confine(&self, x: Vec3) -> Vec3 {
-        let x = x.clamp(self.bounds.min, self.bounds.max);
-        if self.phi_solid_node.is_empty() {
+    /// Is there no thin solid between two points?
+    fn sees(&self, from: Vec3, x: Vec3) -> bool {
+        self.around.walk(from, x) == x
+    }
+
+    /// The nearest place where a particle on its way from `from` to x may be.
+    fn confine(&self, from: Vec3, x: Vec3) -> Vec3 {
+        let x = self.around.walk(from, x.clamp(self.bounds.min, self.bounds.max));
+        if self.around.phi_solid_node.is_empty() {
             return x;
         }
-        let phi = self.nodes.sample(self.phi_solid_node, x);
+        let (phi, gradient) = self.around.solid_at(x);
         if phi >= self.margin {
             return x;
         }
-        x + (self.margin - phi) * self.nodes.gradient(self.phi_solid_node, x).normalize_or_zero()
+        self.around.walk(x, x + (self.margin - phi) * gradient.normalize_or_zero())
     }
+}
+
+/// What bounds the particles.
+pub(crate) fn surroundings<'a>(
+    setup: &Setup,
+    solids: &'a SolidFields,
+    grid: &'a UniformGrid,
+) -> Surroundings<'a> {
+    let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
+    Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls: setup.open_walls() }
 }

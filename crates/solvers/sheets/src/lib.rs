@@ -100,6 +100,8 @@ impl SheetsSolver {
         let (setup, fills) = (&self.setup, &self.setup.fills);
         let (with_solids, phi_solid) =
             (!setup.solids.is_empty(), &self.state.boundaries.solids.fields.phi_node);
+        let around = adapt::surroundings(setup, &self.state.boundaries.solids.fields, &self.grid);
+        let (solids, margin) = (setup.solids_at(0.0), 1e-3 * grid.dx);
         let cells = grid.cell_centers();
         let seeds = parallel::map_indices(cells.len(), |cell| {
             let [i, j, k] = cells.coordinates(cell);
@@ -114,7 +116,11 @@ impl SheetsSolver {
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
                 let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0);
                 if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
-                    found.extend(seed(x, d0, setup).map(|(x, mass)| (x, mass, fill.velocity)));
+                    let on_its_side = |(x, mass)| {
+                        let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
+                        (x, mass, fill.velocity)
+                    };
+                    found.extend(seed(x, d0, setup).map(on_its_side));
                 }
             }
             found

@@ -80,6 +80,7 @@ impl SheetsSolver {
             *k = mean / (1.0 + (h * mean).powi(2) / 24.0);
         });
         let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
+        self.work.u_without_push.clone_from(u_face);
         let push = SurfacePush {
             phi_cell,
             closed_cell: &self.work.boundaries.solids.closed_cell,
@@ -114,6 +115,8 @@ impl SheetsSolver {
         gap_cell.clone_from(&self.state.fields.gap_cell);
         let may_part_cell = &solids.may_part_cell;
         let deepest_m = f32::INFINITY;
+        let has_tension = self.setup.liquid.surface_tension > 0.0;
+        let u_without_push = has_tension.then_some(&work.u_without_push);
         let liquid = AtBoundaries {
             openings: &openings,
             may_part_cell,
@@ -122,6 +125,7 @@ impl SheetsSolver {
             phi_cell,
             deepest_m,
             fall_m_s,
+            u_without_push,
         };
         let (mut solved, mut theta_floors, stopping) =
             (PressureReport::default(), 0, self.params.pressure.stopping());

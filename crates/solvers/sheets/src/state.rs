@@ -63,8 +63,8 @@ impl Boundaries {
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
-        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
-        SolidFaces { phi_node, open_area, u_solid }
+        let SolidFields { phi_node, open_area, u_solid, sides, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid, sides }
     }
 }
 
@@ -107,6 +107,8 @@ pub(crate) struct Work {
     pub outlets: Vec<Option<Outlet>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
+    /// Velocity before the projection, without surface tension; filled where there is any.
+    pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,
     pub level_set: level_set::Scratch,
@@ -191,6 +193,7 @@ impl Work {
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
+            u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),
         }

@@ -3,12 +3,12 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids};
-use fluvial_foundation::Vec3;
+use crate::state::{BeginMut, Boundaries, Fields, Solids};
+use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
 use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as particles, Liquid};
-use fluvial_solids::{Motion, Shape, rasterize};
+use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
 
 impl UniformSolver {
@@ -52,6 +52,54 @@ impl UniformSolver {
         }
         self.work.boundaries.solids = solids;
         self.place_sources(dt_s);
+        self.start.is_changed = false;
+        if self.setup.has_moving_solids() {
+            self.change_sides(dt_s);
+        }
+    }
+
+    /// Cells that a thin solid passes in the step begin it with what is on their new side; particles stay on
+    /// theirs.
+    fn change_sides(&mut self, dt_s: f64) {
+        let shapes: Vec<(&Shape, &Motion)> =
+            self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
+        let time_s = self.state.time_s;
+        let (old, new) = (&self.state.boundaries.solids.fields, &self.work.boundaries.solids.fields);
+        let changes = side_changes([old, new], &shapes, [time_s, time_s + dt_s], &self.grid);
+        if changes.is_empty() {
+            return;
+        }
+        self.start.copy(&self.state);
+        let cells = self.grid.cell_centers();
+        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = self.start.changed();
+        for &SideChange { cell, donor, .. } in &changes {
+            let (cell, Some(donor)) = (cell as usize, donor) else { continue };
+            let donor = donor as usize;
+            phi_cell[cell] = phi_cell[donor];
+            if let Some(&label) = volume.label_cell.get(donor) {
+                volume.label_cell[cell] = label;
+            }
+            for axis in AXES {
+                let faces = self.grid.faces(axis);
+                let low = |cell: usize| {
+                    let [i, j, k] = cells.coordinates(cell);
+                    faces.index(i, j, k)
+                };
+                for up in [false, true] {
+                    let step = if up { faces.stride(axis) } else { 0 };
+                    let (face, from) = (low(cell) + step, low(donor) + step);
+                    let barred = new.sides.is_barred(cell, axis, up);
+                    for u in [&mut *u_face, &mut *u_transport] {
+                        u[axis][face] = if barred { new.u_solid[axis][face] } else { u[axis][from] };
+                    }
+                }
+            }
+        }
+        let refuge = |cell: usize| {
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        particles::flee(&mut particles.x, &new.sides, &self.grid, refuge);
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
@@ -65,7 +113,8 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &work.fields;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
-        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer);
+        let sides = &work.boundaries.solids.fields.sides;
+        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, sides, &transfer);
         let liquid = Liquid {
             phi_cell,
             u_face,
@@ -84,7 +133,8 @@ impl UniformSolver {
         self.extend_phi_into_solids();
         let (cells, band_m) = (self.grid.cell_centers(), self.band_m());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
-        level_set::redistance(phi, &cells, band_m, scratch);
+        let sides = &self.work.boundaries.solids.fields.sides;
+        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
     }
 
     /// Continues phi into closed cells, so that the surface meets solids as if they were not there.

@@ -17,7 +17,7 @@ const FULL_WEIGHT: f32 = 0.25;
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let begin = &self.state;
+        let begin = self.start.of(&self.state);
         let work = &mut self.work;
         let scheme = match self.params.phi_advection {
             PhiScheme::SemiLagrangian => PhiAdvection::SemiLagrangian,
@@ -25,29 +25,30 @@ impl UniformSolver {
             PhiScheme::Cubic => PhiAdvection::Cubic,
         };
         let phi_cell = &mut work.fields.phi_cell;
-        level_set::advect_phi(
+        level_set::advect_phi_on_sides(
             phi_cell,
-            &begin.fields.phi_cell,
-            &begin.fields.u_transport,
+            begin.phi_cell,
+            begin.u_transport,
             &self.grid,
             dt_s as f32,
             scheme,
             self.cfl_band_cells * self.grid.dx,
+            &work.boundaries.solids.fields.sides,
             &mut work.level_set,
         );
         self.open_gaps(dt_s);
         if !self.params.has_particles() {
             return self.carry_volume(dt_s);
         }
-        let (begin, work) = (&self.state, &mut self.work);
+        let (begin, work) = (self.start.of(&self.state), &mut self.work);
         let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
         let report = particles::advect(
             moved,
             cell_ranges,
-            &begin.particles,
-            &begin.fields.u_transport,
+            begin.particles,
+            begin.u_transport,
             &around,
             dt_s as f32,
             scratch,
@@ -73,17 +74,18 @@ impl UniformSolver {
     /// it, and sources give theirs.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
-        let begin = &self.state;
+        let begin = self.start.of(&self.state);
         let work = &mut self.work;
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
         if has_particles {
-            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, &self.grid, &transfer);
+            let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
+            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, grid, sides, &transfer);
         }
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
         let transport = VelocityTransport {
-            u_face: &begin.fields.u_face,
+            u_face: begin.u_face,
             phi_cell,
             grid: &self.grid,
             dt_s: dt_s as f32,
@@ -112,5 +114,5 @@ pub(crate) fn surroundings<'a>(
     grid: &'a UniformGrid,
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-    Surroundings { grid, phi_solid_node, open_walls: setup.open_walls() }
+    Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls: setup.open_walls() }
 }

@@ -34,7 +34,7 @@ use fluvial_solver_interface::{
     Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
-use state::{Fields, State, Work};
+use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
 /// Drops among the kinds of particles, `fluvial_solver_interface::PARTICLE_KINDS`.
@@ -49,6 +49,7 @@ pub struct UniformSolver {
     cfl_band_cells: f32,
     solver: MultigridCg,
     state: State,
+    start: Start,
     work: Work,
     asked_to_stop: Option<StopQuestion>,
 }
@@ -64,6 +65,7 @@ impl UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
             solver: MultigridCg::new(grid.cells),
             state: State::new(&grid, params.conserves_volume()),
+            start: Start::default(),
             work: Work::new(&grid, params.has_particles(), params.conserves_volume()),
             asked_to_stop: None,
             grid,
@@ -82,9 +84,9 @@ impl UniformSolver {
     /// phi and velocity of the fills, made a distance, with particles seeded below the surface.
     fn place_liquid(&mut self) {
         let cells = self.grid.cell_centers();
-        let setup = &self.setup;
+        let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
-            *phi = setup.fill_distance(cells.position(i, j, k));
+            *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx);
         });
         self.redistance();
         std::mem::swap(&mut self.state.fields.phi_cell, &mut self.work.fields.phi_cell);

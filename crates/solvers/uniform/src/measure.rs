@@ -19,7 +19,8 @@ const RESOLVED_CELLS: f32 = 1.0;
 impl UniformSolver {
     /// Volume inside phi < 0 and outside solids, m3.
     pub(crate) fn liquid_volume(&self, phi: &[f32], solids: &SolidFields) -> f64 {
-        level_set::liquid_volume(phi, &solids.open_volume, &solids.phi_node, &self.grid)
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_volume_on_sides(phi, open_volume, phi_node, sides, &self.grid)
     }
 
     /// Fills the liquid share of every cell's volume. Gaps thinner than half a cell are not in phi yet.
@@ -30,7 +31,8 @@ impl UniformSolver {
         gap_cell: &[f32],
         solids: &SolidFields,
     ) {
-        level_set::liquid_fractions(fraction_cell, phi, &solids.open_volume, &solids.phi_node, &self.grid);
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_fractions(fraction_cell, phi, open_volume, phi_node, sides, &self.grid);
         for_each_indexed_mut(fraction_cell, |cell, fraction| {
             if gap_cell[cell] > 0.0 {
                 *fraction = (*fraction - gap_cell[cell] / self.grid.dx).max(0.0);

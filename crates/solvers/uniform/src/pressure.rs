@@ -15,7 +15,8 @@ impl UniformSolver {
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
-        let Work { fields, boundaries, cover, unknowns, parting, volume, mass, .. } = &mut self.work;
+        let Work { fields, boundaries, cover, unknowns, parting, volume, mass, u_without_push, .. } =
+            &mut self.work;
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, residual_cell, .. } = fields;
         let (grid, openings, solids) =
             (&self.grid, boundaries.openings(cover, &self.grid), &boundaries.solids);
@@ -23,6 +24,7 @@ impl UniformSolver {
         let band_m = (self.params.narrow_band - 1.0) * grid.dx;
         let deepest_m = if self.params.has_particles() { band_m } else { f32::INFINITY };
         let (may_part_cell, lone_cell) = (&solids.may_part_cell, &unknowns.lone_cell);
+        let u_without_push = Some(&*u_without_push);
         let liquid = AtBoundaries {
             openings: &openings,
             may_part_cell,
@@ -31,6 +33,7 @@ impl UniformSolver {
             phi_cell,
             deepest_m,
             fall_m_s,
+            u_without_push,
         };
         let open_volume = &solids.fields.open_volume;
         let (mass, residual_cell, cells) = (&*mass, &*residual_cell, grid.cell_centers());

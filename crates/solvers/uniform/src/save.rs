@@ -24,6 +24,7 @@ impl UniformSolver {
             asked_to_stop: _,
             // Memory that every step fills before it reads it.
             solver: _,
+            start: _,
             work: _,
             state,
         } = self;

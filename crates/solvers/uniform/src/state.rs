@@ -71,8 +71,8 @@ impl Boundaries {
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
-        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
-        SolidFaces { phi_node, open_area, u_solid }
+        let SolidFields { phi_node, open_area, u_solid, sides, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid, sides }
     }
 }
 
@@ -115,6 +115,63 @@ impl State {
     }
 }
 
+/// What a step begins with where that is not the state: the liquid as thin solids have swept it.
+#[derive(Default)]
+pub(crate) struct Start {
+    /// Does a thin solid pass cells in this step? Otherwise the copies below are old.
+    pub is_changed: bool,
+    phi_cell: Vec<f32>,
+    u_face: FaceField,
+    u_transport: FaceField,
+    particles: Particles,
+    volume: Account,
+}
+
+/// The liquid that a step carries along.
+pub(crate) struct Begin<'a> {
+    pub phi_cell: &'a [f32],
+    pub u_face: &'a FaceField,
+    pub u_transport: &'a FaceField,
+    pub particles: &'a Particles,
+    pub volume: &'a Account,
+}
+
+/// The same while thin solids sweep it.
+pub(crate) struct BeginMut<'a> {
+    pub phi_cell: &'a mut Vec<f32>,
+    pub u_face: &'a mut FaceField,
+    pub u_transport: &'a mut FaceField,
+    pub particles: &'a mut Particles,
+    pub volume: &'a mut Account,
+}
+
+impl Start {
+    /// Copies of the state that may be changed.
+    pub fn copy(&mut self, state: &State) {
+        self.is_changed = true;
+        self.phi_cell.clone_from(&state.fields.phi_cell);
+        self.u_face.clone_from(&state.fields.u_face);
+        self.u_transport.clone_from(&state.fields.u_transport);
+        self.particles.clone_from(&state.particles);
+        self.volume.clone_from(&state.volume);
+    }
+
+    pub fn changed(&mut self) -> BeginMut<'_> {
+        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles, volume }
+    }
+
+    /// What the step begins with.
+    pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
+        if self.is_changed {
+            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+            return Begin { phi_cell, u_face, u_transport, particles, volume };
+        }
+        let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
+        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
+    }
+}
+
 /// What a step makes; the arrays keep their memory from step to step, not their values.
 pub(crate) struct Work {
     /// The next state's.
@@ -128,6 +185,8 @@ pub(crate) struct Work {
     pub sources: SourceWork,
     pub unknowns: Unknowns,
     pub parting: Parting,
+    /// Velocity before the projection, without what presses on the surface.
+    pub u_without_push: FaceField,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
     /// Air cells that touch an unknown.
@@ -167,6 +226,7 @@ impl Work {
             sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
+            u_without_push: FaceField::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),

@@ -2,7 +2,7 @@
 //! boundary. The account itself and its controllers are `fluvial_volume`.
 
 use crate::UniformSolver;
-use crate::state::{Fields, Solids, State};
+use crate::state::{Begin, Fields, Solids};
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -40,9 +40,9 @@ impl UniformSolver {
         let (phi, gap) = (std::mem::take(phi_cell), std::mem::take(gap_cell));
         let solids = self.work.boundaries.solids.clone();
         let mut new = self.measure_regions(&phi, &gap, &self.state.volume.totals(), &solids);
-        let State { volume: old, fields, .. } = &self.state;
-        let carried = Some((&fields.u_transport, dt_s));
-        let kin = descent(&new, old, [&phi, &fields.phi_cell], &self.grid, carried);
+        let Begin { volume: old, u_transport, phi_cell, .. } = self.start.of(&self.state);
+        let carried = Some((u_transport, dt_s));
+        let kin = descent(&new, old, [&phi, phi_cell], &self.grid, carried);
         new.transported_from(old, &kin, &self.boundary_flux_m3_s(dt_s), dt_s);
         let [in_m3, out_m3] = self.unclaimed_m3();
         new.book_sources_and_sinks(in_m3, out_m3);
@@ -59,7 +59,7 @@ impl UniformSolver {
     /// What sources bring in, what sinks have taken and what leaves through open walls, per body of the
     /// account at the step's beginning.
     fn boundary_flux_m3_s(&self, dt_s: f64) -> Vec<Flux> {
-        let State { volume: old, fields: Fields { u_transport: u, phi_cell, .. }, .. } = &self.state;
+        let Begin { volume: old, u_transport: u, phi_cell, .. } = self.start.of(&self.state);
         let mut flux = vec![Flux::default(); old.bodies.len()];
         let (grid, boundaries, sources) = (&self.grid, &self.work.boundaries, &self.work.sources);
         let open_area = &boundaries.solids.fields.open_area;
@@ -103,7 +103,7 @@ impl UniformSolver {
 
     /// What sources and sinks did where no body of the step's beginning was, m3.
     fn unclaimed_m3(&self) -> [f64; 2] {
-        let (old, sources) = (&self.state.volume, &self.work.sources);
+        let (old, sources) = (self.start.of(&self.state).volume, &self.work.sources);
         let lone = |body: usize| body >= old.bodies.len();
         let inflow = sources.inflow.iter().filter(|inflow| inflow.body(old).is_none());
         let taken = sources.taken_cell.iter().filter(|(cell, _)| lone(old.body_of(*cell)));

@@ -14,7 +14,7 @@ fn splash_on_a_ball(n: usize) -> Setup {
     let drop = Shape::Sphere { center: Vec3::new(0.5, 0.8, 0.5), radius: 0.15 };
     setup.fills.push(Fill { shape: drop, velocity: Vec3::new(0.0, -2.0, 0.0) });
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.45), radius: 0.15 };
-    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static });
+    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
     setup
 }
 
@@ -60,7 +60,12 @@ fn what_a_source_brings_in_is_there() {
     let mut setup = tank(16, 0.0);
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.8, 0.5), radius: 0.12 };
-    setup.sources.push(Source { shape, velocity: Vec3::new(0.0, -1.5, 0.0), active_s: [0.0, 0.5] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity: Vec3::new(0.0, -1.5, 0.0),
+        active_s: [0.0, 0.5],
+    });
     let mut solver = UniformSolver::new(setup, Params::default()).unwrap();
     for step in 0..60 {
         let report = solver.step(0.02).unwrap();

@@ -58,7 +58,15 @@ impl Cloud {
     pub fn to_faces(&self, grid: &UniformGrid, transfer: &Transfer) -> (FaceField, FaceField) {
         // Garbage first: the transfer must overwrite all of it.
         let (mut u, mut w) = (FaceField::constant(grid, 7.0), FaceField::constant(grid, 7.0));
-        particles_to_faces(&mut u, &mut w, &self.particles, &self.ranges, grid, transfer);
+        particles_to_faces(
+            &mut u,
+            &mut w,
+            &self.particles,
+            &self.ranges,
+            grid,
+            fluvial_grids::Sides::NONE,
+            transfer,
+        );
         (u, w)
     }
 
@@ -102,7 +110,7 @@ impl Cloud {
 
 /// A closed box with solids.
 pub fn with_solids<'a>(grid: &'a UniformGrid, phi_solid_node: &'a [f32]) -> Surroundings<'a> {
-    Surroundings { grid, phi_solid_node, open_walls: [false; 6] }
+    Surroundings { grid, phi_solid_node, sides: fluvial_grids::Sides::NONE, open_walls: [false; 6] }
 }
 
 /// Cells this far from the surface keep their value, in cells.

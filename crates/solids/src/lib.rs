@@ -17,6 +17,8 @@ mod nozzle;
 mod placed;
 mod rasterize;
 mod shape;
+mod side_changes;
+mod sides;
 mod tessellate;
 
 pub use fractions::{
@@ -32,3 +34,4 @@ pub use nozzle::Nozzle;
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;
+pub use side_changes::{SideChange, side_changes};
