@@ -63,6 +63,8 @@ pub struct Scratch {
     bin_start: Vec<u32>,
     by_bin: Vec<AtomicU32>,
     pub(crate) order: Vec<u32>,
+    /// Velocities of the particles before they are put into order.
+    pub(crate) v: Vec<Vec3>,
     pub(crate) bins: Vec<BinPlan>,
     pub(crate) phi: Vec<f32>,
 }

@@ -1,5 +1,6 @@
 //! Velocity from particles to faces and back: FLIP and APIC with trilinear weights.
 
+use crate::sort::Locator;
 use crate::velocity::{LANES, VelocitySampler};
 use crate::{CellRanges, Particles};
 use fluvial_foundation::parallel::{self, CHUNK};
@@ -233,41 +234,74 @@ fn add_to_faces(
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
 /// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
-/// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`.
+/// Particles that fly receive `flight.push` instead.
+/// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`,
+/// `particles_far_from_the_liquid_fly`.
 pub fn faces_to_particles(
     particles: &mut Particles,
     u_new: &FaceField,
     u_old: &mut FaceField,
     grid: &UniformGrid,
     transfer: &Transfer,
+    flight: &Flight,
 ) {
     particles.set_affine(*transfer == Transfer::Apic);
+    let flying = Flying { flight, locate: Locator::new(grid) };
     match *transfer {
         Transfer::Flip { ratio } => {
             for axis in AXES {
                 let new = &u_new[axis];
                 parallel::for_each_beside_mut(&mut u_old[axis], new, |old, new| *old = new - ratio * *old);
             }
-            flip(particles, &VelocitySampler::new(u_old, grid), ratio);
+            flip(particles, &VelocitySampler::new(u_old, grid), ratio, &flying);
         }
-        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid)),
+        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid), &flying),
     }
 }
 
-fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32) {
+/// Which particles fly, and what a step adds to their velocity.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight<'a> {
+    /// Cells that the liquid reaches, not 0, see [`mark_near`](crate::mark_near); empty: no particle flies.
+    pub near_cell: &'a [u8],
+    /// Gravity times the step's length, m/s.
+    pub push: Vec3,
+}
+
+impl Flight<'_> {
+    /// No particle flies.
+    pub const NONE: Flight<'static> = Flight { near_cell: &[], push: Vec3::ZERO };
+}
+
+struct Flying<'a> {
+    flight: &'a Flight<'a>,
+    locate: Locator,
+}
+
+impl Flying<'_> {
+    #[inline]
+    fn has(&self, x: Vec3) -> bool {
+        self.flight.near_cell.get(self.locate.cell(x) as usize).is_some_and(|&near| near == 0)
+    }
+}
+
+fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32, flying: &Flying) {
     let Particles { x, v, .. } = particles;
     parallel::for_each_chunk_mut(v, CHUNK, |chunk, v| {
         let x = &x[parallel::chunk_range(chunk, CHUNK, x.len())];
         for (v, x) in v.chunks_mut(LANES).zip(x.chunks(LANES)) {
             let change = change.at(&change.in_cells(x));
             for (l, v) in v.iter_mut().enumerate() {
-                *v = ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]);
+                *v = match flying.has(x[l]) {
+                    true => *v + flying.flight.push,
+                    false => ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]),
+                };
             }
         }
     });
 }
 
-fn apic(particles: &mut Particles, new: &VelocitySampler) {
+fn apic(particles: &mut Particles, new: &VelocitySampler, flying: &Flying) {
     let (x, n) = (&particles.x, particles.len());
     let [ax, ay, az] = &mut particles.affine;
     let rows = ax.chunks_mut(CHUNK).zip(ay.chunks_mut(CHUNK)).zip(az.chunks_mut(CHUNK));
@@ -275,7 +309,10 @@ fn apic(particles: &mut Particles, new: &VelocitySampler) {
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
         let (v, ((ax, ay), az)) = &mut task[0];
         for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
-            let (value, gradient) = new.velocity_and_gradient(&new.place(x));
+            let (value, gradient) = match flying.has(x) {
+                true => (v[i] + flying.flight.push, [Vec3::ZERO; 3]),
+                false => new.velocity_and_gradient(&new.place(x)),
+            };
             v[i] = value;
             [ax[i], ay[i], az[i]] = gradient;
         }

@@ -5,7 +5,7 @@ use crate::state::{Carriers, Density, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::mark_unknowns;
-use fluvial_particles::{self as carriers, Surroundings, Transfer};
+use fluvial_particles::{self as carriers, Flight, Surroundings, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::{Clamps, StepError};
 
@@ -26,14 +26,14 @@ impl SheetsSolver {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
         let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.setup.open_walls() };
+        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.setup.open_walls(), solid_speed_m_s: 0.0 };
         let Carriers { before, after, ranges, scratch } = &mut work.carriers;
         let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
         before.v.clone_from(&particles.v);
         before.age_s.clone_from(&particles.age_s);
         before.id = (0..particles.len() as u64).collect();
-        let report = carriers::advect(after, ranges, before, u_face, &around, dt_s as f32, scratch);
+        let report = carriers::advect(after, ranges, before, (u_face, &[]), &around, dt_s as f32, scratch);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped_in_solids", report.trapped_in_solids);
         if after.x.iter().any(|x| !x.is_finite()) {
@@ -215,7 +215,7 @@ impl SheetsSolver {
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
-        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer);
+        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer, &Flight::NONE);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
             for (x, v) in particles.x.iter().zip(&mut particles.v) {

@@ -3,10 +3,10 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, Solids, Work};
+use crate::state::{Boundaries, Fields, ParticleWork, Solids, Work};
 use fluvial_level_set as level_set;
 use fluvial_mac::find_closed_cells;
-use fluvial_particles::{self as particles, Liquid};
+use fluvial_particles::{self as particles, Flight, Liquid, Occasion};
 use fluvial_solids::{Motion, Shape, rasterize};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl UniformSolver {
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
     /// the particles of the state, which the step has no more use for.
-    pub(crate) fn update_particles(&mut self) {
+    pub(crate) fn update_particles(&mut self, dt_s: f64) {
         if !self.params.has_particles() {
             return;
         }
@@ -54,18 +54,24 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &work.fields;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
-        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer);
+        let flight =
+            Flight { near_cell: &moving.near_cell, push: dt_s as f32 * self.setup.liquid.gravity };
+        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer, &flight);
+        let open_before = &state.boundaries.solids.fields.open_volume;
         let liquid = Liquid {
             phi_cell,
+            fraction_cell: &work.fraction_cell,
+            open_volume: [open_before, &work.boundaries.solids.fields.open_volume],
             u_face,
             is_new_cell: &[],
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,
+            occasion: Occasion::Step,
         };
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let (ranges, scratch) = (&mut moving.cell_ranges, &mut moving.scratch);
-        particles::resample(&mut state.particles, ranges, &moving.moved, &liquid, &around, scratch);
+        let ParticleWork { moved, cell_ranges, reserve, scratch, .. } = moving;
+        particles::resample(&mut state.particles, cell_ranges, moved, reserve, &liquid, &around, scratch);
     }
 
     /// Makes phi a distance to the same surface again, inside solids too.

@@ -4,6 +4,7 @@ use crate::state::{Fields, ParticleWork};
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
+use fluvial_mac::fastest_boundary_m_s;
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -37,18 +38,16 @@ impl UniformSolver {
             return;
         }
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
-        let report = particles::advect(
-            moved,
-            cell_ranges,
-            begin.particles,
-            begin.u_transport,
-            &around,
-            dt_s as f32,
-            scratch,
-        );
+        let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, .. } = &mut work.particles;
+        particles::mark_near(near_cell, begin.phi_cell, &self.grid);
+        let carrier = (begin.u_transport, &near_cell[..]);
+        let dt_s = dt_s as f32;
+        let report = particles::advect(moved, cell_ranges, begin.particles, carrier, &around, dt_s, scratch);
+        (*left, *trapped) = (report.left_through_open_walls, report.trapped_in_solids);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
-        particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
+        clamps.add("particles_trapped", report.trapped_in_solids);
+        particles::mark_near(near_cell, phi_cell, &self.grid);
+        particles::correct_by_particles(phi_cell, moved, cell_ranges, near_cell, &around, scratch);
     }
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces it.
@@ -91,5 +90,7 @@ pub(crate) fn surroundings<'a>(
     grid: &'a UniformGrid,
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-    Surroundings { grid, phi_solid_node, open_walls: setup.open_walls() }
+    let moving = setup.has_moving_solids();
+    let solid_speed_m_s = if moving { fastest_boundary_m_s(&solids.u_solid) as f32 } else { 0.0 };
+    Surroundings { grid, phi_solid_node, open_walls: setup.open_walls(), solid_speed_m_s }
 }

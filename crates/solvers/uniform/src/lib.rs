@@ -10,6 +10,7 @@ mod forces;
 mod measure;
 mod method;
 mod params;
+mod particle_mass;
 mod pressure;
 mod save;
 mod sources;
@@ -21,7 +22,7 @@ pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
-use fluvial_particles::Transfer;
+use fluvial_particles::{Occasion, Transfer};
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
@@ -32,6 +33,9 @@ use fluvial_solver_interface::{
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
+
+/// How far the mesh reaches into solids, so that no gap shows between them, in cells.
+const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {
@@ -108,12 +112,25 @@ impl UniformSolver {
         self.open_volume_account();
         if self.params.has_particles() {
             let mut particles = std::mem::take(&mut self.state.particles);
+            let mut reserve = std::mem::take(&mut self.state.reserve);
             let Fields { phi_cell, u_face, .. } = &mut self.state.fields;
             let (phi_cell, u_face) = (std::mem::take(phi_cell), std::mem::take(u_face));
-            self.refill_particle_band(&mut particles, &phi_cell, &u_face);
+            self.resample_particles(&mut particles, &mut reserve, &phi_cell, &u_face, Occasion::Start);
             (self.state.fields.phi_cell, self.state.fields.u_face) = (phi_cell, u_face);
-            self.state.particles = particles;
+            (self.state.particles, self.state.reserve) = (particles, reserve);
+            self.open_mass_account();
         }
+    }
+
+    /// The mesh of a level set outside the solids, which it may overlap by so many cells.
+    fn mesh(&self, phi_cell: &[f32], overlap_cells: f32, params: &MeshParams) -> TriangleMesh {
+        let cells = self.grid.cell_centers();
+        if self.setup.solids.is_empty() {
+            return mesh_level_set(phi_cell, &cells, params);
+        }
+        let (nodes, overlap) = (self.grid.nodes(), overlap_cells * self.grid.dx);
+        let clip = SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
+        mesh_level_set_outside(phi_cell, &cells, &clip, params)
     }
 
     fn transfer(&self) -> Transfer {
@@ -133,11 +150,14 @@ impl UniformSolver {
 
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
-        self.update_particles();
+        self.update_particles(dt_s);
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
+        if self.params.has_particles() {
+            std::mem::swap(&mut state.reserve, &mut work.particles.reserve);
+        }
         std::mem::swap(&mut state.sources_flowing, &mut self.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
@@ -175,18 +195,12 @@ impl Solver for UniformSolver {
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
-        let cells = self.grid.cell_centers();
-        let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let mut mesh = if self.setup.solids.is_empty() {
-            mesh_level_set(&self.state.fields.phi_cell, &cells, &mesh_params)
-        } else {
-            let nodes = self.grid.nodes();
-            let overlap = 0.25 * self.grid.dx;
-            let clip =
-                SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
-            mesh_level_set_outside(&self.state.fields.phi_cell, &cells, &clip, &mesh_params)
-        };
+        let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
+        let mut mesh = self.mesh(&self.drawn_phi(), OVERLAP_CELLS, &drawn);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
+        if self.params.has_particles() {
+            self.draw_flying(&mut mesh);
+        }
         mesh
     }
 
@@ -195,7 +209,7 @@ impl Solver for UniformSolver {
         let level_set = wanted.level_set.then(|| {
             LevelSet::Uniform(UniformLevelSet {
                 grid: self.grid,
-                phi_cell: Cow::Borrowed(&state.fields.phi_cell),
+                phi_cell: self.drawn_phi(),
                 u_face: Cow::Borrowed(&state.fields.u_face),
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })

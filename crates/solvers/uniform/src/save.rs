@@ -4,7 +4,7 @@
 use crate::UniformSolver;
 use crate::state::{Fields, State};
 use fluvial_foundation::AXES;
-use fluvial_particles::Particles;
+use fluvial_particles::{Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
 
@@ -34,6 +34,7 @@ impl UniformSolver {
             boundaries: _,
             last_dt_s,
             particles,
+            reserve: Reserve { deep_cell, rest_m3, inflow_m3 },
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
@@ -52,6 +53,9 @@ impl UniformSolver {
         out.field("impulse_cell", impulse_cell)?;
         out.marks("sources_flowing", sources_flowing)?;
         out.account(volume)?;
+        out.value("reserve.rest_m3", *rest_m3)?;
+        out.value("reserve.inflow_m3", *inflow_m3)?;
+        out.list("reserve.deep_cell", deep_cell)?;
         save_particles(particles, out)
     }
 
@@ -69,6 +73,12 @@ impl UniformSolver {
         from.field("impulse_cell", impulse_cell)?;
         from.marks("sources_flowing", &mut state.sources_flowing)?;
         state.volume = from.account(phi_cell.len())?;
+        state.reserve.rest_m3 = from.value("reserve.rest_m3")?;
+        state.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
+        state.reserve.deep_cell = from.list("reserve.deep_cell")?;
+        if state.reserve.deep_cell.len() != state.fields.phi_cell.len() {
+            return Err(RestoreError::Mismatch("the reserve's cells are not the grid's".into()));
+        }
         state.particles = restore_particles(from)?;
         // The solids stand where the last step left them: at the present time.
         self.place_boundaries_of_state();

@@ -7,8 +7,8 @@ use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice};
 use fluvial_mac::SourceFace;
-use fluvial_particles::{self as particles, Liquid, Particles};
-use fluvial_solids::Shape;
+use fluvial_particles::{self as particles, Liquid, Occasion, Particles, Reserve};
+use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::Source;
 
 /// A surface whose distance falls by more than this part of a cell over half a cell of the way is behind the
@@ -50,7 +50,7 @@ impl UniformSolver {
 
     fn change(&mut self, liquid: BeginMut, continuing: &[usize], starting: &[usize], sinks: &[usize]) {
         let solids = self.state.boundaries.solids.clone();
-        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = liquid;
+        let BeginMut { phi_cell, u_face, u_transport, particles, reserve, volume } = liquid;
         let before_m3 = self.liquid_volume(phi_cell, &solids.fields);
         self.work.boundaries.sources.begin(phi_cell.len());
         let mut filled = |shapes: &[usize], volume_m3: f64| {
@@ -59,16 +59,21 @@ impl UniformSolver {
         };
         let topped_up_m3 = filled(continuing, before_m3);
         let filled_m3 = filled(starting, topped_up_m3);
-        sinks.iter().for_each(|&n| self.empty_sink(n, phi_cell, particles));
+        let drained_m3: f64 =
+            sinks.iter().map(|&n| self.empty_sink(n, phi_cell, particles, reserve, &solids.fields)).sum();
         let after_m3 =
             if sinks.is_empty() { filled_m3 } else { self.liquid_volume(phi_cell, &solids.fields) };
-        volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
+        let has_particles = self.params.has_particles();
+        let taken_m3 = if has_particles { drained_m3 } else { filled_m3 - after_m3 };
+        volume.book_sources_and_sinks(filled_m3 - topped_up_m3, taken_m3);
         self.list_source_faces();
         for &SourceFace { axis, face, u_source } in &self.work.boundaries.sources.faces {
             (u_face[axis][face], u_transport[axis][face]) = (u_source, u_source);
         }
-        if self.params.has_particles() {
-            self.refill_particle_band(particles, phi_cell, u_face);
+        if has_particles {
+            reserve.inflow_m3 += filled_m3 - topped_up_m3;
+            self.resample_particles(particles, reserve, phi_cell, u_face, Occasion::Sources);
+            return;
         }
         // The bodies of liquid have changed: their volumes are measured anew before the next transport.
         *volume = self.remeasured(volume, phi_cell, &solids, topped_up_m3 - before_m3);
@@ -87,13 +92,29 @@ impl UniformSolver {
         });
     }
 
-    /// Takes the liquid out of a sink's shape.
-    fn empty_sink(&self, index: usize, phi_cell: &mut [f32], particles: &mut Particles) {
+    /// Takes the liquid out of a sink's shape; returns the volume of the particles and deep cells in it, m3.
+    fn empty_sink(
+        &self,
+        index: usize,
+        phi_cell: &mut [f32],
+        particles: &mut Particles,
+        reserve: &mut Reserve,
+        solids: &SolidFields,
+    ) -> f64 {
         let (cells, shape) = (self.grid.cell_centers(), &self.setup.sinks[index].shape);
         cells.for_each_mut(phi_cell, |_, [i, j, k], phi| {
             *phi = phi.max(-shape.distance(cells.position(i, j, k)));
         });
-        particles::retain(particles, |all, p| shape.distance(all.x[p]) > 0.0);
+        let taken = particles::retain(particles, |all, p| shape.distance(all.x[p]) > 0.0);
+        let mut deep = 0.0;
+        for (cell, deep_cell) in reserve.deep_cell.iter_mut().enumerate().filter(|(_, deep)| **deep != 0) {
+            let [i, j, k] = cells.coordinates(cell);
+            if shape.distance(cells.position(i, j, k)) <= 0.0 {
+                *deep_cell = 0;
+                deep += solids.open_volume[cell] as f64;
+            }
+        }
+        self.particle_m3() * taken as f64 + (self.grid.dx as f64).powi(3) * deep
     }
 
     /// Lists the faces of the tagged cells with their source's velocity.
@@ -107,25 +128,31 @@ impl UniformSolver {
         });
     }
 
-    /// Fills the band of particles below a surface: at the start and where sources act.
-    pub(crate) fn refill_particle_band(
+    /// Fills the band of particles below a surface at the start, and the cells of sources.
+    pub(crate) fn resample_particles(
         &mut self,
         particles: &mut Particles,
+        reserve: &mut Reserve,
         phi_cell: &[f32],
         u_face: &FaceField,
+        occasion: Occasion,
     ) {
+        let open_volume = &self.state.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
             phi_cell,
+            fraction_cell: &[],
+            open_volume: [open_volume; 2],
             u_face,
             is_new_cell: &self.work.boundaries.sources.tag_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer: self.transfer(),
             step_seed: self.state.steps,
+            occasion,
         };
         let around = surroundings(&self.setup, &self.state.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut self.work.particles;
         particles.sort_by_cell(&self.grid, cell_ranges, scratch);
-        particles::resample(moved, cell_ranges, particles, &liquid, &around, scratch);
+        particles::resample(moved, cell_ranges, particles, reserve, &liquid, &around, scratch);
         std::mem::swap(particles, moved);
     }
 

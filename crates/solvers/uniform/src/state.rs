@@ -4,7 +4,7 @@ use crate::forces::SurfaceForces;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
-use fluvial_particles::{self as particles, CellRanges, Particles};
+use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
 use fluvial_solids::SolidFields;
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
+    /// The liquid that no particle holds; of no interest to the level-set tracker.
+    pub reserve: Reserve,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
@@ -91,6 +93,7 @@ impl State {
             boundaries: Boundaries::default(),
             last_dt_s: 0.0,
             particles: Particles::default(),
+            reserve: Reserve::new(grid.cell_count()),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
@@ -110,6 +113,7 @@ pub(crate) struct Start {
     u_face: FaceField,
     u_transport: FaceField,
     particles: Particles,
+    reserve: Reserve,
     volume: Account,
     /// Which sources flow during this step.
     pub sources_flowing: Vec<bool>,
@@ -121,6 +125,7 @@ pub(crate) struct Begin<'a> {
     pub u_face: &'a FaceField,
     pub u_transport: &'a FaceField,
     pub particles: &'a Particles,
+    pub reserve: &'a Reserve,
     pub volume: &'a Account,
 }
 
@@ -130,6 +135,7 @@ pub(crate) struct BeginMut<'a> {
     pub u_face: &'a mut FaceField,
     pub u_transport: &'a mut FaceField,
     pub particles: &'a mut Particles,
+    pub reserve: &'a mut Reserve,
     pub volume: &'a mut Account,
 }
 
@@ -141,22 +147,24 @@ impl Start {
         self.u_face.clone_from(&state.fields.u_face);
         self.u_transport.clone_from(&state.fields.u_transport);
         self.particles.clone_from(&state.particles);
+        self.reserve.clone_from(&state.reserve);
         self.volume.clone_from(&state.volume);
     }
 
     pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, volume }
+        let Start { phi_cell, u_face, u_transport, particles, reserve, volume, .. } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles, reserve, volume }
     }
 
     /// What the step begins with.
     pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
         if self.is_changed {
-            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-            return Begin { phi_cell, u_face, u_transport, particles, volume };
+            let Start { phi_cell, u_face, u_transport, particles, reserve, volume, .. } = self;
+            return Begin { phi_cell, u_face, u_transport, particles, reserve, volume };
         }
         let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
+        let State { particles, reserve, volume, .. } = state;
+        Begin { phi_cell, u_face, u_transport, particles, reserve, volume }
     }
 }
 
@@ -191,6 +199,13 @@ pub(crate) struct ParticleWork {
     /// After transport; those of the state stay until the step has succeeded.
     pub moved: Particles,
     pub cell_ranges: CellRanges,
+    /// How many went through open walls, and how many found no way out of a solid.
+    pub left: usize,
+    pub trapped: usize,
+    /// The next state's, but for what the last resampling of the step moves.
+    pub reserve: Reserve,
+    /// Cells that the surface at hand reaches.
+    pub near_cell: Vec<u8>,
     /// What the particles weigh on the faces.
     pub weight_face: FaceField,
     /// Velocity after transport, before forces: FLIP carries the difference.

@@ -1,0 +1,201 @@
+//! The mass of a liquid with particles: the particles', the deep cells' and what is on its way between them.
+//!
+//! Every particle is an eighth of a cell for life and every deep cell is full, so that the sum changes by what
+//! sources bring and what leaves, and by nothing else (`fluvial_particles::Reserve`). The account is this sum.
+//! The level set is only the shape that the mass has: wherever its volume differs from the mass that it
+//! holds, it is the level set that is moved.
+
+use crate::UniformSolver;
+use crate::state::{Begin, ParticleWork, Solids};
+use fluvial_foundation::Vec3;
+use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
+use fluvial_grids::TriangleMesh;
+use fluvial_particles::{CellRanges, Particles, Reserve, add_drops, mark_near};
+use fluvial_solver_interface::{Clamps, VolumeCorrection};
+use fluvial_surface::MeshParams;
+use fluvial_volume::Account;
+use std::borrow::Cow;
+
+/// A surface within this of where its mass puts it stays, in cells: still water then keeps every bit.
+const CLOSE_ENOUGH_CELLS: f64 = 1e-3;
+/// The mesh is moved by at most this, until its volume is this near to its mass's, in so many rounds.
+const FARTHEST_DRAWN_CELLS: f64 = 0.4;
+const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
+const DRAWING_ROUNDS: usize = 4;
+/// The surface follows its mass by at most this in a step, in cells.
+const FARTHEST_CELLS: f64 = 0.1;
+
+impl UniformSolver {
+    /// Volume of one particle, m3.
+    pub(crate) fn particle_m3(&self) -> f64 {
+        Reserve::particle_m3(self.grid.dx)
+    }
+
+    /// Opens the account at the start: the liquid under phi is what there is, and what the seeded particles and
+    /// deep cells do not hold of it is the reserve's.
+    pub(crate) fn open_mass_account(&mut self) {
+        let solids = self.state.boundaries.solids.clone();
+        let volume_m3 = self.liquid_volume(&self.state.fields.phi_cell, &solids.fields);
+        self.state.volume = Account::default();
+        self.state.volume.open(volume_m3);
+        let state = &mut self.state;
+        let held_m3 =
+            state.reserve.volume_m3(state.particles.len(), &solids.fields.open_volume, self.grid.dx);
+        state.reserve.rest_m3 += volume_m3 - held_m3;
+    }
+
+    /// Books what the step brought and took, and moves the surface to where its mass puts it.
+    pub(crate) fn control_mass(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        let begin = self.start.of(&self.state);
+        let inflow_m3 = self.source_flux_m3_s(&begin) * dt_s;
+        let particle_m3 = self.particle_m3();
+        let mut account = begin.volume.totals();
+        let work = &mut self.work.particles;
+        work.reserve.clone_from(begin.reserve);
+        work.reserve.inflow_m3 += inflow_m3;
+        work.reserve.rest_m3 += particle_m3 * work.trapped as f64;
+        account.book_sources_and_sinks(inflow_m3, particle_m3 * work.left as f64);
+        let open_volume = &self.state.boundaries.solids.fields.open_volume;
+        let volume_m3 = work.reserve.volume_m3(work.moved.len(), open_volume, self.grid.dx);
+        account.measure(volume_m3);
+        self.work.volume = account;
+        self.fit_surface_to_mass(volume_m3, clamps);
+    }
+
+    /// Moves phi along its normal by one distance everywhere, so that the volume under it is that of the
+    /// particles that do not fly.
+    fn fit_surface_to_mass(&mut self, volume_m3: f64, clamps: &mut Clamps) {
+        let solids = self.work.boundaries.solids.clone();
+        let dx = self.grid.dx as f64;
+        let under_m3 = self.fill_near_fractions(&solids);
+        let ParticleWork { moved, cell_ranges, near_cell, .. } = &self.work.particles;
+        let wanted_m3 = volume_m3 - self.particle_m3() * flying(cell_ranges, near_cell) as f64;
+        debug_assert!(moved.len() >= flying(cell_ranges, near_cell));
+        let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
+        let way = (wanted_m3 - under_m3) / (area_m2 * dx);
+        if std::env::var_os("DBG").is_some() {
+            eprintln!("t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ", self.state.time_s, volume_m3, volume_m3 - wanted_m3, under_m3, way, area_m2, self.work.particles.reserve.rest_m3/self.particle_m3(), self.work.particles.reserve.inflow_m3/self.particle_m3(), self.work.particles.reserve.deep_cell.iter().filter(|d| **d!=0).count());
+        }
+        if self.params.volume_correction == VolumeCorrection::Off || area_m2 == 0.0 || way.abs() < CLOSE_ENOUGH_CELLS
+        {
+            return;
+        }
+        clamps.add("surface_behind_mass", (way.abs() > FARTHEST_CELLS) as usize);
+        let shift = (way.clamp(-FARTHEST_CELLS, FARTHEST_CELLS) * dx) as f32;
+        let cells = self.grid.cell_centers();
+        cells.for_each_mut(&mut self.work.fields.phi_cell, |_, _, phi| *phi -= shift);
+        self.fill_near_fractions(&solids);
+    }
+
+    /// Marks the cells that phi reaches and fills the liquid share of their volume; returns the sum, m3.
+    fn fill_near_fractions(&mut self, solids: &Solids) -> f64 {
+        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        let phi = &self.work.fields.phi_cell;
+        self.fill_fractions(&mut fractions, phi, &solids.fields);
+        let near = &mut self.work.particles.near_cell;
+        mark_near(near, phi, &self.grid);
+        let cells = self.grid.cell_centers();
+        cells.for_each_mut(&mut fractions, |cell, _, fraction| {
+            if near[cell] == 0 {
+                *fraction = 0.0;
+            }
+        });
+        let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
+        self.work.fraction_cell = fractions;
+        sum * (self.grid.dx as f64).powi(3)
+    }
+
+    /// What flows out of the sources, m3/s.
+    fn source_flux_m3_s(&self, begin: &Begin) -> f64 {
+        let (grid, boundaries) = (&self.grid, &self.work.boundaries);
+        let (openings, cells) = (boundaries.openings(&self.work.cover, grid), grid.cell_centers());
+        let tags = boundaries.sources.tag_cell.iter().enumerate().filter(|(_, tag)| **tag != 0);
+        let outflow = |cell| openings.outflow(begin.u_transport, cells.coordinates(cell)) as f64;
+        tags.map(|(cell, _)| outflow(cell)).sum::<f64>() * (grid.dx as f64).powi(2)
+    }
+
+    /// Kinetic energy and potential energy above the floor of the particles that fly, J, and their largest
+    /// speed, m/s.
+    pub(crate) fn flight_energy(&self, particles: &Particles, near_cell: &[u8]) -> [f64; 3] {
+        let (n, grid) = (particles.len(), &self.grid);
+        let kg = self.setup.liquid.density as f64 * self.particle_m3();
+        let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
+        let parts = map_indices(chunk_count(n, CHUNK), |chunk| {
+            let mut sums = [0.0f64; 3];
+            for p in chunk_range(chunk, CHUNK, n).filter(|&p| self.flies(particles.x[p], near_cell)) {
+                let speed2 = particles.v[p].as_dvec3().length_squared();
+                sums[0] += 0.5 * kg * speed2;
+                sums[1] -= kg * gravity.dot(particles.x[p].as_dvec3() - floor);
+                sums[2] = if speed2.is_nan() { speed2 } else { sums[2].max(speed2) };
+            }
+            sums
+        });
+        let total = parts.into_iter().fold([0.0f64; 3], |a, b| {
+            [a[0] + b[0], a[1] + b[1], if a[2].is_nan() || b[2].is_nan() { f64::NAN } else { a[2].max(b[2]) }]
+        });
+        [total[0], total[1], total[2].sqrt()]
+    }
+
+    /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh
+    /// outside the solids has the volume of the mass that does not fly. The mesh cuts the corners of liquid
+    /// that is a cell thick, and draws less than there is under phi.
+    pub(crate) fn drawn_phi(&self) -> Cow<'_, [f32]> {
+        let phi = &self.state.fields.phi_cell;
+        if !self.params.has_particles() {
+            return Cow::Borrowed(phi);
+        }
+        let (state, dx) = (&self.state, self.grid.dx as f64);
+        let mut near = vec![];
+        mark_near(&mut near, phi, &self.grid);
+        let flying = state.particles.x.iter().filter(|x| self.flies(**x, &near)).count();
+        let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * flying as f64;
+        let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
+        let drawn_m3 = |way: f64| self.mesh(&shifted(way), 0.0, &MeshParams::default()).volume();
+        let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
+        let mut known = (0.0, drawn_m3(0.0));
+        let mut way = (wanted_m3 - known.1) / (area_m2 * dx).max(f64::MIN_POSITIVE);
+        for _ in 0..DRAWING_ROUNDS {
+            way = way.clamp(-FARTHEST_DRAWN_CELLS, FARTHEST_DRAWN_CELLS);
+            if (wanted_m3 - known.1).abs() < CLOSE_ENOUGH_DRAWN * wanted_m3 || way == known.0 {
+                break;
+            }
+            let last = std::mem::replace(&mut known, (way, drawn_m3(way)));
+            let slope = (known.1 - last.1) / (known.0 - last.0);
+            way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
+        }
+        if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
+    }
+
+    /// Does a particle fly at x?
+    fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
+        let at = ((x - self.grid.min) / self.grid.dx).floor();
+        let cells = self.grid.cell_centers();
+        near_cell[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] == 0
+    }
+
+    /// Area of the surface in the cells near it, m2.
+    fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
+        let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
+        let cells = ordered_sum_of(phi.len(), |cell| match near_cell[cell] {
+            0 => 0.0,
+            _ => ((1.0 - (phi[cell] / dx).abs()).max(0.0) * open[cell]) as f64,
+        });
+        cells * (dx as f64).powi(2)
+    }
+
+    /// Adds the particles that fly to a mesh of the rest, each with its own volume.
+    pub(crate) fn draw_flying(&self, mesh: &mut TriangleMesh) {
+        let (particles, grid) = (&self.state.particles, &self.grid);
+        let mut near = vec![];
+        mark_near(&mut near, &self.state.fields.phi_cell, grid);
+        let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
+        add_drops(mesh, all.filter(|(x, _)| self.flies(*x, &near)), self.particle_m3());
+    }
+}
+
+/// Particles in cells that phi does not reach.
+fn flying(ranges: &CellRanges, near_cell: &[u8]) -> usize {
+    let count = |cell: usize| if near_cell[cell] == 0 { ranges.count(cell) as f64 } else { 0.0 };
+    ordered_sum_of(near_cell.len(), count) as usize
+}
+
