@@ -77,21 +77,22 @@ pub fn advect(
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
         let (((places, keys), v), report) = &mut task[0];
         let range = parallel::chunk_range(chunk, CHUNK, n);
-        v.copy_from_slice(&particles.v[range.clone()]);
+        let before = particles.v[range.clone()].chunks(LANES);
         let lanes = places.chunks_mut(LANES).zip(keys.chunks_mut(LANES)).zip(v.chunks_mut(LANES));
-        for (x, ((places, keys), v)) in particles.x[range].chunks(LANES).zip(lanes) {
+        for ((x, before), ((places, keys), v)) in particles.x[range].chunks(LANES).zip(before).zip(lanes) {
             let u = mean_velocity(&velocity, x, cells_per_speed);
             for (l, (place, key)) in places.iter_mut().zip(keys).enumerate() {
                 let flies = near_cell.get(locate.cell(x[l]) as usize).is_some_and(|&near| near == 0);
-                let u = if flies { v[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
+                let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
                 let goal = x[l] + dt_s * u;
+                v[l] = [before[l], u];
                 let allowed = confine.place(goal, report);
                 *place = allowed.unwrap_or(goal);
                 *key = allowed.map_or(GONE, |x| locate.cell(x));
                 if flies && *place != goal {
                     let normal = (*place - goal).normalize_or_zero();
                     let held = (normal.dot(*place - x[l]) / dt_s).min(around.solid_speed_m_s);
-                    v[l] += (held - normal.dot(v[l])).max(0.0) * normal;
+                    v[l] = [u + (held - normal.dot(u)).max(0.0) * normal; 2];
                 }
             }
         }
@@ -100,7 +101,10 @@ pub fn advect(
     order_by_keys(ranges, scratch, around.grid.cell_count());
     take(&mut moved.x, &moved.v, &scratch.order);
     moved.take_all_but_positions(particles, &scratch.order);
-    take(&mut moved.v, &scratch.v, &scratch.order);
+    parallel::for_each_beside_mut(&mut moved.v, &scratch.order, |v, &p| *v = scratch.v[p as usize][0]);
+    fit(&mut scratch.way, scratch.order.len());
+    let (order, v) = (&scratch.order, &scratch.v);
+    parallel::for_each_beside_mut(&mut scratch.way, order, |way, &p| *way = v[p as usize][1]);
     parallel::for_each_indexed_mut(&mut moved.age_s, |_, age_s| *age_s += dt_s);
     reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
 }

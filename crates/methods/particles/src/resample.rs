@@ -14,7 +14,7 @@ const FEWEST_PER_CELL: f32 = 4.0;
 /// A cell with more loses the surplus.
 const MOST_PER_CELL: usize = 16;
 /// Cells are amid the liquid from this depth on, in cells.
-const AMID_IN_CELLS: f32 = 1.5;
+const AMID_IN_CELLS: f32 = 1.0;
 /// Cells take up or give away what is left over from this depth on, and no seed is nearer to the surface, in
 /// cells: above it the particles decide where the surface is.
 const EVEN_DEPTH_IN_CELLS: f32 = 0.5;

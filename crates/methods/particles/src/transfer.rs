@@ -234,7 +234,8 @@ fn add_to_faces(
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
 /// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
-/// Particles that fly receive `flight.push` instead.
+/// Particles that fly have the velocity of their way and `flight.push` instead: what FLIP kept of its own
+/// while the liquid carried it goes no farther.
 /// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`,
 /// `particles_far_from_the_liquid_fly`.
 pub fn faces_to_particles(
@@ -264,13 +265,15 @@ pub fn faces_to_particles(
 pub struct Flight<'a> {
     /// Cells that the liquid reaches, not 0, see [`mark_near`](crate::mark_near); empty: no particle flies.
     pub near_cell: &'a [u8],
+    /// Mean velocity of each particle's way through the step, m/s.
+    pub way: &'a [Vec3],
     /// Gravity times the step's length, m/s.
     pub push: Vec3,
 }
 
 impl Flight<'_> {
     /// No particle flies.
-    pub const NONE: Flight<'static> = Flight { near_cell: &[], push: Vec3::ZERO };
+    pub const NONE: Flight<'static> = Flight { near_cell: &[], way: &[], push: Vec3::ZERO };
 }
 
 struct Flying<'a> {
@@ -280,6 +283,11 @@ struct Flying<'a> {
 
 impl Flying<'_> {
     #[inline]
+    fn velocity(&self, p: usize) -> Vec3 {
+        self.flight.way[p] + self.flight.push
+    }
+
+    #[inline]
     fn has(&self, x: Vec3) -> bool {
         self.flight.near_cell.get(self.locate.cell(x) as usize).is_some_and(|&near| near == 0)
     }
@@ -288,12 +296,13 @@ impl Flying<'_> {
 fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32, flying: &Flying) {
     let Particles { x, v, .. } = particles;
     parallel::for_each_chunk_mut(v, CHUNK, |chunk, v| {
-        let x = &x[parallel::chunk_range(chunk, CHUNK, x.len())];
-        for (v, x) in v.chunks_mut(LANES).zip(x.chunks(LANES)) {
+        let range = parallel::chunk_range(chunk, CHUNK, x.len());
+        let firsts = range.clone().step_by(LANES);
+        for ((v, x), first) in v.chunks_mut(LANES).zip(x[range].chunks(LANES)).zip(firsts) {
             let change = change.at(&change.in_cells(x));
             for (l, v) in v.iter_mut().enumerate() {
                 *v = match flying.has(x[l]) {
-                    true => *v + flying.flight.push,
+                    true => flying.velocity(first + l),
                     false => ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]),
                 };
             }
@@ -310,7 +319,7 @@ fn apic(particles: &mut Particles, new: &VelocitySampler, flying: &Flying) {
         let (v, ((ax, ay), az)) = &mut task[0];
         for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
             let (value, gradient) = match flying.has(x) {
-                true => (v[i] + flying.flight.push, [Vec3::ZERO; 3]),
+                true => (flying.velocity(chunk * CHUNK + i), [Vec3::ZERO; 3]),
                 false => new.velocity_and_gradient(&new.place(x)),
             };
             v[i] = value;

@@ -54,8 +54,8 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &work.fields;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
-        let flight =
-            Flight { near_cell: &moving.near_cell, push: dt_s as f32 * self.setup.liquid.gravity };
+        let push = dt_s as f32 * self.setup.liquid.gravity;
+        let flight = Flight { near_cell: &moving.near_cell, way: moving.scratch.way(), push };
         particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer, &flight);
         let open_before = &state.boundaries.solids.fields.open_volume;
         let liquid = Liquid {

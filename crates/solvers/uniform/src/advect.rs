@@ -46,8 +46,7 @@ impl UniformSolver {
         (*left, *trapped) = (report.left_through_open_walls, report.trapped_in_solids);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped", report.trapped_in_solids);
-        particles::mark_near(near_cell, phi_cell, &self.grid);
-        particles::correct_by_particles(phi_cell, moved, cell_ranges, near_cell, &around, scratch);
+        particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
     }
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces it.

@@ -35,7 +35,7 @@ use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
 /// How far the mesh reaches into solids, so that no gap shows between them, in cells.
-const OVERLAP_CELLS: f32 = 0.25;
+const OVERLAP_CELLS: f32 = 0.02;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {

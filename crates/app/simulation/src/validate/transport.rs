@@ -24,7 +24,6 @@ pub struct Body {
     other_particles: Particles,
     particles: Particles,
     reserve: Reserve,
-    near_cell: Vec<u8>,
     ranges: CellRanges,
     level_set_scratch: level_set::Scratch,
     particle_scratch: particles::Scratch,
@@ -48,7 +47,6 @@ impl Body {
             u_face: FaceField::constant(&grid, 0.0),
             particles: Particles::default(),
             reserve: Reserve::new(grid.cell_count()),
-            near_cell: vec![],
             other_particles: Particles::default(),
             ranges: CellRanges::default(),
             level_set_scratch: level_set::Scratch::new(&grid),
@@ -104,9 +102,7 @@ impl Body {
         let (moved, ranges, scratch) =
             (&mut self.other_particles, &mut self.ranges, &mut self.particle_scratch);
         particles::advect(moved, ranges, &self.particles, (&self.u_face, &[]), &around, dt_s, scratch);
-        let near = &mut self.near_cell;
-        particles::mark_near(near, &self.phi_cell, &self.grid);
-        particles::correct_by_particles(&mut self.phi_cell, moved, ranges, near, &around, scratch);
+        particles::correct_by_particles(&mut self.phi_cell, moved, ranges, &around, scratch);
         std::mem::swap(&mut self.particles, moved);
     }
 
