@@ -54,6 +54,10 @@ impl UniformSolver {
         work.reserve.clone_from(begin.reserve);
         work.reserve.inflow_m3 += inflow_m3;
         work.reserve.rest_m3 += particle_m3 * work.trapped as f64;
+        if self.work.boundaries.sources.tag_cell.iter().all(|&tag| tag == 0) {
+            // No source is left that could fill its cells with it.
+            work.reserve.rest_m3 += std::mem::take(&mut work.reserve.inflow_m3);
+        }
         account.book_sources_and_sinks(inflow_m3, particle_m3 * work.left as f64);
         let open_volume = &self.state.boundaries.solids.fields.open_volume;
         let volume_m3 = work.reserve.volume_m3(work.moved.len(), open_volume, self.grid.dx);
