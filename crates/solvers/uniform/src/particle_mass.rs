@@ -23,7 +23,11 @@ const FARTHEST_DRAWN_CELLS: f64 = 0.4;
 const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
 const DRAWING_ROUNDS: usize = 4;
 /// The surface follows its mass by at most this in a step, in cells.
-const FARTHEST_CELLS: f64 = 0.1;
+const FARTHEST_CELLS: f32 = 0.3;
+/// Cells deeper than this say nothing about the surface, in cells.
+const DEEPEST_OF_LAYER_CELLS: f32 = 1.0;
+/// Where less surface than this is left in 27 cells the particles cannot be spread over it, in cells' faces.
+const LEAST_AREA: f32 = 0.5;
 
 impl UniformSolver {
     /// Volume of one particle, m3.
@@ -66,29 +70,75 @@ impl UniformSolver {
         self.fit_surface_to_mass(volume_m3, clamps);
     }
 
-    /// Moves phi along its normal by one distance everywhere, so that the volume under it is that of the
-    /// particles that do not fly.
+    /// Moves phi along its normal so that the volume under it is that of the particles that do not fly.
+    ///
+    /// What all of it lacks (or has too much) is made up for where the particles say so: with the misfit m of
+    /// every cell at the surface ([`Self::fill_misfits`]), phi -= k max(0, m) (or min), k <= 1 such that the
+    /// sum is right. The misfits of single cells are mostly noise of the particles' places; their sum is not.
     fn fit_surface_to_mass(&mut self, volume_m3: f64, clamps: &mut Clamps) {
         let solids = self.work.boundaries.solids.clone();
         let dx = self.grid.dx as f64;
         let under_m3 = self.fill_near_fractions(&solids);
-        let ParticleWork { moved, cell_ranges, near_cell, .. } = &self.work.particles;
+        let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
         let wanted_m3 = volume_m3 - self.particle_m3() * flying(cell_ranges, near_cell) as f64;
-        debug_assert!(moved.len() >= flying(cell_ranges, near_cell));
         let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
-        let way = (wanted_m3 - under_m3) / (area_m2 * dx);
+        let lacking_m3 = wanted_m3 - under_m3;
+        let is_off = self.params.volume_correction == VolumeCorrection::Off;
         if std::env::var_os("DBG").is_some() {
-            eprintln!("t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ", self.state.time_s, volume_m3, volume_m3 - wanted_m3, under_m3, way, area_m2, self.work.particles.reserve.rest_m3/self.particle_m3(), self.work.particles.reserve.inflow_m3/self.particle_m3(), self.work.particles.reserve.deep_cell.iter().filter(|d| **d!=0).count());
+            eprintln!("t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ", self.state.time_s, volume_m3, volume_m3 - wanted_m3, under_m3, lacking_m3/area_m2/dx, area_m2, self.work.particles.reserve.rest_m3/self.particle_m3(), self.work.particles.reserve.inflow_m3/self.particle_m3(), self.work.particles.reserve.deep_cell.iter().filter(|d| **d!=0).count());
         }
-        if self.params.volume_correction == VolumeCorrection::Off || area_m2 == 0.0 || way.abs() < CLOSE_ENOUGH_CELLS
-        {
+        if is_off || lacking_m3.abs() <= CLOSE_ENOUGH_CELLS * dx * area_m2 {
             return;
         }
-        clamps.add("surface_behind_mass", (way.abs() > FARTHEST_CELLS) as usize);
-        let shift = (way.clamp(-FARTHEST_CELLS, FARTHEST_CELLS) * dx) as f32;
+        let sign = lacking_m3.signum() as f32;
+        self.fill_misfits(&solids);
+        let (misfit, phi) = (&self.work.particles.misfit_cell, &self.work.fields.phi_cell);
+        let open = &solids.fields.open_volume;
+        let supported_m3 = dx.powi(3) * ordered_sum_of(misfit.len(), |cell| {
+            ((sign * misfit[cell]).max(0.0) * surface_share(phi[cell], self.grid.dx) * open[cell]) as f64
+        });
+        let part = lacking_m3.abs() / supported_m3.max(f64::MIN_POSITIVE);
+        clamps.add("surface_behind_mass", (part > 1.0) as usize);
+        let way = sign * part.min(1.0) as f32 * self.grid.dx;
         let cells = self.grid.cell_centers();
-        cells.for_each_mut(&mut self.work.fields.phi_cell, |_, _, phi| *phi -= shift);
+        let misfit = &self.work.particles.misfit_cell;
+        cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, _, phi| {
+            *phi -= way * (sign * misfit[cell]).clamp(0.0, FARTHEST_CELLS);
+        });
         self.fill_near_fractions(&solids);
+    }
+
+    /// Fills, for every cell at the surface, how much the volume of the particles around is more than that
+    /// under phi, as a thickness of the surface in cells: `sum w (n / 8 - f) / sum w a` over the 27 cells around,
+    /// w = 1, 1/2 per axis, n particles, f the liquid share, a the surface's area over dx^2; 0 elsewhere.
+    fn fill_misfits(&mut self, solids: &Solids) {
+        let mut misfits = std::mem::take(&mut self.work.particles.misfit_cell);
+        misfits.resize(self.grid.cell_count(), 0.0);
+        let (cells, dx, open) = (self.grid.cell_centers(), self.grid.dx, &solids.fields.open_volume);
+        let (phi, fraction) = (&self.work.fields.phi_cell, &self.work.fraction_cell);
+        let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
+        let size = cells.size;
+        cells.for_each_mut(&mut misfits, |cell, at, misfit| {
+            *misfit = 0.0;
+            if near_cell[cell] == 0 || phi[cell].abs() >= dx {
+                return;
+            }
+            let (mut area, mut sum) = (0.0, 0.0);
+            let reach = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
+            let weight = |a: usize, c: usize| if at[a] == c { 1.0 } else { 0.5 };
+            for (k, j) in reach(2).flat_map(|k| reach(1).map(move |j| (k, j))) {
+                for i in reach(0) {
+                    let other = cells.index(i, j, k);
+                    if near_cell[other] != 0 && phi[other] > -DEEPEST_OF_LAYER_CELLS * dx {
+                        let w = weight(0, i) * weight(1, j) * weight(2, k);
+                        area += w * surface_share(phi[other], dx) * open[other];
+                        sum += w * (cell_ranges.count(other) as f32 / 8.0 - fraction[other]);
+                    }
+                }
+            }
+            *misfit = sum / area.max(LEAST_AREA);
+        });
+        self.work.particles.misfit_cell = misfits;
     }
 
     /// Marks the cells that phi reaches and fills the liquid share of their volume; returns the sum, m3.
@@ -182,7 +232,7 @@ impl UniformSolver {
         let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
         let cells = ordered_sum_of(phi.len(), |cell| match near_cell[cell] {
             0 => 0.0,
-            _ => ((1.0 - (phi[cell] / dx).abs()).max(0.0) * open[cell]) as f64,
+            _ => (surface_share(phi[cell], dx) * open[cell]) as f64,
         });
         cells * (dx as f64).powi(2)
     }
@@ -195,6 +245,11 @@ impl UniformSolver {
         let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
         add_drops(mesh, all.filter(|(x, _)| self.flies(*x, &near)), self.particle_m3());
     }
+}
+
+/// Area of the surface that belongs to a cell, over dx^2.
+fn surface_share(phi: f32, dx: f32) -> f32 {
+    (1.0 - (phi / dx).abs()).max(0.0)
 }
 
 /// Particles in cells that phi does not reach.
