@@ -71,7 +71,8 @@ pub fn advect(
     fit(places, n);
     fit(&mut scratch.keys, n);
     fit(&mut scratch.v, n);
-    let arrays = places.chunks_mut(CHUNK).zip(scratch.keys.chunks_mut(CHUNK)).zip(scratch.v.chunks_mut(CHUNK));
+    let arrays =
+        places.chunks_mut(CHUNK).zip(scratch.keys.chunks_mut(CHUNK)).zip(scratch.v.chunks_mut(CHUNK));
     let mut tasks: Vec<_> = arrays.zip(&mut reports).collect();
     let cells_per_speed = dt_s / around.grid.dx;
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {

@@ -340,7 +340,8 @@ impl Planner<'_> {
             deep_cells -= if deep { open(1) } else { 0.0 };
         }
         let particles = self.ranges.of_cells(cells).len() as f64 - plan.source.len() as f64;
-        plan.freed_m3 = Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
+        plan.freed_m3 =
+            Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
     }
 
     /// Is a cell deep from now on? Between the band's edge and a cell below it stays as it was.
@@ -350,7 +351,8 @@ impl Planner<'_> {
         if occasion == Occasion::Sources {
             return was_deep;
         }
-        let from_m = if was_deep || occasion == Occasion::Start { band_m } else { band_m + self.around.grid.dx };
+        let from_m =
+            if was_deep || occasion == Occasion::Start { band_m } else { band_m + self.around.grid.dx };
         phi <= -from_m && {
             let (at, size) = (self.around.grid.cell_centers().coordinates(cell), self.around.grid.cells);
             let near = |wall: usize| match wall % 2 {
@@ -450,7 +452,14 @@ impl Planner<'_> {
     }
 
     /// Puts particles into up to `most` empty octants, beginning with one that is drawn.
-    fn seed(&self, cell: usize, center: Vec3, octants: &[u32; 8], (most, depth): (usize, f32), plan: &mut BinPlan) {
+    fn seed(
+        &self,
+        cell: usize,
+        center: Vec3,
+        octants: &[u32; 8],
+        (most, depth): (usize, f32),
+        plan: &mut BinPlan,
+    ) {
         let draw = random::splitmix64(self.liquid.step_seed ^ 1);
         let first = (random::unit_f32(cell as u64, draw) * 8.0) as usize;
         let mut left = most;

@@ -222,7 +222,14 @@ fn thread_count_changes_no_bit() {
                 Liquid { band_m: 0.3, transfer, ..liquid_of(&phi, &fractions, &u, step_seed, occasion) };
             cloud.resample_to(&liquid, &around);
             fields = cloud.to_faces(&grid, &transfer);
-            faces_to_particles(&mut cloud.particles, &fields.0, &mut u.clone(), &grid, &transfer, &Flight::NONE);
+            faces_to_particles(
+                &mut cloud.particles,
+                &fields.0,
+                &mut u.clone(),
+                &grid,
+                &transfer,
+                &Flight::NONE,
+            );
             cloud.advect(&u, &around, 0.07);
             level_set.copy_from_slice(&phi);
             cloud.correct(&mut level_set, &around);

@@ -122,11 +122,25 @@ fn flip_leaves_velocities_on_an_unchanged_grid() {
     let mut particles = scattered(&grid, 500, 0.0, true);
     let before = particles.clone();
     let u = fill_faces(&grid, |x| Vec3::new((9.0 * x.y).sin(), x.x * x.z, (7.0 * x.x).cos()));
-    faces_to_particles(&mut particles, &u, &mut u.clone(), &grid, &Transfer::Flip { ratio: 1.0 }, &Flight::NONE);
+    faces_to_particles(
+        &mut particles,
+        &u,
+        &mut u.clone(),
+        &grid,
+        &Transfer::Flip { ratio: 1.0 },
+        &Flight::NONE,
+    );
     assert_eq!(particles.v, before.v);
     assert!(!particles.has_affine(), "FLIP drops the rows");
     // With ratio r a share 1 - r of the difference to the grid goes.
-    faces_to_particles(&mut particles, &u, &mut u.clone(), &grid, &Transfer::Flip { ratio: 0.9 }, &Flight::NONE);
+    faces_to_particles(
+        &mut particles,
+        &u,
+        &mut u.clone(),
+        &grid,
+        &Transfer::Flip { ratio: 0.9 },
+        &Flight::NONE,
+    );
     for p in 0..particles.len() {
         let on_grid = grid.sample_velocity(&u, particles.x[p]);
         assert!((particles.v[p] - before.v[p].lerp(on_grid, 0.1)).length() < 1e-5);
@@ -141,7 +155,14 @@ fn apic_reproduces_linear_fields() {
     let linear = |x: Vec3| Vec3::new(0.2, -1.0, 0.4) + Vec3::from(rows.map(|row| row.dot(x)));
     let exact = fill_faces(&grid, linear);
     let mut cloud = Cloud::of(scattered(&grid, 5000, 0.0, false), &grid);
-    faces_to_particles(&mut cloud.particles, &exact, &mut exact.clone(), &grid, &Transfer::Apic, &Flight::NONE);
+    faces_to_particles(
+        &mut cloud.particles,
+        &exact,
+        &mut exact.clone(),
+        &grid,
+        &Transfer::Apic,
+        &Flight::NONE,
+    );
     for p in 0..cloud.particles.len() {
         for axis in 0..3 {
             assert!((cloud.particles.affine[axis][p] - rows[axis]).length() < 2e-5);

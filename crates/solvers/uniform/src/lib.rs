@@ -199,7 +199,7 @@ impl Solver for UniformSolver {
         let mut mesh = self.mesh(&self.drawn_phi(), OVERLAP_CELLS, &drawn);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
-            self.draw_flying(&mut mesh);
+            self.draw_particles(&mut mesh);
         }
         mesh
     }

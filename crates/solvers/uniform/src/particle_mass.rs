@@ -6,7 +6,7 @@
 //! holds, it is the level set that is moved.
 
 use crate::UniformSolver;
-use crate::state::{Begin, ParticleWork, Solids};
+use crate::state::{Begin, ParticleWork, Solids, Work};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
@@ -85,7 +85,18 @@ impl UniformSolver {
         let lacking_m3 = wanted_m3 - under_m3;
         let is_off = self.params.volume_correction == VolumeCorrection::Off;
         if std::env::var_os("DBG").is_some() {
-            eprintln!("t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ", self.state.time_s, volume_m3, volume_m3 - wanted_m3, under_m3, lacking_m3/area_m2/dx, area_m2, self.work.particles.reserve.rest_m3/self.particle_m3(), self.work.particles.reserve.inflow_m3/self.particle_m3(), self.work.particles.reserve.deep_cell.iter().filter(|d| **d!=0).count());
+            eprintln!(
+                "t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ",
+                self.state.time_s,
+                volume_m3,
+                volume_m3 - wanted_m3,
+                under_m3,
+                lacking_m3 / area_m2 / dx,
+                area_m2,
+                self.work.particles.reserve.rest_m3 / self.particle_m3(),
+                self.work.particles.reserve.inflow_m3 / self.particle_m3(),
+                self.work.particles.reserve.deep_cell.iter().filter(|d| **d != 0).count()
+            );
         }
         if is_off || lacking_m3.abs() <= CLOSE_ENOUGH_CELLS * dx * area_m2 {
             return;
@@ -94,18 +105,25 @@ impl UniformSolver {
         self.fill_misfits(&solids);
         let (misfit, phi) = (&self.work.particles.misfit_cell, &self.work.fields.phi_cell);
         let open = &solids.fields.open_volume;
-        let supported_m3 = dx.powi(3) * ordered_sum_of(misfit.len(), |cell| {
-            ((sign * misfit[cell]).max(0.0) * surface_share(phi[cell], self.grid.dx) * open[cell]) as f64
-        });
+        let supported_m3 = dx.powi(3)
+            * ordered_sum_of(misfit.len(), |cell| {
+                ((sign * misfit[cell]).max(0.0) * surface_share(phi[cell], self.grid.dx) * open[cell]) as f64
+            });
         let part = lacking_m3.abs() / supported_m3.max(f64::MIN_POSITIVE);
         clamps.add("surface_behind_mass", (part > 1.0) as usize);
         let way = sign * part.min(1.0) as f32 * self.grid.dx;
         let cells = self.grid.cell_centers();
-        let misfit = &self.work.particles.misfit_cell;
-        cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, _, phi| {
-            *phi -= way * (sign * misfit[cell]).clamp(0.0, FARTHEST_CELLS);
+        let Work { particles, fields, fraction_cell, .. } = &mut self.work;
+        let (misfit, dx) = (&particles.misfit_cell, self.grid.dx);
+        cells.for_each_mut2(&mut fields.phi_cell, fraction_cell, |cell, _, phi, fraction| {
+            let shift = way * (sign * misfit[cell]).clamp(0.0, FARTHEST_CELLS);
+            if shift != 0.0 {
+                let gained = shift / dx * surface_share(*phi, dx) * open[cell];
+                *fraction = (*fraction + gained).clamp(0.0, open[cell]);
+                *phi -= shift;
+            }
         });
-        self.fill_near_fractions(&solids);
+        mark_near(&mut self.work.particles.near_cell, &self.work.fields.phi_cell, &self.grid);
     }
 
     /// Fills, for every cell at the surface, how much the volume of the particles around is more than that
@@ -191,7 +209,7 @@ impl UniformSolver {
     }
 
     /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh
-    /// outside the solids has the volume of the mass that does not fly. The mesh cuts the corners of liquid
+    /// outside the solids has the volume of the particles that are not drawn by themselves. The mesh cuts the corners of liquid
     /// that is a cell thick, and draws less than there is under phi.
     pub(crate) fn drawn_phi(&self) -> Cow<'_, [f32]> {
         let phi = &self.state.fields.phi_cell;
@@ -201,8 +219,8 @@ impl UniformSolver {
         let (state, dx) = (&self.state, self.grid.dx as f64);
         let mut near = vec![];
         mark_near(&mut near, phi, &self.grid);
-        let flying = state.particles.x.iter().filter(|x| self.flies(**x, &near)).count();
-        let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * flying as f64;
+        let alone = state.particles.x.iter().filter(|x| self.is_drawn_alone(**x, &near)).count();
+        let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * alone as f64;
         let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
         let drawn_m3 = |way: f64| self.mesh(&shifted(way), 0.0, &MeshParams::default()).volume();
         let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
@@ -218,6 +236,13 @@ impl UniformSolver {
             way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
         }
         if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
+    }
+
+    /// Is a particle at x drawn by itself? One that flies is, and one whose ball lies outside the surface: a film
+    /// thinner than the grid can draw.
+    fn is_drawn_alone(&self, x: Vec3, near_cell: &[u8]) -> bool {
+        let radius_m = (0.75 / std::f64::consts::PI * self.particle_m3()).cbrt() as f32;
+        self.flies(x, near_cell) || self.grid.cell_centers().sample(&self.state.fields.phi_cell, x) > radius_m
     }
 
     /// Does a particle fly at x?
@@ -237,13 +262,13 @@ impl UniformSolver {
         cells * (dx as f64).powi(2)
     }
 
-    /// Adds the particles that fly to a mesh of the rest, each with its own volume.
-    pub(crate) fn draw_flying(&self, mesh: &mut TriangleMesh) {
+    /// Adds the particles that are drawn by themselves to a mesh of the rest, each with its own volume.
+    pub(crate) fn draw_particles(&self, mesh: &mut TriangleMesh) {
         let (particles, grid) = (&self.state.particles, &self.grid);
         let mut near = vec![];
         mark_near(&mut near, &self.state.fields.phi_cell, grid);
         let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
-        add_drops(mesh, all.filter(|(x, _)| self.flies(*x, &near)), self.particle_m3());
+        add_drops(mesh, all.filter(|(x, _)| self.is_drawn_alone(*x, &near)), self.particle_m3());
     }
 }
 
@@ -257,4 +282,3 @@ fn flying(ranges: &CellRanges, near_cell: &[u8]) -> usize {
     let count = |cell: usize| if near_cell[cell] == 0 { ranges.count(cell) as f64 } else { 0.0 };
     ordered_sum_of(near_cell.len(), count) as usize
 }
-
