@@ -20,6 +20,8 @@ const AMID_IN_CELLS: f32 = 1.0;
 const EVEN_DEPTH_IN_CELLS: f32 = 0.5;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
+/// Places that are drawn in an octant until one is liquid.
+const PLACES_DRAWN: u64 = 4;
 /// Cells this near to an open wall are never deep: what leaves through it leaves as particles.
 const OPEN_WALL_CELLS: usize = 5;
 
@@ -54,7 +56,8 @@ impl ResampleReport {
 /// When particles are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// The liquid is new: the whole band is filled up to the surface.
+    /// The liquid is new: the whole band is filled up to the surface, each cell with its share of particles as
+    /// far as the cells before it have left any.
     Start,
     /// Sources have made liquid: their cells are filled as far as [`Reserve::inflow_m3`] goes.
     Sources,
@@ -93,6 +96,8 @@ pub(crate) struct BinPlan {
     seeds: Vec<Seed>,
     /// Particles per cell of the bin.
     counts: Vec<u32>,
+    /// Particles that the cells so far lack at the start.
+    lacking: f32,
     /// Which cells of the bin are deep now.
     deep: Vec<u8>,
     /// Volume that the bin's particles and deep cells held before and hold no more.
@@ -328,6 +333,7 @@ impl Planner<'_> {
         plan.counts.clear();
         plan.deep.clear();
         plan.report = ResampleReport::default();
+        plan.lacking = 0.0;
         let mut deep_cells = 0.0;
         for cell in cells.clone() {
             let before = plan.source.len();
@@ -412,7 +418,11 @@ impl Planner<'_> {
             plan.report.deleted_deep += members.len();
             return;
         }
-        let (change, depth) = self.change(cell, members.len());
+        let (mut change, depth) = self.change(cell, members.len());
+        if self.liquid.occasion == Occasion::Start {
+            plan.lacking += PER_CELL as f32 * self.liquid.fraction_cell[cell];
+            change = change.min(plan.lacking.round() as i32).max(0);
+        }
         let at = self.around.grid.cell_centers().coordinates(cell);
         let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
         if change == 0 && !(at_wall && !members.is_empty()) {
@@ -473,26 +483,38 @@ impl Planner<'_> {
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
+                plan.lacking -= 1.0;
                 left -= 1;
             }
         }
     }
 
-    /// Where a seed lies in an octant of a cell, if that place is liquid.
+    /// Where a seed lies in an octant of a cell, if one of a few places drawn there is liquid.
     fn seed_place(&self, cell: usize, center: Vec3, o: usize, depth: f32) -> Option<Vec3> {
         let dx = self.around.grid.dx;
-        let draw = random::splitmix64(self.liquid.step_seed);
-        // Not quite to the octant's faces, where rounding could file the seed under another cell.
-        let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
         let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
-        let x = center + (0.5 * dx) * (low + jitter - 1.0);
-        self.in_liquid(x, self.liquid.phi_cell[cell], depth * dx).then_some(x)
+        let place = |draw: u64| {
+            // Not quite to the octant's faces, where rounding could file the seed under another cell.
+            let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
+            center + (0.5 * dx) * (low + jitter - 1.0)
+        };
+        let first = random::splitmix64(self.liquid.step_seed);
+        let draws = (0..PLACES_DRAWN).map(|n| place(first.wrapping_add(n)));
+        draws.into_iter().find(|&x| self.in_liquid(x, self.liquid.phi_cell[cell], depth * dx))
+    }
+
+    /// phi at a point, continued linearly from the outermost centres to the walls.
+    fn phi(&self, x: Vec3) -> f32 {
+        let (centers, phi) = (self.around.grid.cell_centers(), self.liquid.phi_cell);
+        let half = Vec3::splat(0.5 * self.around.grid.dx);
+        let bounds = self.around.grid.bounds();
+        let inside = x.max(bounds.min + half).min(bounds.max - half);
+        2.0 * centers.sample(phi, inside) - centers.sample(phi, 2.0 * inside - x)
     }
 
     fn in_liquid(&self, x: Vec3, phi_center: f32, depth: f32) -> bool {
         let Surroundings { grid, phi_solid_node, .. } = *self.around;
-        let wet = phi_center < -(0.9 * grid.dx + depth)
-            || grid.cell_centers().sample(self.liquid.phi_cell, x) < -depth;
+        let wet = phi_center < -(0.9 * grid.dx + depth) || self.phi(x) < -depth;
         let free = || grid.nodes().sample(phi_solid_node, x) > SOLID_MARGIN_IN_CELLS * grid.dx;
         wet && (self.around.is_free() || free())
     }

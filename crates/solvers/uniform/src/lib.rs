@@ -22,7 +22,7 @@ pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
-use fluvial_particles::{Occasion, Transfer};
+use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
@@ -34,8 +34,9 @@ use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outs
 use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
-/// How far the mesh reaches into solids, so that no gap shows between them, in cells.
-const OVERLAP_CELLS: f32 = 0.02;
+/// How far the mesh of the level-set tracker reaches into solids, so that no gap shows between them, in cells.
+/// With particles it has the volume of their mass, and none is in solids.
+const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {
@@ -95,6 +96,8 @@ impl UniformSolver {
         cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
             *phi = setup.fill_distance(cells.position(i, j, k));
         });
+        // Films that reach no cell's centre are particles from the start.
+        let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
         self.redistance();
         std::mem::swap(&mut self.state.fields.phi_cell, &mut self.work.fields.phi_cell);
         let reach_m = self.band_m();
@@ -109,16 +112,10 @@ impl UniformSolver {
         u_transport.copy_from(u_face);
         let fastest = setup.fills.iter().fold(0.0, |m, f| f.velocity.length().max(m));
         self.state.limiting_speed_m_s = fastest as f64;
-        self.open_volume_account();
         if self.params.has_particles() {
-            let mut particles = std::mem::take(&mut self.state.particles);
-            let mut reserve = std::mem::take(&mut self.state.reserve);
-            let Fields { phi_cell, u_face, .. } = &mut self.state.fields;
-            let (phi_cell, u_face) = (std::mem::take(phi_cell), std::mem::take(u_face));
-            self.resample_particles(&mut particles, &mut reserve, &phi_cell, &u_face, Occasion::Start);
-            (self.state.fields.phi_cell, self.state.fields.u_face) = (phi_cell, u_face);
-            (self.state.particles, self.state.reserve) = (particles, reserve);
-            self.open_mass_account();
+            self.seed_particles(&phi_fills);
+        } else {
+            self.open_volume_account();
         }
     }
 
@@ -196,7 +193,8 @@ impl Solver for UniformSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let mut mesh = self.mesh(&self.drawn_phi(), OVERLAP_CELLS, &drawn);
+        let overlap_cells = if self.params.has_particles() { 0.0 } else { OVERLAP_CELLS };
+        let mut mesh = self.mesh(&self.drawn_phi(), overlap_cells, &drawn);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
             self.draw_particles(&mut mesh);

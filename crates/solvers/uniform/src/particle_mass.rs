@@ -6,11 +6,11 @@
 //! holds, it is the level set that is moved.
 
 use crate::UniformSolver;
-use crate::state::{Begin, ParticleWork, Solids, Work};
+use crate::state::{Begin, ParticleWork, Solids, State, Work};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
-use fluvial_particles::{CellRanges, Particles, Reserve, add_drops, mark_near};
+use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, add_drops, mark_near};
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_surface::MeshParams;
 use fluvial_volume::Account;
@@ -35,17 +35,25 @@ impl UniformSolver {
         Reserve::particle_m3(self.grid.dx)
     }
 
-    /// Opens the account at the start: the liquid under phi is what there is, and what the seeded particles and
-    /// deep cells do not hold of it is the reserve's.
-    pub(crate) fn open_mass_account(&mut self) {
+    /// Seeds the particles of the fills and opens the account: the liquid of the fills is what there is, and what
+    /// particles and deep cells do not hold of it is the reserve's.
+    pub(crate) fn seed_particles(&mut self, phi_fills: &[f32]) {
         let solids = self.state.boundaries.solids.clone();
-        let volume_m3 = self.liquid_volume(&self.state.fields.phi_cell, &solids.fields);
+        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        self.fill_fractions(&mut fractions, phi_fills, &solids.fields);
+        let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
+        let volume_m3 = sum * (self.grid.dx as f64).powi(3);
+        self.work.fraction_cell = fractions;
+        let State { particles, reserve, fields, .. } = &mut self.state;
+        let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
+        let u_face = std::mem::take(&mut fields.u_face);
+        self.resample_particles(&mut particles, &mut reserve, phi_fills, &u_face, Occasion::Start);
+        let held_m3 = reserve.volume_m3(particles.len(), &solids.fields.open_volume, self.grid.dx);
+        reserve.rest_m3 += volume_m3 - held_m3;
+        self.state.fields.u_face = u_face;
+        (self.state.particles, self.state.reserve) = (particles, reserve);
         self.state.volume = Account::default();
         self.state.volume.open(volume_m3);
-        let state = &mut self.state;
-        let held_m3 =
-            state.reserve.volume_m3(state.particles.len(), &solids.fields.open_volume, self.grid.dx);
-        state.reserve.rest_m3 += volume_m3 - held_m3;
     }
 
     /// Books what the step brought and took, and moves the surface to where its mass puts it.

@@ -140,7 +140,7 @@ impl UniformSolver {
         let open_volume = &self.state.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
             phi_cell,
-            fraction_cell: &[],
+            fraction_cell: &self.work.fraction_cell,
             open_volume: [open_volume; 2],
             u_face,
             is_new_cell: &self.work.boundaries.sources.tag_cell,
