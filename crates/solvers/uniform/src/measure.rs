@@ -203,6 +203,9 @@ impl UniformSolver {
             }
             above = below;
         }
+        if self.params.has_particles() {
+            return self.film_height(x, z);
+        }
         // Liquid shallower than half a cell has its centre in the air.
         ((0.5 * self.grid.dx - above).max(0.0)) as f64
     }

@@ -260,6 +260,18 @@ impl UniformSolver {
         near_cell[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] == 0
     }
 
+    /// Height of a film on the floor around (x, z) that reaches no cell's centre: the volume of its particles
+    /// within a cell along x and z, weighted by 1 - distance / dx, over their area.
+    pub(crate) fn film_height(&self, x: f32, z: f32) -> f64 {
+        let (dx, floor) = (self.grid.dx, self.grid.min.y);
+        let weight = |p: &Vec3| {
+            let near = |distance: f32| (1.0 - distance.abs() / dx).max(0.0);
+            if p.y < floor + dx { near(p.x - x) * near(p.z - z) } else { 0.0 }
+        };
+        let sum: f64 = self.state.particles.x.iter().map(|p| f64::from(weight(p))).sum();
+        sum * self.particle_m3() / f64::from(dx).powi(2)
+    }
+
     /// Area of the surface in the cells near it, m2.
     fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
         let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
