@@ -86,7 +86,7 @@ pub fn advect(
                 let flies = near_cell.get(locate.cell(x[l]) as usize).is_some_and(|&near| near == 0);
                 let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
                 let goal = x[l] + dt_s * u;
-                v[l] = [before[l], u];
+                v[l] = [before[l], if flies { u } else { Vec3::NAN }];
                 let allowed = confine.place(goal, report);
                 *place = allowed.unwrap_or(goal);
                 *key = allowed.map_or(GONE, |x| locate.cell(x));
@@ -103,9 +103,9 @@ pub fn advect(
     take(&mut moved.x, &moved.v, &scratch.order);
     moved.take_all_but_positions(particles, &scratch.order);
     parallel::for_each_beside_mut(&mut moved.v, &scratch.order, |v, &p| *v = scratch.v[p as usize][0]);
-    fit(&mut scratch.way, scratch.order.len());
+    fit(&mut scratch.flown, scratch.order.len());
     let (order, v) = (&scratch.order, &scratch.v);
-    parallel::for_each_beside_mut(&mut scratch.way, order, |way, &p| *way = v[p as usize][1]);
+    parallel::for_each_beside_mut(&mut scratch.flown, order, |flown, &p| *flown = v[p as usize][1]);
     parallel::for_each_indexed_mut(&mut moved.age_s, |_, age_s| *age_s += dt_s);
     reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
 }

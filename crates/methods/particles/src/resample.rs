@@ -20,8 +20,11 @@ const AMID_IN_CELLS: f32 = 1.0;
 const EVEN_DEPTH_IN_CELLS: f32 = 0.5;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
-/// Places that are drawn in an octant until one is liquid.
+/// Places that are drawn in an octant at the start, and how many particles too few or too many the cells before
+/// may have got until more places are drawn or seeds are left out. One place gives the right number on the
+/// whole; a film of a tenth of a cell has so few seeds that its mass would be off by a twentieth.
 const PLACES_DRAWN: u64 = 4;
+const UNEVEN_START: f32 = 2.0;
 /// Cells this near to an open wall are never deep: what leaves through it leaves as particles.
 const OPEN_WALL_CELLS: usize = 5;
 
@@ -287,7 +290,9 @@ impl Planner<'_> {
             .map(|(cell, _)| {
                 let center = self.center(cell);
                 let octants = self.octants(cell, center);
-                (0..8).filter(|&o| octants[o] == 0 && self.seed_place(cell, center, o, 0.0).is_some()).count()
+                (0..8)
+                    .filter(|&o| octants[o] == 0 && self.seed_place(cell, center, (o, 0), 0.0).is_some())
+                    .count()
             })
             .sum();
         let particles = self.reserve.inflow_m3 / Reserve::particle_m3(self.around.grid.dx);
@@ -418,10 +423,9 @@ impl Planner<'_> {
             plan.report.deleted_deep += members.len();
             return;
         }
-        let (mut change, depth) = self.change(cell, members.len());
+        let (change, depth) = self.change(cell, members.len());
         if self.liquid.occasion == Occasion::Start {
             plan.lacking += PER_CELL as f32 * self.liquid.fraction_cell[cell];
-            change = change.min(plan.lacking.round() as i32).max(0);
         }
         let at = self.around.grid.cell_centers().coordinates(cell);
         let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
@@ -470,37 +474,42 @@ impl Planner<'_> {
         (most, depth): (usize, f32),
         plan: &mut BinPlan,
     ) {
+        let mut octants = *octants;
         let draw = random::splitmix64(self.liquid.step_seed ^ 1);
         let first = (random::unit_f32(cell as u64, draw) * 8.0) as usize;
         let mut left = most;
-        for o in (0..8).map(|n| (first + n) % 8).filter(|&o| octants[o] == 0) {
+        for (round, o) in (0..PLACES_DRAWN).flat_map(|round| (0..8).map(move |n| (round, (first + n) % 8))) {
             let is_chosen = || random::unit_f32((8 * cell + o) as u64, draw) < self.share;
-            if left == 0 || self.liquid.occasion == Occasion::Sources && !is_chosen() {
+            let enough = match self.liquid.occasion {
+                Occasion::Start if round == 0 => plan.lacking < -UNEVEN_START,
+                Occasion::Start => plan.lacking < UNEVEN_START,
+                Occasion::Sources => round > 0 || !is_chosen(),
+                Occasion::Step => round > 0,
+            };
+            if octants[o] > 0 || left == 0 || enough {
                 continue;
             }
-            if let Some(x) = self.seed_place(cell, center, o, depth) {
+            if let Some(x) = self.seed_place(cell, center, (o, round), depth) {
                 let (v, rows) = self.velocity.velocity_and_gradient(&self.velocity.place(x));
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
                 plan.lacking -= 1.0;
                 left -= 1;
+                octants[o] += 1;
             }
         }
     }
 
-    /// Where a seed lies in an octant of a cell, if one of a few places drawn there is liquid.
-    fn seed_place(&self, cell: usize, center: Vec3, o: usize, depth: f32) -> Option<Vec3> {
+    /// Where the seed of a round lies in an octant of a cell, if that place is liquid.
+    fn seed_place(&self, cell: usize, center: Vec3, (o, round): (usize, u64), depth: f32) -> Option<Vec3> {
         let dx = self.around.grid.dx;
+        let draw = random::splitmix64(self.liquid.step_seed).wrapping_add(round);
+        // Not quite to the octant's faces, where rounding could file the seed under another cell.
+        let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
         let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
-        let place = |draw: u64| {
-            // Not quite to the octant's faces, where rounding could file the seed under another cell.
-            let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
-            center + (0.5 * dx) * (low + jitter - 1.0)
-        };
-        let first = random::splitmix64(self.liquid.step_seed);
-        let draws = (0..PLACES_DRAWN).map(|n| place(first.wrapping_add(n)));
-        draws.into_iter().find(|&x| self.in_liquid(x, self.liquid.phi_cell[cell], depth * dx))
+        let x = center + (0.5 * dx) * (low + jitter - 1.0);
+        self.in_liquid(x, self.liquid.phi_cell[cell], depth * dx).then_some(x)
     }
 
     /// phi at a point, continued linearly from the outermost centres to the walls.

@@ -63,19 +63,19 @@ pub struct Scratch {
     bin_start: Vec<u32>,
     by_bin: Vec<AtomicU32>,
     pub(crate) order: Vec<u32>,
-    /// Velocities of the particles and of their ways, before they are put into order.
+    /// Velocities of the particles and of their flights, before they are put into order.
     pub(crate) v: Vec<[Vec3; 2]>,
-    /// Mean velocity of each particle's way through the last [`advect`](crate::advect).
-    pub(crate) way: Vec<Vec3>,
+    /// Velocity of each particle that flew in the last [`advect`](crate::advect), NaN of one that was carried.
+    pub(crate) flown: Vec<Vec3>,
     pub(crate) bins: Vec<BinPlan>,
     pub(crate) phi: Vec<f32>,
 }
 
 impl Scratch {
-    /// Mean velocity of each particle's way through the last [`advect`](crate::advect), in the order that it
-    /// left them in, m/s.
-    pub fn way(&self) -> &[Vec3] {
-        &self.way
+    /// Velocity of each particle that flew in the last [`advect`](crate::advect), in the order that it left them
+    /// in, m/s; NaN of one that the liquid carried.
+    pub fn flown(&self) -> &[Vec3] {
+        &self.flown
     }
 }
 

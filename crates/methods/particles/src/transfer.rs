@@ -234,8 +234,8 @@ fn add_to_faces(
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
 /// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
-/// Particles that fly have the velocity of their way and `flight.push` instead: what FLIP kept of its own
-/// while the liquid carried it goes no farther.
+/// Particles that fly add `flight.push` to the velocity that they flew with; one that the liquid has carried
+/// until now starts with `u_new`: what FLIP kept of its own goes no farther.
 /// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`,
 /// `particles_far_from_the_liquid_fly`.
 pub fn faces_to_particles(
@@ -247,7 +247,7 @@ pub fn faces_to_particles(
     flight: &Flight,
 ) {
     particles.set_affine(*transfer == Transfer::Apic);
-    let flying = Flying { flight, locate: Locator::new(grid) };
+    let flying = Flying { flight, locate: Locator::new(grid), new: VelocitySampler::new(u_new, grid) };
     match *transfer {
         Transfer::Flip { ratio } => {
             for axis in AXES {
@@ -265,26 +265,31 @@ pub fn faces_to_particles(
 pub struct Flight<'a> {
     /// Cells that the liquid reaches, not 0, see [`mark_near`](crate::mark_near); empty: no particle flies.
     pub near_cell: &'a [u8],
-    /// Mean velocity of each particle's way through the step, m/s.
-    pub way: &'a [Vec3],
+    /// Velocity of each particle that flew through the step, m/s, NaN of the others: [`Scratch::flown`]
+    /// (crate::Scratch::flown).
+    pub flown: &'a [Vec3],
     /// Gravity times the step's length, m/s.
     pub push: Vec3,
 }
 
 impl Flight<'_> {
     /// No particle flies.
-    pub const NONE: Flight<'static> = Flight { near_cell: &[], way: &[], push: Vec3::ZERO };
+    pub const NONE: Flight<'static> = Flight { near_cell: &[], flown: &[], push: Vec3::ZERO };
 }
 
 struct Flying<'a> {
     flight: &'a Flight<'a>,
     locate: Locator,
+    new: VelocitySampler<'a>,
 }
 
 impl Flying<'_> {
     #[inline]
-    fn velocity(&self, p: usize) -> Vec3 {
-        self.flight.way[p] + self.flight.push
+    fn velocity(&self, p: usize, x: Vec3) -> Vec3 {
+        match self.flight.flown[p] {
+            carried if carried.is_nan() => self.new.velocity_and_gradient(&self.new.place(x)).0,
+            flown => flown + self.flight.push,
+        }
     }
 
     #[inline]
@@ -302,7 +307,7 @@ fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32, flying:
             let change = change.at(&change.in_cells(x));
             for (l, v) in v.iter_mut().enumerate() {
                 *v = match flying.has(x[l]) {
-                    true => flying.velocity(first + l),
+                    true => flying.velocity(first + l, x[l]),
                     false => ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]),
                 };
             }
@@ -319,7 +324,7 @@ fn apic(particles: &mut Particles, new: &VelocitySampler, flying: &Flying) {
         let (v, ((ax, ay), az)) = &mut task[0];
         for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
             let (value, gradient) = match flying.has(x) {
-                true => (flying.velocity(chunk * CHUNK + i), [Vec3::ZERO; 3]),
+                true => (flying.velocity(chunk * CHUNK + i, x), [Vec3::ZERO; 3]),
                 false => new.velocity_and_gradient(&new.place(x)),
             };
             v[i] = value;

@@ -1,7 +1,7 @@
 //! Sorting, seeding, thinning; ids; threads.
 
 use crate::common::*;
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,6 +178,31 @@ fn sources_are_filled_with_what_they_bring() {
     };
     assert!((count(true) as f32 / (0.5 * 8.0 * 72.0) - 1.0).abs() < 0.1, "{} in the source", count(true));
     assert_eq!(count(false), 0);
+}
+
+/// The surface of a pool goes up and down, so that cells enter and leave the deep, and its particles are stirred
+/// at random. [`Cloud::resample`] asserts the sum at every step, too.
+#[test]
+fn mass_is_the_same_whatever_moves() {
+    let grid = grid([12, 24, 12], 0.1);
+    let u = FaceField::constant(&grid, 0.0);
+    let mut cloud = Cloud::default();
+    let level = |step: u64| grid.min.y + (14.0 + 6.0 * (0.3 * step as f32).sin()) * grid.dx;
+    cloud.resample(&pool(&grid, level(0)), &u, &Surroundings::closed(&grid), 3.0 * grid.dx, 0);
+    let full_m3 = (grid.dx as f64).powi(3) * 144.0;
+    cloud.reserve.rest_m3 += 14.0 * full_m3 - cloud.reserve.volume_m3(cloud.particles.len(), &[], grid.dx);
+    for step in 1..60u64 {
+        for (x, id) in cloud.particles.x.iter_mut().zip(&cloud.particles.id) {
+            let to = level(step) - level(step - 1);
+            *x += Vec3::new(0.0, to, 0.0) + 0.5 * grid.dx * (random::unit_vec3(*id, step) - 0.5);
+            *x = x.clamp(grid.bounds().min, grid.bounds().max);
+        }
+        let report =
+            cloud.resample(&pool(&grid, level(step)), &u, &Surroundings::closed(&grid), 3.0 * grid.dx, step);
+        assert!(step < 3 || report.seeded + report.deleted() > 0);
+    }
+    let end_m3 = cloud.reserve.volume_m3(cloud.particles.len(), &[], grid.dx);
+    assert!((end_m3 / (14.0 * full_m3) - 1.0).abs() < 1e-9, "{end_m3}");
 }
 
 #[test]

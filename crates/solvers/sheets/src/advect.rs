@@ -26,7 +26,12 @@ impl SheetsSolver {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
         let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        let around = Surroundings { grid: &self.grid, phi_solid_node, open_walls: self.setup.open_walls(), solid_speed_m_s: 0.0 };
+        let around = Surroundings {
+            grid: &self.grid,
+            phi_solid_node,
+            open_walls: self.setup.open_walls(),
+            solid_speed_m_s: 0.0,
+        };
         let Carriers { before, after, ranges, scratch } = &mut work.carriers;
         let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
@@ -215,7 +220,14 @@ impl SheetsSolver {
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
-        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, &self.grid, &transfer, &Flight::NONE);
+        carriers::faces_to_particles(
+            carrier,
+            &work.fields.u_face,
+            u_before,
+            &self.grid,
+            &transfer,
+            &Flight::NONE,
+        );
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
             for (x, v) in particles.x.iter().zip(&mut particles.v) {

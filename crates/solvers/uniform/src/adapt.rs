@@ -55,7 +55,7 @@ impl UniformSolver {
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
         let push = dt_s as f32 * self.setup.liquid.gravity;
-        let flight = Flight { near_cell: &moving.near_cell, way: moving.scratch.way(), push };
+        let flight = Flight { near_cell: &moving.near_cell, flown: moving.scratch.flown(), push };
         particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer, &flight);
         let open_before = &state.boundaries.solids.fields.open_volume;
         let liquid = Liquid {

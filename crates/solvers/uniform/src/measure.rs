@@ -36,12 +36,6 @@ impl UniformSolver {
                 self.flight_energy(&work.particles.moved, &work.particles.near_cell);
             report.kinetic_energy_j += kinetic_j;
             report.potential_energy_j += potential_j;
-            if std::env::var_os("DBG").is_some() {
-                eprintln!(
-                    "   grid speed {:.2} flying {:.2} kinetic fly {:.2} ",
-                    report.max_speed_m_s, fastest_m_s, kinetic_j
-                );
-            }
             let is_nan = report.max_speed_m_s.is_nan() || fastest_m_s.is_nan();
             report.max_speed_m_s = if is_nan { f64::NAN } else { report.max_speed_m_s.max(fastest_m_s) };
         }

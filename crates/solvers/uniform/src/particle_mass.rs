@@ -92,20 +92,6 @@ impl UniformSolver {
         let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
         let lacking_m3 = wanted_m3 - under_m3;
         let is_off = self.params.volume_correction == VolumeCorrection::Off;
-        if std::env::var_os("DBG").is_some() {
-            eprintln!(
-                "t {:.3} mass {:.5} flying {:.5} under {:.5} way {:.4} area {:.3} rest {:.1}q inflow {:.1}q deep {} ",
-                self.state.time_s,
-                volume_m3,
-                volume_m3 - wanted_m3,
-                under_m3,
-                lacking_m3 / area_m2 / dx,
-                area_m2,
-                self.work.particles.reserve.rest_m3 / self.particle_m3(),
-                self.work.particles.reserve.inflow_m3 / self.particle_m3(),
-                self.work.particles.reserve.deep_cell.iter().filter(|d| **d != 0).count()
-            );
-        }
         if is_off || lacking_m3.abs() <= CLOSE_ENOUGH_CELLS * dx * area_m2 {
             return;
         }

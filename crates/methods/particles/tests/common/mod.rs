@@ -82,7 +82,15 @@ impl Cloud {
         seed: u64,
     ) -> ResampleReport {
         let occasion = if self.particles.is_empty() { Occasion::Start } else { Occasion::Step };
-        let fractions = shares(phi, around.grid.dx);
+        let mut fractions = shares(phi, around.grid.dx);
+        if !around.phi_solid_node.is_empty() {
+            let nodes = around.grid.nodes();
+            for (cell, fraction) in fractions.iter_mut().enumerate() {
+                let [i, j, k] = around.grid.cell_centers().coordinates(cell);
+                let x = around.grid.cell_centers().position(i, j, k);
+                *fraction *= (0.5 + nodes.sample(around.phi_solid_node, x) / nodes.spacing).clamp(0.0, 1.0);
+            }
+        }
         let liquid = Liquid { band_m, ..liquid_of(phi, &fractions, u, seed, occasion) };
         self.resample_to(&liquid, around)
     }
