@@ -41,15 +41,11 @@ fn main() {
 fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m: f32, transfer: &Transfer) {
     let (mut particles, mut ranges, mut scratch) =
         (Particles::default(), CellRanges::default(), Scratch::default());
-    let mut moved = Particles::default();
+    let (mut moved, mut reserve) = (Particles::default(), Reserve::new(grid.cell_count()));
+    let fractions: Vec<f32> = phi.iter().map(|phi| (0.5 - phi / grid.dx).clamp(0.0, 1.0)).collect();
     let mut grid_u = [u.clone(), u.clone()];
     let mut corrected = phi.to_vec();
-    let around = Surroundings {
-        grid,
-        phi_solid_node: solid,
-        sides: fluvial_grids::Sides::NONE,
-        open_walls: [false; 6],
-    };
+    let around = Surroundings { phi_solid_node: solid, ..Surroundings::closed(grid) };
     particles.sort_by_cell(grid, &mut ranges, &mut scratch);
     let mut best: Vec<(&str, f64)> = Vec::new();
     for round in 0..6 {
@@ -61,20 +57,29 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
             }
         };
         let t = Instant::now();
-        let (phi_cell, u_face, is_new_cell, transfer) = (phi, u, &[][..], *transfer);
-        let liquid = Liquid { phi_cell, u_face, is_new_cell, band_m, transfer, step_seed: round };
-        resample(&mut moved, &mut ranges, &particles, &liquid, &around, &mut scratch);
+        let liquid = Liquid {
+            phi_cell: phi,
+            fraction_cell: &fractions,
+            open_volume: [&[]; 2],
+            u_face: u,
+            is_new_cell: &[],
+            band_m,
+            transfer: *transfer,
+            step_seed: round,
+            occasion: if round == 0 { Occasion::Start } else { Occasion::Step },
+        };
+        resample(&mut moved, &mut ranges, &particles, &mut reserve, &liquid, &around, &mut scratch);
         stage(if round == 0 { "first seeding" } else { "resample" }, t, moved.len());
         let n = moved.len();
         let t = Instant::now();
-        advect(&mut particles, &mut ranges, &moved, u, &around, grid.dx, &mut scratch);
+        advect(&mut particles, &mut ranges, &moved, (u, &[]), &around, grid.dx, &mut scratch);
         stage("advect and sort", t, n);
         let t = Instant::now();
         let [a, b] = &mut grid_u;
-        particles_to_faces(a, b, &particles, &ranges, grid, fluvial_grids::Sides::NONE, &transfer);
+        particles_to_faces(a, b, &particles, &ranges, grid, fluvial_grids::Sides::NONE, transfer);
         stage("particles to faces", t, n);
         let t = Instant::now();
-        faces_to_particles(&mut particles, u, b, grid, fluvial_grids::Sides::NONE, &transfer);
+        faces_to_particles(&mut particles, u, b, grid, fluvial_grids::Sides::NONE, transfer, &Flight::NONE);
         stage("faces to particles", t, n);
         corrected.copy_from_slice(phi);
         let t = Instant::now();

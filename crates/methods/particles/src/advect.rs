@@ -48,12 +48,17 @@ impl AdvectReport {
 /// that no projection frees; particles near thin solids stay on their side of the wall. Afterwards every particle is in the box and outside all solids. Ages grow by
 /// `dt_s`. `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and
 /// `ranges` describe them.
-/// Tests: `advection_is_third_order`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`.
+///
+/// Particles in cells that `near_cell` does not mark fly: x <- x + dt v. One that meets a wall or a solid
+/// has along the normal n the velocity of its way, n . (x_new - x_old) / dt, but never one that no solid has
+/// and not less than before. Without marks none flies.
+/// Tests: `advection_is_third_order`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`,
+/// `particles_far_from_the_liquid_fly`.
 pub fn advect(
     moved: &mut Particles,
     ranges: &mut CellRanges,
     particles: &Particles,
-    u_face: &FaceField,
+    (u_face, near_cell): (&FaceField, &[u8]),
     around: &Surroundings,
     dt_s: f32,
     scratch: &mut Scratch,
@@ -66,19 +71,31 @@ pub fn advect(
     let places = &mut moved.v;
     fit(places, n);
     fit(&mut scratch.keys, n);
-    let arrays = places.chunks_mut(CHUNK).zip(scratch.keys.chunks_mut(CHUNK));
+    fit(&mut scratch.v, n);
+    let arrays =
+        places.chunks_mut(CHUNK).zip(scratch.keys.chunks_mut(CHUNK)).zip(scratch.v.chunks_mut(CHUNK));
     let mut tasks: Vec<_> = arrays.zip(&mut reports).collect();
     let cells_per_speed = dt_s / around.grid.dx;
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
-        let ((places, keys), report) = &mut task[0];
-        let x = &particles.x[parallel::chunk_range(chunk, CHUNK, n)];
-        for (x, (places, keys)) in x.chunks(LANES).zip(places.chunks_mut(LANES).zip(keys.chunks_mut(LANES))) {
+        let (((places, keys), v), report) = &mut task[0];
+        let range = parallel::chunk_range(chunk, CHUNK, n);
+        let before = particles.v[range.clone()].chunks(LANES);
+        let lanes = places.chunks_mut(LANES).zip(keys.chunks_mut(LANES)).zip(v.chunks_mut(LANES));
+        for ((x, before), ((places, keys), v)) in particles.x[range].chunks(LANES).zip(before).zip(lanes) {
             let u = mean_velocity(&velocity, x, cells_per_speed);
             for (l, (place, key)) in places.iter_mut().zip(keys).enumerate() {
-                let goal = x[l] + dt_s * Vec3::new(u[0][l], u[1][l], u[2][l]);
+                let flies = near_cell.get(locate.cell(x[l]) as usize).is_some_and(|&near| near == 0);
+                let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
+                let goal = x[l] + dt_s * u;
+                v[l] = [before[l], if flies { u } else { Vec3::NAN }];
                 let allowed = confine.place(x[l], goal, report);
                 *place = allowed.unwrap_or(goal);
                 *key = allowed.map_or(GONE, |x| locate.cell(x));
+                if flies && *place != goal {
+                    let normal = (*place - goal).normalize_or_zero();
+                    let held = (normal.dot(*place - x[l]) / dt_s).min(around.solid_speed_m_s);
+                    v[l] = [u + (held - normal.dot(u)).max(0.0) * normal; 2];
+                }
             }
         }
     });
@@ -86,6 +103,10 @@ pub fn advect(
     order_by_keys(ranges, scratch, around.grid.cell_count());
     take(&mut moved.x, &moved.v, &scratch.order);
     moved.take_all_but_positions(particles, &scratch.order);
+    parallel::for_each_beside_mut(&mut moved.v, &scratch.order, |v, &p| *v = scratch.v[p as usize][0]);
+    fit(&mut scratch.flown, scratch.order.len());
+    let (order, v) = (&scratch.order, &scratch.v);
+    parallel::for_each_beside_mut(&mut scratch.flown, order, |flown, &p| *flown = v[p as usize][1]);
     parallel::for_each_indexed_mut(&mut moved.age_s, |_, age_s| *age_s += dt_s);
     reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
 }
@@ -132,7 +153,7 @@ struct Confine<'a> {
 
 impl<'a> Confine<'a> {
     fn new(around: &'a Surroundings<'a>) -> Self {
-        let Surroundings { grid, phi_solid_node, sides, open_walls } = *around;
+        let Surroundings { grid, phi_solid_node, sides, open_walls, .. } = *around;
         let nodes = grid.nodes();
         assert!(phi_solid_node.is_empty() || phi_solid_node.len() == nodes.len());
         let (bounds, margin) = (grid.bounds(), MARGIN_IN_CELLS * grid.dx);

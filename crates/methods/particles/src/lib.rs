@@ -18,8 +18,11 @@
 
 mod advect;
 mod correct;
+mod drops;
+mod near;
 mod particles;
 mod resample;
+mod reserve;
 mod sight;
 mod sort;
 mod surface;
@@ -29,10 +32,13 @@ mod velocity;
 
 pub use advect::{AdvectReport, advect};
 pub use correct::correct_by_particles;
+pub use drops::add_drops;
+pub use near::mark_near;
 pub use particles::{Particles, retain};
-pub use resample::{Liquid, ResampleReport, resample};
+pub use resample::{Liquid, Occasion, ResampleReport, resample};
+pub use reserve::Reserve;
 pub use sight::flee;
 pub use sort::{CellRanges, Scratch};
 pub use surface::{Average, particle_radius_m};
 pub use surroundings::Surroundings;
-pub use transfer::{Transfer, faces_to_particles, particles_to_faces};
+pub use transfer::{Flight, Transfer, faces_to_particles, particles_to_faces};

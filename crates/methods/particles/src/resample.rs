@@ -1,32 +1,40 @@
-//! Keeping the band evenly filled: seeding, thinning, removal of deep particles.
+//! Moving mass between the particles and the liquid that holds none: seeding, thinning, the band's lower edge.
 
 use crate::particles::fit;
+use crate::reserve::PER_CELL;
 use crate::sight::{self, Sight};
 use crate::sort::{CELLS_PER_BIN, NEW, split_lengths};
 use crate::velocity::VelocitySampler;
-use crate::{CellRanges, Particles, Scratch, Surroundings, Transfer};
+use crate::{CellRanges, Particles, Reserve, Scratch, Surroundings, Transfer};
 use fluvial_foundation::parallel;
 use fluvial_foundation::{Vec3, random};
 use fluvial_grids::FaceField;
 
-/// New liquid gets one particle per octant.
-const SEEDS_PER_CELL: usize = 8;
-/// A cell with fewer particles gets new ones in its empty octants.
-const FEWEST_PER_CELL: usize = 4;
+/// A cell amid the liquid with fewer particles gets new ones in its empty octants.
+const FEWEST_PER_CELL: f32 = 4.0;
 /// A cell with more loses the surplus.
 const MOST_PER_CELL: usize = 16;
-/// Where there are particles already, new ones keep this far from the surface (in cells): there the
-/// particles decide, and the level set must not give back what they have lost.
-const RESEED_DEPTH_IN_CELLS: f32 = 0.6;
+/// Cells are amid the liquid from this depth on, in cells.
+const AMID_IN_CELLS: f32 = 1.0;
+/// Cells take up or give away what is left over from this depth on, and no seed is nearer to the surface, in
+/// cells: above it the particles decide where the surface is.
+const EVEN_DEPTH_IN_CELLS: f32 = 0.5;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
+/// Places that are drawn in an octant at the start, and how many particles too few or too many the cells before
+/// may have got until more places are drawn or seeds are left out. One place gives the right number on the
+/// whole; a film of a tenth of a cell has so few seeds that its mass would be off by a twentieth.
+const PLACES_DRAWN: u64 = 4;
+const UNEVEN_START: f32 = 2.0;
+/// Cells this near to an open wall are never deep: what leaves through it leaves as particles.
+const OPEN_WALL_CELLS: usize = 5;
 
 /// What resampling changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResampleReport {
     /// New particles.
     pub seeded: usize,
-    /// Removed because their cell lies deeper than the band and one cell.
+    /// Taken in by deep cells.
     pub deleted_deep: usize,
     /// Removed because they lay outside the box.
     pub deleted_outside: usize,
@@ -49,14 +57,30 @@ impl ResampleReport {
     }
 }
 
+/// When particles are resampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// The liquid is new: the whole band is filled up to the surface, each cell with its share of particles as
+    /// far as the cells before it have left any.
+    Start,
+    /// Sources have made liquid: their cells are filled as far as [`Reserve::inflow_m3`] goes.
+    Sources,
+    /// A step has ended.
+    Step,
+}
+
 /// The liquid that particles shall fill.
 #[derive(Clone, Copy, Debug)]
 pub struct Liquid<'a> {
     /// Signed distance at cell centres, metres.
     pub phi_cell: &'a [f32],
+    /// Liquid share of every cell's volume.
+    pub fraction_cell: &'a [f32],
+    /// Open share of every cell's volume when the deep cells were marked, and now; empty: all of it.
+    pub open_volume: [&'a [f32]; 2],
     /// Where new particles take their velocity from.
     pub u_face: &'a FaceField,
-    /// Cells whose liquid has just been made by a source, not 0; empty where there is none.
+    /// Cells of sources, not 0; empty where there is none.
     pub is_new_cell: &'a [u8],
     /// Depth of the band that particles fill, metres; infinite: all liquid.
     pub band_m: f32,
@@ -64,6 +88,8 @@ pub struct Liquid<'a> {
     pub transfer: Transfer,
     /// Number of the step: draws other places for new particles each time.
     pub step_seed: u64,
+    /// Why now.
+    pub occasion: Occasion,
 }
 
 /// What resampling decided for one bin of cells: the particles of each cell in order.
@@ -74,6 +100,12 @@ pub(crate) struct BinPlan {
     seeds: Vec<Seed>,
     /// Particles per cell of the bin.
     counts: Vec<u32>,
+    /// Particles that the cells so far lack at the start.
+    lacking: f32,
+    /// Which cells of the bin are deep now.
+    deep: Vec<u8>,
+    /// Volume that the bin's particles and deep cells held before and hold no more.
+    freed_m3: f64,
     report: ResampleReport,
 }
 
@@ -85,39 +117,65 @@ struct Seed {
     rows: [Vec3; 3],
 }
 
-/// Keeps the particles of the band -`band_m` < phi between 4 and 16 a cell, and 8 where they are new.
+/// Moves mass between the particles and the reserve, so that the band -`band_m` < phi stays evenly filled. The
+/// sum of both stays the same, to rounding.
 ///
-/// A cell has eight octants with one candidate position in each, jittered by counters. Cells with fewer than
-/// 4 particles get one in every empty octant whose candidate lies in liquid (phi < 0 where the cell's whole
-/// neighbourhood is empty: fresh liquid; phi < -0.6 dx elsewhere) and outside solids; it takes its velocity
-/// (and rows, with APIC) from `u_face`. Near the surface the candidates do not depend on `step_seed`, so
-/// that liquid at rest is never seeded twice. In the cells of new liquid every empty octant is filled right
-/// up to the surface, whatever lies around; elsewhere liquid without particles counts as the grid's error,
-/// and is cut back by the next correction. Cells deeper than `band_m` + dx lose all particles, cells with
-/// more than 16 lose them from their fullest octants, particles outside the box go.
+/// A cell has eight octants with one candidate position in each, jittered by counters; a seed takes its
+/// velocity (and rows, with APIC) from `u_face`. At the end of a step
+/// - cells deeper than `band_m` + dx become deep and take their particles in; deep cells that have come above
+///   `band_m` get a particle in every octant [ferstl-2016 §3.2];
+/// - cells amid the liquid with fewer than 4 particles get one in every empty octant, cells with more than 16
+///   lose them from their fullest octants;
+/// - while the reserve's rest is positive, cells below the surface with fewer than 8 particles get new ones;
+///   while it is negative, those with more lose some. Which ones is drawn by counters so that the rest is
+///   used up, once.
+///
+/// Seeds and removals free or bind mass, and the reserve books it. Near the surface nothing is seeded nor
+/// removed: there the particles decide.
 ///
 /// `particles` must be sorted; `out` gets what is left and new, sorted, and `ranges` describe them.
-/// [ferstl-2016 §3.2]
 /// Tests: `seeding_fills_the_band_with_eight_per_cell`, `resampling_at_rest_changes_nothing`,
-/// `surplus_and_deep_particles_go`, `ids_are_unique_and_stable`, `new_liquid_is_seeded_up_to_its_surface`.
+/// `mass_is_the_same_whatever_moves`, `ids_are_unique_and_stable`, `sources_are_filled_with_what_they_bring`.
 pub fn resample(
     out: &mut Particles,
     ranges: &mut CellRanges,
     particles: &Particles,
+    reserve: &mut Reserve,
     liquid: &Liquid,
     around: &Surroundings,
     scratch: &mut Scratch,
 ) -> ResampleReport {
     let cells = around.grid.cell_count();
-    assert_eq!(liquid.phi_cell.len(), cells);
+    assert!(liquid.phi_cell.len() == cells && reserve.deep_cell.len() == cells);
     debug_assert!(ranges.describe(particles, around.grid));
     let velocity = VelocitySampler::new(liquid.u_face, around.grid);
+    let particle_m3 = Reserve::particle_m3(around.grid.dx);
     let sight = Sight::new(around.sides, around.grid);
-    let planner = Planner { x: &particles.x, ranges, liquid, velocity, around, sight };
+    let mut planner =
+        Planner { x: &particles.x, ranges, liquid, velocity, around, sight, reserve, share: 0.0 };
+    planner.share = match liquid.occasion {
+        Occasion::Start => 0.0,
+        Occasion::Sources => planner.share_of_sources(),
+        Occasion::Step => planner.share_of_rest(),
+    };
     let bins = &mut scratch.bins;
     bins.resize_with(parallel::chunk_count(cells, CELLS_PER_BIN), BinPlan::default);
     parallel::for_each_chunk_mut(bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
+    let share = planner.share;
+    let freed_m3: f64 = bins.iter().map(|plan| plan.freed_m3).sum();
+    let deep = reserve.deep_cell.chunks_mut(CELLS_PER_BIN);
+    deep.zip(&*bins).for_each(|(deep, plan)| deep.copy_from_slice(&plan.deep));
     carry_out(out, ranges, particles, bins, liquid.transfer == Transfer::Apic);
+    match liquid.occasion {
+        Occasion::Sources => {
+            reserve.inflow_m3 += freed_m3;
+            // Sources that are full already bring their liquid to the others.
+            if share >= 1.0 && reserve.inflow_m3 > particle_m3 {
+                reserve.rest_m3 += std::mem::take(&mut reserve.inflow_m3);
+            }
+        }
+        _ => reserve.rest_m3 += freed_m3,
+    }
     bins.iter().fold(ResampleReport::default(), |sum, plan| sum.plus(plan.report))
 }
 
@@ -221,45 +279,165 @@ struct Planner<'a> {
     velocity: VelocitySampler<'a>,
     around: &'a Surroundings<'a>,
     sight: Sight<'a>,
+    reserve: &'a Reserve,
+    /// Part of the seeds that sources have room for, of the particles that are missing (positive) or of those
+    /// that are too many (negative), that the reserve asks for.
+    share: f32,
 }
 
 impl Planner<'_> {
+    /// Which part of the octants that sources have to fill their inflow fills.
+    fn share_of_sources(&self) -> f32 {
+        let tags = self.liquid.is_new_cell.iter().enumerate().filter(|(_, tag)| **tag != 0);
+        let room: usize = tags
+            .filter(|&(cell, _)| self.reserve.deep_cell[cell] == 0)
+            .map(|(cell, _)| {
+                let center = self.center(cell);
+                let octants = self.octants(cell, center);
+                (0..8)
+                    .filter(|&o| octants[o] == 0 && self.seed_place(cell, center, (o, 0), 0.0).is_some())
+                    .count()
+            })
+            .sum();
+        let particles = self.reserve.inflow_m3 / Reserve::particle_m3(self.around.grid.dx);
+        if room == 0 { 1.0 } else { (particles / room as f64).clamp(0.0, 1.0) as f32 }
+    }
+
+    /// Which part of the missing or surplus particles takes up the reserve's rest.
+    fn share_of_rest(&self) -> f32 {
+        let rest = self.reserve.rest_m3 / Reserve::particle_m3(self.around.grid.dx);
+        if rest.abs() < 1.0 {
+            return 0.0;
+        }
+        let cells = self.around.grid.cell_count();
+        let sums = parallel::map_indices(parallel::chunk_count(cells, CELLS_PER_BIN), |bin| {
+            let range = parallel::chunk_range(bin, CELLS_PER_BIN, cells);
+            range.map(|cell| self.uneven(cell)).fold([0usize; 2], |[missing, surplus], uneven| {
+                [missing + uneven.max(0) as usize, surplus + (-uneven).max(0) as usize]
+            })
+        });
+        let [missing, surplus] = sums.iter().fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        let found = if rest > 0.0 { missing } else { surplus };
+        if found == 0 { 0.0 } else { (rest / found as f64).clamp(-1.0, 1.0) as f32 }
+    }
+
+    /// Whole particles that a cell lacks (positive) or has too many (negative); 0 near the surface and in the
+    /// deep.
+    fn uneven(&self, cell: usize) -> i32 {
+        let phi = self.liquid.phi_cell[cell];
+        let below_surface = phi < -EVEN_DEPTH_IN_CELLS * self.around.grid.dx;
+        if !below_surface || phi <= -self.liquid.band_m || self.reserve.deep_cell[cell] != 0 {
+            return 0;
+        }
+        let wanted = PER_CELL as f32 * self.liquid.fraction_cell[cell];
+        let lacks = wanted - self.ranges.count(cell) as f32;
+        lacks.trunc() as i32
+    }
+
     /// Decides which particles each cell of a bin keeps and gets.
     fn plan_bin(&self, bin: usize, plan: &mut BinPlan) {
         let cells = parallel::chunk_range(bin, CELLS_PER_BIN, self.around.grid.cell_count());
         plan.source.clear();
         plan.seeds.clear();
         plan.counts.clear();
+        plan.deep.clear();
         plan.report = ResampleReport::default();
-        for cell in cells {
+        plan.lacking = 0.0;
+        let mut deep_cells = 0.0;
+        for cell in cells.clone() {
             let before = plan.source.len();
-            self.plan_cell(cell, plan);
+            let deep = self.is_deep(cell);
+            self.plan_cell(cell, deep, plan);
             plan.counts.push((plan.source.len() - before) as u32);
+            plan.deep.push(deep as u8);
+            let open = |n: usize| self.liquid.open_volume[n].get(cell).map_or(1.0, |&open| open as f64);
+            deep_cells += if self.reserve.deep_cell[cell] != 0 { open(0) } else { 0.0 };
+            deep_cells -= if deep { open(1) } else { 0.0 };
+        }
+        let particles = self.ranges.of_cells(cells).len() as f64 - plan.source.len() as f64;
+        plan.freed_m3 =
+            Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
+    }
+
+    /// Is a cell deep from now on? Between the band's edge and a cell below it stays as it was.
+    fn is_deep(&self, cell: usize) -> bool {
+        let Liquid { phi_cell, band_m, occasion, .. } = *self.liquid;
+        let (phi, was_deep) = (phi_cell[cell], self.reserve.deep_cell[cell] != 0);
+        if occasion == Occasion::Sources {
+            return was_deep;
+        }
+        let from_m =
+            if was_deep || occasion == Occasion::Start { band_m } else { band_m + self.around.grid.dx };
+        phi <= -from_m && {
+            let (at, size) = (self.around.grid.cell_centers().coordinates(cell), self.around.grid.cells);
+            let near = |wall: usize| match wall % 2 {
+                0 => at[wall / 2] < OPEN_WALL_CELLS,
+                _ => at[wall / 2] + OPEN_WALL_CELLS >= size[wall / 2],
+            };
+            !(0..6).any(|wall| self.around.open_walls[wall] && near(wall))
         }
     }
 
-    fn plan_cell(&self, cell: usize, plan: &mut BinPlan) {
-        let Liquid { phi_cell, is_new_cell, band_m, .. } = *self.liquid;
-        let (members, phi, dx) = (self.ranges.of_cell(cell), phi_cell[cell], self.around.grid.dx);
-        if phi < -(band_m + dx) {
+    fn center(&self, cell: usize) -> Vec3 {
+        let centers = self.around.grid.cell_centers();
+        let [i, j, k] = centers.coordinates(cell);
+        centers.position(i, j, k)
+    }
+
+    /// Particles in each octant of a cell.
+    fn octants(&self, cell: usize, center: Vec3) -> [u32; 8] {
+        let mut octants = [0; 8];
+        self.ranges.of_cell(cell).for_each(|p| octants[octant(self.x[p] - center)] += 1);
+        octants
+    }
+
+    /// How many particles a cell shall get or lose, and how near to the surface its seeds may lie, in cells.
+    fn change(&self, cell: usize, held: usize) -> (i32, f32) {
+        let Liquid { phi_cell, is_new_cell, occasion, step_seed, .. } = *self.liquid;
+        let (phi, dx) = (phi_cell[cell], self.around.grid.dx);
+        let drawn = |n: f32| (n + random::unit_f32(cell as u64, step_seed)).floor() as i32;
+        match occasion {
+            // No point of the cell is farther from its centre than 0.87 dx.
+            Occasion::Start => (if phi < 0.87 * dx { 8 } else { 0 }, 0.0),
+            Occasion::Sources => {
+                (if is_new_cell.get(cell).is_some_and(|&new| new != 0) { 8 } else { 0 }, 0.0)
+            }
+            Occasion::Step if self.reserve.deep_cell[cell] != 0 => (8, 0.0),
+            Occasion::Step => {
+                let open = self.liquid.open_volume[1].get(cell).copied().unwrap_or(1.0);
+                let is_void = phi < -AMID_IN_CELLS * dx && (held as f32) < FEWEST_PER_CELL * open;
+                let surplus = held.saturating_sub(MOST_PER_CELL) as i32;
+                let uneven = if self.share == 0.0 { 0 } else { self.uneven(cell) };
+                if is_void {
+                    (8, EVEN_DEPTH_IN_CELLS)
+                } else if uneven > 0 && self.share > 0.0 {
+                    (drawn(self.share * uneven as f32), EVEN_DEPTH_IN_CELLS)
+                } else if uneven < 0 && self.share < 0.0 {
+                    (-drawn(self.share * uneven as f32).max(surplus), 0.0)
+                } else {
+                    (-surplus, 0.0)
+                }
+            }
+        }
+    }
+
+    fn plan_cell(&self, cell: usize, deep: bool, plan: &mut BinPlan) {
+        let members = self.ranges.of_cell(cell);
+        if deep {
             plan.report.deleted_deep += members.len();
             return;
         }
-        // No point of the cell is farther from its centre than 0.87 dx.
-        let in_band = phi > -band_m && phi < 0.87 * dx;
-        let is_new = in_band && is_new_cell.get(cell).is_some_and(|&new| new != 0);
-        let fewest = if is_new { SEEDS_PER_CELL } else { FEWEST_PER_CELL };
-        let wants_seeds = in_band && members.len() < fewest;
-        if members.is_empty() && !wants_seeds {
-            return;
+        let (change, depth) = self.change(cell, members.len());
+        if self.liquid.occasion == Occasion::Start {
+            plan.lacking += PER_CELL as f32 * self.liquid.fraction_cell[cell];
         }
         let at = self.around.grid.cell_centers().coordinates(cell);
         let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
-        if !wants_seeds && !at_wall && members.len() <= MOST_PER_CELL {
+        if change == 0 && !(at_wall && !members.is_empty()) {
             plan.source.extend(members.map(|p| p as u32));
             return;
         }
-        let center = self.around.grid.cell_centers().position(at[0], at[1], at[2]);
+        let center = self.center(cell);
         let bounds = self.around.grid.bounds();
         let before = plan.source.len();
         let mut octants = [0u32; 8];
@@ -271,15 +449,17 @@ impl Planner<'_> {
                 plan.report.deleted_outside += 1;
             }
         }
-        self.thin(before, &mut octants, center, plan);
-        if wants_seeds {
-            self.seed(cell, center, &octants, is_new, plan);
+        if change < 0 {
+            let kept = (plan.source.len() - before).saturating_sub(change.unsigned_abs() as usize);
+            self.thin(before, kept, &mut octants, center, plan);
+        } else if change > 0 {
+            self.seed(cell, center, &octants, (change as usize, depth), plan);
         }
     }
 
     /// Takes the surplus from the fullest octants, the last in order first.
-    fn thin(&self, first: usize, octants: &mut [u32; 8], center: Vec3, plan: &mut BinPlan) {
-        while plan.source.len() - first > MOST_PER_CELL {
+    fn thin(&self, first: usize, kept: usize, octants: &mut [u32; 8], center: Vec3, plan: &mut BinPlan) {
+        while plan.source.len() - first > kept {
             let fullest = (0..8).rev().max_by_key(|&o| octants[o]).unwrap_or(0);
             let is_there = |&p: &u32| octant(self.x[p as usize] - center) == fullest;
             let last = plan.source[first..].iter().rposition(is_there).unwrap_or(0);
@@ -289,20 +469,33 @@ impl Planner<'_> {
         }
     }
 
-    fn seed(&self, cell: usize, center: Vec3, octants: &[u32; 8], is_new: bool, plan: &mut BinPlan) {
-        let (dx, phi) = (self.around.grid.dx, self.liquid.phi_cell[cell]);
-        let near_surface = phi > -1.5 * dx;
-        let to_surface = is_new || !near_surface || self.is_fresh(cell);
-        let depth = if to_surface { 0.0 } else { RESEED_DEPTH_IN_CELLS * dx };
-        let draw = if near_surface { 0 } else { random::splitmix64(self.liquid.step_seed) };
+    /// Puts particles into up to `most` empty octants, beginning with one that is drawn.
+    fn seed(
+        &self,
+        cell: usize,
+        center: Vec3,
+        octants: &[u32; 8],
+        (most, depth): (usize, f32),
+        plan: &mut BinPlan,
+    ) {
+        let mut octants = *octants;
+        let draw = random::splitmix64(self.liquid.step_seed ^ 1);
+        let first = (random::unit_f32(cell as u64, draw) * 8.0) as usize;
+        let mut left = most;
         let at = self.sight.cells.coordinates(cell);
         let seen = self.sight.seen(at);
-        for (o, _) in octants.iter().enumerate().filter(|&(_, &count)| count == 0) {
-            // Not quite to the octant's faces, where rounding could file the seed under another cell.
-            let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
-            let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
-            let x = center + (0.5 * dx) * (low + jitter - 1.0);
-            if self.in_liquid(x, at, seen, phi, depth) {
+        for (round, o) in (0..PLACES_DRAWN).flat_map(|round| (0..8).map(move |n| (round, (first + n) % 8))) {
+            let is_chosen = || random::unit_f32((8 * cell + o) as u64, draw) < self.share;
+            let enough = match self.liquid.occasion {
+                Occasion::Start if round == 0 => plan.lacking < -UNEVEN_START,
+                Occasion::Start => plan.lacking < UNEVEN_START,
+                Occasion::Sources => round > 0 || !is_chosen(),
+                Occasion::Step => round > 0,
+            };
+            if octants[o] > 0 || left == 0 || enough {
+                continue;
+            }
+            if let Some(x) = self.seed_place(cell, center, (o, round), depth) {
                 let place = self.velocity.place(x);
                 let (v, rows) = match seen {
                     sight::ALL => self.velocity.velocity_and_gradient(&place),
@@ -311,28 +504,41 @@ impl Planner<'_> {
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
+                plan.lacking -= 1.0;
+                left -= 1;
+                octants[o] += 1;
             }
         }
     }
 
-    /// Is there no particle in the cell nor in the 26 around it?
-    fn is_fresh(&self, cell: usize) -> bool {
-        let lattice = self.around.grid.cell_centers();
-        let [i, j, k] = lattice.coordinates(cell);
-        let [nx, ny, nz] = lattice.size;
-        let (i0, i1) = (i.saturating_sub(1), (i + 1).min(nx - 1));
-        (k.saturating_sub(1)..=(k + 1).min(nz - 1)).all(|k| {
-            (j.saturating_sub(1)..=(j + 1).min(ny - 1)).all(|j| {
-                let row = lattice.index(0, j, k);
-                self.ranges.of_cells(row + i0..row + i1 + 1).is_empty()
-            })
-        })
+    /// Where the seed of a round lies in an octant of a cell, if that place is liquid.
+    fn seed_place(&self, cell: usize, center: Vec3, (o, round): (usize, u64), depth: f32) -> Option<Vec3> {
+        let dx = self.around.grid.dx;
+        let draw = random::splitmix64(self.liquid.step_seed).wrapping_add(round);
+        // Not quite to the octant's faces, where rounding could file the seed under another cell.
+        let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
+        let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
+        let x = center + (0.5 * dx) * (low + jitter - 1.0);
+        let at = self.sight.cells.coordinates(cell);
+        self.in_liquid(x, at, self.sight.seen(at), self.liquid.phi_cell[cell], depth * dx).then_some(x)
+    }
+
+    /// phi at a point, continued linearly from the outermost centres to the walls.
+    fn phi(&self, x: Vec3) -> f32 {
+        let (centers, phi) = (self.around.grid.cell_centers(), self.liquid.phi_cell);
+        let half = Vec3::splat(0.5 * self.around.grid.dx);
+        let bounds = self.around.grid.bounds();
+        let inside = x.max(bounds.min + half).min(bounds.max - half);
+        2.0 * centers.sample(phi, inside) - centers.sample(phi, 2.0 * inside - x)
     }
 
     fn in_liquid(&self, x: Vec3, at: [usize; 3], seen: u32, phi_center: f32, depth: f32) -> bool {
         let Surroundings { grid, phi_solid_node, .. } = *self.around;
-        let wet = phi_center < -(0.9 * grid.dx + depth)
-            || self.sight.sample(self.liquid.phi_cell, x, at, seen) < -depth;
+        let value = || match seen {
+            sight::ALL => self.phi(x),
+            _ => self.sight.sample(self.liquid.phi_cell, x, at, seen),
+        };
+        let wet = phi_center < -(0.9 * grid.dx + depth) || value() < -depth;
         if self.sight.is_near(at) {
             let margin = SOLID_MARGIN_IN_CELLS * grid.dx;
             return wet && self.around.solid_on_side(x, at).0 > margin;

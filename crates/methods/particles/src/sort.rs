@@ -63,8 +63,20 @@ pub struct Scratch {
     bin_start: Vec<u32>,
     by_bin: Vec<AtomicU32>,
     pub(crate) order: Vec<u32>,
+    /// Velocities of the particles and of their flights, before they are put into order.
+    pub(crate) v: Vec<[Vec3; 2]>,
+    /// Velocity of each particle that flew in the last [`advect`](crate::advect), NaN of one that was carried.
+    pub(crate) flown: Vec<Vec3>,
     pub(crate) bins: Vec<BinPlan>,
     pub(crate) phi: Vec<f32>,
+}
+
+impl Scratch {
+    /// Velocity of each particle that flew in the last [`advect`](crate::advect), in the order that it left them
+    /// in, m/s; NaN of one that the liquid carried.
+    pub fn flown(&self) -> &[Vec3] {
+        &self.flown
+    }
 }
 
 /// Key of a particle that is left out.

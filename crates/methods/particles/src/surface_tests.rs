@@ -1,7 +1,7 @@
 //! The level set of particles alone.
 
 use super::*;
-use crate::{Liquid, Scratch, Surroundings, Transfer, resample};
+use crate::{Liquid, Occasion, Reserve, Scratch, Surroundings, Transfer, resample};
 use fluvial_grids::FaceField;
 
 fn unit_grid(n: usize) -> UniformGrid {
@@ -23,7 +23,11 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
         (Surroundings::closed(grid), FaceField::constant(grid, 0.0), Particles::default());
     Particles::default().sort_by_cell(grid, &mut ranges, &mut Scratch::default());
     let transfer = Transfer::Flip { ratio: 1.0 };
+    let fractions: Vec<f32> = phi.iter().map(|phi| (0.5 - phi / grid.dx).clamp(0.0, 1.0)).collect();
     let liquid = Liquid {
+        fraction_cell: &fractions,
+        open_volume: [&[]; 2],
+        occasion: Occasion::Start,
         phi_cell: phi,
         u_face: &u_face,
         is_new_cell: &[],
@@ -31,7 +35,8 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
         transfer,
         step_seed: 0,
     };
-    resample(&mut particles, &mut ranges, &none, &liquid, &around, &mut Scratch::default());
+    let mut reserve = Reserve::new(grid.cell_count());
+    resample(&mut particles, &mut ranges, &none, &mut reserve, &liquid, &around, &mut Scratch::default());
     level_set(&particles, &ranges, grid)
 }
 

@@ -13,12 +13,15 @@ pub struct Surroundings<'a> {
     pub sides: &'a Sides,
     /// Walls that particles pass: x_min, x_max, y_min, y_max, z_min, z_max.
     pub open_walls: [bool; 6],
+    /// Speed of the fastest solid, m/s.
+    pub solid_speed_m_s: f32,
 }
 
 impl<'a> Surroundings<'a> {
     /// A closed box without solids.
     pub fn closed(grid: &'a UniformGrid) -> Self {
-        Surroundings { grid, phi_solid_node: &[], sides: Sides::NONE, open_walls: [false; 6] }
+        let (phi_solid_node, sides) = (&[][..], Sides::NONE);
+        Surroundings { grid, phi_solid_node, sides, open_walls: [false; 6], solid_speed_m_s: 0.0 }
     }
 
     /// Is there no solid?

@@ -1,6 +1,7 @@
 //! Velocity from particles to faces and back: FLIP and APIC with trilinear weights.
 
 use crate::sight::{self, Sight, bit};
+use crate::sort::Locator;
 use crate::velocity::{LANES, VelocitySampler};
 use crate::{CellRanges, Particles};
 use fluvial_foundation::parallel::{self, CHUNK};
@@ -247,8 +248,12 @@ fn is_seen(seen: u32, axis: Axis, cell: [usize; 3], face: [isize; 3]) -> bool {
 /// field is interpolated, and ratio 1 on an unchanged grid changes no bit;
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
-/// Particles see no faces behind thin solids (`sides`). `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
-/// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`.
+/// Particles see no faces behind thin solids (`sides`). `u_old` is overwritten with the field that FLIP
+/// interpolates. Rows appear with APIC and go with FLIP.
+/// Particles that fly add `flight.push` to the velocity that they flew with; one that the liquid has carried
+/// until now starts with `u_new`: what FLIP kept of its own goes no farther.
+/// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`,
+/// `particles_far_from_the_liquid_fly`.
 pub fn faces_to_particles(
     particles: &mut Particles,
     u_new: &FaceField,
@@ -256,28 +261,73 @@ pub fn faces_to_particles(
     grid: &UniformGrid,
     sides: &Sides,
     transfer: &Transfer,
+    flight: &Flight,
 ) {
     let sight = Sight::new(sides, grid);
     particles.set_affine(*transfer == Transfer::Apic);
+    let flying = Flying { flight, locate: Locator::new(grid), new: VelocitySampler::new(u_new, grid) };
     match *transfer {
         Transfer::Flip { ratio } => {
             for axis in AXES {
                 let new = &u_new[axis];
                 parallel::for_each_beside_mut(&mut u_old[axis], new, |old, new| *old = new - ratio * *old);
             }
-            flip(particles, &VelocitySampler::new(u_old, grid), &sight, ratio);
+            flip(particles, &VelocitySampler::new(u_old, grid), &sight, ratio, &flying);
         }
-        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid), &sight),
+        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid), &sight, &flying),
     }
 }
 
-fn flip(particles: &mut Particles, field: &VelocitySampler, sight: &Sight, ratio: f32) {
+/// Which particles fly, and what a step adds to their velocity.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight<'a> {
+    /// Cells that the liquid reaches, not 0, see [`mark_near`](crate::mark_near); empty: no particle flies.
+    pub near_cell: &'a [u8],
+    /// Velocity of each particle that flew through the step, m/s, NaN of the others: [`Scratch::flown`]
+    /// (crate::Scratch::flown).
+    pub flown: &'a [Vec3],
+    /// Gravity times the step's length, m/s.
+    pub push: Vec3,
+}
+
+impl Flight<'_> {
+    /// No particle flies.
+    pub const NONE: Flight<'static> = Flight { near_cell: &[], flown: &[], push: Vec3::ZERO };
+}
+
+struct Flying<'a> {
+    flight: &'a Flight<'a>,
+    locate: Locator,
+    new: VelocitySampler<'a>,
+}
+
+impl Flying<'_> {
+    #[inline]
+    fn velocity(&self, p: usize, x: Vec3) -> Vec3 {
+        match self.flight.flown[p] {
+            carried if carried.is_nan() => self.new.velocity_and_gradient(&self.new.place(x)).0,
+            flown => flown + self.flight.push,
+        }
+    }
+
+    #[inline]
+    fn has(&self, x: Vec3) -> bool {
+        self.flight.near_cell.get(self.locate.cell(x) as usize).is_some_and(|&near| near == 0)
+    }
+}
+
+fn flip(particles: &mut Particles, field: &VelocitySampler, sight: &Sight, ratio: f32, flying: &Flying) {
     let Particles { x, v, .. } = particles;
     parallel::for_each_chunk_mut(v, CHUNK, |chunk, v| {
-        let x = &x[parallel::chunk_range(chunk, CHUNK, x.len())];
-        for (v, x) in v.chunks_mut(LANES).zip(x.chunks(LANES)) {
+        let range = parallel::chunk_range(chunk, CHUNK, x.len());
+        let firsts = range.clone().step_by(LANES);
+        for ((v, x), first) in v.chunks_mut(LANES).zip(x[range].chunks(LANES)).zip(firsts) {
             let change = field.at(&field.in_cells(x));
             for (l, v) in v.iter_mut().enumerate() {
+                if flying.has(x[l]) {
+                    *v = flying.velocity(first + l, x[l]);
+                    continue;
+                }
                 let change = match on_side(field, sight, x[l]) {
                     Some((change, _)) => change,
                     None => Vec3::new(change[0][l], change[1][l], change[2][l]),
@@ -299,7 +349,7 @@ fn on_side(field: &VelocitySampler, sight: &Sight, x: Vec3) -> Option<(Vec3, [Ve
     (seen != sight::ALL).then(|| field.velocity_and_gradient_on_side(&field.place(x), at, seen))
 }
 
-fn apic(particles: &mut Particles, new: &VelocitySampler, sight: &Sight) {
+fn apic(particles: &mut Particles, new: &VelocitySampler, sight: &Sight, flying: &Flying) {
     let (x, n) = (&particles.x, particles.len());
     let [ax, ay, az] = &mut particles.affine;
     let rows = ax.chunks_mut(CHUNK).zip(ay.chunks_mut(CHUNK)).zip(az.chunks_mut(CHUNK));
@@ -307,8 +357,10 @@ fn apic(particles: &mut Particles, new: &VelocitySampler, sight: &Sight) {
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
         let (v, ((ax, ay), az)) = &mut task[0];
         for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
-            let there = on_side(new, sight, x);
-            let (value, gradient) = there.unwrap_or_else(|| new.velocity_and_gradient(&new.place(x)));
+            let (value, gradient) = match flying.has(x) {
+                true => (flying.velocity(chunk * CHUNK + i, x), [Vec3::ZERO; 3]),
+                false => on_side(new, sight, x).unwrap_or_else(|| new.velocity_and_gradient(&new.place(x))),
+            };
             v[i] = value;
             [ax[i], ay[i], az[i]] = gradient;
         }

@@ -72,6 +72,48 @@ fn a_flat_solid_pushes_back_along_its_normal() {
     assert!((x - expected).length() < 1e-5, "{x}");
 }
 
+/// One far from the liquid flies on its parabola, one that hits the floor slides on; both are deaf to the grid.
+#[test]
+fn particles_far_from_the_liquid_fly() {
+    let grid = grid([12, 12, 12], 0.1);
+    let phi = vec![1.0; grid.cell_count()];
+    let mut near = vec![];
+    mark_near(&mut near, &phi, &grid);
+    let mut u = fill_faces(&grid, |_| Vec3::splat(9.0));
+    let (push, dt_s) = (Vec3::new(0.0, -0.05, 0.0), 0.02);
+    let (v, start) = (Vec3::new(0.5, 1.0, -0.2), grid.min + Vec3::splat(0.3));
+    let low = Vec3::new(start.x, grid.min.y + 0.002, start.z);
+    for transfer in [Transfer::Apic, Transfer::Flip { ratio: 0.98 }] {
+        let mut particles = Particles::default();
+        particles.push(start, v, None);
+        particles.push(low, v - 2.0 * Vec3::Y, None);
+        let mut cloud = Cloud::of(particles, &grid);
+        for step in 1..=10 {
+            let mut moved = Particles::default();
+            let (ranges, around) = (&mut cloud.ranges, Surroundings::closed(&grid));
+            advect(&mut moved, ranges, &cloud.particles, (&u, &near), &around, dt_s, &mut cloud.scratch);
+            let flight = Flight { near_cell: &near, flown: cloud.scratch.flown(), push };
+            faces_to_particles(
+                &mut moved,
+                &u.clone(),
+                &mut u,
+                &grid,
+                fluvial_grids::Sides::NONE,
+                &transfer,
+                &flight,
+            );
+            cloud.particles = moved;
+            let of = |id: u64| cloud.particles.id.iter().position(|&other| other == id).unwrap();
+            let (flies, slides, t) = (of(0), of(1), step as f32 * dt_s);
+            let exact = start + t * v + 0.5 * (step * (step - 1)) as f32 * dt_s * push;
+            assert!((cloud.particles.x[flies] - exact).length() < 1e-5, "{transfer:?}, step {step}");
+            let (x, v_slides) = (cloud.particles.x[slides], cloud.particles.v[slides]);
+            assert!((x.y - grid.min.y - 0.02 * grid.dx).abs() < 1e-5 && (x.x - low.x - t * v.x).abs() < 1e-5);
+            assert!((v_slides - Vec3::new(v.x, 0.0, v.z) - push).length() < 1e-4, "{v_slides}");
+        }
+    }
+}
+
 #[test]
 fn walls_hold_and_open_walls_let_go() {
     let grid = grid([8, 8, 8], 0.1);

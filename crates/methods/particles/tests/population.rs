@@ -1,7 +1,7 @@
 //! Sorting, seeding, thinning; ids; threads.
 
 use crate::common::*;
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_particles::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,7 +150,7 @@ fn sparse_cells_are_refilled_below_the_surface_only() {
 
 /// A source lies in a pool and beside it: its cells fill up to their surface, the others do not.
 #[test]
-fn new_liquid_is_seeded_up_to_its_surface() {
+fn sources_are_filled_with_what_they_bring() {
     let grid = grid([12, 12, 12], 0.1);
     let level = grid.min.y + 6.5 * grid.dx;
     let raised = level + 0.5 * grid.dx;
@@ -159,17 +159,17 @@ fn new_liquid_is_seeded_up_to_its_surface() {
     cloud.resample(&pool(&grid, level), &u, &Surroundings::closed(&grid), f32::INFINITY, 0);
     let before = cloud.particles.len();
     // The pool rises by half a cell; in the cells with x < 6 by a source.
-    let (phi, transfer) = (pool(&grid, raised), Transfer::Flip { ratio: 1.0 });
+    let phi = pool(&grid, raised);
     let from_source: Vec<u8> = (0..phi.len()).map(|cell| (cell % 12 < 6) as u8).collect();
-    let liquid = Liquid {
-        phi_cell: &phi,
-        u_face: &u,
-        is_new_cell: &from_source,
-        band_m: f32::INFINITY,
-        transfer,
-        step_seed: 1,
-    };
-    let report = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
+    let liquid = Liquid { is_new_cell: &from_source, ..liquid_of(&phi, &[], &u, 1, Occasion::Sources) };
+    let brought_m3 = 0.5 * 72.0 * (grid.dx as f64).powi(3);
+    cloud.reserve.inflow_m3 = 0.25 * brought_m3;
+    let first = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
+    assert!((first.seeded as f32 / 72.0 - 1.0).abs() < 0.3, "{} of 72", first.seeded);
+    cloud.reserve.inflow_m3 += 0.8 * brought_m3;
+    let mut report = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
+    report.seeded += first.seeded;
+    assert_eq!(cloud.reserve.inflow_m3, 0.0, "what the sources have no room for is the others'");
     assert_eq!(report.seeded, cloud.particles.len() - before);
     let count = |source: bool| {
         let middle = grid.min.x + 6.0 * grid.dx;
@@ -178,6 +178,31 @@ fn new_liquid_is_seeded_up_to_its_surface() {
     };
     assert!((count(true) as f32 / (0.5 * 8.0 * 72.0) - 1.0).abs() < 0.1, "{} in the source", count(true));
     assert_eq!(count(false), 0);
+}
+
+/// The surface of a pool goes up and down, so that cells enter and leave the deep, and its particles are stirred
+/// at random. [`Cloud::resample`] asserts the sum at every step, too.
+#[test]
+fn mass_is_the_same_whatever_moves() {
+    let grid = grid([12, 24, 12], 0.1);
+    let u = FaceField::constant(&grid, 0.0);
+    let mut cloud = Cloud::default();
+    let level = |step: u64| grid.min.y + (14.0 + 6.0 * (0.3 * step as f32).sin()) * grid.dx;
+    cloud.resample(&pool(&grid, level(0)), &u, &Surroundings::closed(&grid), 3.0 * grid.dx, 0);
+    let full_m3 = (grid.dx as f64).powi(3) * 144.0;
+    cloud.reserve.rest_m3 += 14.0 * full_m3 - cloud.reserve.volume_m3(cloud.particles.len(), &[], grid.dx);
+    for step in 1..60u64 {
+        for (x, id) in cloud.particles.x.iter_mut().zip(&cloud.particles.id) {
+            let to = level(step) - level(step - 1);
+            *x += Vec3::new(0.0, to, 0.0) + 0.5 * grid.dx * (random::unit_vec3(*id, step) - 0.5);
+            *x = x.clamp(grid.bounds().min, grid.bounds().max);
+        }
+        let report =
+            cloud.resample(&pool(&grid, level(step)), &u, &Surroundings::closed(&grid), 3.0 * grid.dx, step);
+        assert!(step < 3 || report.seeded + report.deleted() > 0);
+    }
+    let end_m3 = cloud.reserve.volume_m3(cloud.particles.len(), &[], grid.dx);
+    assert!((end_m3 / (14.0 * full_m3) - 1.0).abs() < 1e-9, "{end_m3}");
 }
 
 #[test]
@@ -216,8 +241,10 @@ fn thread_count_changes_no_bit() {
         let around = Surroundings { open_walls: [true; 6], ..with_solids(&grid, &solid) };
         let mut fields = (FaceField::default(), FaceField::default());
         for step_seed in 0..3 {
-            let (phi_cell, u_face, is_new_cell, band_m) = (&phi[..], &u, &[][..], 0.3);
-            let liquid = Liquid { phi_cell, u_face, is_new_cell, band_m, transfer, step_seed };
+            let occasion = if step_seed == 0 { Occasion::Start } else { Occasion::Step };
+            let fractions = shares(&phi, grid.dx);
+            let liquid =
+                Liquid { band_m: 0.3, transfer, ..liquid_of(&phi, &fractions, &u, step_seed, occasion) };
             cloud.resample_to(&liquid, &around);
             fields = cloud.to_faces(&grid, &transfer);
             faces_to_particles(
@@ -227,6 +254,7 @@ fn thread_count_changes_no_bit() {
                 &grid,
                 fluvial_grids::Sides::NONE,
                 &transfer,
+                &Flight::NONE,
             );
             cloud.advect(&u, &around, 0.07);
             level_set.copy_from_slice(&phi);

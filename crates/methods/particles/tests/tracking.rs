@@ -28,6 +28,10 @@ impl Tracker {
             step: 0,
         };
         tracker.resample(&FaceField::constant(&grid, 0.0));
+        let Cloud { particles, reserve, .. } = &mut tracker.cloud;
+        let held_m3 = reserve.volume_m3(particles.len(), &[], grid.dx);
+        let liquid_m3 = if solid.is_empty() { volume(&tracker.phi, &grid) } else { held_m3 };
+        reserve.rest_m3 = liquid_m3 - (held_m3 - reserve.rest_m3);
         tracker
     }
 
@@ -43,7 +47,18 @@ impl Tracker {
         advect_phi(&mut self.phi, &u, &self.grid, dt_s, sample_cubic);
         self.correct();
         redistance(&mut self.phi, &self.grid);
+        self.fit_to_mass();
         self.resample(&u_face);
+    }
+
+    /// The level set is moved by one distance to hold the mass of particles and deep cells, as solvers do.
+    fn fit_to_mass(&mut self) {
+        let (cloud, dx) = (&self.cloud, self.grid.dx);
+        let mass_m3 = cloud.reserve.volume_m3(cloud.particles.len(), &[], dx);
+        assert!(self.solid.is_empty());
+        let area: f32 = self.phi.iter().map(|phi| (1.0 - phi.abs() / dx).max(0.0)).sum();
+        let way = (mass_m3 - self.volume()) / f64::from(area * dx * dx);
+        self.phi.iter_mut().for_each(|phi| *phi -= way as f32);
     }
 
     /// The level set takes what the particles know better.

@@ -57,6 +57,7 @@ fn apic_conserves_linear_and_angular_momentum() {
         &grid,
         fluvial_grids::Sides::NONE,
         &Transfer::Apic,
+        &Flight::NONE,
     );
     let after = momentum_of_particles(&cloud.particles, &grid);
     for (name, got) in [("faces", on_faces), ("particles", after)] {
@@ -125,6 +126,7 @@ fn uniform_velocity_survives_a_round_trip() {
             &grid,
             fluvial_grids::Sides::NONE,
             &transfer,
+            &Flight::NONE,
         );
         assert!(cloud.particles.v.iter().all(|v| *v == velocity));
     }
@@ -143,6 +145,7 @@ fn flip_leaves_velocities_on_an_unchanged_grid() {
         &grid,
         fluvial_grids::Sides::NONE,
         &Transfer::Flip { ratio: 1.0 },
+        &Flight::NONE,
     );
     assert_eq!(particles.v, before.v);
     assert!(!particles.has_affine(), "FLIP drops the rows");
@@ -154,6 +157,7 @@ fn flip_leaves_velocities_on_an_unchanged_grid() {
         &grid,
         fluvial_grids::Sides::NONE,
         &Transfer::Flip { ratio: 0.9 },
+        &Flight::NONE,
     );
     for p in 0..particles.len() {
         let on_grid = grid.sample_velocity(&u, particles.x[p]);
@@ -176,6 +180,7 @@ fn apic_reproduces_linear_fields() {
         &grid,
         fluvial_grids::Sides::NONE,
         &Transfer::Apic,
+        &Flight::NONE,
     );
     for p in 0..cloud.particles.len() {
         for axis in 0..3 {
@@ -212,6 +217,7 @@ fn thin_slabs_work_along_every_axis() {
             &grid,
             fluvial_grids::Sides::NONE,
             &Transfer::Apic,
+            &Flight::NONE,
         );
         for p in 0..cloud.particles.len() {
             let expected = grid.sample_velocity(&u, cloud.particles.x[p]);

@@ -313,5 +313,6 @@ pub(crate) fn surroundings<'a>(
     grid: &'a UniformGrid,
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-    Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls: setup.open_walls() }
+    let (sides, open_walls) = (&solids.sides, setup.open_walls());
+    Surroundings { grid, phi_solid_node, sides, open_walls, solid_speed_m_s: 0.0 }
 }

@@ -6,7 +6,7 @@ use crate::state::{Carriers, Density, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::mark_unknowns;
-use fluvial_particles::{self as carriers, Transfer};
+use fluvial_particles::{self as carriers, Flight, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::{Clamps, StepError};
 
@@ -33,7 +33,7 @@ impl SheetsSolver {
         before.v.clone_from(&particles.v);
         before.age_s.clone_from(&particles.age_s);
         before.id = (0..particles.len() as u64).collect();
-        let report = carriers::advect(after, ranges, before, u_face, &around, dt_s as f32, scratch);
+        let report = carriers::advect(after, ranges, before, (u_face, &[]), &around, dt_s as f32, scratch);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped_in_solids", report.trapped_in_solids);
         if after.x.iter().any(|x| !x.is_finite()) {
@@ -218,7 +218,15 @@ impl SheetsSolver {
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
         let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
-        carriers::faces_to_particles(carrier, &work.fields.u_face, u_before, grid, sides, &transfer);
+        carriers::faces_to_particles(
+            carrier,
+            &work.fields.u_face,
+            u_before,
+            grid,
+            sides,
+            &transfer,
+            &Flight::NONE,
+        );
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
             let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());

@@ -3,11 +3,11 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{BeginMut, Boundaries, Fields, Solids};
+use crate::state::{BeginMut, Boundaries, Fields, ParticleWork, Solids};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
 use fluvial_mac::{find_closed_cells, find_parting_cells};
-use fluvial_particles::{self as particles, Liquid};
+use fluvial_particles::{self as particles, Flight, Liquid, Occasion};
 use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl UniformSolver {
         }
         self.start.copy(&self.state);
         let cells = self.grid.cell_centers();
-        let BeginMut { phi_cell, u_face, u_transport, particles, volume } = self.start.changed();
+        let BeginMut { phi_cell, u_face, u_transport, particles, volume, .. } = self.start.changed();
         for &SideChange { cell, donor, .. } in &changes {
             let (cell, Some(donor)) = (cell as usize, donor) else { continue };
             let donor = donor as usize;
@@ -106,28 +106,53 @@ impl UniformSolver {
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
     /// the particles of the state, which the step has no more use for.
-    pub(crate) fn update_particles(&mut self) {
+    pub(crate) fn update_particles(&mut self, dt_s: f64) {
         if !self.params.has_particles() {
             return;
         }
         let transfer = self.transfer();
-        let (state, work) = (&mut self.state, &mut self.work);
-        let Fields { phi_cell, u_face, .. } = &work.fields;
+        let work = &mut self.work;
+        let u_face = &work.fields.u_face;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
         let sides = &work.boundaries.solids.fields.sides;
-        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, sides, &transfer);
+        let push = dt_s as f32 * self.setup.liquid.gravity;
+        let flight = Flight { near_cell: &moving.near_cell, flown: moving.scratch.flown(), push };
+        particles::faces_to_particles(
+            &mut moving.moved,
+            u_face,
+            before,
+            &self.grid,
+            sides,
+            &transfer,
+            &flight,
+        );
+        self.exchange_particles();
+        self.resample_step(Occasion::Step);
+    }
+
+    /// Moves mass between the particles that the step has moved and the reserve, over the particles of the
+    /// state.
+    pub(crate) fn resample_step(&mut self, occasion: Occasion) {
+        let transfer = self.transfer();
+        let (state, work) = (&mut self.state, &mut self.work);
+        let Fields { phi_cell, u_face, .. } = &work.fields;
+        let before = &state.boundaries.solids.fields.open_volume[..];
+        let now = &work.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
             phi_cell,
+            fraction_cell: &work.fields.fraction_cell,
+            open_volume: [before, if occasion == Occasion::Step { now } else { before }],
             u_face,
             is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,
+            occasion,
         };
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let (ranges, scratch) = (&mut moving.cell_ranges, &mut moving.scratch);
-        particles::resample(&mut state.particles, ranges, &moving.moved, &liquid, &around, scratch);
+        let ParticleWork { moved, cell_ranges, reserve, scratch, .. } = &mut work.particles;
+        particles::resample(&mut state.particles, cell_ranges, moved, reserve, &liquid, &around, scratch);
     }
 
     /// Makes phi a distance to the same surface again, inside solids too.

@@ -5,7 +5,7 @@ use crate::{PhiScheme, UniformSolver, VelocityScheme};
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
-use fluvial_mac::{Openings, open_gaps};
+use fluvial_mac::{Openings, fastest_boundary_m_s, open_gaps};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -43,17 +43,14 @@ impl UniformSolver {
         let (begin, work) = (self.start.of(&self.state), &mut self.work);
         let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let ParticleWork { moved, cell_ranges, scratch, .. } = &mut work.particles;
-        let report = particles::advect(
-            moved,
-            cell_ranges,
-            begin.particles,
-            begin.u_transport,
-            &around,
-            dt_s as f32,
-            scratch,
-        );
+        let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, .. } = &mut work.particles;
+        particles::mark_near(near_cell, begin.phi_cell, &self.grid);
+        let carrier = (begin.u_transport, &near_cell[..]);
+        let dt_s = dt_s as f32;
+        let report = particles::advect(moved, cell_ranges, begin.particles, carrier, &around, dt_s, scratch);
+        (*left, *trapped) = (report.left_through_open_walls, report.trapped_in_solids);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
+        clamps.add("particles_trapped", report.trapped_in_solids);
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
     }
 
@@ -114,5 +111,13 @@ pub(crate) fn surroundings<'a>(
     grid: &'a UniformGrid,
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-    Surroundings { grid, phi_solid_node, sides: &solids.sides, open_walls: setup.open_walls() }
+    let moving = setup.has_moving_solids();
+    let solid_speed_m_s = if moving { fastest_boundary_m_s(&solids.u_solid) as f32 } else { 0.0 };
+    Surroundings {
+        grid,
+        phi_solid_node,
+        sides: &solids.sides,
+        open_walls: setup.open_walls(),
+        solid_speed_m_s,
+    }
 }

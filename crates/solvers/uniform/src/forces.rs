@@ -57,6 +57,8 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &self.work.fields;
         let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
         cells.find(phi_cell, grid);
+        // A crossed face may touch a cell that the list lacks, where phi is no distance: no pressure there.
+        pressure_cell.clear();
         pressure_cell.resize(phi_cell.len(), 0.0);
         rough_cell.resize(phi_cell.len(), 0.0);
         let largest = LARGEST_DRAG_PER_STEP * grid.dx / (std::f32::consts::PI * ROUGHEST * dt);

@@ -13,6 +13,7 @@ mod mass;
 mod measure;
 mod method;
 mod params;
+mod particle_mass;
 mod pressure;
 mod save;
 mod sources;
@@ -39,6 +40,9 @@ use std::borrow::Cow;
 
 /// Drops among the kinds of particles, `fluvial_solver_interface::PARTICLE_KINDS`.
 const FLYING: u8 = 3;
+/// How far the mesh of the level-set tracker reaches into solids, so that no gap shows between them, in cells.
+/// With particles it has the volume of their mass, and none is in solids.
+const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {
@@ -88,6 +92,8 @@ impl UniformSolver {
         cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
             *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx);
         });
+        // Films that reach no cell's centre are particles from the start.
+        let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
         self.redistance();
         std::mem::swap(&mut self.state.fields.phi_cell, &mut self.work.fields.phi_cell);
         let reach_m = self.band_m();
@@ -102,15 +108,22 @@ impl UniformSolver {
         u_transport.copy_from(u_face);
         let fastest = setup.fills.iter().fold(0.0, |m, f| f.velocity.length().max(m));
         self.state.limiting_speed_m_s = fastest as f64;
-        self.open_volume_account();
         if self.params.has_particles() {
-            let mut particles = std::mem::take(&mut self.state.particles);
-            let Fields { phi_cell, u_face, .. } = &mut self.state.fields;
-            let (phi_cell, u_face) = (std::mem::take(phi_cell), std::mem::take(u_face));
-            self.seed_particle_band(&mut particles, &phi_cell, &u_face);
-            (self.state.fields.phi_cell, self.state.fields.u_face) = (phi_cell, u_face);
-            self.state.particles = particles;
+            self.seed_particles(&phi_fills);
+        } else {
+            self.open_volume_account();
         }
+    }
+
+    /// The mesh of a level set outside the solids, which it may overlap by so many cells.
+    fn mesh(&self, phi_cell: &[f32], overlap_cells: f32, params: &MeshParams) -> TriangleMesh {
+        let cells = self.grid.cell_centers();
+        if self.setup.solids.is_empty() {
+            return mesh_level_set(phi_cell, &cells, params);
+        }
+        let (nodes, overlap) = (self.grid.nodes(), overlap_cells * self.grid.dx);
+        let clip = SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
+        mesh_level_set_outside(phi_cell, &cells, &clip, params)
     }
 
     fn transfer(&self) -> Transfer {
@@ -144,12 +157,15 @@ impl UniformSolver {
 
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
-        self.update_particles();
+        self.update_particles(dt_s);
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
         std::mem::swap(&mut state.drops, &mut work.mass.drops);
+        if self.params.has_particles() {
+            std::mem::swap(&mut state.reserve, &mut work.particles.reserve);
+        }
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
@@ -186,18 +202,14 @@ impl Solver for UniformSolver {
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
-        let cells = self.grid.cell_centers();
-        let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let mut mesh = if self.setup.solids.is_empty() {
-            mesh_level_set(&self.state.fields.phi_cell, &cells, &mesh_params)
-        } else {
-            let nodes = self.grid.nodes();
-            let overlap = 0.25 * self.grid.dx;
-            let clip =
-                SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
-            mesh_level_set_outside(&self.state.fields.phi_cell, &cells, &clip, &mesh_params)
-        };
+        let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
+        let overlap_cells = if self.params.has_particles() { 0.0 } else { OVERLAP_CELLS };
+        let mut mesh = self.mesh(&self.drawn_phi(), overlap_cells, &drawn);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
+        if self.params.has_particles() {
+            self.draw_particles(&mut mesh);
+            return mesh;
+        }
         let Fields { phi_cell, fraction_cell, u_face, .. } = &self.state.fields;
         films::add_wall_films(&mut mesh, phi_cell, fraction_cell, u_face, &self.grid);
         if !self.setup.solids.is_empty() {
@@ -213,7 +225,7 @@ impl Solver for UniformSolver {
         let level_set = wanted.level_set.then(|| {
             LevelSet::Uniform(UniformLevelSet {
                 grid: self.grid,
-                phi_cell: Cow::Borrowed(&state.fields.phi_cell),
+                phi_cell: self.drawn_phi(),
                 u_face: Cow::Borrowed(&state.fields.u_face),
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })

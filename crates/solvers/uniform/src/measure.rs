@@ -45,6 +45,14 @@ impl UniformSolver {
         let work = &self.work;
         let (mut report, limiting_speed_m_s) =
             self.report(&work.fields, &work.boundaries, pressure, &work.volume, &work.mass.drops);
+        if self.params.has_particles() {
+            let [kinetic_j, potential_j, fastest_m_s] =
+                self.flight_energy(&work.particles.moved, &work.particles.near_cell);
+            report.kinetic_energy_j += kinetic_j;
+            report.potential_energy_j += potential_j;
+            let is_nan = report.max_speed_m_s.is_nan() || fastest_m_s.is_nan();
+            report.max_speed_m_s = if is_nan { f64::NAN } else { report.max_speed_m_s.max(fastest_m_s) };
+        }
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -215,6 +223,9 @@ impl UniformSolver {
                 return (y - floor) as f64;
             }
             above = below;
+        }
+        if self.params.has_particles() {
+            return self.film_height(x, z);
         }
         // Liquid shallower than half a cell has its centre in the air.
         ((0.5 * self.grid.dx - above).max(0.0)) as f64

@@ -5,7 +5,7 @@ use crate::UniformSolver;
 use crate::state::{Fields, State};
 use fluvial_drops::Drops;
 use fluvial_foundation::AXES;
-use fluvial_particles::Particles;
+use fluvial_particles::{Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
 
@@ -36,6 +36,7 @@ impl UniformSolver {
             last_dt_s,
             particles,
             drops,
+            reserve: Reserve { deep_cell, rest_m3, inflow_m3 },
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
@@ -56,6 +57,9 @@ impl UniformSolver {
         out.field("residual_cell", residual_cell)?;
         out.account(volume)?;
         save_drops(drops, out)?;
+        out.value("reserve.rest_m3", *rest_m3)?;
+        out.value("reserve.inflow_m3", *inflow_m3)?;
+        out.list("reserve.deep_cell", deep_cell)?;
         save_particles(particles, out)
     }
 
@@ -77,6 +81,12 @@ impl UniformSolver {
         from.field("residual_cell", residual_cell)?;
         state.volume = from.account(phi_cell.len())?;
         state.drops = restore_drops(from)?;
+        state.reserve.rest_m3 = from.value("reserve.rest_m3")?;
+        state.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
+        state.reserve.deep_cell = from.list("reserve.deep_cell")?;
+        if state.reserve.deep_cell.len() != state.fields.phi_cell.len() {
+            return Err(RestoreError::Mismatch("the reserve's cells are not the grid's".into()));
+        }
         state.particles = restore_particles(from)?;
         // The solids stand where the last step left them: at the present time.
         self.place_boundaries_of_state();

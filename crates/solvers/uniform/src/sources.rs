@@ -5,7 +5,7 @@ use crate::advect::surroundings;
 use crate::state::ParticleWork;
 use fluvial_grids::FaceField;
 use fluvial_mac::Outlet;
-use fluvial_particles::{self as particles, Liquid, Particles};
+use fluvial_particles::{self as particles, Liquid, Occasion, Particles, Reserve};
 use fluvial_solids::{Nozzle, Shape};
 use fluvial_volume::Account;
 
@@ -20,6 +20,9 @@ pub(crate) struct SourceWork {
     pub taken_cell: Vec<(usize, f64)>,
     /// 1 in the cells whose centres lie in an active source; empty when none is active.
     pub inside_cell: Vec<u8>,
+    /// Particles in sinks, and the volume of deep cells there, m3.
+    pub drained_particles: usize,
+    pub drained_deep_m3: f64,
 }
 
 /// What one source brings in during a step.
@@ -78,6 +81,8 @@ impl UniformSolver {
             self.fill_source(n, nozzle, *since_s);
         }
         self.work.sources.taken_cell.clear();
+        (self.work.sources.drained_particles, self.work.sources.drained_deep_m3) = (0, 0.0);
+        self.work.particles.reserve.clone_from(&self.state.reserve);
         let sinks: Vec<usize> = self.setup.active_sinks(time_s).map(|(n, _)| n).collect();
         for n in sinks {
             let shape = self.setup.sinks[n].shape.clone();
@@ -122,30 +127,69 @@ impl UniformSolver {
         let sum: f64 = taken.iter().map(|(_, part)| part).sum();
         let scale = if sum > 0.0 { taken_m3 / sum } else { 0.0 };
         self.work.sources.taken_cell.extend(taken.into_iter().map(|(cell, part)| (cell, scale * part)));
+        self.drain_particles(shape);
+    }
+
+    /// Takes deep cells out of a sink's shape and counts the particles in it, which go when the step succeeds.
+    fn drain_particles(&mut self, shape: &Shape) {
+        if !self.params.has_particles() {
+            return;
+        }
+        let (cells, open_volume) =
+            (self.grid.cell_centers(), &self.work.boundaries.solids.fields.open_volume);
+        let ParticleWork { moved, reserve, .. } = &mut self.work.particles;
+        let sources = &mut self.work.sources;
+        sources.drained_particles += moved.x.iter().filter(|&&x| shape.distance(x) <= 0.0).count();
+        for (cell, deep) in reserve.deep_cell.iter_mut().enumerate().filter(|(_, deep)| **deep != 0) {
+            let [i, j, k] = cells.coordinates(cell);
+            if shape.distance(cells.position(i, j, k)) <= 0.0 {
+                *deep = 0;
+                sources.drained_deep_m3 += f64::from(open_volume[cell]) * f64::from(self.grid.dx).powi(3);
+            }
+        }
+    }
+
+    /// Removes the particles in active sinks and fills active sources with what they have brought, once the
+    /// step has succeeded.
+    pub(crate) fn exchange_particles(&mut self) {
+        let time_s = self.state.time_s;
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut self.work.particles;
-        particles::retain(moved, |all, p| shape.distance(all.x[p]) > 0.0);
-        moved.sort_by_cell(&self.grid, cell_ranges, scratch);
+        if self.work.sources.drained_particles > 0 {
+            let sinks: Vec<&Shape> = self.setup.active_sinks(time_s).map(|(_, sink)| &sink.shape).collect();
+            particles::retain(moved, |all, p| sinks.iter().all(|shape| shape.distance(all.x[p]) > 0.0));
+            moved.sort_by_cell(&self.grid, cell_ranges, scratch);
+        }
+        if self.work.sources.inside_cell.contains(&1) {
+            self.resample_step(Occasion::Sources);
+            std::mem::swap(&mut self.state.particles, &mut self.work.particles.moved);
+        }
     }
 
     /// Fills the band of particles below the surface at the start.
-    pub(crate) fn seed_particle_band(
+    pub(crate) fn resample_particles(
         &mut self,
         particles: &mut Particles,
+        reserve: &mut Reserve,
         phi_cell: &[f32],
         u_face: &FaceField,
+        occasion: Occasion,
     ) {
+        let open_volume = &self.state.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
             phi_cell,
+            fraction_cell: &self.work.fields.fraction_cell,
+            open_volume: [open_volume; 2],
             u_face,
             is_new_cell: &[],
             band_m: self.params.narrow_band * self.grid.dx,
             transfer: self.transfer(),
             step_seed: self.state.steps,
+            occasion,
         };
         let around = surroundings(&self.setup, &self.state.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, scratch, .. } = &mut self.work.particles;
         particles.sort_by_cell(&self.grid, cell_ranges, scratch);
-        particles::resample(moved, cell_ranges, particles, &liquid, &around, scratch);
+        particles::resample(moved, cell_ranges, particles, reserve, &liquid, &around, scratch);
         std::mem::swap(particles, moved);
     }
 }

@@ -7,7 +7,7 @@ use fluvial_drops::Drops;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
-use fluvial_particles::{self as particles, CellRanges, Particles};
+use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
 use fluvial_solids::{SideChange, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -86,6 +86,8 @@ pub(crate) struct State {
     pub particles: Particles,
     /// Liquid too small for the level set, in the air; none for the other trackers.
     pub drops: Drops,
+    /// The liquid that no particle holds; of no interest to the level-set tracker.
+    pub reserve: Reserve,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
     /// Kinetic energy of `u_face`, J.
@@ -106,6 +108,7 @@ impl State {
             last_dt_s: 0.0,
             particles: Particles::default(),
             drops: Drops::default(),
+            reserve: Reserve::new(grid.cell_count()),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
@@ -168,7 +171,8 @@ impl Start {
             return Begin { phi_cell, u_face, u_transport, particles, volume };
         }
         let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        Begin { phi_cell, u_face, u_transport, particles: &state.particles, volume: &state.volume }
+        let State { particles, volume, .. } = state;
+        Begin { phi_cell, u_face, u_transport, particles, volume }
     }
 }
 
@@ -207,6 +211,15 @@ pub(crate) struct ParticleWork {
     /// After transport; those of the state stay until the step has succeeded.
     pub moved: Particles,
     pub cell_ranges: CellRanges,
+    /// How many went through open walls, and how many found no way out of a solid.
+    pub left: usize,
+    pub trapped: usize,
+    /// The next state's, but for what the last resampling of the step moves.
+    pub reserve: Reserve,
+    /// Cells that the surface at hand reaches.
+    pub near_cell: Vec<u8>,
+    /// How far the surface lies below where its particles put it, in cells.
+    pub misfit_cell: Vec<f32>,
     /// What the particles weigh on the faces.
     pub weight_face: FaceField,
     /// Velocity after transport, before forces: FLIP carries the difference.

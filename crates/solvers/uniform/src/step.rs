@@ -24,7 +24,10 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;
     stages.run("settle_volume", |clamps| s.settle_volume(clamps))?;
     stages.run("redistance", |_| s.redistance())?;
-    stages.run("volume_control", |clamps| s.control_volume(dt_s, clamps))?;
+    stages.run("volume_control", |clamps| match s.params.has_particles() {
+        true => s.control_mass(clamps),
+        false => s.control_volume(dt_s, clamps),
+    })?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
     stages.run("tension", |clamps| s.find_surface_pressure(dt_s, clamps))?;
     stages.run("forces", |_| s.apply_forces(dt_s))?;

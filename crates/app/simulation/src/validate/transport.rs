@@ -3,7 +3,9 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, PhiAdvection};
-use fluvial_particles::{self as particles, CellRanges, Liquid, Particles, Surroundings, Transfer};
+use fluvial_particles::{
+    self as particles, CellRanges, Liquid, Occasion, Particles, Reserve, Surroundings, Transfer,
+};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::Tracker;
 
@@ -21,6 +23,7 @@ pub struct Body {
     u_face: FaceField,
     other_particles: Particles,
     particles: Particles,
+    reserve: Reserve,
     ranges: CellRanges,
     level_set_scratch: level_set::Scratch,
     particle_scratch: particles::Scratch,
@@ -43,6 +46,7 @@ impl Body {
             u_full: FaceField::constant(&grid, 0.0),
             u_face: FaceField::constant(&grid, 0.0),
             particles: Particles::default(),
+            reserve: Reserve::new(grid.cell_count()),
             other_particles: Particles::default(),
             ranges: CellRanges::default(),
             level_set_scratch: level_set::Scratch::new(&grid),
@@ -51,7 +55,7 @@ impl Body {
             grid,
         };
         level_set::redistance(&mut body.phi_cell, &centers, band_m, &mut body.level_set_scratch);
-        body.refill();
+        body.refill(Occasion::Start);
         body
     }
 
@@ -90,35 +94,39 @@ impl Body {
         let centers = self.grid.cell_centers();
         level_set::redistance(&mut self.phi_cell, &centers, band_m, &mut self.level_set_scratch);
         self.steps += 1;
-        self.refill();
+        self.refill(Occasion::Step);
     }
 
     fn correct_by_particles(&mut self, dt_s: f32) {
         let around = Surroundings::closed(&self.grid);
         let (moved, ranges, scratch) =
             (&mut self.other_particles, &mut self.ranges, &mut self.particle_scratch);
-        particles::advect(moved, ranges, &self.particles, &self.u_face, &around, dt_s, scratch);
+        particles::advect(moved, ranges, &self.particles, (&self.u_face, &[]), &around, dt_s, scratch);
         particles::correct_by_particles(&mut self.phi_cell, moved, ranges, &around, scratch);
         std::mem::swap(&mut self.particles, moved);
     }
 
-    fn refill(&mut self) {
+    fn refill(&mut self, occasion: Occasion) {
         if self.tracker == Tracker::Levelset {
             return;
         }
+        let fraction = |&phi: &f32| (0.5 - phi / self.grid.dx).clamp(0.0, 1.0);
         let liquid = Liquid {
             phi_cell: &self.phi_cell,
+            fraction_cell: &self.phi_cell.iter().map(fraction).collect::<Vec<f32>>(),
+            open_volume: [&[]; 2],
             u_face: &self.u_face,
             is_new_cell: &[],
             band_m: PARTICLE_BAND_CELLS * self.grid.dx,
             transfer: Transfer::Apic,
             step_seed: self.steps,
+            occasion,
         };
         let around = Surroundings::closed(&self.grid);
         let (out, ranges, scratch) =
             (&mut self.other_particles, &mut self.ranges, &mut self.particle_scratch);
         self.particles.sort_by_cell(&self.grid, ranges, scratch);
-        particles::resample(out, ranges, &self.particles, &liquid, &around, scratch);
+        particles::resample(out, ranges, &self.particles, &mut self.reserve, &liquid, &around, scratch);
         std::mem::swap(&mut self.particles, out);
     }
 

@@ -41,6 +41,7 @@ pub fn scattered(grid: &UniformGrid, count: usize, inset: f32, affine: bool) -> 
 pub struct Cloud {
     pub particles: Particles,
     pub ranges: CellRanges,
+    pub reserve: Reserve,
     pub scratch: Scratch,
 }
 
@@ -74,7 +75,7 @@ impl Cloud {
     pub fn advect(&mut self, u: &FaceField, around: &Surroundings, dt_s: f32) -> AdvectReport {
         let mut moved = Particles::default();
         let report =
-            advect(&mut moved, &mut self.ranges, &self.particles, u, around, dt_s, &mut self.scratch);
+            advect(&mut moved, &mut self.ranges, &self.particles, (u, &[]), around, dt_s, &mut self.scratch);
         assert!(self.ranges.describe(&moved, around.grid));
         self.particles = moved;
         report
@@ -88,15 +89,29 @@ impl Cloud {
         band_m: f32,
         seed: u64,
     ) -> ResampleReport {
-        let transfer = Transfer::Flip { ratio: 1.0 };
-        let liquid = Liquid { phi_cell: phi, u_face: u, is_new_cell: &[], band_m, transfer, step_seed: seed };
+        let occasion = if self.particles.is_empty() { Occasion::Start } else { Occasion::Step };
+        let mut fractions = shares(phi, around.grid.dx);
+        if !around.phi_solid_node.is_empty() {
+            let nodes = around.grid.nodes();
+            for (cell, fraction) in fractions.iter_mut().enumerate() {
+                let [i, j, k] = around.grid.cell_centers().coordinates(cell);
+                let x = around.grid.cell_centers().position(i, j, k);
+                *fraction *= (0.5 + nodes.sample(around.phi_solid_node, x) / nodes.spacing).clamp(0.0, 1.0);
+            }
+        }
+        let liquid = Liquid { band_m, ..liquid_of(phi, &fractions, u, seed, occasion) };
         self.resample_to(&liquid, around)
     }
 
     pub fn resample_to(&mut self, liquid: &Liquid, around: &Surroundings) -> ResampleReport {
         self.sort(around.grid);
+        self.reserve.deep_cell.resize(around.grid.cell_count(), 0);
         let mut out = Particles::default();
-        let report = resample(&mut out, &mut self.ranges, &self.particles, liquid, around, &mut self.scratch);
+        let (ranges, reserve, scratch) = (&mut self.ranges, &mut self.reserve, &mut self.scratch);
+        let before_m3 = reserve.volume_m3(self.particles.len(), &[], around.grid.dx);
+        let report = resample(&mut out, ranges, &self.particles, reserve, liquid, around, scratch);
+        let after_m3 = reserve.volume_m3(out.len(), &[], around.grid.dx);
+        assert!((after_m3 - before_m3).abs() < 1e-9 * (before_m3.abs() + 1.0), "{before_m3} {after_m3}");
         assert!(self.ranges.describe(&out, around.grid));
         self.particles = out;
         report
@@ -110,7 +125,33 @@ impl Cloud {
 
 /// A closed box with solids.
 pub fn with_solids<'a>(grid: &'a UniformGrid, phi_solid_node: &'a [f32]) -> Surroundings<'a> {
-    Surroundings { grid, phi_solid_node, sides: fluvial_grids::Sides::NONE, open_walls: [false; 6] }
+    Surroundings { phi_solid_node, ..Surroundings::closed(grid) }
+}
+
+/// Liquid share of each cell, as if its surface were flat.
+pub fn shares(phi: &[f32], dx: f32) -> Vec<f32> {
+    phi.iter().map(|phi| (0.5 - phi / dx).clamp(0.0, 1.0)).collect()
+}
+
+/// A liquid of FLIP particles all through, without sources.
+pub fn liquid_of<'a>(
+    phi_cell: &'a [f32],
+    fraction_cell: &'a [f32],
+    u_face: &'a FaceField,
+    step_seed: u64,
+    occasion: Occasion,
+) -> Liquid<'a> {
+    Liquid {
+        phi_cell,
+        fraction_cell,
+        open_volume: [&[]; 2],
+        u_face,
+        is_new_cell: &[],
+        band_m: f32::INFINITY,
+        transfer: Transfer::Flip { ratio: 1.0 },
+        step_seed,
+        occasion,
+    }
 }
 
 /// Cells this far from the surface keep their value, in cells.

@@ -1,0 +1,65 @@
+//! Which cells the liquid reaches: there the grid has its velocity and draws its volume.
+
+use fluvial_foundation::parallel;
+use fluvial_grids::UniformGrid;
+
+/// Marks the cells whose 27 cells around hold one with phi < 0. The surface that is drawn runs through these
+/// cells alone; a particle in any other flies by itself and is drawn by itself.
+///
+/// Test: `cells_around_the_liquid_are_near`.
+pub fn mark_near(near_cell: &mut Vec<u8>, phi_cell: &[f32], grid: &UniformGrid) {
+    let [nx, ny, nz] = grid.cells;
+    assert_eq!(phi_cell.len(), nx * ny * nz);
+    near_cell.resize(phi_cell.len(), 0);
+    // Wet along x and y within each slab; then along z.
+    let slabs: Vec<Vec<u8>> = parallel::map_indices(nz, |k| {
+        let phi = &phi_cell[nx * ny * k..nx * ny * (k + 1)];
+        let mut wide = vec![0u8; nx * ny];
+        for (phi, wide) in phi.chunks(nx).zip(wide.chunks_mut(nx)) {
+            for (i, _) in phi.iter().enumerate().filter(|(_, phi)| **phi < 0.0) {
+                wide[i.saturating_sub(1)..(i + 2).min(nx)].fill(1);
+            }
+        }
+        let mut marks = wide.clone();
+        for j in 0..ny {
+            let out = &mut marks[nx * j..nx * (j + 1)];
+            for other in [j.wrapping_sub(1), j + 1] {
+                if let Some(row) = wide.get(nx.wrapping_mul(other)..).filter(|_| other < ny) {
+                    out.iter_mut().zip(row).for_each(|(out, near)| *out |= near);
+                }
+            }
+        }
+        marks
+    });
+    parallel::for_each_chunk_mut(near_cell, nx * ny, |k, out| {
+        out.copy_from_slice(&slabs[k]);
+        for other in [k.wrapping_sub(1), k + 1] {
+            if let Some(slab) = slabs.get(other) {
+                out.iter_mut().zip(slab).for_each(|(out, near)| *out |= near);
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::{Vec3, random::unit_f32};
+
+    #[test]
+    fn cells_around_the_liquid_are_near() {
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [9, 7, 8], dx: 1.0 };
+        let cells = grid.cell_centers();
+        let phi: Vec<f32> = (0..cells.len()).map(|c| unit_f32(c as u64, 1) - 0.02).collect();
+        let mut near = vec![];
+        mark_near(&mut near, &phi, &grid);
+        for cell in 0..cells.len() {
+            let at = cells.coordinates(cell);
+            let wet = (0..cells.len()).any(|other| {
+                let to = cells.coordinates(other);
+                phi[other] < 0.0 && (0..3).all(|a| at[a].abs_diff(to[a]) <= 1)
+            });
+            assert_eq!(near[cell] != 0, wet, "{at:?}");
+        }
+    }
+}

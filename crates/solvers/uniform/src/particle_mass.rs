@@ -1,0 +1,282 @@
+//! The mass of a liquid with particles: the particles', the deep cells' and what is on its way between them.
+//!
+//! Every particle is an eighth of a cell for life and every deep cell is full, so that the sum changes by what
+//! sources bring and what leaves, and by nothing else (`fluvial_particles::Reserve`). The account is this sum.
+//! The level set is only the shape that the mass has: wherever its volume differs from the mass that it
+//! holds, it is the level set that is moved.
+
+use crate::UniformSolver;
+use crate::state::{Fields, ParticleWork, Solids, State, Work};
+use fluvial_foundation::Vec3;
+use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
+use fluvial_grids::TriangleMesh;
+use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, add_drops, mark_near};
+use fluvial_solver_interface::{Clamps, VolumeCorrection};
+use fluvial_surface::MeshParams;
+use fluvial_volume::Account;
+use std::borrow::Cow;
+
+/// A surface within this of where its mass puts it stays, in cells: still water then keeps every bit.
+const CLOSE_ENOUGH_CELLS: f64 = 1e-3;
+/// The mesh is moved by at most this, until its volume is this near to its mass's, in so many rounds.
+const FARTHEST_DRAWN_CELLS: f64 = 0.4;
+const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
+const DRAWING_ROUNDS: usize = 4;
+/// The surface follows its mass by at most this in a step, in cells.
+const FARTHEST_CELLS: f32 = 0.3;
+/// Cells deeper than this say nothing about the surface, in cells.
+const DEEPEST_OF_LAYER_CELLS: f32 = 1.0;
+/// Where less surface than this is left in 27 cells the particles cannot be spread over it, in cells' faces.
+const LEAST_AREA: f32 = 0.5;
+
+impl UniformSolver {
+    /// Volume of one particle, m3.
+    pub(crate) fn particle_m3(&self) -> f64 {
+        Reserve::particle_m3(self.grid.dx)
+    }
+
+    /// Seeds the particles of the fills and opens the account: the liquid of the fills is what there is, and what
+    /// particles and deep cells do not hold of it is the reserve's.
+    pub(crate) fn seed_particles(&mut self, phi_fills: &[f32]) {
+        let solids = self.state.boundaries.solids.clone();
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
+        self.fill_fractions(&mut fractions, phi_fills, &self.state.fields.gap_cell, &solids.fields);
+        let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
+        let volume_m3 = sum * (self.grid.dx as f64).powi(3);
+        self.work.fields.fraction_cell = fractions;
+        let State { particles, reserve, fields, .. } = &mut self.state;
+        let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
+        let u_face = std::mem::take(&mut fields.u_face);
+        self.resample_particles(&mut particles, &mut reserve, phi_fills, &u_face, Occasion::Start);
+        let held_m3 = reserve.volume_m3(particles.len(), &solids.fields.open_volume, self.grid.dx);
+        reserve.rest_m3 += volume_m3 - held_m3;
+        self.state.fields.u_face = u_face;
+        (self.state.particles, self.state.reserve) = (particles, reserve);
+        self.state.volume = Account::default();
+        self.state.volume.open(volume_m3);
+    }
+
+    /// Books what the step brought and took, and moves the surface to where its mass puts it.
+    pub(crate) fn control_mass(&mut self, clamps: &mut Clamps) {
+        let particle_m3 = self.particle_m3();
+        let mut account = self.start.of(&self.state).volume.totals();
+        let (work, sources) = (&mut self.work.particles, &self.work.sources);
+        let inflow_m3: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum();
+        work.reserve.inflow_m3 += inflow_m3;
+        work.reserve.rest_m3 += particle_m3 * work.trapped as f64;
+        if !sources.inside_cell.contains(&1) && sources.inflow.is_empty() {
+            // No source is left that could fill its cells with it.
+            work.reserve.rest_m3 += std::mem::take(&mut work.reserve.inflow_m3);
+        }
+        let drained_m3 = particle_m3 * sources.drained_particles as f64 + sources.drained_deep_m3;
+        account.book_sources_and_sinks(inflow_m3, particle_m3 * work.left as f64 + drained_m3);
+        let open_volume = &self.state.boundaries.solids.fields.open_volume;
+        let held = work.moved.len() - sources.drained_particles;
+        let volume_m3 = work.reserve.volume_m3(held, open_volume, self.grid.dx);
+        account.measure(volume_m3);
+        self.work.volume = account;
+        self.fit_surface_to_mass(volume_m3, clamps);
+    }
+
+    /// Moves phi along its normal so that the volume under it is that of the particles that do not fly.
+    ///
+    /// What all of it lacks (or has too much) is made up for where the particles say so: with the misfit m of
+    /// every cell at the surface ([`Self::fill_misfits`]), phi -= k max(0, m) (or min), k <= 1 such that the
+    /// sum is right. The misfits of single cells are mostly noise of the particles' places; their sum is not.
+    fn fit_surface_to_mass(&mut self, volume_m3: f64, clamps: &mut Clamps) {
+        let solids = self.work.boundaries.solids.clone();
+        let dx = self.grid.dx as f64;
+        let under_m3 = self.fill_near_fractions(&solids);
+        let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
+        let wanted_m3 = volume_m3 - self.particle_m3() * flying(cell_ranges, near_cell) as f64;
+        let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
+        let lacking_m3 = wanted_m3 - under_m3;
+        let is_off = self.params.volume_correction == VolumeCorrection::Off;
+        if is_off || lacking_m3.abs() <= CLOSE_ENOUGH_CELLS * dx * area_m2 {
+            return;
+        }
+        let sign = lacking_m3.signum() as f32;
+        self.fill_misfits(&solids);
+        let (misfit, phi) = (&self.work.particles.misfit_cell, &self.work.fields.phi_cell);
+        let open = &solids.fields.open_volume;
+        let supported_m3 = dx.powi(3)
+            * ordered_sum_of(misfit.len(), |cell| {
+                ((sign * misfit[cell]).max(0.0) * surface_share(phi[cell], self.grid.dx) * open[cell]) as f64
+            });
+        let part = lacking_m3.abs() / supported_m3.max(f64::MIN_POSITIVE);
+        clamps.add("surface_behind_mass", (part > 1.0) as usize);
+        let way = sign * part.min(1.0) as f32 * self.grid.dx;
+        let cells = self.grid.cell_centers();
+        let Work { particles, fields, .. } = &mut self.work;
+        let Fields { phi_cell, fraction_cell, .. } = fields;
+        let (misfit, dx) = (&particles.misfit_cell, self.grid.dx);
+        cells.for_each_mut2(phi_cell, fraction_cell, |cell, _, phi, fraction| {
+            let shift = way * (sign * misfit[cell]).clamp(0.0, FARTHEST_CELLS);
+            if shift != 0.0 {
+                let gained = shift / dx * surface_share(*phi, dx) * open[cell];
+                *fraction = (*fraction + gained).clamp(0.0, open[cell]);
+                *phi -= shift;
+            }
+        });
+        mark_near(&mut self.work.particles.near_cell, &self.work.fields.phi_cell, &self.grid);
+    }
+
+    /// Fills, for every cell at the surface, how much the volume of the particles around is more than that
+    /// under phi, as a thickness of the surface in cells: `sum w (n / 8 - f) / sum w a` over the 27 cells around,
+    /// w = 1, 1/2 per axis, n particles, f the liquid share, a the surface's area over dx^2; 0 elsewhere.
+    fn fill_misfits(&mut self, solids: &Solids) {
+        let mut misfits = std::mem::take(&mut self.work.particles.misfit_cell);
+        misfits.resize(self.grid.cell_count(), 0.0);
+        let (cells, dx, open) = (self.grid.cell_centers(), self.grid.dx, &solids.fields.open_volume);
+        let (phi, fraction) = (&self.work.fields.phi_cell, &self.work.fields.fraction_cell);
+        let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
+        let size = cells.size;
+        cells.for_each_mut(&mut misfits, |cell, at, misfit| {
+            *misfit = 0.0;
+            if near_cell[cell] == 0 || phi[cell].abs() >= dx {
+                return;
+            }
+            let (mut area, mut sum) = (0.0, 0.0);
+            let reach = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
+            let weight = |a: usize, c: usize| if at[a] == c { 1.0 } else { 0.5 };
+            for (k, j) in reach(2).flat_map(|k| reach(1).map(move |j| (k, j))) {
+                for i in reach(0) {
+                    let other = cells.index(i, j, k);
+                    if near_cell[other] != 0 && phi[other] > -DEEPEST_OF_LAYER_CELLS * dx {
+                        let w = weight(0, i) * weight(1, j) * weight(2, k);
+                        area += w * surface_share(phi[other], dx) * open[other];
+                        sum += w * (cell_ranges.count(other) as f32 / 8.0 - fraction[other]);
+                    }
+                }
+            }
+            *misfit = sum / area.max(LEAST_AREA);
+        });
+        self.work.particles.misfit_cell = misfits;
+    }
+
+    /// Marks the cells that phi reaches and fills the liquid share of their volume; returns the sum, m3.
+    fn fill_near_fractions(&mut self, solids: &Solids) -> f64 {
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
+        let phi = &self.work.fields.phi_cell;
+        self.fill_fractions(&mut fractions, phi, &self.work.fields.gap_cell, &solids.fields);
+        let near = &mut self.work.particles.near_cell;
+        mark_near(near, phi, &self.grid);
+        let cells = self.grid.cell_centers();
+        cells.for_each_mut(&mut fractions, |cell, _, fraction| {
+            if near[cell] == 0 {
+                *fraction = 0.0;
+            }
+        });
+        let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
+        self.work.fields.fraction_cell = fractions;
+        sum * (self.grid.dx as f64).powi(3)
+    }
+
+    /// Kinetic energy and potential energy above the floor of the particles that fly, J, and their largest
+    /// speed, m/s.
+    pub(crate) fn flight_energy(&self, particles: &Particles, near_cell: &[u8]) -> [f64; 3] {
+        let (n, grid) = (particles.len(), &self.grid);
+        let kg = self.setup.liquid.density as f64 * self.particle_m3();
+        let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
+        let parts = map_indices(chunk_count(n, CHUNK), |chunk| {
+            let mut sums = [0.0f64; 3];
+            for p in chunk_range(chunk, CHUNK, n).filter(|&p| self.flies(particles.x[p], near_cell)) {
+                let speed2 = particles.v[p].as_dvec3().length_squared();
+                sums[0] += 0.5 * kg * speed2;
+                sums[1] -= kg * gravity.dot(particles.x[p].as_dvec3() - floor);
+                sums[2] = if speed2.is_nan() { speed2 } else { sums[2].max(speed2) };
+            }
+            sums
+        });
+        let total = parts.into_iter().fold([0.0f64; 3], |a, b| {
+            [a[0] + b[0], a[1] + b[1], if a[2].is_nan() || b[2].is_nan() { f64::NAN } else { a[2].max(b[2]) }]
+        });
+        [total[0], total[1], total[2].sqrt()]
+    }
+
+    /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh
+    /// outside the solids has the volume of the particles that are not drawn by themselves. The mesh cuts the corners of liquid
+    /// that is a cell thick, and draws less than there is under phi.
+    pub(crate) fn drawn_phi(&self) -> Cow<'_, [f32]> {
+        let phi = &self.state.fields.phi_cell;
+        if !self.params.has_particles() {
+            return Cow::Borrowed(phi);
+        }
+        let (state, dx) = (&self.state, self.grid.dx as f64);
+        let mut near = vec![];
+        mark_near(&mut near, phi, &self.grid);
+        let alone = state.particles.x.iter().filter(|x| self.is_drawn_alone(**x, &near)).count();
+        let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * alone as f64;
+        let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
+        let drawn_m3 = |way: f64| self.mesh(&shifted(way), 0.0, &MeshParams::default()).volume();
+        let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
+        let mut known = (0.0, drawn_m3(0.0));
+        let mut way = (wanted_m3 - known.1) / (area_m2 * dx).max(f64::MIN_POSITIVE);
+        for _ in 0..DRAWING_ROUNDS {
+            way = way.clamp(-FARTHEST_DRAWN_CELLS, FARTHEST_DRAWN_CELLS);
+            if (wanted_m3 - known.1).abs() < CLOSE_ENOUGH_DRAWN * wanted_m3 || way == known.0 {
+                break;
+            }
+            let last = std::mem::replace(&mut known, (way, drawn_m3(way)));
+            let slope = (known.1 - last.1) / (known.0 - last.0);
+            way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
+        }
+        if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
+    }
+
+    /// Is a particle at x drawn by itself? One that flies is, and one whose ball lies outside the surface: a film
+    /// thinner than the grid can draw.
+    fn is_drawn_alone(&self, x: Vec3, near_cell: &[u8]) -> bool {
+        let radius_m = (0.75 / std::f64::consts::PI * self.particle_m3()).cbrt() as f32;
+        self.flies(x, near_cell) || self.grid.cell_centers().sample(&self.state.fields.phi_cell, x) > radius_m
+    }
+
+    /// Does a particle fly at x?
+    fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
+        let at = ((x - self.grid.min) / self.grid.dx).floor();
+        let cells = self.grid.cell_centers();
+        near_cell[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] == 0
+    }
+
+    /// Height of a film on the floor around (x, z) that reaches no cell's centre: the volume of its particles
+    /// within a cell along x and z, weighted by 1 - distance / dx, over their area.
+    pub(crate) fn film_height(&self, x: f32, z: f32) -> f64 {
+        let (dx, floor) = (self.grid.dx, self.grid.min.y);
+        let weight = |p: &Vec3| {
+            let near = |distance: f32| (1.0 - distance.abs() / dx).max(0.0);
+            if p.y < floor + dx { near(p.x - x) * near(p.z - z) } else { 0.0 }
+        };
+        let sum: f64 = self.state.particles.x.iter().map(|p| f64::from(weight(p))).sum();
+        sum * self.particle_m3() / f64::from(dx).powi(2)
+    }
+
+    /// Area of the surface in the cells near it, m2.
+    fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
+        let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
+        let cells = ordered_sum_of(phi.len(), |cell| match near_cell[cell] {
+            0 => 0.0,
+            _ => (surface_share(phi[cell], dx) * open[cell]) as f64,
+        });
+        cells * (dx as f64).powi(2)
+    }
+
+    /// Adds the particles that are drawn by themselves to a mesh of the rest, each with its own volume.
+    pub(crate) fn draw_particles(&self, mesh: &mut TriangleMesh) {
+        let (particles, grid) = (&self.state.particles, &self.grid);
+        let mut near = vec![];
+        mark_near(&mut near, &self.state.fields.phi_cell, grid);
+        let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
+        add_drops(mesh, all.filter(|(x, _)| self.is_drawn_alone(*x, &near)), self.particle_m3());
+    }
+}
+
+/// Area of the surface that belongs to a cell, over dx^2.
+fn surface_share(phi: f32, dx: f32) -> f32 {
+    (1.0 - (phi / dx).abs()).max(0.0)
+}
+
+/// Particles in cells that phi does not reach.
+fn flying(ranges: &CellRanges, near_cell: &[u8]) -> usize {
+    let count = |cell: usize| if near_cell[cell] == 0 { ranges.count(cell) as f64 } else { 0.0 };
+    ordered_sum_of(near_cell.len(), count) as usize
+}
