@@ -43,6 +43,7 @@ impl UniformSolver {
         self.fill_fractions(&mut fractions, phi_fills, &self.state.fields.gap_cell, &solids.fields);
         let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
         let volume_m3 = sum * (self.grid.dx as f64).powi(3);
+        self.state.fields.fraction_cell.clone_from(&fractions);
         self.work.fields.fraction_cell = fractions;
         let State { particles, reserve, fields, .. } = &mut self.state;
         let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
