@@ -2,7 +2,8 @@
 
 use crate::volume::{Neighbourhood, box_share};
 use fluvial_foundation::{AXES, Axis, Vec3};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::patch::Patch;
+use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
 /// A surface that bends by more than this over a cell, in cells, is an edge or a sheet: no quadric fits it.
 const SHARPEST_BEND_CELLS: f64 = 0.3;
@@ -18,18 +19,20 @@ const CLEAR_OF_BOX_CELLS: f32 = 1.1;
 /// neighbours; where it bends sharply, each octant of the piece is cut by the trilinear interpolant.
 ///
 /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what crosses
-/// the domain's boundary alone. Deep inside all shares are 1: what is left is the divergence of u.
+/// the domain's boundary alone. Near thin solids a cell's phi is as it sees it (`sides`). Deep inside all shares are 1: what is left is the divergence of u.
 /// Verified by tests/flux.rs.
 pub fn liquid_flux(
     flux_face: &mut FaceField,
     phi: &[f32],
     u_face: &FaceField,
     open_area: &FaceField,
+    sides: &Sides,
     grid: &UniformGrid,
     dt_s: f32,
     band_m: f32,
 ) {
-    let (cells, around) = (grid.cell_centers(), Neighbourhood { phi, cells: grid.cells });
+    let cells = grid.cell_centers();
+    let around = Seen { around: Neighbourhood { phi, cells: grid.cells }, cells, sides };
     let per_dx = dt_s / grid.dx;
     for axis in AXES {
         let (faces, stride) = (grid.faces(axis), cells.stride(axis));
@@ -56,9 +59,16 @@ pub fn liquid_flux(
     }
 }
 
+/// phi, and what cells see of it.
+struct Seen<'a> {
+    around: Neighbourhood<'a>,
+    cells: Lattice,
+    sides: &'a Sides,
+}
+
 /// Liquid share of what a face sweeps: `per_dx` is dt / dx, `phi_face` the distance at its centre.
 fn swept_share(
-    around: &Neighbourhood,
+    around: &Seen,
     u_face: &FaceField,
     grid: &UniformGrid,
     (axis, at): (Axis, [usize; 3]),
@@ -113,7 +123,19 @@ fn velocity_at_face(u_face: &FaceField, grid: &UniformGrid, axis: Axis, at: [usi
 }
 
 /// Liquid share of a box of edges `size` around a point, both in cells, the point from the first cell's centre.
-fn share_at(around: &Neighbourhood, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+fn share_at(seen: &Seen, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+    let Seen { around, cells, sides } = seen;
+    let at: [usize; 3] = std::array::from_fn(|a| (x[a].round().max(0.0) as usize).min(cells.size[a] - 1));
+    if !sides.is_near(cells.index(at[0], at[1], at[2])) {
+        return share_among(around, dx, x, size);
+    }
+    let patch = Patch::new(|cell| around.phi[cell], cells, sides, at, 2);
+    let low = |a: usize| (at[a] - patch.center[a]) as f32;
+    let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
+    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), size)
+}
+
+fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
     let cell: [isize; 3] =
         std::array::from_fn(|a| (x[a].round() as isize).clamp(0, around.cells[a] as isize - 1));
     let here = around.at(cell);

@@ -2,7 +2,7 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices};
-use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
 /// A cell with less surface around it than this, in cells' faces, has none to be settled by.
 const LEAST_AREA: f32 = 0.02;
@@ -43,16 +43,25 @@ impl Settlement {
     /// With a_i the surface in cell i, in faces of a cell, w a tent over 3 x 3 x 3 cells and m_j what cell j is
     /// owed, in cells: `delta_i = sum_j w_ij m_j / (sum_k w_kj a_k)`, `phi_i -= delta_i dx`. To first order
     /// `sum_i a_i delta_i = sum_j m_j`: what is displaced is what was owed. `a_i = max(0, 1 - |phi_i| / dx) V_i`
-    /// is how volume answers to phi_i. Cells without a surface around keep what they are owed. Returns how
+    /// is how volume answers to phi_i. Cells without a surface around keep what they are owed; behind
+    /// a thin solid there is none (`sides`). Returns how
     /// often a displacement was held back. Verified by tests/settle.rs.
     pub fn displace(
         &mut self,
         phi: &mut [f32],
         owed_cell: &[f32],
         open_volume: &[f32],
+        sides: &Sides,
         grid: &UniformGrid,
     ) -> usize {
         let cells = grid.cell_centers();
+        let tent_sum = |cells: &Lattice, cell: usize, is_inner: bool, value: &dyn Fn(usize) -> f32| {
+            if sides.is_near(cell) {
+                tent_sum_of_seen(cells, cell, sides, value)
+            } else {
+                tent_sum(cells, cell, is_inner, value)
+            }
+        };
         self.find_near(phi, grid);
         let Settlement { area_cell, asked_cell, shift_cell, narrow_cell, near } = self;
         for values in [&mut *area_cell, &mut *asked_cell, &mut *shift_cell, &mut *narrow_cell] {
@@ -74,12 +83,12 @@ impl Settlement {
             if owed_cell[cell].abs() < LEAST_OWED {
                 return 0.0;
             }
-            let around = tent_sum(&cells, cell, is_inner, |n| area[n]);
+            let around = tent_sum(&cells, cell, is_inner, &|n| area[n]);
             if around < LEAST_AREA { 0.0 } else { owed_cell[cell] / around }
         });
         let asked = &*asked_cell;
         fill(narrow_cell, &|cell, is_inner| {
-            if area[cell] > 0.0 { tent_sum(&cells, cell, is_inner, |n| asked[n]) } else { 0.0 }
+            if area[cell] > 0.0 { tent_sum(&cells, cell, is_inner, &|n| asked[n]) } else { 0.0 }
         });
         // The cells beyond take the mean of their neighbours', so that the surface's neighbourhood moves as one.
         for round in 0..2 {
@@ -90,8 +99,8 @@ impl Settlement {
             fill(to, &|cell, is_inner| match from[cell] {
                 0.0 if area[cell] == 0.0 => {
                     let is_known = |n: usize| (from[n] != 0.0) as u8 as f32;
-                    let weight = tent_sum(&cells, cell, is_inner, is_known);
-                    if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, is_inner, |n| from[n]) / weight }
+                    let weight = tent_sum(&cells, cell, is_inner, &is_known);
+                    if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, is_inner, &|n| from[n]) / weight }
                 }
                 shift => shift,
             });
@@ -148,6 +157,19 @@ fn tent_sum(cells: &Lattice, cell: usize, is_inner: bool, value: impl Fn(usize) 
     sum
 }
 
+/// The same over those that the cell sees.
+fn tent_sum_of_seen(cells: &Lattice, cell: usize, sides: &Sides, value: impl Fn(usize) -> f32) -> f32 {
+    let at = cells.coordinates(cell);
+    let seen = sides.seen_around(cells, at);
+    let mut sum = 0.0;
+    for n in (0..27).filter(|n| seen >> n & 1 == 1) {
+        let d = [n % 3, n / 3 % 3, n / 9];
+        let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + d[a] - 1);
+        sum += TENT[d[0]] * TENT[d[1]] * TENT[d[2]] * value(cells.index(i, j, k));
+    }
+    sum
+}
+
 /// What cells are owed, and what decides where it goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Owed<'a> {
@@ -161,6 +183,8 @@ pub struct Owed<'a> {
     pub open_volume: &'a [f32],
     /// Open sides of the domain: x low, x high, y low, y high, z low, z high.
     pub open_walls: [bool; 6],
+    /// Sides of thin solids: nothing passes them.
+    pub sides: &'a Sides,
 }
 
 /// What cells are owed goes with the flow: `moved` gets each amount at the place where the flow carries its
@@ -174,7 +198,7 @@ pub fn carry_residual(
     dt_s: f32,
 ) -> f64 {
     let (cells, bounds) = (grid.cell_centers(), grid.bounds());
-    let Owed { residual_cell, phi_cell, deep_m, open_volume, open_walls } = *owed;
+    let Owed { residual_cell, phi_cell, deep_m, open_volume, open_walls, sides } = *owed;
     let slab = cells.slab();
     moved.fill(0.0);
     let targets: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
@@ -186,7 +210,12 @@ pub fn carry_residual(
                 return (cell as u32, x);
             }
             let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
-            (cell as u32, x + dt_s * grid.sample_velocity(u_face, middle))
+            let end = x + dt_s * grid.sample_velocity(u_face, middle);
+            if !sides.is_near(cell) {
+                return (cell as u32, end);
+            }
+            let (_, end) = sides.walk(&cells, [i, j, k], [0.0; 3], ((end - x) / grid.dx).to_array());
+            (cell as u32, x + grid.dx * Vec3::from_array(end))
         };
         of_slab.filter(|&cell| residual_cell[cell] != 0.0).map(place).collect()
     });
@@ -199,7 +228,7 @@ pub fn carry_residual(
         let amount = residual_cell[cell as usize];
         if has_left(x) {
             left += f64::from(amount);
-        } else if !deposit(moved, amount, x, open_volume, &cells) {
+        } else if !deposit(moved, amount, x, (open_volume, sides), &cells) {
             moved[cell as usize] += amount;
         }
     }
@@ -207,8 +236,24 @@ pub fn carry_residual(
 }
 
 /// Shares an amount among the open cells around a point, trilinearly; false when there is none.
-fn deposit(moved: &mut [f32], amount: f32, x: Vec3, open_volume: &[f32], cells: &Lattice) -> bool {
+fn deposit(
+    moved: &mut [f32],
+    amount: f32,
+    x: Vec3,
+    (open_volume, sides): (&[f32], &Sides),
+    cells: &Lattice,
+) -> bool {
     let stencil = cells.stencil(x);
+    let at: [usize; 3] = std::array::from_fn(|a| {
+        let place = (x[a] - cells.origin[a]) / cells.spacing;
+        (place.round().max(0.0) as usize).min(cells.size[a] - 1)
+    });
+    let seen = sides.seen_around(cells, at);
+    let sees = |cell: usize| {
+        let to = cells.coordinates(cell);
+        let d: [usize; 3] = std::array::from_fn(|a| (to[a] + 1).wrapping_sub(at[a]));
+        d.iter().all(|d| *d < 3) && seen >> (d[0] + 3 * d[1] + 9 * d[2]) & 1 == 1
+    };
     let step = |axis: usize| if cells.size[axis] > 1 { cells.stride(axis) } else { 0 };
     let mut corners = [(0usize, 0.0f32); 8];
     let mut sum = 0.0;
@@ -220,7 +265,7 @@ fn deposit(moved: &mut [f32], amount: f32, x: Vec3, open_volume: &[f32], cells: 
             weight *= if high { stencil.fraction[a] } else { 1.0 - stencil.fraction[a] };
             cell += if high { step(a) } else { 0 };
         }
-        if open_volume[cell] > 0.0 {
+        if open_volume[cell] > 0.0 && (!sides.is_near(cell) || sees(cell)) {
             *corner = (cell, weight);
             sum += weight;
         }

@@ -43,7 +43,8 @@ fn the_surface_takes_up_what_its_cells_are_owed() {
         let mut phi = fill(&g, |x| x.distance(Vec3::splat(0.5)) - 0.3);
         let before = shares(&g, &phi);
         let owed: Vec<f32> = before.iter().map(|&f| if f > 0.0 && f < 1.0 { amount } else { 0.0 }).collect();
-        let held = Settlement::default().displace(&mut phi, &owed, &vec![1.0; g.cell_count()], &g);
+        let held =
+            Settlement::default().displace(&mut phi, &owed, &vec![1.0; g.cell_count()], Sides::NONE, &g);
         let gained = sum(&shares(&g, &phi)) - sum(&before);
         assert_eq!(held, 0);
         assert!((gained / sum(&owed) - 1.0).abs() < 0.05, "{gained} of {}", sum(&owed));
@@ -58,7 +59,7 @@ fn a_cell_without_surface_waits() {
     let (before, mut owed) = (phi.clone(), vec![0.0; g.cell_count()]);
     owed[g.cell_centers().index(8, 13, 8)] = 0.4;
     owed[g.cell_centers().index(8, 0, 8)] = -0.4;
-    Settlement::default().displace(&mut phi, &owed, &vec![1.0; g.cell_count()], &g);
+    Settlement::default().displace(&mut phi, &owed, &vec![1.0; g.cell_count()], Sides::NONE, &g);
     assert_eq!(phi, before);
 }
 
@@ -77,6 +78,7 @@ fn residuals_go_with_the_flow() {
         residual[c.index(at[0], at[1], at[2])] = amount;
     }
     let owed = Owed {
+        sides: Sides::NONE,
         residual_cell: &residual,
         phi_cell: &phi,
         deep_m: 0.1,
@@ -114,8 +116,9 @@ fn a_thin_film_keeps_its_volume() {
         for _ in 0..30 {
             advect_phi(&mut next, &phi, &u, &g, dt_s, PhiAdvection::Cubic, band_m, &mut scratch);
             let before = shares(&g, &phi);
-            liquid_flux(&mut flux, &phi, &u, &areas, &g, dt_s, band_m);
+            liquid_flux(&mut flux, &phi, &u, &areas, Sides::NONE, &g, dt_s, band_m);
             let owed = Owed {
+                sides: Sides::NONE,
                 residual_cell: &residual,
                 phi_cell: &phi,
                 deep_m: 2.0 * g.dx,
@@ -129,7 +132,7 @@ fn a_thin_film_keeps_its_volume() {
             }
             if settles {
                 let owed: Vec<f32> = volume.iter().zip(shares(&g, &next)).map(|(v, f)| v - f).collect();
-                Settlement::default().displace(&mut next, &owed, &open, &g);
+                Settlement::default().displace(&mut next, &owed, &open, Sides::NONE, &g);
             }
             redistance(&mut next, &g.cell_centers(), band_m, &mut scratch);
             let after = shares(&g, &next);

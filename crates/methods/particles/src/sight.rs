@@ -149,6 +149,13 @@ impl Surroundings<'_> {
         best.1
     }
 
+    /// A value of the cells at a point, trilinear, as the point's cell sees it.
+    pub fn sample_cells(&self, values: &[f32], x: Vec3) -> f32 {
+        let sight = Sight::new(self.sides, self.grid);
+        let at = sight.cell(x);
+        sight.sample(values, x, at, sight.seen(at))
+    }
+
     /// Distance from solids at a point and its gradient; near thin ones as its cell's own side sees them.
     pub fn solid_at(&self, x: Vec3) -> (f32, Vec3) {
         let sight = Sight::new(self.sides, self.grid);

@@ -260,3 +260,42 @@ impl Setup {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Liquid;
+
+    /// Water in a box of four thick walls, filled to half of its height with a shape that ends at the walls: cells
+    /// whose centres the walls cover are wet below the level and dry above, and the level stays where it is.
+    #[test]
+    fn liquid_that_fills_a_box_touches_its_walls() {
+        let (inner, dx) = (Shape::Box { min: Vec3::splat(0.2), max: Vec3::splat(0.8) }, 0.1);
+        let outer = Shape::Box { min: Vec3::ZERO, max: Vec3::ONE };
+        let wall = Shape::Difference(Box::new(outer), Box::new(inner));
+        let pool = Shape::Box { min: Vec3::splat(0.2), max: Vec3::new(0.8, 0.5, 0.8) };
+        let setup = Setup {
+            domain: Domain {
+                grid: UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx },
+                walls: [Wall::Solid; 6],
+            },
+            liquid: Liquid::default(),
+            fills: vec![Fill { shape: pool, velocity: Vec3::ZERO }],
+            solids: vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }],
+            sources: vec![],
+            sinks: vec![],
+            refine: vec![],
+            flow: None,
+            cfl: 1.0,
+        };
+        let solids = setup.solids_at(0.0);
+        let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx);
+        for x in [0.17, 0.19, 0.21, 0.24] {
+            assert!(phi(x, 0.35) < -0.04, "wet at {x}: {}", phi(x, 0.35));
+            assert!(phi(x, 0.55) > 0.0, "dry at {x}: {}", phi(x, 0.55));
+        }
+        for y in [0.42, 0.48, 0.52, 0.58] {
+            assert!((phi(0.5, y) - (y - 0.5)).abs() < 1e-6, "level at {y}: {}", phi(0.5, y));
+        }
+    }
+}

@@ -53,6 +53,7 @@ impl UniformSolver {
         self.work.boundaries.solids = solids;
         self.place_sources(dt_s);
         self.start.is_changed = false;
+        self.work.side_changes.clear();
         if self.setup.has_moving_solids() {
             self.change_sides(dt_s);
         }
@@ -100,6 +101,7 @@ impl UniformSolver {
             changes[found].refuge.map(|cell| cell as usize)
         };
         particles::flee(&mut particles.x, &new.sides, &self.grid, refuge);
+        self.work.side_changes = changes;
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over

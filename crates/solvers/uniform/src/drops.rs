@@ -1,12 +1,14 @@
 //! Drops: how they leave the liquid of the grid, fly, and become liquid of the grid again.
 
 use crate::UniformSolver;
+use crate::advect::surroundings;
 use crate::mass::{FAR_CELLS, MassWork};
 use crate::state::Fields;
 use fluvial_drops::{Drops, Obstacles, fly};
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_grids::Lattice;
+use fluvial_grids::{Lattice, Sides};
+use fluvial_particles::flee;
 
 /// The smallest drop, in cells' volumes; less waits for company.
 const SMALLEST: f32 = 1e-3;
@@ -40,7 +42,15 @@ impl UniformSolver {
             solid_velocity: |x| grid.sample_velocity(&solids.u_solid, x),
             margin_m: MARGIN_CELLS * grid.dx,
         };
-        self.work.mass.out_m3 += fly(drops, &around, self.setup.liquid.gravity, dt_s as f32);
+        let sight = surroundings(&self.setup, solids, &self.grid);
+        let refuge = |cell: usize| {
+            let changes = &self.work.side_changes;
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        flee(&mut drops.x, &solids.sides, &grid, refuge);
+        let walk = |from, to| sight.walk(from, to);
+        self.work.mass.out_m3 += fly(drops, &around, walk, self.setup.liquid.gravity, dt_s as f32);
         let (phi_cell, open_volume) = (&mut self.work.fields.phi_cell, &solids.open_volume);
         let MassWork { drops, arrived, volume_cell, .. } = &mut self.work.mass;
         let cell_m3 = f64::from(grid.dx).powi(3);
@@ -51,7 +61,8 @@ impl UniformSolver {
         };
         drops.retain(|drops, n| {
             let (x, cell) = (drops.x[n], cell_of(&cells, drops.x[n]));
-            let arrives = cells.sample(phi_cell, x) < ARRIVES_CELLS * grid.dx && open_volume[cell] > 0.0;
+            let arrives =
+                sight.sample_cells(phi_cell, x) < ARRIVES_CELLS * grid.dx && open_volume[cell] > 0.0;
             if arrives {
                 arrive(drops, n, cell);
             }
@@ -60,7 +71,7 @@ impl UniformSolver {
         drops.join(MOST_IN_A_CELL, |x| cell_of(&cells, x));
         let full = full_cells(drops, &cells, |cell| FULL * f64::from(open_volume[cell]) * cell_m3);
         for &(cell, volume_m3) in &full {
-            stamp(phi_cell, &cells, cell, (volume_m3 / cell_m3) as f32);
+            stamp(phi_cell, (&cells, &solids.sides), cell, (volume_m3 / cell_m3) as f32);
         }
         drops.retain(|drops, n| {
             let cell = cell_of(&cells, drops.x[n]);
@@ -76,7 +87,7 @@ impl UniformSolver {
     /// ones move to the neighbour that holds most, or else to the one nearest to the surface.
     pub(crate) fn shed_drops(&mut self, dt_s: f64) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
-        let u = &self.state.fields.u_face;
+        let (u, sides) = (&self.state.fields.u_face, &self.work.boundaries.solids.fields.sides);
         let Fields { phi_cell: phi, residual_cell: residual, .. } = &mut self.work.fields;
         let drops = &mut self.work.mass.drops;
         let (far_m, chunk) = (FAR_CELLS * grid.dx, 8 * cells.slab());
@@ -87,7 +98,7 @@ impl UniformSolver {
         let found: Vec<usize> = found.into_iter().flatten().collect();
         for &cell in &found {
             if residual[cell] < 0.0 {
-                let debtor = debtor_of(cell, &cells, residual, phi);
+                let debtor = debtor_of(cell, (&cells, sides), residual, phi);
                 let amount = std::mem::take(&mut residual[cell]);
                 residual[debtor] += amount;
             }
@@ -144,10 +155,11 @@ fn full_cells(drops: &Drops, cells: &Lattice, enough_m3: impl Fn(usize) -> f64) 
     sums
 }
 
-/// The cells around one, itself included.
-fn around(cells: &Lattice, cell: usize) -> impl Iterator<Item = (usize, [isize; 3])> {
-    let at = cells.coordinates(cell);
-    (0..27usize).filter_map(move |n| {
+/// The cells around one that it sees, itself included.
+fn around((cells, sides): (&Lattice, &Sides), cell: usize) -> impl Iterator<Item = (usize, [isize; 3])> {
+    let (at, cells) = (cells.coordinates(cell), *cells);
+    let seen = sides.seen_around(&cells, at);
+    (0..27usize).filter(move |n| seen >> n & 1 == 1).filter_map(move |n| {
         let d = [n % 3, n / 3 % 3, n / 9].map(|v| v as isize - 1);
         let on: [isize; 3] = std::array::from_fn(|a| at[a] as isize + d[a]);
         let inside = (0..3).all(|a| on[a] >= 0 && on[a] < cells.size[a] as isize);
@@ -156,16 +168,16 @@ fn around(cells: &Lattice, cell: usize) -> impl Iterator<Item = (usize, [isize; 
 }
 
 /// A ball of a volume, in cells, around a cell's centre becomes liquid.
-fn stamp(phi_cell: &mut [f32], cells: &Lattice, cell: usize, volume: f32) {
+fn stamp(phi_cell: &mut [f32], grid: (&Lattice, &Sides), cell: usize, volume: f32) {
     let radius = (0.75 * volume / std::f32::consts::PI).cbrt();
-    for (other, d) in around(cells, cell) {
+    for (other, d) in around(grid, cell) {
         let distance = d.iter().map(|v| (v * v) as f32).sum::<f32>().sqrt();
-        phi_cell[other] = phi_cell[other].min((distance - radius) * cells.spacing);
+        phi_cell[other] = phi_cell[other].min((distance - radius) * grid.0.spacing);
     }
 }
 
 /// Who pays for a cell's negative residual.
-fn debtor_of(cell: usize, cells: &Lattice, residual: &[f32], phi: &[f32]) -> usize {
+fn debtor_of(cell: usize, cells: (&Lattice, &Sides), residual: &[f32], phi: &[f32]) -> usize {
     let richest = around(cells, cell).max_by(|a, b| residual[a.0].total_cmp(&residual[b.0]));
     match richest {
         Some((other, _)) if residual[other] > 0.0 => other,

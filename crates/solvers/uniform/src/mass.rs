@@ -90,13 +90,24 @@ impl UniformSolver {
         // The velocity is free of divergence between the solids of the step that made it.
         let open_area = &self.state.boundaries.solids.fields.open_area;
         let band_m = self.cfl_band_cells * grid.dx;
-        level_set::liquid_flux(flux, &begin.phi_cell, &begin.u_transport, open_area, &grid, dt, band_m);
+        let sides = &self.state.boundaries.solids.fields.sides;
+        level_set::liquid_flux(
+            flux,
+            &begin.phi_cell,
+            &begin.u_transport,
+            open_area,
+            sides,
+            &grid,
+            dt,
+            band_m,
+        );
         let owed = level_set::Owed {
             residual_cell: &begin.residual_cell,
             phi_cell: &begin.phi_cell,
             deep_m: DEEP_CELLS * grid.dx,
             open_volume: &self.work.boundaries.solids.fields.open_volume,
             open_walls: self.setup.open_walls(),
+            sides,
         };
         let left = level_set::carry_residual(volume_cell, &owed, &begin.u_face, &grid, dt);
         let flux = &*flux;
@@ -104,7 +115,29 @@ impl UniformSolver {
             *volume += begin.fraction_cell[cell] - level_set::outflow(flux, &grid, at);
         });
         *out_m3 = (left + boundary_outflow(flux, &grid)) * f64::from(grid.dx).powi(3);
+        self.hand_over_volume();
         self.move_drops(dt_s);
+    }
+
+    /// Cells that a thin solid passes give what they hold to the next cell of their old side, and share with the
+    /// next one of their new side.
+    fn hand_over_volume(&mut self) {
+        let open = &self.work.boundaries.solids.fields.open_volume;
+        let volume_cell = &mut self.work.mass.volume_cell;
+        for change in &self.work.side_changes {
+            if let Some(refuge) = change.refuge {
+                volume_cell[refuge as usize] += std::mem::take(&mut volume_cell[change.cell as usize]);
+            }
+        }
+        for change in &self.work.side_changes {
+            if let Some(donor) = change.donor {
+                let [cell, donor] = [change.cell, donor].map(|c| c as usize);
+                let share = open[cell] / (open[cell] + open[donor]).max(f32::MIN_POSITIVE);
+                let given = share * volume_cell[donor];
+                volume_cell[donor] -= given;
+                volume_cell[cell] += given;
+            }
+        }
     }
 
     /// With phi united with the sources and cut by the sinks: what flows in fills up the cells of the sources,
@@ -163,8 +196,9 @@ impl UniformSolver {
                 self.find_residual_of_volume();
             }
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
-            let (settlement, open_volume) = (&mut self.work.mass.settlement, &solids.fields.open_volume);
-            let held_back = settlement.displace(phi_cell, residual_cell, open_volume, &self.grid);
+            let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
+            let (open_volume, sides) = (&fields.open_volume, &fields.sides);
+            let held_back = settlement.displace(phi_cell, residual_cell, open_volume, sides, &self.grid);
             clamps.add("surface_displacement", held_back);
         }
     }

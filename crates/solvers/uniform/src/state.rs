@@ -8,7 +8,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles};
-use fluvial_solids::SolidFields;
+use fluvial_solids::{SideChange, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -177,6 +177,8 @@ pub(crate) struct Work {
     /// The next state's.
     pub fields: Fields,
     pub boundaries: Boundaries,
+    /// Cells that a thin solid passes in the step.
+    pub side_changes: Vec<SideChange>,
     pub volume: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
@@ -219,6 +221,7 @@ impl Work {
         Work {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
+            side_changes: Vec::new(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
