@@ -147,22 +147,23 @@ impl UniformSolver {
         let (sources, Fields { residual_cell, .. }) = (&self.work.sources, &mut self.work.fields);
         let MassWork { volume_cell, in_m3, out_m3, drops, .. } = &mut self.work.mass;
         let inflow: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum::<f64>() / cell_m3;
-        let marked = sources.inside_cell.iter().enumerate().filter(|(_, inside)| **inside != 0);
-        // Cells that hold what phi says take an equal small part, so that there is always somebody to take it.
-        let lack = |cell: usize| f64::from((-residual_cell[cell]).max(1e-6));
-        let mut shares: Vec<(usize, f64)> = marked.map(|(cell, _)| (cell, lack(cell))).collect();
-        if shares.is_empty() {
-            // No cell's centre lies in a source.
-            let flows = self.work.boundaries.sources.flow_into_cell();
-            shares.extend(flows.iter().map(|&(cell, flow)| (cell, f64::from(flow))));
+        // The cells of the sources are full to what phi says. What that takes is the inflow but for the error of
+        // the fluxes there, which the cells that the sources flow into are owed.
+        let mut taken = 0.0;
+        for (cell, _) in sources.inside_cell.iter().enumerate().filter(|(_, inside)| **inside != 0) {
+            let amount = std::mem::take(&mut residual_cell[cell]);
+            volume_cell[cell] -= amount;
+            taken -= f64::from(amount);
         }
-        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
-        *in_m3 = 0.0;
-        for (cell, share) in shares {
-            let amount = (inflow * share / sum) as f32;
+        let flows = self.work.boundaries.sources.flow_into_cell();
+        let sum: f64 = flows.iter().map(|(_, flow)| f64::from(*flow)).sum();
+        let (owed, mut given) = (inflow - taken, 0.0);
+        for &(cell, flow) in flows {
+            let amount = (owed * f64::from(flow) / sum) as f32;
             volume_cell[cell] += amount;
-            *in_m3 += f64::from(amount) * cell_m3;
+            given += f64::from(amount);
         }
+        *in_m3 = (taken + given) * cell_m3;
         for (_, sink) in self.setup.active_sinks(self.state.time_s) {
             for cell in 0..residual_cell.len() {
                 let [i, j, k] = cells.coordinates(cell);
