@@ -143,7 +143,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ transform = { shape = { sphere = { center = [0, 0, 0], radius = 1 } }, rotate = [1, 2, 3], quaternion = [0, 0, 0, 1] } }", "exclude each other", "[0, 0, 0, 1]", "keep one"),
     ("{ box = { min = [0, 0, 0], max = [0.5, 0.6, 1] } }", "{ transform = { shape = { sphere = { center = [0, 0, 0], radius = 1 } }, quaternion = [0, 0, 0, 0] } }", "quaternion is zero", "[0, 0, 0, 0]", "length 1"),
     ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"none.obj\" } }", "none.obj", "\"none.obj\"", "relative to the scene"),
-    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"hole.obj\" } }", "not closed: 4 open edges, one at (", "\"hole.obj\"", "close the holes"),
+    ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"hole.obj\" } }", "not closed: 4 open edges, one at (", "\"hole.obj\"", "fill the holes"),
     ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"flipped.obj\" } }", "opposite orientation", "\"flipped.obj\"", "normals"),
     ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"garbage.stl\" } }", "garbage.stl", "\"garbage.stl\"", "damaged"),
     ("{ sphere = { center = [1, 0.3, 0.5], radius = 0.1 } }", "{ mesh = { path = \"model.fbx\" } }", "no known mesh format", "\"model.fbx\"", ".obj"),
