@@ -26,6 +26,7 @@ pub struct Stencil {
 impl Lattice {
     /// Number of samples.
     #[allow(clippy::len_without_is_empty)] // a lattice without samples cannot be made
+    #[inline]
     pub fn len(&self) -> usize {
         self.size[0] * self.size[1] * self.size[2]
     }
@@ -70,6 +71,7 @@ impl Lattice {
     }
 
     /// Runs `body(index, (i, j, k), value)` over the values of all samples, in parallel, a z-slab a chunk.
+    #[inline]
     pub fn for_each_mut<T: Send>(
         &self,
         values: &mut [T],
@@ -85,6 +87,7 @@ impl Lattice {
     }
 
     /// As [`Self::for_each_mut`] over two arrays.
+    #[inline]
     pub fn for_each_mut2<A: Send, B: Send>(
         &self,
         a: &mut [A],

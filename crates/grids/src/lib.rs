@@ -4,13 +4,16 @@ pub mod cut;
 pub mod lattice;
 pub mod octree;
 pub mod paged;
+pub mod patch;
 pub mod pyramid;
+pub mod sides;
 pub mod tall;
 pub mod triangles;
 pub mod uniform;
 
 pub use lattice::Lattice;
 pub use octree::Octree;
+pub use sides::Sides;
 pub use tall::TallGrid;
 pub use triangles::TriangleMesh;
 pub use uniform::{FaceField, UniformGrid};

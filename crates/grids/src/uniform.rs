@@ -16,6 +16,7 @@ pub struct UniformGrid {
 
 impl UniformGrid {
     /// Cells in all.
+    #[inline]
     pub fn cell_count(&self) -> usize {
         self.cells[0] * self.cells[1] * self.cells[2]
     }
@@ -44,6 +45,7 @@ impl UniformGrid {
     }
 
     /// The box that the cells fill.
+    #[inline]
     pub fn bounds(&self) -> Aabb {
         let size = Vec3::new(self.cells[0] as f32, self.cells[1] as f32, self.cells[2] as f32);
         Aabb { min: self.min, max: self.min + self.dx * size }
@@ -68,16 +70,19 @@ pub struct FaceField {
 
 impl FaceField {
     /// `value` on every face.
+    #[inline]
     pub fn constant(grid: &UniformGrid, value: f32) -> Self {
         FaceField { components: std::array::from_fn(|axis| vec![value; grid.faces(axis).len()]) }
     }
 
     /// The three arrays, to be written at once.
+    #[inline]
     pub fn components_mut(&mut self) -> &mut [Vec<f32>; 3] {
         &mut self.components
     }
 
     /// Copies all values from another field of the same grid.
+    #[inline]
     pub fn copy_from(&mut self, other: &FaceField) {
         for axis in 0..3 {
             self.components[axis].copy_from_slice(&other.components[axis]);

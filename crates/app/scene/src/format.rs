@@ -98,9 +98,11 @@ pub struct Walls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WallSpec {
-    /// Nothing passes; the liquid slips along it.
+    /// Nothing passes; the liquid slips along it and may let go of it.
     #[default]
     Solid,
+    /// The same, but liquid never lets go of it: it hangs from a ceiling.
+    Sticky,
     /// Liquid leaves freely.
     Open,
 }
@@ -193,16 +195,27 @@ pub struct SolidSpec {
     /// How it moves; at rest where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub motion: Option<MotionSpec>,
+    /// Does liquid never let go of it? It does by default: a solid can push liquid, it cannot pull it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sticky: bool,
 }
 
-/// Liquid fills the shape and leaves it with the given velocity.
+/// Liquid flows into the shape from behind and leaves it with the given velocity: the flow is the shape's
+/// section across the velocity times the speed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceSpec {
-    /// Where.
+    /// Where, at the start of its motion.
     pub shape: ShapeSpec,
-    /// Velocity of the new liquid, m/s; not zero.
+    /// Velocity of the new liquid, m/s; not zero. It turns with a shape that moves, and adds to its motion.
     pub velocity: [f32; 3],
+    /// Volume per second, m3/s: the speed becomes what the shape's section asks for, `velocity` gives the
+    /// direction alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<f64>,
+    /// How it moves; at rest where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub motion: Option<MotionSpec>,
     /// First and last moment, s; always where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<[f64; 2]>,

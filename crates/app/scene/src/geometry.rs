@@ -109,7 +109,10 @@ impl Scene {
                     .map_err(|e| self.mesh_error(&at("image"), &h.image, &e))
             }
             ShapeSpec::Mesh(m) => read_mesh(&self.origin.folder.join(&m.path))
-                .and_then(MeshDistance::new)
+                .and_then(|mesh| match m.thickness {
+                    Some(thickness) => MeshDistance::shell(mesh, thickness),
+                    None => MeshDistance::new(mesh),
+                })
                 .map_err(|e| self.mesh_error(&format!("{path}.mesh.path"), &m.path, &e)),
             _ => unreachable!("only called for these two"),
         }
@@ -122,7 +125,7 @@ impl Scene {
             MeshError::Format(_) => "the file is damaged or of another format; export it again",
             MeshError::Empty => "export the object with its faces",
             MeshError::Holes { .. } => {
-                "close the holes in a modelling program: fill those of a solid body (in Blender: Mesh > Clean Up > Fill Holes), give an open sheet a thickness (in Blender: the Solidify modifier)"
+                "fill the holes of a solid body in a modelling program (in Blender: Mesh > Clean Up > Fill Holes); give an open sheet a thickness: mesh = { path = \"...\", thickness = 0.005 }"
             }
             MeshError::Orientation { .. } => {
                 "make the normals consistent (in Blender: Mesh > Normals > Recalculate Outside) and remove inner faces"

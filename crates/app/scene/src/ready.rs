@@ -6,7 +6,7 @@ use crate::format::{
 };
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, Shape};
+use fluvial_solids::{Motion, Nozzle, Shape};
 use fluvial_solver_interface::{
     Domain, Fill, Flow, Liquid, Refine, Setup, SetupError, Sink, Solid, Source, Volumes, Wall, inside_cells,
 };
@@ -81,7 +81,11 @@ impl Scene {
         let setup = Setup {
             domain: Domain {
                 grid,
-                walls: walls.map(|w| if w == WallSpec::Open { Wall::Open } else { Wall::Solid }),
+                walls: walls.map(|wall| match wall {
+                    WallSpec::Solid => Wall::Solid,
+                    WallSpec::Sticky => Wall::Sticky,
+                    WallSpec::Open => Wall::Open,
+                }),
             },
             liquid: Liquid {
                 density: self.liquid.density,
@@ -299,7 +303,7 @@ impl Scene {
                 Some(motion) => self.motion(motion, &shape, &format!("solid.{n}.motion"))?,
                 None => Motion::Static,
             };
-            solids.push(Solid { name, shape, motion });
+            solids.push(Solid { name, shape, motion, sticky: spec.sticky });
         }
         Ok(solids)
     }
@@ -307,7 +311,7 @@ impl Scene {
     fn sources(&self, bounds: Aabb) -> Result<Vec<Source>, SceneError> {
         let build = |(n, spec): (usize, &SourceSpec)| {
             let shape = self.shape_inside(&spec.shape, &format!("source.{n}.shape"), "source", bounds)?;
-            let velocity = Vec3::from_array(spec.velocity);
+            let mut velocity = Vec3::from_array(spec.velocity);
             if velocity == Vec3::ZERO {
                 let help = "give the velocity at which liquid enters, such as [0, -1, 0]";
                 return Err(self.fail(
@@ -317,7 +321,25 @@ impl Scene {
                 ));
             }
             let active_s = self.active(spec.active, &format!("source.{n}.active"))?;
-            Ok(Source { shape, velocity, active_s })
+            let motion = match &spec.motion {
+                Some(motion) => self.motion(motion, &shape, &format!("source.{n}.motion"))?,
+                None => Motion::Static,
+            };
+            if let Some(flow_m3_s) = spec.flow {
+                let path = format!("source.{n}.flow");
+                if !(flow_m3_s > 0.0 && flow_m3_s.is_finite()) {
+                    let help = "give the volume per second in m3/s, such as 0.02; one litre is 0.001 m3";
+                    return Err(self.fail(&path, "the flow is no positive number", help));
+                }
+                let nozzle = Nozzle::new(&shape, velocity, &motion, active_s[0].max(0.0), bounds);
+                let section_m2 = nozzle.section_m2(|_| false);
+                if section_m2 == 0.0 {
+                    let help = "point the velocity out of the shape and into the domain";
+                    return Err(self.fail(&path, "no liquid leaves the source inside the domain", help));
+                }
+                velocity = velocity.normalize() * (flow_m3_s / section_m2) as f32;
+            }
+            Ok(Source { shape, motion, velocity, active_s })
         };
         self.source.iter().enumerate().map(build).collect()
     }

@@ -116,12 +116,17 @@ pub struct HeightfieldSpec {
     pub base: Option<f32>,
 }
 
-/// A closed mesh from a file.
+/// A closed mesh from a file, or an open one with a thickness.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeshSpec {
     /// OBJ, PLY, STL, glTF or GLB file, relative to the scene; its unit is taken as m.
     pub path: String,
+    /// Makes the mesh a shell of this thickness, half of it on either side of the triangles, m. An open mesh needs
+    /// one; it may be much thinner than a cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub thickness: Option<f32>,
 }
 
 /// A shape scaled, turned and moved.

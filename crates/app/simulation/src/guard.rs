@@ -144,7 +144,7 @@ impl Findings {
 
 /// `sqrt(2 g h + v^2)`: the speed of liquid that falls through the whole domain with the fastest velocity
 /// that fills, sources or solids have, m/s.
-fn speed_bound_m_s(setup: &Setup, end_s: f64) -> f64 {
+pub(crate) fn speed_bound_m_s(setup: &Setup, end_s: f64) -> f64 {
     let head = setup.liquid.gravity.abs().dot(setup.domain.bounds().size()) as f64;
     let mut fastest = 0.0f32;
     let velocities = setup.fills.iter().map(|f| f.velocity).chain(setup.sources.iter().map(|s| s.velocity));

@@ -52,6 +52,7 @@ pub fn rank(set: u64, bit: u32) -> u32 {
 }
 
 /// The members, from the lowest bit.
+#[inline]
 pub fn members(set: u64) -> impl Iterator<Item = u32> {
     let mut rest = set;
     std::iter::from_fn(move || {
@@ -88,6 +89,7 @@ pub fn layer(axis: Axis, last: bool) -> u64 {
 }
 
 /// The cells with a coordinate below `count` along an axis.
+#[inline]
 pub fn below(count: usize, axis: Axis) -> u64 {
     let (odd, upper) = (ODD[axis], UPPER[axis]);
     match count {

@@ -14,6 +14,7 @@ pub type BlockAt = [u32; 3];
 
 impl BlockIndex {
     /// An empty index for so many cells along each axis, and one layer of blocks beyond the high walls.
+    #[inline]
     pub fn new(cells: [usize; 3]) -> Self {
         let tiles_along = cells.map(|n| n / 16 + 1);
         let count = tiles_along.iter().product();
@@ -40,6 +41,7 @@ impl BlockIndex {
     }
 
     /// Gives a block its number, which is not 0.
+    #[inline]
     pub fn set(&mut self, at: BlockAt, number: u32) {
         let tile = self.tile(at).expect("a block of the level");
         if self.tiles[tile] == 0 {
@@ -50,12 +52,14 @@ impl BlockIndex {
     }
 
     /// Bytes held.
+    #[inline]
     pub fn bytes(&self) -> usize {
         4 * self.tiles.capacity() + 256 * self.pages.capacity()
     }
 }
 
 /// Morton code of block coordinates below 2^16.
+#[inline]
 pub fn morton(at: BlockAt) -> u64 {
     let spread = |v: u32| {
         let v = v as u64;

@@ -6,6 +6,7 @@ use fluvial_foundation::{AXES, parallel};
 impl Octree {
     /// Panics where a leaf touches one that is more than twice as large, by a face, an edge or a corner, and
     /// where leaves do not fill the domain. Runs after every build with debug assertions.
+    #[inline]
     pub fn check(&self) {
         let finest = |level: usize| 1usize << (3 * level);
         let volume: usize = (0..self.shape.levels).map(|l| self.cells_of(l).len() * finest(l)).sum();

@@ -61,12 +61,14 @@ impl Level {
         self.index.get(each(|a| ((at[a] as i32) >> 2) as u32))
     }
 
+    #[inline]
     pub fn neighbour(&self, at: BlockAt, offset: [i32; 3]) -> &Block {
         let next = each(|a| at[a].wrapping_add(offset[a] as u32));
         &self.blocks[self.index.get(next) as usize]
     }
 
     /// Bytes held.
+    #[inline]
     pub fn bytes(&self) -> usize {
         size_of::<Block>() * self.blocks.capacity() + self.index.bytes()
     }

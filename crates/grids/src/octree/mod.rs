@@ -62,6 +62,7 @@ impl Shape {
     }
 
     /// The domain.
+    #[inline]
     pub fn bounds(&self) -> Aabb {
         let [x, y, z] = self.cells(0).map(|n| n as f32);
         Aabb { min: self.min, max: self.min + self.dx * Vec3::new(x, y, z) }
@@ -134,6 +135,7 @@ impl Octree {
     /// every level are grown by `passes` rings of face neighbours and completed to octets ([octree §6.3];
     /// [`SMOOTHING_PASSES`] there). With few or no passes the tree is still graded across faces, edges
     /// and corners, but levels may be thin.
+    #[inline]
     pub fn build(shape: Shape, passes: u32, subdivide: impl Fn(Cell) -> bool + Sync) -> Octree {
         assert!(shape.levels >= 1 && shape.roots.iter().all(|&n| n >= 1), "a tree has cells");
         assert!(shape.cells(0).iter().all(|&n| n <= MAX_CELLS), "cells are counted in 16 bits");
@@ -145,21 +147,25 @@ impl Octree {
     }
 
     /// The box and its levels.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// Number of leaves.
+    #[inline]
     pub fn cell_count(&self) -> usize {
         self.leaves.len()
     }
 
     /// All leaves.
+    #[inline]
     pub fn cells(&self) -> &[Cell] {
         &self.leaves
     }
 
     /// The leaves of a level.
+    #[inline]
     pub fn cells_of(&self, level: usize) -> Range<usize> {
         self.leaf_start[level]..self.leaf_start[level + 1]
     }
@@ -211,22 +217,26 @@ impl Octree {
     }
 
     /// Number of faces of all axes.
+    #[inline]
     pub fn face_count(&self) -> usize {
         self.faces.len()
     }
 
     /// The faces whose normal is `axis`.
+    #[inline]
     pub fn faces(&self, axis: Axis) -> Range<usize> {
         let start = &self.face_start[axis];
         start[0]..start[self.shape.levels]
     }
 
     /// Those of one level.
+    #[inline]
     pub fn faces_of(&self, axis: Axis, level: usize) -> Range<usize> {
         self.face_start[axis][level]..self.face_start[axis][level + 1]
     }
 
     /// Where faces lie: the low side of these places.
+    #[inline]
     pub fn face_places(&self) -> &[Cell] {
         &self.face_places
     }
@@ -292,16 +302,19 @@ impl Octree {
     }
 
     /// Number of T-junctions.
+    #[inline]
     pub fn junction_count(&self) -> usize {
         self.quads.len()
     }
 
     /// Number of nodes.
+    #[inline]
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Where nodes lie: the low corner of these places. A node's level is that of the finest leaf around it.
+    #[inline]
     pub fn nodes(&self) -> &[Cell] {
         &self.nodes
     }
@@ -322,6 +335,7 @@ impl Octree {
     }
 
     /// Bytes held.
+    #[inline]
     pub fn bytes(&self) -> usize {
         let cells = size_of::<Cell>() * self.leaves.capacity()
             + 24 * (self.cell_faces.capacity() + self.across.capacity());
@@ -334,6 +348,7 @@ impl Octree {
 
     /// The four nodes of a face that is as large as cell `at` of `level`, on that cell's low side,
     /// counter-clockwise seen from the high side.
+    #[inline]
     pub fn face_nodes(&self, level: usize, axis: Axis, at: [u32; 3]) -> [u32; 4] {
         let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
         [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[s, t]| {

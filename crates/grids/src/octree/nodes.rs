@@ -32,6 +32,7 @@ impl LevelNodes {
     }
 
     /// Numbers blocks in Morton order.
+    #[inline]
     pub fn sort(&mut self) {
         let mut order: Vec<(u64, u32)> =
             self.at.iter().enumerate().skip(1).map(|(n, &at)| (morton(at), n as u32)).collect();
@@ -49,6 +50,7 @@ impl LevelNodes {
 
     /// Adds empty blocks where only faces and corners on the high sides of this level's cells lie: at walls
     /// and beside coarser cells.
+    #[inline]
     pub fn add_high_sides(&mut self) {
         for n in 1..self.at.len() {
             let (at, set) = (self.at[n], self.nodes[n]);
@@ -66,6 +68,7 @@ impl LevelNodes {
 }
 
 /// The cells of a block that lie in a domain of so many cells.
+#[inline]
 pub fn domain(at: BlockAt, cells: [usize; 3]) -> u64 {
     AXES.iter().fold(!0, |set, &a| set & bits::below(cells[a].saturating_sub(4 * at[a] as usize), a))
 }
@@ -74,6 +77,7 @@ pub fn domain(at: BlockAt, cells: [usize; 3]) -> u64 {
 const CORNER_PASSES: u32 = 3;
 
 /// The cells of every level, finest first.
+#[inline]
 pub fn build(shape: &Shape, passes: u32, subdivide: &(impl Fn(Cell) -> bool + Sync)) -> Vec<LevelNodes> {
     let mut levels: Vec<LevelNodes> = vec![roots(shape)];
     for level in (1..shape.levels).rev() {

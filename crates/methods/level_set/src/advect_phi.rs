@@ -4,7 +4,9 @@ use crate::cubic::CubicField;
 use crate::trace::{Cells, LANES, VelocitySampler};
 use crate::{Scratch, fit};
 use fluvial_foundation::parallel;
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::patch::Patch;
+use fluvial_grids::sides::NEAR_CELLS;
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 
 /// How phi is looked up at departure points. All trace back with third-order Runge-Kutta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,23 +39,40 @@ pub fn advect_phi(
     band_m: f32,
     scratch: &mut Scratch,
 ) {
+    advect_phi_on_sides(phi_out, phi, u_face, grid, dt_s, scheme, band_m, Sides::NONE, scratch);
+}
+
+/// As [`advect_phi`], between thin solids: paths end at the wall, and phi is looked up among the cells that the
+/// end of the path sees. Test: tests/sides.rs.
+#[allow(clippy::too_many_arguments)]
+pub fn advect_phi_on_sides(
+    phi_out: &mut [f32],
+    phi: &[f32],
+    u_face: &FaceField,
+    grid: &UniformGrid,
+    dt_s: f32,
+    scheme: PhiAdvection,
+    band_m: f32,
+    sides: &Sides,
+    scratch: &mut Scratch,
+) {
     let sampler = VelocitySampler::new(u_face, grid);
     let field = CubicField::new(phi, &grid.cell_centers());
     let back = -dt_s / grid.dx;
-    let linear =
-        |field: &CubicField, cell, x| between_walls(grid, cell, x, |x| field.linear_with_bounds(cell, x).0);
+    let linear = |field: &CubicField, cell, x| {
+        between_walls(grid.cells, cell, x, |x| field.linear_with_bounds(cell, x).0)
+    };
     match scheme {
         PhiAdvection::SemiLagrangian => {
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                linear(&field, cell, x)
+                let seen = value_on_own_side(phi, sides, grid, cell, x, scheme);
+                seen.unwrap_or_else(|| linear(&field, cell, x))
             })
         }
         PhiAdvection::Cubic => {
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                between_walls(grid, cell, x, |x| {
-                    let (_, min, max) = field.linear_with_bounds(cell, x);
-                    field.value(cell, x).max(min).min(max)
-                })
+                let seen = value_on_own_side(phi, sides, grid, cell, x, scheme);
+                seen.unwrap_or_else(|| cubic(&field, grid.cells, cell, x))
             })
         }
         PhiAdvection::MacCormack => {
@@ -68,12 +87,19 @@ pub fn advect_phi(
             let returned = &mut scratch.phi_returned;
             for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |index, cell, x| {
                 // What goes past the outermost centres does not come back whole: no correction.
-                let inside = among_centers(grid, cell, x) == x;
-                if inside { forward_field.linear_with_bounds(cell, x).0 } else { phi[index] }
+                let inside = among_centers(grid.cells, cell, x) == x;
+                if inside && !sides.is_near(index) {
+                    forward_field.linear_with_bounds(cell, x).0
+                } else {
+                    phi[index]
+                }
             });
             let returned = &scratch.phi_returned;
             for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |index, cell, x| {
-                if among_centers(grid, cell, x) != x {
+                if let Some(seen) = value_on_own_side(phi, sides, grid, cell, x, scheme) {
+                    return seen;
+                }
+                if among_centers(grid.cells, cell, x) != x {
                     return forward[index];
                 }
                 let (_, min, max) = field.linear_with_bounds(cell, x);
@@ -83,10 +109,50 @@ pub fn advect_phi(
     }
 }
 
+/// Tricubic, limited to the range of the nearest samples.
+#[inline]
+fn cubic(field: &CubicField, cells: [usize; 3], cell: [usize; 3], x: [f32; 3]) -> f32 {
+    between_walls(cells, cell, x, |x| {
+        let (_, min, max) = field.linear_with_bounds(cell, x);
+        field.value(cell, x).max(min).min(max)
+    })
+}
+
+/// phi where the path from a cell's centre to `x` (relative to it, in cells) ends, as seen from there; none
+/// where no thin solid is near.
+#[inline]
+fn value_on_own_side(
+    phi: &[f32],
+    sides: &Sides,
+    grid: &UniformGrid,
+    cell: [usize; 3],
+    x: [f32; 3],
+    scheme: PhiAdvection,
+) -> Option<f32> {
+    if sides.is_empty() {
+        return None;
+    }
+    let cells = grid.cell_centers();
+    let end: [usize; 3] =
+        std::array::from_fn(|a| ((cell[a] as f32 + x[a]).round().max(0.0) as usize).min(grid.cells[a] - 1));
+    let near = |c: [usize; 3]| sides.is_near(cells.index(c[0], c[1], c[2]));
+    if !near(cell) && !near(end) {
+        return None;
+    }
+    let (end, x) = sides.walk(&cells, cell, [0.0; 3], x);
+    let patch = Patch::new(|cell| phi[cell], &cells, sides, end, NEAR_CELLS);
+    let (field, size) = (CubicField::new(patch.values(), &patch.lattice), patch.lattice.size);
+    let x = std::array::from_fn(|a| x[a] - (end[a] as f32 - cell[a] as f32));
+    Some(match scheme {
+        PhiAdvection::Cubic => cubic(&field, size, patch.center, x),
+        _ => between_walls(size, patch.center, x, |x| field.linear_with_bounds(patch.center, x).0),
+    })
+}
+
 /// The nearest point that has cell centres on all sides.
 #[inline]
-fn among_centers(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3]) -> [f32; 3] {
-    std::array::from_fn(|a| x[a].max(-(cell[a] as f32)).min((grid.cells[a] - 1 - cell[a]) as f32))
+fn among_centers(cells: [usize; 3], cell: [usize; 3], x: [f32; 3]) -> [f32; 3] {
+    std::array::from_fn(|a| x[a].max(-(cell[a] as f32)).min((cells[a] - 1 - cell[a]) as f32))
 }
 
 /// `value(x)`, but between the outermost centres and a wall phi keeps the sign it has at the nearest point
@@ -94,8 +160,8 @@ fn among_centers(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3]) -> [f32; 3] 
 /// neither the pressure nor the surface knows of it, and tracing back into it would make liquid (or air) out
 /// of nothing.
 #[inline]
-fn between_walls(grid: &UniformGrid, cell: [usize; 3], x: [f32; 3], value: impl Fn([f32; 3]) -> f32) -> f32 {
-    let inner = among_centers(grid, cell, x);
+fn between_walls(cells: [usize; 3], cell: [usize; 3], x: [f32; 3], value: impl Fn([f32; 3]) -> f32) -> f32 {
+    let inner = among_centers(cells, cell, x);
     let there = value(x);
     if inner == x {
         return there;

@@ -39,6 +39,15 @@ impl CellSet {
         self.words[at] |= 1 << (i % BITS);
     }
 
+    /// Takes a cell out again.
+    #[inline]
+    pub fn remove(&mut self, cell: u32) {
+        let nx = self.size[0] as u32;
+        let (row, i) = ((cell / nx) as usize, (cell % nx) as usize);
+        let at = row * self.row() + i / BITS;
+        self.words[at] &= !(1 << (i % BITS));
+    }
+
     /// The cells of a lattice that `is_in` says are, by their flat index.
     pub fn set_where(&mut self, lattice: &Lattice, is_in: impl Fn(usize) -> bool + Sync + Send) {
         self.clear(lattice);

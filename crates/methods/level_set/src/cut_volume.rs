@@ -2,17 +2,12 @@
 
 use crate::volume::Neighbourhood;
 
-/// Share of the open part (solid phi >= 0) of cell `c` that is liquid (phi < 0).
+/// Share of the open part (solid phi >= 0, given at the corners) of cell `c` that is liquid (phi < 0).
 ///
 /// The cell is cut into 24 tetrahedra (centre, face centre, edge), symmetric in all axes; both fields are
 /// linear on each.
-pub(crate) fn cut_cell_share(around: &Neighbourhood, phi_solid_node: &[f32], c: [isize; 3]) -> f64 {
-    let [nx, ny, _] = around.cells;
+pub(crate) fn cut_cell_share(around: &Neighbourhood, solid: [f64; 8], c: [isize; 3]) -> f64 {
     let liquid: [f64; 27] = std::array::from_fn(|n| around.at(std::array::from_fn(|a| c[a] + offset(n, a))));
-    let solid: [f64; 8] = std::array::from_fn(|n| {
-        let p: [usize; 3] = std::array::from_fn(|a| c[a] as usize + (n >> a & 1));
-        phi_solid_node[p[0] + (nx + 1) * (p[1] + (ny + 1) * p[2])] as f64
-    });
     // Samples at the cell's corners: the mean of eight cells, and the node itself.
     let corner = |n: usize| -> [f64; 2] {
         let side = |a: usize| if n >> a & 1 == 1 { 1 } else { -1 };

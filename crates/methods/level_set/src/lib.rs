@@ -17,20 +17,24 @@ mod curvature;
 mod cut_volume;
 mod extrapolate;
 mod face_blocks;
+mod flux;
 mod redistance;
 mod regions;
+mod settle;
 mod solids;
 mod trace;
 mod volume;
 
-pub use advect_phi::{PhiAdvection, advect_phi};
+pub use advect_phi::{PhiAdvection, advect_phi, advect_phi_on_sides};
 pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect_velocity};
 pub use curvature::{curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
-pub use redistance::{RedistanceReport, redistance};
+pub use flux::{liquid_flux, outflow};
+pub use redistance::{RedistanceReport, redistance, redistance_on_sides};
 pub use regions::label_regions;
+pub use settle::{Owed, Settlement, carry_residual};
 pub use solids::extend_into_solids;
-pub use volume::{liquid_fraction, liquid_fractions, liquid_volume};
+pub use volume::{liquid_fraction, liquid_fractions, liquid_volume, liquid_volume_on_sides};
 
 use fluvial_grids::UniformGrid;
 

@@ -5,8 +5,13 @@ use crate::cell_set::CellSet;
 use crate::closest_point::{Foot, Search, closest_point, dot, scaled};
 use crate::cubic::CubicField;
 use fluvial_foundation::parallel;
-use fluvial_grids::Lattice;
+use fluvial_grids::patch::Patch;
+use fluvial_grids::{Lattice, Sides};
 
+/// Closest points next to thin solids are looked for among cells no farther than this.
+const PATCH_CELLS: usize = 3;
+/// No cell next to the interface is farther from it than this, in cells: phi was a distance a step ago.
+const FARTHEST_SEED: f32 = 1.5;
 /// Cells of one parallel piece of a layer.
 const PIECE: usize = 512;
 /// How far beyond the outermost cell centres phi is trusted, in cells, in cells next to the interface and in
@@ -95,6 +100,19 @@ pub struct RedistanceReport {
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
+    redistance_on_sides(phi, lattice, band_m, Sides::NONE, scratch);
+}
+
+/// As [`redistance`], between thin solids. A thin solid is no interface, whatever lies on its two sides: a cell
+/// next to it sees only what is on its own side, and distances spread through no barred face.
+/// Test: tests/sides.rs.
+pub fn redistance_on_sides(
+    phi: &mut [f32],
+    lattice: &Lattice,
+    band_m: f32,
+    sides: &Sides,
+    scratch: &mut Scratch,
+) {
     assert_eq!(phi.len(), lattice.len());
     assert!(lattice.len() < NONE as usize);
     let band = &mut scratch.band;
@@ -104,7 +122,7 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
     band.fit(phi.len());
     parallel::for_each_indexed_mut(&mut band.entry_of_cell, |_, entry| *entry = NONE);
 
-    let unresolved_cells = find_seeds(band, &field, phi, lattice);
+    let unresolved_cells = find_seeds(band, &field, phi, lattice, sides);
     let interface_cells = band.cells.len();
     let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
     let mut layer = 0..interface_cells;
@@ -112,11 +130,11 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
     while !layer.is_empty() {
         let next = layer.end;
         band.layers.push(next);
-        grow(band, layer, lattice, reach);
-        reach_layer(band, next, &field, lattice, search);
+        grow(band, layer, lattice, sides, reach);
+        reach_layer(band, next, &field, lattice, sides, search);
         layer = next..band.cells.len();
     }
-    relax(band, &field, lattice, search);
+    relax(band, &field, lattice, sides, search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
     write_back(phi, band, lattice, band_m);
@@ -124,7 +142,7 @@ pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut
 
 /// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are
 /// unresolved.
-fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattice) -> usize {
+fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattice, sides: &Sides) -> usize {
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
     band.seeds.resize(nz, Vec::new());
@@ -152,11 +170,14 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
             for i in 1..nx {
                 crossed[i - 1] |= (center[i] < 0.0) != (center[i - 1] < 0.0);
             }
-            if !crossed.iter().fold(false, |any, &c| any | c) {
+            if sides.is_empty() && !crossed.iter().fold(false, |any, &c| any | c) {
                 continue;
             }
             for i in 0..nx {
-                if crossed[i] {
+                let cell = nx * (j + ny * k) + i;
+                if sides.is_near(cell) {
+                    seeds.extend(seed_on_side(phi, lattice, sides, per_cell, [i, j, k]));
+                } else if crossed[i] {
                     seeds.push(seed(field, phi, lattice, per_cell, [i, j, k]));
                 }
             }
@@ -174,6 +195,28 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
         unresolved += !seed.resolved as usize;
     }
     unresolved
+}
+
+/// Closest point of a cell near a thin solid, where the interface is next to it on its own side: as far as
+/// the cell sees, or beyond, where phi is continued as into solids.
+fn seed_on_side(phi: &[f32], lattice: &Lattice, sides: &Sides, per_cell: f32, c: [usize; 3]) -> Option<Seed> {
+    let cell = lattice.index(c[0], c[1], c[2]);
+    if phi[cell].abs() * per_cell > FARTHEST_SEED {
+        return None;
+    }
+    let patch = Patch::new(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+    let (values, around, at) = (patch.values(), &patch.lattice, patch.center);
+    let center = around.index(at[0], at[1], at[2]);
+    let is_next = (0..3).any(|axis| {
+        let stride = around.stride(axis);
+        let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
+        at[axis] > 0 && differs(center - stride)
+            || at[axis] + 1 < around.size[axis] && differs(center + stride)
+    });
+    is_next.then(|| {
+        let found = seed(&CubicField::new(values, around), values, around, per_cell, at);
+        Seed { cell: cell as u32, ..found }
+    })
 }
 
 /// Closest point of a cell next to the interface.
@@ -290,7 +333,7 @@ fn fourth_difference(phi: &[f32], lattice: &Lattice, c: [usize; 3]) -> f32 {
 }
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
-fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach: f32) {
+fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides: &Sides, reach: f32) {
     let Band { cells, feet, entry_of_cell, reached, front, added, .. } = band;
     front.clear(lattice);
     for (&cell, foot) in cells[layer.clone()].iter().zip(&feet[layer]) {
@@ -299,6 +342,23 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, reach
         }
     }
     reached.grow(added, front);
+    if !sides.is_empty() {
+        // What lies behind a thin solid is reached round it or not at all.
+        let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, sides };
+        for added in added.iter_mut() {
+            added.retain(|&cell| {
+                let mut seen = !sides.is_near(cell as usize);
+                if !seen {
+                    let c = lattice.coordinates(cell as usize);
+                    known.for_each_neighbour(cell as usize, c, |entry, _, _| seen |= entry < feet.len());
+                }
+                if !seen {
+                    reached.remove(cell);
+                }
+                seen
+            });
+        }
+    }
     let first_entries: Vec<u32> = (added.iter())
         .map(|added| {
             let first = cells.len() as u32;
@@ -320,6 +380,7 @@ struct Known<'a> {
     feet: &'a [Foot],
     entry_of_cell: &'a [u32],
     lattice: &'a Lattice,
+    sides: &'a Sides,
 }
 
 /// A neighbour's closest point.
@@ -332,15 +393,15 @@ struct Guess {
 }
 
 impl Known<'_> {
-    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that are known.
+    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that it sees.
     #[inline(always)]
     fn for_each_neighbour(&self, cell: usize, c: [usize; 3], mut body: impl FnMut(usize, usize, f32)) {
         for axis in 0..3 {
             let stride = self.lattice.stride(axis);
-            if c[axis] > 0 {
+            if c[axis] > 0 && !self.sides.is_barred(cell, axis, false) {
                 body(self.entry_of_cell[cell - stride] as usize, axis, -1.0);
             }
-            if c[axis] + 1 < self.lattice.size[axis] {
+            if c[axis] + 1 < self.lattice.size[axis] && !self.sides.is_barred(cell, axis, true) {
                 body(self.entry_of_cell[cell + stride] as usize, axis, 1.0);
             }
         }
@@ -371,6 +432,9 @@ impl Known<'_> {
     fn refine(&self, field: &CubicField, search: Search, c: [usize; 3], guess: Guess) -> Foot {
         let neighbour = self.feet[guess.entry];
         let seen = neighbour.seen_from(guess.axis, guess.side);
+        if self.sides.is_near(self.lattice.index(c[0], c[1], c[2])) {
+            return seen; // the interpolant knows nothing of sides
+        }
         let is_far = guess.distance2 > FAR * FAR;
         let search = Search { trust: if is_far { FAR_TRUST } else { TRUST }, ..search };
         // Distances of neighbours differ by a cell at most: nearer points belong to no interface.
@@ -389,10 +453,17 @@ impl Known<'_> {
 }
 
 /// Closest points of the new entries from `start` on, from those before.
-fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Lattice, search: Search) {
+fn reach_layer(
+    band: &mut Band,
+    start: usize,
+    field: &CubicField,
+    lattice: &Lattice,
+    sides: &Sides,
+    search: Search,
+) {
     band.feet.resize(band.cells.len(), Foot::default());
     let (feet, new) = band.feet.split_at_mut(start);
-    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice };
+    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice, sides };
     let cells = &band.cells[start..];
     parallel::for_each_chunk_mut(new, PIECE, |piece, new| {
         for (cell, foot) in cells[piece * PIECE..].iter().zip(new) {
@@ -405,7 +476,7 @@ fn reach_layer(band: &mut Band, start: usize, field: &CubicField, lattice: &Latt
 
 /// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer
 /// point of the interface. Twice: all cells are asked once, then the neighbours of those that changed.
-fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search) {
+fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, search: Search) {
     let Band { cells, feet, entry_of_cell, layers, suspects, .. } = band;
     let improved = |known: Known, entry: usize, first: usize| -> Option<(u32, Foot)> {
         let cell = cells[entry] as usize;
@@ -414,7 +485,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search)
         let own = feet_distance2(known.feet, entry);
         (best.distance2 < own * (1.0 - 1e-4)).then(|| (entry as u32, known.refine(field, search, c, best)))
     };
-    let known = Known { feet, entry_of_cell, lattice };
+    let known = Known { feet, entry_of_cell, lattice, sides };
     let mut changes = Vec::new();
     for (&first, &end) in layers.iter().zip(layers.iter().skip(1).chain([&cells.len()])) {
         changes.extend(parallel::map_indices(parallel::chunk_count(end - first, PIECE), |piece| {
@@ -426,7 +497,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search)
     suspects.clear();
     for &(entry, foot) in changes.iter().flatten() {
         feet[entry as usize] = foot;
-        let known = Known { feet, entry_of_cell, lattice };
+        let known = Known { feet, entry_of_cell, lattice, sides };
         let cell = cells[entry as usize] as usize;
         known.for_each_neighbour(cell, lattice.coordinates(cell), |neighbour, _, _| {
             if neighbour >= interface_cells && neighbour < cells.len() {
@@ -436,7 +507,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, search: Search)
     }
     suspects.sort_unstable();
     suspects.dedup();
-    let known = Known { feet, entry_of_cell, lattice };
+    let known = Known { feet, entry_of_cell, lattice, sides };
     let changes = parallel::map_indices(parallel::chunk_count(suspects.len(), PIECE), |piece| {
         let entries = &suspects[parallel::chunk_range(piece, PIECE, suspects.len())];
         entries.iter().filter_map(|&entry| improved(known, entry as usize, 0)).collect::<Vec<_>>()

@@ -2,7 +2,8 @@
 
 use crate::cut_volume::cut_cell_share;
 use fluvial_foundation::{Vec3, parallel};
-use fluvial_grids::UniformGrid;
+use fluvial_grids::patch::Patch;
+use fluvial_grids::{Sides, UniformGrid};
 
 /// Fraction of a cubic cell of edge `dx` below the plane `phi_center + gradient . x = 0` (x from the centre).
 ///
@@ -15,7 +16,13 @@ pub fn liquid_fraction(phi_center: f32, gradient: Vec3, dx: f32) -> f32 {
 }
 
 fn fraction(phi: f64, gradient: [f64; 3], dx: f64) -> f64 {
-    let mut m = gradient.map(|g| (g * dx).abs());
+    box_share(phi, gradient.map(|g| g * dx))
+}
+
+/// Share of a box where a linear function is negative: its value at the centre and what it gains along each
+/// edge.
+pub(crate) fn box_share(phi: f64, gain: [f64; 3]) -> f64 {
+    let mut m = gain.map(f64::abs);
     m.sort_by(f64::total_cmp);
     let [m1, m2, m3] = m;
     let half = 0.5 * (m1 + m2 + m3);
@@ -56,7 +63,18 @@ pub(crate) struct Neighbourhood<'a> {
 
 impl Neighbourhood<'_> {
     /// phi at a cell up to one beyond the walls (linear continuation per axis).
+    #[inline]
     pub fn at(&self, c: [isize; 3]) -> f64 {
+        if (0..3).all(|a| (c[a] as usize) < self.cells[a]) {
+            let [i, j, k] = c.map(|v| v as usize);
+            return self.phi[i + self.cells[0] * (j + self.cells[1] * k)] as f64;
+        }
+        self.beyond(c)
+    }
+
+    /// phi beyond the walls.
+    #[cold]
+    fn beyond(&self, c: [isize; 3]) -> f64 {
         for axis in 0..3 {
             let n = self.cells[axis] as isize;
             if c[axis] < 0 || c[axis] >= n {
@@ -84,7 +102,18 @@ impl Neighbourhood<'_> {
 /// liquid comes from tetrahedra on which both phi are linear; exact for planes.
 /// Verified by tests/volume.rs.
 pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], grid: &UniformGrid) -> f64 {
-    let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
+    liquid_volume_on_sides(phi, open_volume, phi_solid_node, Sides::NONE, grid)
+}
+
+/// As [`liquid_volume`], between thin solids: a cell is cut by what it sees of phi. Test: tests/sides.rs.
+pub fn liquid_volume_on_sides(
+    phi: &[f32],
+    open_volume: &[f32],
+    phi_solid_node: &[f32],
+    sides: &Sides,
+    grid: &UniformGrid,
+) -> f64 {
+    let share = CellShare::new(phi, open_volume, phi_solid_node, sides, grid);
     let [nx, ny, nz] = grid.cells;
     let cells = parallel::ordered_sum(nz, |k| {
         (0..ny).flat_map(|j| (0..nx).map(move |i| (i, j))).map(|(i, j)| share.at(i, j, k)).sum()
@@ -92,15 +121,16 @@ pub fn liquid_volume(phi: &[f32], open_volume: &[f32], phi_solid_node: &[f32], g
     cells * (grid.dx as f64).powi(3)
 }
 
-/// The share of every cell's volume that is liquid and outside solids: the terms of [`liquid_volume`].
+/// The share of every cell's volume that is liquid and outside solids: the terms of [`liquid_volume_on_sides`].
 pub fn liquid_fractions(
     fraction_cell: &mut [f32],
     phi: &[f32],
     open_volume: &[f32],
     phi_solid_node: &[f32],
+    sides: &Sides,
     grid: &UniformGrid,
 ) {
-    let share = CellShare::new(phi, open_volume, phi_solid_node, grid);
+    let share = CellShare::new(phi, open_volume, phi_solid_node, sides, grid);
     grid.cell_centers().for_each_mut(fraction_cell, |_, [i, j, k], fraction| {
         *fraction = share.at(i, j, k) as f32;
     });
@@ -111,17 +141,27 @@ struct CellShare<'a> {
     around: Neighbourhood<'a>,
     open_volume: &'a [f32],
     phi_solid_node: &'a [f32],
+    sides: &'a Sides,
+    grid: &'a UniformGrid,
     dx: f32,
 }
 
 impl<'a> CellShare<'a> {
-    fn new(phi: &'a [f32], open_volume: &'a [f32], phi_solid_node: &'a [f32], grid: &UniformGrid) -> Self {
+    fn new(
+        phi: &'a [f32],
+        open_volume: &'a [f32],
+        phi_solid_node: &'a [f32],
+        sides: &'a Sides,
+        grid: &'a UniformGrid,
+    ) -> Self {
         assert!(phi.len() == grid.cell_count() && open_volume.len() == phi.len());
         assert_eq!(phi_solid_node.len(), grid.nodes().len());
         CellShare {
             around: Neighbourhood { phi, cells: grid.cells },
             open_volume,
             phi_solid_node,
+            sides,
+            grid,
             dx: grid.dx,
         }
     }
@@ -137,13 +177,29 @@ impl<'a> CellShare<'a> {
         if value <= -near {
             return open as f64;
         }
-        let c = [i as isize, j as isize, k as isize];
-        open as f64
-            * if open < 1.0 {
-                cut_cell_share(&self.around, self.phi_solid_node, c)
-            } else {
-                cell_fraction(&self.around, c, self.dx as f64)
-            }
+        if self.sides.is_near(cell) {
+            let cells = self.grid.cell_centers();
+            let patch = Patch::new(|cell| self.around.phi[cell], &cells, self.sides, [i, j, k], 1);
+            let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
+            return open as f64 * self.share_of(&around, patch.center, [i, j, k]);
+        }
+        open as f64 * self.share_of(&self.around, [i, j, k], [i, j, k])
+    }
+
+    /// The liquid share of the open part of a cell; `c` is its place among the cells `around`.
+    #[inline]
+    fn share_of(&self, around: &Neighbourhood, c: [usize; 3], at: [usize; 3]) -> f64 {
+        let cell = at[0] + self.around.cells[0] * (at[1] + self.around.cells[1] * at[2]);
+        let c = c.map(|v| v as isize);
+        if self.open_volume[cell] >= 1.0 {
+            return cell_fraction(around, c, self.dx as f64);
+        }
+        let nodes = self.grid.nodes();
+        let solid = nodes.corner_values(self.phi_solid_node, nodes.index(at[0], at[1], at[2]));
+        let own = self.sides.own_corners.get(cell).copied().unwrap_or(0xff);
+        // On other sides of a solid that divides the cell nothing is open.
+        let of_side = |n: usize| if own >> n & 1 == 1 { solid[n] } else { -solid[n].abs() };
+        cut_cell_share(around, std::array::from_fn(|n| of_side(n) as f64), c)
     }
 }
 

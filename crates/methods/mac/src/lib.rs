@@ -6,19 +6,22 @@
 //!
 //! with the part A_f of a face that is open to liquid [ng-2009], the open volume V_i and the wanted
 //! divergence c. Towards air the neighbour's value is the ghost `q_j = q_i (1 - 1 / theta)`, `theta = phi_i /
-//! (phi_i - phi_j)` [octree eq. 26], see [`fluvial_grids::ghost_theta`]. A solver's projection is four lines:
+//! (phi_i - phi_j)` [octree eq. 26], see [`fluvial_grids::ghost_theta`]. [`project`] goes through
 //!
 //! 1. the operator from phi and the open areas ([`mark_unknowns`] says which cells it has, the linear solver
 //!    takes the rest),
 //! 2. the right side from the velocity ([`right_side`]),
 //! 3. the linear solve, which the solver brings along, from [`first_guess`],
-//! 4. [`subtract_gradient`].
+//! 4. [`subtract_gradient`],
+//!
+//! and again while boundaries pull on the liquid ([`Parting`]).
 //!
 //! Before it, [`Sources`] and [`Openings`] say what lies on the faces; after it, [`constrain_to_solids`]
 //! bounds the extended velocity.
 
 mod faces;
 mod openings;
+mod parting;
 mod probe;
 mod project;
 mod solids;
@@ -28,9 +31,10 @@ mod unknowns;
 
 pub use faces::{FaceCells, for_each_face};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
+pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, let_go, open_gaps, project};
 pub use probe::{Probe, impulse_at};
 pub use project::{Impulse, first_guess, right_side, subtract_gradient};
 pub use solids::{SolidFaces, close_walls, constrain_to_solids};
-pub use sources::{Cover, SourceFace, Sources};
+pub use sources::{Cover, Outlet, SourceFace, Sources};
 pub use surface::{SurfacePush, push_at_surface};
 pub use unknowns::{Unknowns, mark_unknowns};

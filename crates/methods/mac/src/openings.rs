@@ -10,20 +10,37 @@ pub struct Openings<'a> {
     pub grid: &'a UniformGrid,
     /// The part of each face that liquid flows through, 0 to 1.
     pub area_face: &'a FaceField,
-    /// Velocity of what closes the rest: solids and sources, m/s.
+    /// Velocity of the solids that close the rest, m/s.
     pub u_boundary: &'a FaceField,
+    /// What sources let into each cell over dx^2, m/s; empty where none is active.
+    pub inflow_cell: &'a [f32],
 }
 
 impl Openings<'_> {
-    /// Net flux out of a cell over dx^2, m/s, open and closed parts of its faces together:
-    /// `sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f)`.
+    /// Net flux out of a cell over dx^2, m/s, open and closed parts of its faces together, less what sources
+    /// let in: `sum_f n_f (A_f u_f + (1 - A_f) u_boundary,f) - inflow`.
     ///
     /// Test: `a_linear_velocity_flows_out_by_its_divergence`.
     #[inline]
     pub fn outflow(&self, u_face: &FaceField, at: [usize; 3]) -> f32 {
-        self.outflow_along(0, u_face, at)
+        let out = self.outflow_along(0, u_face, at)
             + self.outflow_along(1, u_face, at)
-            + self.outflow_along(2, u_face, at)
+            + self.outflow_along(2, u_face, at);
+        if self.inflow_cell.is_empty() {
+            return out;
+        }
+        let cells = self.grid.cell_centers();
+        out - self.inflow_cell[cells.index(at[0], at[1], at[2])]
+    }
+
+    /// The part of a cell's faces that liquid flows through, 0 to 1.
+    pub fn open_part(&self, [i, j, k]: [usize; 3]) -> f32 {
+        let along = |axis: Axis| {
+            let lattice = self.grid.faces(axis);
+            let low = lattice.index(i, j, k);
+            self.area_face[axis][low] + self.area_face[axis][low + lattice.stride(axis)]
+        };
+        (along(0) + along(1) + along(2)) / 6.0
     }
 
     #[inline(always)]
@@ -79,11 +96,11 @@ mod tests {
     fn a_linear_velocity_flows_out_by_its_divergence() {
         let (u, still) = (linear([1.0, -3.0, 0.5]), FaceField::constant(&GRID, 0.0));
         let open = FaceField::constant(&GRID, 1.0);
-        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still };
+        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still, inflow_cell: &[] };
         assert_eq!(openings.outflow(&u, [1, 2, 0]), -1.5 * GRID.dx);
         // What flows through a closed face is the boundary's velocity, half of each through a half open one.
         let half = FaceField::constant(&GRID, 0.5);
-        let openings = Openings { grid: &GRID, area_face: &half, u_boundary: &u };
+        let openings = Openings { grid: &GRID, area_face: &half, u_boundary: &u, inflow_cell: &[] };
         assert_eq!(openings.outflow(&still, [1, 2, 0]), -0.75 * GRID.dx);
     }
 

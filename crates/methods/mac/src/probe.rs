@@ -1,6 +1,5 @@
 //! The pressure at a point.
 
-use crate::Sources;
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid, ghost_theta};
 
@@ -15,10 +14,8 @@ pub struct Probe<'a> {
     pub phi_cell: &'a [f32],
     /// Cells without any open face.
     pub closed_cell: &'a [bool],
-    /// The part of each face outside solids.
+    /// The part of each face that is open.
     pub open_area: &'a FaceField,
-    /// Active sources, whose faces are closed too.
-    pub sources: &'a Sources,
 }
 
 /// The impulse at a point: the mean of what the unknowns around it extrapolate, each with its own gradient,
@@ -62,7 +59,7 @@ impl Probe<'_> {
         let side = |axis: usize, up: bool| -> Option<f32> {
             let lattice = self.grid.faces(axis);
             let face = lattice.index(at[0], at[1], at[2]) + if up { lattice.stride(axis) } else { 0 };
-            if self.open_area[axis][face] == 0.0 || self.sources.has(cell) {
+            if self.open_area[axis][face] == 0.0 {
                 return None;
             }
             let edge = if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 };
@@ -71,9 +68,6 @@ impl Probe<'_> {
             }
             let stride = cells.stride(axis);
             let neighbour = if up { cell + stride } else { cell - stride };
-            if self.sources.has(neighbour) {
-                return None;
-            }
             Some(if self.is_liquid(neighbour) {
                 q[neighbour]
             } else {

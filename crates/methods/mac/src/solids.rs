@@ -2,7 +2,7 @@
 
 use crate::{FaceCells, for_each_face};
 use fluvial_foundation::AXES;
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 
 /// Solids on a grid.
 #[derive(Clone, Copy, Debug)]
@@ -13,11 +13,14 @@ pub struct SolidFaces<'a> {
     pub open_area: &'a FaceField,
     /// Their velocity, m/s.
     pub u_solid: &'a FaceField,
+    /// The sides of thin ones.
+    pub sides: &'a Sides,
 }
 
 /// Closed faces inside solids keep the liquid's tangential motion but move with the solid along its normal,
-/// `u -= n (n . (u - u_solid))`; closed walls of the domain pass nothing. Faces that the extension has not
-/// `reached` and those of sources (`is_source(cell)`) stay as they are. `u_free` is scratch.
+/// `u -= n (n . (u - u_solid))`; faces that a thin solid bars, where the nodes know no normal, move with it.
+/// Closed walls of the domain pass nothing. Faces that the extension has not `reached` stay as they are.
+/// `u_free` is scratch.
 ///
 /// Test: `liquid_slips_along_a_moving_solid`.
 pub fn constrain_to_solids(
@@ -25,7 +28,6 @@ pub fn constrain_to_solids(
     u_free: &mut FaceField,
     reached: &[Vec<u8>; 3],
     solids: &SolidFaces,
-    is_source: impl Fn(usize) -> bool + Sync + Send,
     open_walls: [bool; 6],
     grid: &UniformGrid,
 ) {
@@ -42,7 +44,11 @@ pub fn constrain_to_solids(
             };
             if wall {
                 *u = 0.0;
-            } else if reached[face] != 0 && open[face] == 0.0 && !cells.any(&is_source) {
+            } else if reached[face] != 0 && open[face] == 0.0 {
+                if cells.high.is_some_and(|high| solids.sides.is_barred(high, axis, false)) {
+                    *u = solids.u_solid[axis][face];
+                    return;
+                }
                 let [i, j, k] = lattice.coordinates(face);
                 let x = lattice.position(i, j, k);
                 let normal = nodes.gradient(solids.phi_node, x).normalize_or_zero();
@@ -96,18 +102,17 @@ mod tests {
         let (closed, u_solid) = (FaceField::constant(&GRID, 0.0), constant(solid));
         let (mut u, mut scratch) = (constant(liquid), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
-        let solids = SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid };
-        constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| false, [true; 6], &GRID);
+        let solids =
+            SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid, sides: Sides::NONE };
+        constrain_to_solids(&mut u, &mut scratch, &reached, &solids, [true; 6], &GRID);
         let expected = liquid - normal * normal.dot(liquid - solid);
         for axis in AXES {
             assert!(u[axis].iter().all(|u| (u - expected[axis]).abs() < 1e-5), "{axis}: {expected}");
         }
-        // Sources and faces that nothing reached are left alone.
-        for (reached, source) in [(reached.clone(), true), (AXES.map(|a| vec![0; reached[a].len()]), false)] {
-            let mut u = constant(liquid);
-            constrain_to_solids(&mut u, &mut scratch, &reached, &solids, |_| source, [true; 6], &GRID);
-            assert_eq!(u, constant(liquid));
-        }
+        // Faces that nothing reached are left alone.
+        let (mut u, none) = (constant(liquid), AXES.map(|a| vec![0; reached[a].len()]));
+        constrain_to_solids(&mut u, &mut scratch, &none, &solids, [true; 6], &GRID);
+        assert_eq!(u, constant(liquid));
     }
 
     #[test]
@@ -116,8 +121,8 @@ mod tests {
         let open = FaceField::constant(&GRID, 1.0);
         let (mut a, mut b, mut scratch) = (constant(Vec3::ONE), constant(Vec3::ONE), FaceField::default());
         let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
-        let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open };
-        constrain_to_solids(&mut a, &mut scratch, &reached, &solids, |_| false, walls, &GRID);
+        let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open, sides: Sides::NONE };
+        constrain_to_solids(&mut a, &mut scratch, &reached, &solids, walls, &GRID);
         close_walls(&mut b, walls, &GRID);
         assert_eq!(a, b);
         let zeros = AXES.map(|axis| b[axis].iter().filter(|&&u| u == 0.0).count());

@@ -4,7 +4,7 @@
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_mac::{
-    Impulse, Openings, Probe, Sources, SurfacePush, Unknowns, for_each_face, impulse_at, mark_unknowns,
+    Impulse, Openings, Probe, SurfacePush, Unknowns, for_each_face, impulse_at, mark_unknowns,
     push_at_surface, right_side, subtract_gradient,
 };
 
@@ -29,13 +29,13 @@ impl Liquid {
             });
         }
         let mut unknowns = Unknowns::none(&grid);
-        let openings = Openings { grid: &grid, area_face: &area, u_boundary: &still };
+        let openings = Openings { grid: &grid, area_face: &area, u_boundary: &still, inflow_cell: &[] };
         mark_unknowns(&mut unknowns, &phi_cell, &openings);
         Liquid { grid, phi: phi_cell, area, still, unknowns }
     }
 
     fn openings(&self) -> Openings<'_> {
-        Openings { grid: &self.grid, area_face: &self.area, u_boundary: &self.still }
+        Openings { grid: &self.grid, area_face: &self.area, u_boundary: &self.still, inflow_cell: &[] }
     }
 
     fn velocity(&self, u: impl Fn(usize, Vec3) -> f32 + Sync + Send) -> FaceField {
@@ -169,7 +169,6 @@ fn the_pressure_of_still_water_is_exact_up_to_the_floor() {
         phi_cell: &liquid.phi,
         closed_cell: &closed,
         open_area: &liquid.area,
-        sources: &Sources::default(),
     };
     for y in [0.0, 0.03, 0.2, 0.41, 0.6] {
         let found = impulse_at(Vec3::new(0.13, y, 0.4), &probe).unwrap();

@@ -6,6 +6,7 @@
 //! the error of one passage, and carries that error along the same path; so the two trees need not agree.
 
 use crate::interpolate::{Interpolation, Sampler, Tracing};
+use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
@@ -30,6 +31,8 @@ pub struct Transport<'a> {
     pub tracing: &'a Tracing,
     /// How fields are interpolated.
     pub interpolation: Interpolation,
+    /// Thin solids: paths end at them, and phi is looked up on their side.
+    pub sides: TreeSides<'a>,
     /// The step, seconds.
     pub dt_s: f32,
 }
@@ -67,7 +70,7 @@ pub fn advect_surface(
     reach_m: f32,
     scratch: &mut AdvectScratch,
 ) {
-    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, sides, dt_s } = *transport;
     let near = |old_cell: usize, dx: f32| {
         phi_old[old_cell].abs() < reach_m + STENCIL_CELLS * dx.max(old.cell_dx(old_cell))
     };
@@ -76,7 +79,8 @@ pub fn advect_surface(
     parallel::for_each_indexed_mut(departure, |cell, departure| {
         let there = transport.old_cell(cell);
         *departure = if near(there, new.cell_dx(cell)) {
-            tracing.trace(old, new.cell_center(cell), tracing.v_cell[there], -dt_s)
+            let x = new.cell_center(cell);
+            sides.walk(x, tracing.trace(old, x, tracing.v_cell[there], -dt_s))
         } else {
             Vec3::NAN
         };
@@ -89,7 +93,9 @@ pub fn advect_surface(
         (*phi, *size) = if from.is_nan() {
             (phi_old[transport.old_cell(cell)], 0.0)
         } else {
-            (sampler.cells(phi_old, from), sampler.cells(size_old, from).max(0.0))
+            let seen = sides.sample(old, phi_old, from);
+            let phi = seen.unwrap_or_else(|| sampler.cells(phi_old, from));
+            (phi, sampler.cells(size_old, from).max(0.0))
         };
     });
 }
@@ -103,7 +109,7 @@ pub fn correct_surface(
     phi_old: &[f32],
     scratch: &mut AdvectScratch,
 ) -> usize {
-    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, sides, dt_s } = *transport;
     let AdvectScratch { departure, error_old } = scratch;
     let (ignored, to) = (AtomicUsize::new(0), Sampler::new(new, interpolation));
     error_old.resize(old.cell_count(), 0.0);
@@ -111,7 +117,8 @@ pub fn correct_surface(
     parallel::for_each_indexed_mut(error_old, |cell, error| {
         let (phi, dx) = (phi_old[cell], old.cell_dx(cell));
         *error = 0.0;
-        if phi.abs() < PHI_ERROR_CELLS * dx {
+        // Beside thin solids what comes back comes from another side.
+        if phi.abs() < PHI_ERROR_CELLS * dx && !sides.is_near(old, cell) {
             let x = tracing.trace(old, old.cell_center(cell), tracing.v_cell[cell], dt_s);
             let half = 0.5 * (phi - to.cells(carried, x));
             if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
@@ -123,7 +130,7 @@ pub fn correct_surface(
     });
     let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
     parallel::for_each_indexed_mut(phi_new, |cell, phi| {
-        if !departure[cell].is_nan() {
+        if !departure[cell].is_nan() && !sides.is_near(new, cell) {
             *phi += sampler.cells(error_old, departure[cell]);
         }
     });
@@ -139,7 +146,7 @@ pub fn advect_velocity(
     (phi_new, band_cells): (&[f32], f32),
     scratch: &mut AdvectScratch,
 ) {
-    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
     let (sampler, same) = (Sampler::new(old, interpolation), transport.is_same_tree());
     let departure = &mut scratch.departure;
     departure.resize(new.face_count(), Vec3::NAN);
@@ -165,7 +172,7 @@ pub fn correct_velocity(
     (u_old, phi_old): (&[f32], &[f32]),
     scratch: &mut AdvectScratch,
 ) {
-    let Transport { old, new, tracing, interpolation, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
     let AdvectScratch { departure, error_old } = scratch;
     let to = Sampler::new(new, interpolation);
     error_old.resize(old.face_count(), 0.0);
@@ -273,6 +280,7 @@ mod tests {
             new: &new,
             tracing: &tracing,
             interpolation: Interpolation::Mls,
+            sides: TreeSides::NONE,
             dt_s: DT_S,
         };
         let (mut phi, mut size, mut scratch) = (vec![], vec![], AdvectScratch::default());
@@ -320,6 +328,7 @@ mod tests {
                 new,
                 tracing: &tracing,
                 interpolation: Interpolation::Mls,
+                sides: TreeSides::NONE,
                 dt_s: DT_S,
             };
             let (mut u, mut scratch) = (vec![], AdvectScratch::default());

@@ -1,5 +1,6 @@
 //! Velocity at walls: what the extrapolated velocity may do inside solids and at the sides of the domain.
 
+use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
@@ -17,19 +18,21 @@ pub struct SolidsOnTree<'a> {
     pub u_solid: &'a [f32],
     /// Open part of every face.
     pub open_area: &'a [f32],
+    /// Sides of thin ones.
+    pub sides: TreeSides<'a>,
 }
 
 /// Faces inside solids keep the liquid's tangential velocity but move with the solid along its normal:
-/// `u -= n n.(u - u_solid)`, n the slope of the solids' distance. Deep inside they move with the solid. Open
-/// faces and those that `is_given` picks stay as they are. Verified by `nothing_flows_through_a_tilted_wall`.
+/// `u -= n n.(u - u_solid)`, n the slope of the solids' distance. Deep inside, and where a thin solid bars
+/// them, they move with the solid. Open faces stay as they are. Verified by
+/// `nothing_flows_through_a_tilted_wall`.
 pub fn constrain_to_solids(
     u_face: &mut [f32],
     tree: &Octree,
     solids: &SolidsOnTree,
-    is_given: impl Fn(usize) -> bool + Sync,
     through_cell: &mut Vec<Vec3>,
 ) {
-    let SolidsOnTree { phi_solid_cell: phi_solid, u_solid, open_area } = *solids;
+    let SolidsOnTree { phi_solid_cell: phi_solid, u_solid, open_area, sides } = *solids;
     let is_deep = |cell: usize| phi_solid[cell] < -DEEP_CELLS * tree.cell_dx(cell);
     // The velocity through the solids' surface, at the cells beside it.
     through_cell.resize(tree.cell_count(), Vec3::ZERO);
@@ -48,10 +51,13 @@ pub fn constrain_to_solids(
     });
     let through_cell = &through_cell[..];
     parallel::for_each_indexed_mut(u_face, |face, u| {
-        if open_area[face] > 0.0 || is_given(face) {
+        if open_area[face] > 0.0 {
             return;
         }
-        if tree.cells_beside(face).any(is_deep) {
+        let mut beside = tree.cells_beside(face);
+        let is_barred =
+            matches!((beside.next(), beside.next()), (Some(a), Some(b)) if sides.divides(tree, a, b));
+        if is_barred || tree.cells_beside(face).any(is_deep) {
             *u = u_solid[face];
             return;
         }
@@ -95,8 +101,13 @@ mod tests {
         let area: Vec<f32> =
             (0..u.len()).map(|f| tree.cells_beside(f).all(|c| phi[c] > 0.0) as u8 as f32).collect();
         let u_solid = vec![0.0; u.len()];
-        let solids = SolidsOnTree { phi_solid_cell: &phi, u_solid: &u_solid, open_area: &area };
-        constrain_to_solids(&mut u, &tree, &solids, |_| false, &mut vec![]);
+        let solids = SolidsOnTree {
+            phi_solid_cell: &phi,
+            u_solid: &u_solid,
+            open_area: &area,
+            sides: TreeSides::NONE,
+        };
+        constrain_to_solids(&mut u, &tree, &solids, &mut vec![]);
         let slip = v - normal.dot(v) * normal;
         let (mut inside, mut deep) = (0, 0);
         for face in 0..u.len() {

@@ -7,6 +7,7 @@ pub mod flight;
 pub mod seeding;
 pub mod surface;
 
+use crate::sides::TreeSides;
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
@@ -135,6 +136,7 @@ pub fn to_faces(
     tree: &Octree,
     (bins, near_cell): (&Bins, &[AtomicBool]),
     (x, v): (&[Vec3], &[Vec3]),
+    sides: TreeSides,
     body: impl Fn(usize, f32, f32) -> f32 + Sync,
 ) {
     let is_near = |side: Side| match side {
@@ -147,7 +149,7 @@ pub fn to_faces(
         parallel::for_each_indexed_mut(&mut u_face[faces], |n, u| {
             let face = first + n;
             if tree.sides(face).into_iter().any(is_near) {
-                let (mean, weight) = at_face(tree, bins, (x, v), face, axis);
+                let (mean, weight) = at_face(tree, bins, (x, v), sides, face, axis);
                 if weight > 0.0 {
                     *u = body(face, mean, weight);
                 }
@@ -157,11 +159,22 @@ pub fn to_faces(
 }
 
 /// The weighted mean of an axis' velocities around a finest face, and the sum of weights.
-fn at_face(tree: &Octree, bins: &Bins, (x, v): (&[Vec3], &[Vec3]), face: usize, axis: Axis) -> (f32, f32) {
+fn at_face(
+    tree: &Octree,
+    bins: &Bins,
+    (x, v): (&[Vec3], &[Vec3]),
+    sides: TreeSides,
+    face: usize,
+    axis: Axis,
+) -> (f32, f32) {
     let at = tree.face_places()[face].at.map(u32::from);
     let (center, inverse) = (tree.face_center(face, axis), 1.0 / tree.shape().dx);
     let (mut sum, mut weights) = (0.0f32, 0.0f32);
     for_around(tree, at, |cell| {
+        let is_seen = || tree.cells_beside(face).any(|beside| sides.sees(tree, beside, cell));
+        if bins.of(cell).is_empty() || !is_seen() {
+            return;
+        }
         for p in bins.of(cell) {
             let away = ((x[p] - center) * inverse).abs();
             let weight = (1.0 - away.x).max(0.0) * (1.0 - away.y).max(0.0) * (1.0 - away.z).max(0.0);

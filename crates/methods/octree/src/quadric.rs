@@ -63,6 +63,7 @@ pub struct Touching {
 
 impl Touching {
     /// Of a leaf.
+    #[inline]
     pub fn new(tree: &Octree, cell: usize) -> Touching {
         let nodes = tree.cell_nodes(cell).map(|node| &tree.node_cells()[node as usize]);
         let mut touching = Touching { cells: [0; MOST], len: 27, even: true };
@@ -85,6 +86,7 @@ impl Touching {
     }
 
     /// Their numbers.
+    #[inline]
     pub fn cells(&self) -> &[u32] {
         &self.cells[..self.len]
     }
@@ -157,14 +159,26 @@ impl<const N: usize> Normal<N> {
 
 impl Quadric {
     /// Least squares over the cells that touch a leaf.
+    #[inline]
     pub fn fit(tree: &Octree, values: &[f32], cell: usize) -> Quadric {
         Quadric::fit_to(tree, values, cell, &Touching::new(tree, cell))
     }
 
     /// The same for cells found before.
+    #[inline]
     pub fn fit_to(tree: &Octree, values: &[f32], cell: usize, touching: &Touching) -> Quadric {
+        Quadric::fit_values(tree, |other| values[other], cell, touching)
+    }
+
+    /// The same for values that a function gives.
+    pub fn fit_values(
+        tree: &Octree,
+        value: impl Fn(usize) -> f32,
+        cell: usize,
+        touching: &Touching,
+    ) -> Quadric {
         let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-        let value = |other: u32| values[other as usize] as f64 / dx as f64;
+        let value = |other: u32| value(other as usize) as f64 / dx as f64;
         if touching.even {
             let mut c = [0.0; PADDED];
             for (&other, part) in touching.cells().iter().zip(EVEN_FIT.iter()) {
@@ -186,6 +200,7 @@ impl Quadric {
     /// Derivatives of the same order of accuracy on any surroundings: as [`Self::fit`] between equal cells,
     /// where errors of odd order cancel; elsewhere the lower part of a cubic, fitted to the cells that touch
     /// a leaf and to their neighbours.
+    #[inline]
     pub fn fit_evenly(tree: &Octree, values: &[f32], cell: usize) -> Quadric {
         let touching = Touching::new(tree, cell);
         if touching.even {
@@ -217,11 +232,13 @@ impl Quadric {
     }
 
     /// Value.
+    #[inline]
     pub fn value(&self, d: [f64; 3]) -> f64 {
         basis(d).iter().zip(&self.c).map(|(p, c)| p * c).sum()
     }
 
     /// Gradient.
+    #[inline]
     pub fn slope(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let c = &self.c;
         [
@@ -232,6 +249,7 @@ impl Quadric {
     }
 
     /// Second derivatives: xx yy zz, then yz zx xy.
+    #[inline]
     pub fn bend(&self) -> [[f64; 3]; 2] {
         let c = &self.c;
         [[c[4], c[5], c[6]], [c[7], c[8], c[9]]]
@@ -240,6 +258,7 @@ impl Quadric {
     /// The point of the zero set nearest to the centre, and the slope there: feet of the centre on tangent
     /// planes, one after the other. None where slopes fall below `steep_min` or the way leads out of the
     /// fit's reach.
+    #[inline]
     pub fn closest_zero(&self, steep_min: f64) -> Option<([f64; 3], [f64; 3])> {
         let mut y = [0.0; 3];
         let mut slope = self.slope(y);

@@ -3,6 +3,7 @@
 use crate::fractions::octant_corners;
 use crate::interpolate::{Interpolation, Sampler};
 use crate::quadric::Quadric;
+use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{CUBE_FACES, cube_below_plane, tetrahedron_below_both};
@@ -21,6 +22,8 @@ pub struct Open<'a> {
     pub volume_cell: &'a [f32],
     /// Solids' signed distance at nodes.
     pub phi_solid_node: &'a [f32],
+    /// Sides of thin solids.
+    pub sides: TreeSides<'a>,
 }
 
 /// Share of every cell's volume that is liquid and outside of solids, from phi as a distance at cell centres.
@@ -57,10 +60,56 @@ fn fraction(tree: &Octree, phi_cell: &[f32], open: Option<Open>, cell: usize) ->
     if phi <= -near {
         return volume;
     }
+    if let Some(open) = open
+        && let Some(at) = open.sides.near_place(tree, cell)
+    {
+        return volume * share_on_side(tree, phi_cell, open, cell, at);
+    }
     match open {
         Some(open) if volume < 1.0 => volume * share_beside_solid(tree, phi_cell, open.phi_solid_node, cell),
         _ => share(tree, phi_cell, cell),
     }
+}
+
+/// Liquid part of the open part of a cell near a thin solid, from phi as it sees it.
+fn share_on_side(tree: &Octree, phi_cell: &[f32], open: Open, cell: usize, at: [usize; 3]) -> f64 {
+    let patch = open.sides.patch(tree, phi_cell, at, 1);
+    let (center, size, dx) = (patch.center, patch.lattice.size, tree.cell_dx(cell) as f64);
+    let value = |d: [isize; 3]| -> f64 {
+        let [i, j, k] = std::array::from_fn(|a| center[a].saturating_add_signed(d[a]).min(size[a] - 1));
+        patch.values()[patch.lattice.index(i, j, k)] as f64
+    };
+    // At a wall of the domain the plane goes on.
+    let beyond = |a: usize, up: isize| {
+        let mut d = [0; 3];
+        d[a] = up;
+        let outside = if up > 0 { center[a] + 1 == size[a] } else { center[a] == 0 };
+        if !outside {
+            return value(d);
+        }
+        d[a] = -up;
+        2.0 * value([0; 3]) - value(d)
+    };
+    let here = value([0; 3]);
+    if open.volume_cell[cell] >= 1.0 {
+        let slope = [0, 1, 2].map(|a| 0.5 * (beyond(a, 1) - beyond(a, -1)) / dx);
+        let bend = [0, 1, 2].map(|a| (beyond(a, 1) + beyond(a, -1) - 2.0 * here) / dx);
+        let offset = if bend.iter().all(|b| b.abs() < SHARP) { bend.iter().sum::<f64>() / 24.0 } else { 0.0 };
+        return cube_below_plane(here / dx + offset, slope);
+    }
+    // Means of the cells that meet at each point of the lattice of half the size.
+    let points: [f64; 27] = std::array::from_fn(|n| {
+        let step = [n % 3, n / 3 % 3, n / 9].map(|s| s as isize - 1);
+        let corners = (0..8).map(|c| std::array::from_fn(|a| if c >> a & 1 == 1 { step[a] } else { 0 }));
+        corners.map(value).sum::<f64>() / 8.0
+    });
+    let place = open.sides.cells.index(at[0], at[1], at[2]);
+    let own = open.sides.sides.own_corners[place];
+    let nodes = tree.cell_nodes(cell).map(|node| open.phi_solid_node[node as usize] as f64);
+    share_of_open(
+        &points,
+        std::array::from_fn(|n| if own >> n & 1 == 1 { -nodes[n] } else { nodes[n].abs() }),
+    )
 }
 
 /// Liquid part of an open cell near the surface.
@@ -120,7 +169,12 @@ fn around(tree: &Octree, phi_cell: &[f32], cell: usize) -> [f64; 27] {
 /// Share of the open part of a cell that is liquid.
 fn share_beside_solid(tree: &Octree, phi_cell: &[f32], phi_solid_node: &[f32], cell: usize) -> f64 {
     let points = around(tree, phi_cell, cell);
-    let nodes = tree.cell_nodes(cell).map(|node| -phi_solid_node[node as usize] as f64);
+    share_of_open(&points, tree.cell_nodes(cell).map(|node| -phi_solid_node[node as usize] as f64))
+}
+
+/// The same from phi on the lattice of half the cell's size, and the solids' distance, negative in the open, at its
+/// corners.
+fn share_of_open(points: &[f64; 27], nodes: [f64; 8]) -> f64 {
     let corners: [[f64; 2]; 8] =
         std::array::from_fn(|n| [points[2 * (n & 1) + 6 * (n >> 1 & 1) + 18 * (n >> 2)], nodes[n]]);
     let centre = [points[13], nodes.iter().sum::<f64>() / 8.0];

@@ -4,6 +4,7 @@ use crate::common::random_tree;
 use fluvial_foundation::random::unit_vec3;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_octree::particles::{Bins, for_around, to_faces};
+use fluvial_octree::sides::TreeSides;
 use proptest::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -64,7 +65,7 @@ proptest! {
         bins.mark_around(&mut near, &tree, |_| true);
         prop_assert_eq!(near.len(), tree.cells_of(0).len());
         let mut u_face = vec![9.0; tree.face_count()];
-        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), |_, u, weight| {
+        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), TreeSides::NONE, |_, u, weight| {
             assert!(weight > 0.0);
             u
         });

@@ -77,7 +77,8 @@ fn solids_displace_what_they_fill() {
         let (mut area_face, mut volume_cell) = (vec![], vec![]);
         let mut scratch = FractionsScratch::default();
         open_fractions(&mut area_face, &mut volume_cell, &tree, &phi_solid_node, &mut scratch);
-        let open = Open { volume_cell: &volume_cell, phi_solid_node: &phi_solid_node };
+        let sides = fluvial_octree::sides::TreeSides::NONE;
+        let open = Open { volume_cell: &volume_cell, phi_solid_node: &phi_solid_node, sides };
         let part = cube_below_plane(-0.05, (normal * size).to_array());
         let exact = part * size.x * size.y * (0.5 * size.z + height);
         let error = liquid_volume(&tree, &phi_cell, Some(open)) / exact - 1.0;

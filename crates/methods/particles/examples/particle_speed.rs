@@ -76,10 +76,10 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
         stage("advect and sort", t, n);
         let t = Instant::now();
         let [a, b] = &mut grid_u;
-        particles_to_faces(a, b, &particles, &ranges, grid, transfer);
+        particles_to_faces(a, b, &particles, &ranges, grid, fluvial_grids::Sides::NONE, transfer);
         stage("particles to faces", t, n);
         let t = Instant::now();
-        faces_to_particles(&mut particles, u, b, grid, transfer, &Flight::NONE);
+        faces_to_particles(&mut particles, u, b, grid, fluvial_grids::Sides::NONE, transfer, &Flight::NONE);
         stage("faces to particles", t, n);
         corrected.copy_from_slice(phi);
         let t = Instant::now();

@@ -2,6 +2,7 @@
 //! cells.
 
 use crate::particles::{fit, take};
+use crate::sight::Sight;
 use crate::sort::{GONE, Locator, order_by_keys};
 use crate::velocity::{LANES, Lanes, VelocitySampler};
 use crate::{CellRanges, Particles, Scratch, Surroundings};
@@ -44,7 +45,7 @@ impl AdvectReport {
 ///
 /// Particles that end nearer than 0.02 dx to a solid are moved along its gradient to that distance; beyond a
 /// closed wall they are moved back the same way. Those that crossed an open wall are removed, as are those
-/// that no projection frees: afterwards every particle is in the box and outside all solids. Ages grow by
+/// that no projection frees; particles near thin solids stay on their side of the wall. Afterwards every particle is in the box and outside all solids. Ages grow by
 /// `dt_s`. `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and
 /// `ranges` describe them.
 ///
@@ -87,7 +88,7 @@ pub fn advect(
                 let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
                 let goal = x[l] + dt_s * u;
                 v[l] = [before[l], if flies { u } else { Vec3::NAN }];
-                let allowed = confine.place(goal, report);
+                let allowed = confine.place(x[l], goal, report);
                 *place = allowed.unwrap_or(goal);
                 *key = allowed.map_or(GONE, |x| locate.cell(x));
                 if flies && *place != goal {
@@ -137,6 +138,8 @@ fn mean_velocity(velocity: &VelocitySampler, x: &[Vec3], s: f32) -> [Lanes; 3] {
 
 /// Where particles may be.
 struct Confine<'a> {
+    around: &'a Surroundings<'a>,
+    sight: Sight<'a>,
     phi_solid_node: &'a [f32],
     nodes: Lattice,
     /// The box, less the margin at closed walls.
@@ -149,8 +152,8 @@ struct Confine<'a> {
 }
 
 impl<'a> Confine<'a> {
-    fn new(around: &Surroundings<'a>) -> Self {
-        let Surroundings { grid, phi_solid_node, open_walls, .. } = *around;
+    fn new(around: &'a Surroundings<'a>) -> Self {
+        let Surroundings { grid, phi_solid_node, sides, open_walls, .. } = *around;
         let nodes = grid.nodes();
         assert!(phi_solid_node.is_empty() || phi_solid_node.len() == nodes.len());
         let (bounds, margin) = (grid.bounds(), MARGIN_IN_CELLS * grid.dx);
@@ -159,6 +162,8 @@ impl<'a> Confine<'a> {
             Vec3::new(at(0), at(1), at(2))
         };
         Confine {
+            around,
+            sight: Sight::new(sides, grid),
             phi_solid_node,
             nodes,
             low: wall(0, bounds.min, bounds.min + margin),
@@ -169,9 +174,10 @@ impl<'a> Confine<'a> {
         }
     }
 
-    /// The allowed position for a particle that moved to `x`, or none if it is to be removed.
+    /// The allowed position for a particle that moved from `start` to `x`, or none if it is to be removed.
     #[inline]
-    fn place(&self, x: Vec3, report: &mut AdvectReport) -> Option<Vec3> {
+    fn place(&self, start: Vec3, x: Vec3, report: &mut AdvectReport) -> Option<Vec3> {
+        let x = if self.sight.sides.is_empty() { x } else { self.sight.walk(start, x) };
         if x.cmplt(self.exit_low).any() || x.cmpgt(self.exit_high).any() {
             report.left_through_open_walls += 1;
             return None;
@@ -183,7 +189,38 @@ impl<'a> Confine<'a> {
         if self.phi_solid_node.is_empty() {
             return Some(inside);
         }
+        if !self.sight.sides.is_empty() {
+            let at = self.sight.cell(inside);
+            let own = self.sight.sides.own_corners[self.sight.cells.index(at[0], at[1], at[2])];
+            if self.sight.is_near(at) && own != 0 {
+                return Some(self.out_of_sides(inside, report));
+            }
+        }
         self.out_of_solids(inside, report)
+    }
+
+    /// Out of solids on the own side of the cell that a particle is in.
+    fn out_of_sides(&self, mut x: Vec3, report: &mut AdvectReport) -> Vec3 {
+        for n in 0..=PROJECTIONS {
+            let at = self.sight.cell(x);
+            let (phi, gradient) = self.around.solid_on_side(x, at);
+            if phi >= if n == 0 { self.margin } else { 0.5 * self.margin } {
+                report.pushed_out_of_solids += (n > 0) as usize;
+                return x;
+            }
+            let out = x + (self.margin - phi) * gradient.normalize_or_zero();
+            x = self.sight.walk(x, out).max(self.low).min(self.high);
+        }
+        // In a narrow corner of its cell's side: to the most open corner.
+        report.pushed_out_of_solids += 1;
+        let at = self.sight.cell(x);
+        let own = self.sight.sides.own_corners[self.sight.cells.index(at[0], at[1], at[2])];
+        let phi = self.nodes.corner_values(self.phi_solid_node, self.nodes.index(at[0], at[1], at[2]));
+        let best = (0..8).filter(|n| own >> n & 1 == 1).max_by(|a, b| phi[*a].total_cmp(&phi[*b]));
+        let Some(best) = best else { return x };
+        let toward = |a: usize| if best >> a & 1 == 1 { 0.49 } else { -0.49 };
+        let center = self.sight.cells.position(at[0], at[1], at[2]);
+        center + self.nodes.spacing * Vec3::new(toward(0), toward(1), toward(2))
     }
 
     fn out_of_solids(&self, mut x: Vec3, report: &mut AdvectReport) -> Option<Vec3> {

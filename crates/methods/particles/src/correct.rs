@@ -1,5 +1,6 @@
 //! Correction of the advected level set: liquid that particles show to be lost or left over.
 
+use crate::sight::{self, Sight, bit};
 use crate::surface::{Averager, LOWEST_IN_CELLS};
 use crate::{CellRanges, Particles, Scratch, Surroundings};
 use fluvial_foundation::{Vec3, parallel};
@@ -71,6 +72,8 @@ fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 ///   than 2 dx nothing is touched, nor in cells nearer to a solid than dx, where particles are missing on its
 ///   side.
 ///
+/// Near thin solids a cell counts only what it sees.
+///
 /// phi_particles is computed only where it can matter: around particles outside the surface, and in cells
 /// that hold next to none.
 /// Tests: `a_pool_at_rest_stays_flat`, `a_shrunken_sphere_is_restored`, `a_swollen_sphere_is_cut_back`,
@@ -89,8 +92,9 @@ pub fn correct_by_particles(
     debug_assert!(ranges.describe(particles, grid));
     let corrected = &mut scratch.phi;
     corrected.resize(phi.len(), 0.0);
+    let sight = Sight::new(around.sides, grid);
     let averager = Averager { particles, ranges, grid };
-    let corrector = Corrector { phi, particles, ranges, around, averager, inverse_dx: 1.0 / grid.dx };
+    let corrector = Corrector { phi, particles, ranges, around, sight, averager, inverse_dx: 1.0 / grid.dx };
     let slab = grid.cell_centers().slab();
     parallel::for_each_chunk_mut(corrected, SLABS * slab, |block, out| corrector.fill(block * SLABS, out));
     parallel::for_each_beside_mut(phi, corrected, |phi, &corrected| *phi = corrected);
@@ -126,6 +130,7 @@ struct Corrector<'a> {
     particles: &'a Particles,
     ranges: &'a CellRanges,
     around: &'a Surroundings<'a>,
+    sight: Sight<'a>,
     averager: Averager<'a>,
     inverse_dx: f32,
 }
@@ -204,8 +209,10 @@ impl Corrector<'_> {
             return (tally, false);
         }
         let mut escaped = false;
+        let at = self.sight.cells.coordinates(cell);
+        let seen = self.sight.seen(at);
         for &x in &self.particles.x[self.ranges.of_cell(cell)] {
-            let phi = self.sample(x);
+            let phi = self.sample(x, at, seen);
             escaped |= phi > OUTSIDE_IN_CELLS;
             if phi < ESCAPE_IN_CELLS {
                 tally.outside += if phi > 0.0 { 1.0 } else { 0.0 };
@@ -218,7 +225,10 @@ impl Corrector<'_> {
 
     /// phi at a point, in cells.
     #[inline]
-    fn sample(&self, x_in_world: Vec3) -> f32 {
+    fn sample(&self, x_in_world: Vec3, at: [usize; 3], seen: u32) -> f32 {
+        if seen != sight::ALL {
+            return self.sight.sample(self.phi, x_in_world, at, seen) * self.inverse_dx;
+        }
         let centers = self.around.grid.cell_centers();
         let stencil = centers.stencil_at((x_in_world - centers.origin) * self.inverse_dx);
         centers.interpolate(self.phi, stencil) * self.inverse_dx
@@ -244,7 +254,7 @@ impl Corrector<'_> {
         if !may_be_lost && !may_be_left() {
             return advected;
         }
-        let from_particles = self.averager.value(at) * self.inverse_dx;
+        let from_particles = self.averager.value(at, self.sight.seen(at)) * self.inverse_dx;
         let lost = phi - from_particles;
         let left = from_particles - phi.max(0.0);
         if lost > 0.0 {
@@ -260,6 +270,11 @@ impl Corrector<'_> {
     fn count_around(&self, [i, j, k]: [usize; 3]) -> usize {
         let [nx, ny, nz] = self.around.grid.cells;
         let (i0, i1) = (i.saturating_sub(1), (i + 2).min(nx));
+        let seen = self.sight.seen([i, j, k]);
+        if seen != sight::ALL {
+            let cells = self.sight.cells;
+            return cells_of(seen, [i, j, k]).map(|[i, j, k]| self.ranges.count(cells.index(i, j, k))).sum();
+        }
         let mut count = 0;
         for k in k.saturating_sub(1)..(k + 2).min(nz) {
             for j in j.saturating_sub(1)..(j + 2).min(ny) {
@@ -274,10 +289,16 @@ impl Corrector<'_> {
     fn shift(&self, [i, j, k]: [usize; 3], slabs: &[Slab; 3]) -> f32 {
         let [nx, ny, nz] = self.around.grid.cells;
         let mut sum = Tally::NONE;
+        let seen = self.sight.seen([i, j, k]);
+        let sees = |at: [usize; 3]| {
+            let here = [i, j, k];
+            seen == sight::ALL || seen & bit(std::array::from_fn(|a| at[a] as isize - here[a] as isize)) != 0
+        };
         let (i0, i1) = (i.saturating_sub(1), (i + 1).min(nx - 1));
         for k in k.saturating_sub(1)..=(k + 1).min(nz - 1) {
             for j in j.saturating_sub(1)..=(j + 1).min(ny - 1) {
-                for tally in &slabs[k % 3].tallies[nx * j + i0..=nx * j + i1] {
+                let tallies = &slabs[k % 3].tallies[nx * j + i0..=nx * j + i1];
+                for (tally, _) in tallies.iter().zip(i0..).filter(|(_, i)| sees([*i, j, k])) {
                     sum.area += tally.area;
                     sum.expected += tally.expected;
                     sum.outside += tally.outside;
@@ -299,4 +320,12 @@ impl Corrector<'_> {
             0.0 // no particles near: the coarse correction decides
         }
     }
+}
+
+/// The cells around one that it sees.
+fn cells_of(seen: u32, at: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
+    (0..27).filter(move |n| seen >> n & 1 == 1).map(move |n| {
+        let offset = [n % 3, n / 3 % 3, n / 9];
+        std::array::from_fn(|a| at[a] + offset[a] - 1)
+    })
 }

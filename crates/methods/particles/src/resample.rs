@@ -2,6 +2,7 @@
 
 use crate::particles::fit;
 use crate::reserve::PER_CELL;
+use crate::sight::{self, Sight};
 use crate::sort::{CELLS_PER_BIN, NEW, split_lengths};
 use crate::velocity::VelocitySampler;
 use crate::{CellRanges, Particles, Reserve, Scratch, Surroundings, Transfer};
@@ -148,7 +149,9 @@ pub fn resample(
     debug_assert!(ranges.describe(particles, around.grid));
     let velocity = VelocitySampler::new(liquid.u_face, around.grid);
     let particle_m3 = Reserve::particle_m3(around.grid.dx);
-    let mut planner = Planner { x: &particles.x, ranges, liquid, velocity, around, reserve, share: 0.0 };
+    let sight = Sight::new(around.sides, around.grid);
+    let mut planner =
+        Planner { x: &particles.x, ranges, liquid, velocity, around, sight, reserve, share: 0.0 };
     planner.share = match liquid.occasion {
         Occasion::Start => 0.0,
         Occasion::Sources => planner.share_of_sources(),
@@ -274,6 +277,7 @@ struct Planner<'a> {
     liquid: &'a Liquid<'a>,
     velocity: VelocitySampler<'a>,
     around: &'a Surroundings<'a>,
+    sight: Sight<'a>,
     reserve: &'a Reserve,
     /// Part of the seeds that sources have room for, of the particles that are missing (positive) or of those
     /// that are too many (negative), that the reserve asks for.
@@ -490,6 +494,8 @@ impl Planner<'_> {
         let draw = random::splitmix64(self.liquid.step_seed ^ 1);
         let first = (random::unit_f32(cell as u64, draw) * 8.0) as usize;
         let mut left = most;
+        let at = self.sight.cells.coordinates(cell);
+        let seen = self.sight.seen(at);
         for (round, o) in (0..PLACES_DRAWN).flat_map(|round| (0..8).map(move |n| (round, (first + n) % 8))) {
             let is_chosen = || random::unit_f32((8 * cell + o) as u64, draw) < self.share;
             let enough = match self.liquid.occasion {
@@ -501,7 +507,11 @@ impl Planner<'_> {
                 continue;
             }
             if let Some(x) = self.seed_place(cell, center, (o, round), depth) {
-                let (v, rows) = self.velocity.velocity_and_gradient(&self.velocity.place(x));
+                let place = self.velocity.place(x);
+                let (v, rows) = match seen {
+                    sight::ALL => self.velocity.velocity_and_gradient(&place),
+                    _ => self.velocity.velocity_and_gradient_on_side(&place, at, seen),
+                };
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
@@ -520,7 +530,8 @@ impl Planner<'_> {
         let jitter = 0.01 + 0.98 * random::unit_vec3((8 * cell + o) as u64, draw);
         let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
         let x = center + (0.5 * dx) * (low + jitter - 1.0);
-        self.in_liquid(x, self.liquid.phi_cell[cell], depth * dx).then_some(x)
+        let at = self.sight.cells.coordinates(cell);
+        self.in_liquid(x, at, self.sight.seen(at), self.liquid.phi_cell[cell], depth * dx).then_some(x)
     }
 
     /// phi at a point, continued linearly from the outermost centres to the walls.
@@ -532,9 +543,17 @@ impl Planner<'_> {
         2.0 * centers.sample(phi, inside) - centers.sample(phi, 2.0 * inside - x)
     }
 
-    fn in_liquid(&self, x: Vec3, phi_center: f32, depth: f32) -> bool {
+    fn in_liquid(&self, x: Vec3, at: [usize; 3], seen: u32, phi_center: f32, depth: f32) -> bool {
         let Surroundings { grid, phi_solid_node, .. } = *self.around;
-        let wet = phi_center < -(0.9 * grid.dx + depth) || self.phi(x) < -depth;
+        let value = || match seen {
+            sight::ALL => self.phi(x),
+            _ => self.sight.sample(self.liquid.phi_cell, x, at, seen),
+        };
+        let wet = phi_center < -(0.9 * grid.dx + depth) || value() < -depth;
+        if self.sight.is_near(at) {
+            let margin = SOLID_MARGIN_IN_CELLS * grid.dx;
+            return wet && self.around.solid_on_side(x, at).0 > margin;
+        }
         let free = || grid.nodes().sample(phi_solid_node, x) > SOLID_MARGIN_IN_CELLS * grid.dx;
         wet && (self.around.is_free() || free())
     }

@@ -1,5 +1,6 @@
 //! The surface of the particles: the distance to their averaged centre.
 
+use crate::sight::{self, bit};
 use crate::{CellRanges, Particles};
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
@@ -98,8 +99,9 @@ impl Average {
 }
 
 impl Averager<'_> {
-    /// phi at the centre of a cell, metres; infinite farther than 1.5 dx from all particles.
-    pub fn value(&self, [i, j, k]: [usize; 3]) -> f32 {
+    /// phi at the centre of a cell, metres; infinite farther than 1.5 dx from all particles. Only those in
+    /// the cells around that are `seen` count.
+    pub fn value(&self, [i, j, k]: [usize; 3], seen: u32) -> f32 {
         let ([nx, ny, _], dx) = (self.grid.cells, self.grid.dx);
         let center = self.grid.cell_centers().position(i, j, k);
         let mut sums = Average::new(dx);
@@ -107,6 +109,18 @@ impl Averager<'_> {
             for dj in -1..=1 {
                 let (y, z) = (self.seen(1, j as isize + dj), self.seen(2, k as isize + dk));
                 let row = nx * (y.index + ny * z.index);
+                if seen != sight::ALL {
+                    for di in -1..=1 {
+                        let cell = i as isize + di;
+                        if seen & bit([di, dj, dk]) != 0 && (0..nx as isize).contains(&cell) {
+                            let sign = Vec3::new(1.0, y.sign, z.sign);
+                            let offset = Vec3::new(0.0, y.offset, z.offset) - center;
+                            let cell = row + cell as usize;
+                            self.add(&mut sums, cell..cell + 1, sign, offset);
+                        }
+                    }
+                    continue;
+                }
                 let mut add = |cells: Range<usize>, x: Seen| {
                     let sign = Vec3::new(x.sign, y.sign, z.sign);
                     let offset = Vec3::new(x.offset, y.offset, z.offset) - center;

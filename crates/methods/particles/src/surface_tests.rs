@@ -42,7 +42,9 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
 
 fn level_set(particles: &Particles, ranges: &CellRanges, grid: &UniformGrid) -> Vec<f32> {
     let averager = Averager { particles, ranges, grid };
-    (0..grid.cell_count()).map(|n| averager.value(grid.cell_centers().coordinates(n))).collect()
+    (0..grid.cell_count())
+        .map(|n| averager.value(grid.cell_centers().coordinates(n), crate::sight::ALL))
+        .collect()
 }
 
 /// Particles that fill a half-space give its distance: no bias beyond 0.03 dx, noise below 0.3 dx;

@@ -1,6 +1,6 @@
 //! Where particles may be: the box, its walls, the solids in it.
 
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{Sides, UniformGrid};
 
 /// What bounds the particles.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +9,8 @@ pub struct Surroundings<'a> {
     pub grid: &'a UniformGrid,
     /// Distance from solids at the grid's nodes, metres, negative inside; empty where there is none.
     pub phi_solid_node: &'a [f32],
+    /// Sides of thin solids.
+    pub sides: &'a Sides,
     /// Walls that particles pass: x_min, x_max, y_min, y_max, z_min, z_max.
     pub open_walls: [bool; 6],
     /// Speed of the fastest solid, m/s.
@@ -18,7 +20,8 @@ pub struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     /// A closed box without solids.
     pub fn closed(grid: &'a UniformGrid) -> Self {
-        Surroundings { grid, phi_solid_node: &[], open_walls: [false; 6], solid_speed_m_s: 0.0 }
+        let (phi_solid_node, sides) = (&[][..], Sides::NONE);
+        Surroundings { grid, phi_solid_node, sides, open_walls: [false; 6], solid_speed_m_s: 0.0 }
     }
 
     /// Is there no solid?

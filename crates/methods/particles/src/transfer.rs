@@ -1,11 +1,12 @@
 //! Velocity from particles to faces and back: FLIP and APIC with trilinear weights.
 
+use crate::sight::{self, Sight, bit};
 use crate::sort::Locator;
 use crate::velocity::{LANES, VelocitySampler};
 use crate::{CellRanges, Particles};
 use fluvial_foundation::parallel::{self, CHUNK};
 use fluvial_foundation::{AXES, Axis, Vec3};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 
 /// How particles take their velocity from the grid and give it back.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +32,7 @@ const LAYERS: usize = 4;
 ///
 /// and `weight_face` = sum_p w_fp; both are 0 where no particle reaches. A particle beyond the outermost
 /// samples counts at the nearest point of their hull, which is where interpolation reads it. Particles
-/// must be sorted (`ranges` describe them). [jiang-2015 eq. 10], on a staggered grid
+/// must be sorted (`ranges` describe them). Faces behind thin solids (`sides`) get nothing. [jiang-2015 eq. 10], on a staggered grid
 /// Tests: `apic_conserves_linear_and_angular_momentum`, `apic_reproduces_linear_fields`,
 /// `transfer_equals_the_plain_sum`.
 pub fn particles_to_faces(
@@ -40,6 +41,7 @@ pub fn particles_to_faces(
     particles: &Particles,
     ranges: &CellRanges,
     grid: &UniformGrid,
+    sides: &Sides,
     transfer: &Transfer,
 ) {
     debug_assert!(ranges.describe(particles, grid));
@@ -53,8 +55,8 @@ pub fn particles_to_faces(
     for parity in [0, 1] {
         let mut tasks = scatter_tasks(u_face, weight_face, grid, parity);
         parallel::for_each_chunk_mut(&mut tasks, 1, |_, task| match affine {
-            true => scatter_layers::<true>(&mut task[0], particles, ranges, grid),
-            false => scatter_layers::<false>(&mut task[0], particles, ranges, grid),
+            true => scatter_layers::<true>(&mut task[0], particles, ranges, sides, grid),
+            false => scatter_layers::<false>(&mut task[0], particles, ranges, sides, grid),
         });
     }
     for axis in AXES {
@@ -119,8 +121,10 @@ fn scatter_layers<const AFFINE: bool>(
     task: &mut ScatterTask,
     particles: &Particles,
     ranges: &CellRanges,
+    sides: &Sides,
     grid: &UniformGrid,
 ) {
+    let sight = Sight::new(sides, grid);
     let [nx, ny, _] = grid.cells;
     for k in task.layers.clone() {
         for j in 0..ny {
@@ -134,12 +138,13 @@ fn scatter_layers<const AFFINE: bool>(
                     continue;
                 }
                 let cell = [i, j, k];
+                let seen = sight.seen(cell);
                 let reach = sum_cell::<AFFINE, 0>(particles, members.clone(), cell, grid);
-                add_to_faces(&mut task.planes[0], &reach, 0, cell, grid);
+                add_to_faces(&mut task.planes[0], &reach, 0, cell, seen, grid);
                 let reach = sum_cell::<AFFINE, 1>(particles, members.clone(), cell, grid);
-                add_to_faces(&mut task.planes[1], &reach, 1, cell, grid);
+                add_to_faces(&mut task.planes[1], &reach, 1, cell, seen, grid);
                 let reach = sum_cell::<AFFINE, 2>(particles, members, cell, grid);
-                add_to_faces(&mut task.planes[2], &reach, 2, cell, grid);
+                add_to_faces(&mut task.planes[2], &reach, 2, cell, seen, grid);
             }
         }
     }
@@ -203,6 +208,7 @@ fn add_to_faces(
     reach: &Reach,
     axis: Axis,
     cell: [usize; 3],
+    seen: u32,
     grid: &UniformGrid,
 ) {
     let lattice = grid.faces(axis);
@@ -219,12 +225,21 @@ fn add_to_faces(
         let row = lattice.size[0] * (y as usize + lattice.size[1] * (z as usize - *plane0));
         for lane in 0..if axis == 0 { 2 } else { 3 } {
             let x = first(0) + lane as isize;
-            if inside(0, x) {
+            if inside(0, x) && (seen == sight::ALL || is_seen(seen, axis, cell, [x, y, z])) {
                 momentum[row + x as usize] += reach[n][lane + 4];
                 weight[row + x as usize] += reach[n][lane];
             }
         }
     }
+}
+
+/// Does a cell see one of the two cells at a face?
+fn is_seen(seen: u32, axis: Axis, cell: [usize; 3], face: [isize; 3]) -> bool {
+    [0, 1].into_iter().any(|back| {
+        let mut offset: [isize; 3] = std::array::from_fn(|a| face[a] - cell[a] as isize);
+        offset[axis] -= back;
+        offset.iter().all(|o| o.abs() <= 1) && seen & bit(offset) != 0
+    })
 }
 
 /// Moves grid velocities to particles, interpolated trilinearly at x_p:
@@ -233,7 +248,8 @@ fn add_to_faces(
 /// field is interpolated, and ratio 1 on an unchanged grid changes no bit;
 /// APIC: v <- u_new, rows <- gradient of the interpolant of u_new [jiang-2015 eq. 14].
 ///
-/// `u_old` is overwritten with the field that FLIP interpolates. Rows appear with APIC and go with FLIP.
+/// Particles see no faces behind thin solids (`sides`). `u_old` is overwritten with the field that FLIP
+/// interpolates. Rows appear with APIC and go with FLIP.
 /// Particles that fly add `flight.push` to the velocity that they flew with; one that the liquid has carried
 /// until now starts with `u_new`: what FLIP kept of its own goes no farther.
 /// Tests: `flip_leaves_velocities_on_an_unchanged_grid`, `apic_conserves_linear_and_angular_momentum`,
@@ -243,9 +259,11 @@ pub fn faces_to_particles(
     u_new: &FaceField,
     u_old: &mut FaceField,
     grid: &UniformGrid,
+    sides: &Sides,
     transfer: &Transfer,
     flight: &Flight,
 ) {
+    let sight = Sight::new(sides, grid);
     particles.set_affine(*transfer == Transfer::Apic);
     let flying = Flying { flight, locate: Locator::new(grid), new: VelocitySampler::new(u_new, grid) };
     match *transfer {
@@ -254,9 +272,9 @@ pub fn faces_to_particles(
                 let new = &u_new[axis];
                 parallel::for_each_beside_mut(&mut u_old[axis], new, |old, new| *old = new - ratio * *old);
             }
-            flip(particles, &VelocitySampler::new(u_old, grid), ratio, &flying);
+            flip(particles, &VelocitySampler::new(u_old, grid), &sight, ratio, &flying);
         }
-        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid), &flying),
+        Transfer::Apic => apic(particles, &VelocitySampler::new(u_new, grid), &sight, &flying),
     }
 }
 
@@ -298,24 +316,40 @@ impl Flying<'_> {
     }
 }
 
-fn flip(particles: &mut Particles, change: &VelocitySampler, ratio: f32, flying: &Flying) {
+fn flip(particles: &mut Particles, field: &VelocitySampler, sight: &Sight, ratio: f32, flying: &Flying) {
     let Particles { x, v, .. } = particles;
     parallel::for_each_chunk_mut(v, CHUNK, |chunk, v| {
         let range = parallel::chunk_range(chunk, CHUNK, x.len());
         let firsts = range.clone().step_by(LANES);
         for ((v, x), first) in v.chunks_mut(LANES).zip(x[range].chunks(LANES)).zip(firsts) {
-            let change = change.at(&change.in_cells(x));
+            let change = field.at(&field.in_cells(x));
             for (l, v) in v.iter_mut().enumerate() {
-                *v = match flying.has(x[l]) {
-                    true => flying.velocity(first + l, x[l]),
-                    false => ratio * *v + Vec3::new(change[0][l], change[1][l], change[2][l]),
+                if flying.has(x[l]) {
+                    *v = flying.velocity(first + l, x[l]);
+                    continue;
+                }
+                let change = match on_side(field, sight, x[l]) {
+                    Some((change, _)) => change,
+                    None => Vec3::new(change[0][l], change[1][l], change[2][l]),
                 };
+                *v = ratio * *v + change;
             }
         }
     });
 }
 
-fn apic(particles: &mut Particles, new: &VelocitySampler, flying: &Flying) {
+/// Velocity and its gradient at a point near thin solids; none elsewhere.
+#[inline]
+fn on_side(field: &VelocitySampler, sight: &Sight, x: Vec3) -> Option<(Vec3, [Vec3; 3])> {
+    if sight.sides.is_empty() {
+        return None;
+    }
+    let at = sight.cell(x);
+    let seen = sight.seen(at);
+    (seen != sight::ALL).then(|| field.velocity_and_gradient_on_side(&field.place(x), at, seen))
+}
+
+fn apic(particles: &mut Particles, new: &VelocitySampler, sight: &Sight, flying: &Flying) {
     let (x, n) = (&particles.x, particles.len());
     let [ax, ay, az] = &mut particles.affine;
     let rows = ax.chunks_mut(CHUNK).zip(ay.chunks_mut(CHUNK)).zip(az.chunks_mut(CHUNK));
@@ -325,7 +359,7 @@ fn apic(particles: &mut Particles, new: &VelocitySampler, flying: &Flying) {
         for (i, &x) in x[parallel::chunk_range(chunk, CHUNK, n)].iter().enumerate() {
             let (value, gradient) = match flying.has(x) {
                 true => (flying.velocity(chunk * CHUNK + i, x), [Vec3::ZERO; 3]),
-                false => new.velocity_and_gradient(&new.place(x)),
+                false => on_side(new, sight, x).unwrap_or_else(|| new.velocity_and_gradient(&new.place(x))),
             };
             v[i] = value;
             [ax[i], ay[i], az[i]] = gradient;

@@ -1,5 +1,6 @@
 //! Velocity of a staggered field at a point: the three components share their index arithmetic.
 
+use crate::sight::{bit, replace_unseen};
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 
@@ -194,9 +195,40 @@ impl<'a> VelocitySampler<'a> {
     /// outermost samples the gradient is the one of the last interpolation cell.
     #[inline(always)]
     pub fn velocity_and_gradient(&self, place: &Place) -> (Vec3, [Vec3; 3]) {
+        self.velocity_and_gradient_of(|component| self.corners(component, place))
+    }
+
+    /// The same near thin solids, at a point of the cell `at` that sees `seen` of the cells around: faces that
+    /// touch none of these count as the mean of the others.
+    pub fn velocity_and_gradient_on_side(
+        &self,
+        place: &Place,
+        at: [usize; 3],
+        seen: u32,
+    ) -> (Vec3, [Vec3; 3]) {
+        self.velocity_and_gradient_of(|component| {
+            let (mut corners, fraction) = self.corners(component, place);
+            let low = |a: usize| place.low[if a == component { a } else { CENTER + a }] as isize;
+            let sees = |n: usize| {
+                let offset: [isize; 3] =
+                    std::array::from_fn(|a| low(a) + (n >> a & 1) as isize - at[a] as isize);
+                // The cells before and behind the face.
+                [0, 1].into_iter().any(|back| {
+                    let mut cell = offset;
+                    cell[component] -= back;
+                    cell.iter().all(|o| o.abs() <= 1) && seen & bit(cell) != 0
+                })
+            };
+            replace_unseen(&mut corners, std::array::from_fn(sees));
+            (corners, fraction)
+        })
+    }
+
+    #[inline(always)]
+    fn velocity_and_gradient_of(&self, corners: impl Fn(usize) -> ([f32; 8], [f32; 3])) -> (Vec3, [Vec3; 3]) {
         let (mut v, mut gradient) = (Vec3::ZERO, [Vec3::ZERO; 3]);
         for component in 0..3 {
-            let (c, [fx, fy, fz]) = self.corners(component, place);
+            let (c, [fx, fy, fz]) = corners(component);
             let z: [f32; 4] = std::array::from_fn(|n| lerp(c[n], c[n + 4], fz));
             let rise: [f32; 4] = std::array::from_fn(|n| c[n + 4] - c[n]);
             let y: [f32; 2] = std::array::from_fn(|n| lerp(z[n], z[n + 2], fy));

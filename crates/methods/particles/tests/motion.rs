@@ -93,7 +93,15 @@ fn particles_far_from_the_liquid_fly() {
             let (ranges, around) = (&mut cloud.ranges, Surroundings::closed(&grid));
             advect(&mut moved, ranges, &cloud.particles, (&u, &near), &around, dt_s, &mut cloud.scratch);
             let flight = Flight { near_cell: &near, flown: cloud.scratch.flown(), push };
-            faces_to_particles(&mut moved, &u.clone(), &mut u, &grid, &transfer, &flight);
+            faces_to_particles(
+                &mut moved,
+                &u.clone(),
+                &mut u,
+                &grid,
+                fluvial_grids::Sides::NONE,
+                &transfer,
+                &flight,
+            );
             cloud.particles = moved;
             let of = |id: u64| cloud.particles.id.iter().position(|&other| other == id).unwrap();
             let (flies, slides, t) = (of(0), of(1), step as f32 * dt_s);

@@ -252,6 +252,7 @@ fn thread_count_changes_no_bit() {
                 &fields.0,
                 &mut u.clone(),
                 &grid,
+                fluvial_grids::Sides::NONE,
                 &transfer,
                 &Flight::NONE,
             );

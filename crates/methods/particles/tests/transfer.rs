@@ -50,7 +50,15 @@ fn apic_conserves_linear_and_angular_momentum() {
     let before = momentum_of_particles(&cloud.particles, &grid);
     let (u, w) = cloud.to_faces(&grid, &Transfer::Apic);
     let on_faces = momentum_of_faces(&u, &w, &grid);
-    faces_to_particles(&mut cloud.particles, &u, &mut u.clone(), &grid, &Transfer::Apic, &Flight::NONE);
+    faces_to_particles(
+        &mut cloud.particles,
+        &u,
+        &mut u.clone(),
+        &grid,
+        fluvial_grids::Sides::NONE,
+        &Transfer::Apic,
+        &Flight::NONE,
+    );
     let after = momentum_of_particles(&cloud.particles, &grid);
     for (name, got) in [("faces", on_faces), ("particles", after)] {
         let linear = (got.0 - before.0).length() / before.0.length();
@@ -111,7 +119,15 @@ fn uniform_velocity_survives_a_round_trip() {
             }
         }
         let u = fill_faces(&grid, |_| velocity);
-        faces_to_particles(&mut cloud.particles, &u, &mut u.clone(), &grid, &transfer, &Flight::NONE);
+        faces_to_particles(
+            &mut cloud.particles,
+            &u,
+            &mut u.clone(),
+            &grid,
+            fluvial_grids::Sides::NONE,
+            &transfer,
+            &Flight::NONE,
+        );
         assert!(cloud.particles.v.iter().all(|v| *v == velocity));
     }
 }
@@ -127,6 +143,7 @@ fn flip_leaves_velocities_on_an_unchanged_grid() {
         &u,
         &mut u.clone(),
         &grid,
+        fluvial_grids::Sides::NONE,
         &Transfer::Flip { ratio: 1.0 },
         &Flight::NONE,
     );
@@ -138,6 +155,7 @@ fn flip_leaves_velocities_on_an_unchanged_grid() {
         &u,
         &mut u.clone(),
         &grid,
+        fluvial_grids::Sides::NONE,
         &Transfer::Flip { ratio: 0.9 },
         &Flight::NONE,
     );
@@ -160,6 +178,7 @@ fn apic_reproduces_linear_fields() {
         &exact,
         &mut exact.clone(),
         &grid,
+        fluvial_grids::Sides::NONE,
         &Transfer::Apic,
         &Flight::NONE,
     );
@@ -191,7 +210,15 @@ fn thin_slabs_work_along_every_axis() {
         let grid = grid(cells, 0.1);
         let u = fill_faces(&grid, |x| Vec3::new(1.0, 2.0, 3.0) + 0.1 * x[(thin + 1) % 3]);
         let mut cloud = Cloud::of(scattered(&grid, 300, 0.0, true), &grid);
-        faces_to_particles(&mut cloud.particles, &u, &mut u.clone(), &grid, &Transfer::Apic, &Flight::NONE);
+        faces_to_particles(
+            &mut cloud.particles,
+            &u,
+            &mut u.clone(),
+            &grid,
+            fluvial_grids::Sides::NONE,
+            &Transfer::Apic,
+            &Flight::NONE,
+        );
         for p in 0..cloud.particles.len() {
             let expected = grid.sample_velocity(&u, cloud.particles.x[p]);
             assert!((cloud.particles.v[p] - expected).length() < 1e-5);

@@ -55,13 +55,13 @@ fn main() {
             merged: true,
         };
         time("correct", &mut || {
-            p.correct(&stiffness, |x| x.clamp(Vec3::ZERO, Vec3::ONE));
+            p.correct(&stiffness, |_, x| x.clamp(Vec3::ZERO, Vec3::ONE));
         });
-        time("preserve", &mut || println!("             {:?}", p.preserve(|_| true)));
+        time("preserve", &mut || println!("             {:?}", p.preserve(|_, _| true)));
         let depth = vec![Depth::Neutral; bins.count()];
         time("sort", &mut || p.sort());
         time("adapt", &mut || {
-            p.adapt(&depth, 8, |_| true);
+            p.adapt(&depth, 8, |_, _| true, |_, _| true);
         });
         time("measure", &mut || p.measure());
         let shape =

@@ -23,7 +23,7 @@ pub struct Candidate {
 
 /// All midpoints of pairs of thin particles that satisfy eq. 12: a gap of beta_min to beta_max radii, nobody
 /// within beta_min radii of the midpoint, and the pair drawing apart. Merged particles are not split [sheets
-/// §4.3]; `allowed` says where a particle may be (outside solids).
+/// §4.3]; `allowed(from, x)` says whether a particle may come to x (outside solids, and not behind one).
 ///
 /// Nobody within beta_min radii of the midpoint, the pair included, makes pairs nearer than twice that fail
 /// without a search. Test: `candidates_are_those_of_the_definition`.
@@ -33,7 +33,7 @@ pub fn find_candidates(
     neighbours: &Neighbours,
     walls: &Walls,
     params: &SheetParams,
-    allowed: impl Fn(Vec3) -> bool + Sync + Send,
+    allowed: impl Fn(Vec3, Vec3) -> bool + Sync + Send,
 ) -> Vec<Candidate> {
     let (near, far, h) = (params.insert_min * params.d0, params.insert_max * params.d0, params.reach_m());
     let inverse_rho0 = 1.0 / lattice_density(params.density_reach);
@@ -45,7 +45,7 @@ pub fn find_candidates(
             neighbours.for_each_within(x, far, |j, d, r2| {
                 let apart = j > i && r2 >= 4.0 * near * near && splits(j) && d.dot(particles.v[j] - v) > 0.0;
                 let middle = x + 0.5 * d;
-                if apart && neighbours.is_empty_within(middle, near) && allowed(middle) {
+                if apart && neighbours.is_empty_within(middle, near) && allowed(particles.x[i], middle) {
                     let density = neighbours.density(middle, h, walls) * inverse_rho0;
                     if density >= params.thinnest_density {
                         found.push(Candidate { x: middle, density, parents: [i as u32, j as u32] });

@@ -54,15 +54,15 @@ pub struct Correction {
 /// What is pushed along a sheet's normal is left out of the move (the normal is the direction of least
 /// stretch, as far as it is below 1): r points along it wherever the layer is not exactly flat, and pushing
 /// along r then thickens the sheet. Nor is anything pushed out of the surface: the outermost particles have
-/// nobody on the other side, and the liquid would swell by a fifth in 250 steps. `confine` keeps particles
-/// out of solids. New positions and velocities replace the old ones. Tests: `random_particles_spread_evenly`,
+/// nobody on the other side, and the liquid would swell by a fifth in 250 steps. `confine(from, to)` keeps
+/// particles out of solids and on their side of them. New positions and velocities replace the old ones. Tests: `random_particles_spread_evenly`,
 /// `a_free_sheet_keeps_its_thickness`.
 pub fn correct_positions(
     particles: &mut Particles,
     shapes: &Shapes,
     neighbours: &Neighbours,
     stiffness: &Stiffness,
-    confine: impl Fn(Vec3) -> Vec3 + Sync + Send,
+    confine: impl Fn(Vec3, Vec3) -> Vec3 + Sync + Send,
 ) -> Correction {
     let n = particles.len();
     let near_merged = cells_near_merged(particles, neighbours);
@@ -87,7 +87,7 @@ pub fn correct_positions(
                     return (particles.x[i], particles.v[i]);
                 }
                 report.longest_m = report.longest_m.max(push.length());
-                let x = confine(particles.x[i] + push);
+                let x = confine(particles.x[i], particles.x[i] + push);
                 let kernel = (stiffness.d0, largest, stiffness.velocity_reach);
                 let v = velocity_at(x, particles, neighbours, kernel, stiffness.d0).unwrap_or(particles.v[i]);
                 (x, v)

@@ -88,7 +88,7 @@ impl Population {
 
     /// Inserts and collapses [sheets Alg. 2]. Wants sorted and measured particles, leaves them unsorted;
     /// shapes follow.
-    pub fn preserve(&mut self, allowed: impl Fn(Vec3) -> bool + Sync + Send) -> Preserved {
+    pub fn preserve(&mut self, allowed: impl Fn(Vec3, Vec3) -> bool + Sync + Send) -> Preserved {
         let Population { particles, families, shapes, neighbours, walls, params, .. } = self;
         let candidates = find_candidates(particles, shapes, neighbours, walls, params, allowed);
         let order = order_candidates(&candidates, neighbours.bins(), params);
@@ -103,13 +103,19 @@ impl Population {
     }
 
     /// Merges in deep cells up to `most` small ones (none where it is 1), splits near the surface [sheets
-    /// Alg. 3]; `depth` by cell of the search. Leaves the particles unsorted.
-    pub fn adapt(&mut self, depth: &[Depth], most: u8, allowed: impl Fn(Vec3) -> bool) -> Merged {
+    /// Alg. 3], only pairs that see each other; `depth` by cell of the search. Leaves the particles unsorted.
+    pub fn adapt(
+        &mut self,
+        depth: &[Depth],
+        most: u8,
+        allowed: impl Fn(Vec3, Vec3) -> bool,
+        sees: impl Fn(Vec3, Vec3) -> bool + Sync,
+    ) -> Merged {
         let mut report = Merged::default();
         for _ in 0..if most > 1 { MERGE_ROUNDS } else { 0 } {
             self.sort();
             let Population { particles, families, neighbours, params, .. } = self;
-            let merged = merge(particles, families, neighbours, depth, (params.d0, most));
+            let merged = merge(particles, families, neighbours, depth, (params.d0, most), &sees);
             report.merged += merged;
             // Looking for more than a handful is not worth it.
             if merged * WORTHWHILE < self.particles.len() {
@@ -125,7 +131,7 @@ impl Population {
     pub fn correct(
         &mut self,
         stiffness: &Stiffness,
-        confine: impl Fn(Vec3) -> Vec3 + Sync + Send,
+        confine: impl Fn(Vec3, Vec3) -> Vec3 + Sync + Send,
     ) -> Correction {
         correct_positions(&mut self.particles, &self.shapes, &self.neighbours, stiffness, confine)
     }

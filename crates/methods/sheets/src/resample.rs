@@ -49,6 +49,7 @@ pub fn merge(
     neighbours: &Neighbours,
     depth: &[Depth],
     (d0, most): (f32, u8),
+    sees: impl Fn(Vec3, Vec3) -> bool + Sync,
 ) -> usize {
     let bins = neighbours.bins();
     let n = particles.len();
@@ -73,7 +74,8 @@ pub fn merge(
                 let d = particles.radius(i, d0);
                 let largest = radius_of(most - particles.count[i], d0);
                 neighbours.for_each_within(particles.x[i], 0.5 * (d + largest), |j, _, r2| {
-                    if j != i && may[j] && particles.count[i] + particles.count[j] <= most {
+                    let fit = j != i && may[j] && particles.count[i] + particles.count[j] <= most;
+                    if fit && sees(particles.x[i], particles.x[j]) {
                         let key = ((r2 * steps) as u32, chance(i, j), j as u32, r2);
                         if best.is_none_or(|b| key < b) {
                             best = Some(key);
@@ -115,13 +117,13 @@ pub fn merge(
 
 /// Splits merged particles that have come near the surface into the small ones they hold, at random places
 /// within their radius [sheets §5.1.2]. The mass is dealt out evenly, the velocity copied. Returns how many
-/// were split; the particles then want sorting. `allowed` says where a particle may be.
+/// were split; the particles then want sorting. `allowed(from, x)` says where a particle may go.
 pub fn split(
     particles: &mut Particles,
     neighbours: &Neighbours,
     depth: &[Depth],
     d0: f32,
-    allowed: impl Fn(Vec3) -> bool,
+    allowed: impl Fn(Vec3, Vec3) -> bool,
 ) -> usize {
     let bins = *neighbours.bins();
     let mut split = 0;
@@ -135,7 +137,7 @@ pub fn split(
         }
         let (center, v, radius) = (particles.x[i], particles.v[i], particles.radius(i, d0));
         let (count, mass, id) = (particles.count[i] as u32, particles.mass[i], particles.id[i]);
-        let place = |part: u32| place_within(center, radius, id, part as u64, &allowed);
+        let place = |part: u32| place_within(center, radius, id, part as u64, |x| allowed(center, x));
         let share = |part: u32| mass / count + (part < mass % count) as u32;
         particles.x[i] = place(0);
         particles.mass[i] = share(0);
@@ -151,7 +153,7 @@ pub fn split(
 }
 
 /// An allowed place in a ball, uniform; its centre where none is found.
-fn place_within(center: Vec3, radius: f32, id: u64, part: u64, allowed: &impl Fn(Vec3) -> bool) -> Vec3 {
+fn place_within(center: Vec3, radius: f32, id: u64, part: u64, allowed: impl Fn(Vec3) -> bool) -> Vec3 {
     for draw in 0..4 * DRAWS {
         let at = 2.0 * random::unit_vec3(id, (part * 4 * DRAWS + draw) ^ 0x5417) - 1.0;
         let x = center + radius * at;

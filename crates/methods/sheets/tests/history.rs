@@ -67,7 +67,7 @@ impl Crowd {
                     &self.neighbours,
                     &Walls::NONE,
                     &self.params,
-                    |_| true,
+                    |_, _| true,
                 );
                 let order = order_candidates(&found, self.neighbours.bins(), &self.params);
                 insert(
@@ -96,7 +96,9 @@ impl Crowd {
             }
             4 => {
                 let depth = vec![Depth::Deep; self.neighbours.bins().count()];
-                merge(&mut self.particles, &mut self.families, &self.neighbours, &depth, (D0, 8));
+                merge(&mut self.particles, &mut self.families, &self.neighbours, &depth, (D0, 8), |_, _| {
+                    true
+                });
             }
             5 => {
                 let cells = self.neighbours.bins().count() as u64;
@@ -105,7 +107,7 @@ impl Crowd {
                         |c| if splitmix64(c ^ word).is_multiple_of(2) { Depth::Surface } else { Depth::Deep },
                     )
                     .collect();
-                split(&mut self.particles, &self.neighbours, &depth, D0, |_| true);
+                split(&mut self.particles, &self.neighbours, &depth, D0, |_, _| true);
             }
             _ => {
                 for (i, x) in self.particles.x.iter_mut().enumerate() {
@@ -214,7 +216,13 @@ fn thread_count_changes_no_bit() {
                     velocity_reach: 1.0,
                     merged: true,
                 };
-                correct_positions(&mut crowd.particles, &crowd.shapes, &crowd.neighbours, &stiffness, |x| x);
+                correct_positions(
+                    &mut crowd.particles,
+                    &crowd.shapes,
+                    &crowd.neighbours,
+                    &stiffness,
+                    |_, x| x,
+                );
                 crowd.sort();
             }
             let inserted = crowd.particles.kind.iter().filter(|k| **k == Kind::Inserted).count();

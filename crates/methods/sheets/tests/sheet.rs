@@ -51,7 +51,14 @@ impl Sheet {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
-        find_candidates(&self.particles, &self.shapes, &self.neighbours, &Walls::NONE, &self.params, |_| true)
+        find_candidates(
+            &self.particles,
+            &self.shapes,
+            &self.neighbours,
+            &Walls::NONE,
+            &self.params,
+            |_, _| true,
+        )
     }
 
     fn preserve(&mut self) -> (Inserted, Collapsed) {
@@ -239,7 +246,9 @@ fn merging_keeps_mass_and_momentum() {
     let before = (momentum(&sheet.particles), center(&sheet.particles), sheet.particles.total_mass());
     let depth = vec![Depth::Deep; sheet.neighbours.bins().count()];
     let mut rounds = 0;
-    while merge(&mut sheet.particles, &mut sheet.families, &sheet.neighbours, &depth, (D0, 8)) > 0 {
+    while merge(&mut sheet.particles, &mut sheet.families, &sheet.neighbours, &depth, (D0, 8), |_, _| true)
+        > 0
+    {
         sheet.sort();
         rounds += 1;
     }
@@ -255,10 +264,10 @@ fn merging_keeps_mass_and_momentum() {
     // Neutral cells leave everything as it is; at the surface all become small again.
     let merged = sheet.particles.clone();
     let neutral = vec![Depth::Neutral; depth.len()];
-    assert_eq!(split(&mut sheet.particles, &sheet.neighbours, &neutral, D0, |_| true), 0);
+    assert_eq!(split(&mut sheet.particles, &sheet.neighbours, &neutral, D0, |_, _| true), 0);
     assert_eq!(sheet.particles, merged);
     let surface = vec![Depth::Surface; depth.len()];
-    assert!(split(&mut sheet.particles, &sheet.neighbours, &surface, D0, |_| true) > 0);
+    assert!(split(&mut sheet.particles, &sheet.neighbours, &surface, D0, |_, _| true) > 0);
     assert_eq!(sheet.particles.len(), 12 * 12 * 12);
     assert_eq!(sheet.particles.total_mass(), before.2);
     assert!(sheet.particles.kind.iter().all(|k| *k == Kind::Small));
@@ -295,7 +304,7 @@ fn random_particles_spread_evenly() {
     let energy = |s: &Sheet| s.particles.v.iter().map(|v| v.length_squared() as f64).sum::<f64>();
     let energy_before = energy(&sheet);
     for _ in 0..200 {
-        let inside = |x: Vec3| x.clamp(Vec3::ZERO, Vec3::splat(12.0 * D0));
+        let inside = |_: Vec3, x: Vec3| x.clamp(Vec3::ZERO, Vec3::splat(12.0 * D0));
         correct_positions(&mut sheet.particles, &sheet.shapes, &sheet.neighbours, &stiffness(true), inside);
         sheet.sort();
     }
@@ -330,7 +339,7 @@ fn a_free_sheet_keeps_its_thickness() {
                 &sheet.shapes,
                 &sheet.neighbours,
                 &stiffness(anisotropic),
-                |x| x,
+                |_, x| x,
             );
             sheet.sort();
         }

@@ -162,15 +162,9 @@ impl Account {
         if self.largest_expected_m3 > 0.0 { volume_m3 / self.largest_expected_m3 } else { 0.0 }
     }
 
-    /// The bodies have changed by something other than transport: they keep their errors. `mended` is volume
-    /// that was put back into a body because transport had lost it.
-    pub fn continue_from(&mut self, old: &Account, kin: &Kinship, mended: Option<(usize, f64)>) {
+    /// The bodies have changed by something other than transport: they keep their errors.
+    pub fn continue_from(&mut self, old: &Account, kin: &Kinship) {
         self.inherit(old, kin, None);
-        if let Some((body, mended_m3)) = mended
-            && let Some(body) = self.bodies.get_mut(body)
-        {
-            body.error_m3 += mended_m3;
-        }
         self.largest_expected_m3 = self.largest_expected_m3.max(self.expected_m3());
     }
 
@@ -239,6 +233,11 @@ impl Account {
         }
     }
 
+    /// Can the body be corrected? One without volume cannot be scaled: liquid cells whose open part is dry.
+    fn is_corrected(body: &Body, shallowest_m: f32) -> bool {
+        body.depth_m >= shallowest_m && body.volume_m3 > 0.0
+    }
+
     /// Where all bodies are shallow, those half as deep as the deepest are still corrected: nobody else could
     /// make up for what they lose.
     fn shallowest_corrected_m(&self, dx: f32) -> f32 {
@@ -253,11 +252,11 @@ impl Account {
         let shallowest_m = self.shallowest_corrected_m(dx);
         let mut debt_m3 = self.volume_m3 - self.expected_m3();
         let mut deep_m3 = 0.0;
-        for body in self.bodies.iter().filter(|b| b.depth_m >= shallowest_m) {
+        for body in self.bodies.iter().filter(|b| Self::is_corrected(b, shallowest_m)) {
             deep_m3 += body.volume_m3;
             debt_m3 -= body.error_m3;
         }
-        for body in self.bodies.iter_mut().filter(|b| b.depth_m >= shallowest_m) {
+        for body in self.bodies.iter_mut().filter(|b| Self::is_corrected(b, shallowest_m)) {
             body.error_m3 += debt_m3 * body.volume_m3 / deep_m3;
         }
     }
@@ -270,7 +269,7 @@ impl Account {
         let limit = LARGEST_CHANGE_PER_STEP / dt_s;
         let mut clamped = 0;
         let shallowest_m = self.shallowest_corrected_m(dx);
-        for body in self.bodies.iter_mut().filter(|b| b.depth_m >= shallowest_m) {
+        for body in self.bodies.iter_mut().filter(|b| Self::is_corrected(b, shallowest_m)) {
             let x = body.error_m3 / body.volume_m3;
             body.integral_s += x * dt_s;
             let wanted = -(kp * x + ki * body.integral_s) / (1.0 + x).max(0.5);
@@ -374,7 +373,7 @@ mod tests {
         old.bodies[1].error_m3 = -0.04;
         let mut new = old.totals();
         new.set_bodies(3, [(0, 1.2, 1.0), (1, 0.3, 1.0), (2, 0.25, 1.0)].into_iter());
-        new.continue_from(&old, &vec![(0, 0), (0, 1), (1, 1), (2, 2)], None);
+        new.continue_from(&old, &vec![(0, 0), (0, 1), (1, 1), (2, 2)]);
         assert!((new.bodies[0].error_m3 - 0.06 * 0.8).abs() < 1e-12);
         assert!((new.bodies[1].error_m3 - 0.06 * 0.2).abs() < 1e-12);
         assert_eq!(new.bodies[2].error_m3, 0.0);
@@ -389,6 +388,19 @@ mod tests {
         new.transported_from(&old, &vec![(0, 0), (1, 1)], &[Flux::default(); 3], 0.01);
         new.share_debt(0.1);
         assert!((new.bodies[0].error_m3 - (1.4 - 1.6)).abs() < 1e-12, "{:?}", new.bodies);
+    }
+
+    /// A body of liquid cells whose open part is dry has no volume: no correction divides by it. A ball that
+    /// water runs off used to leave such bodies alone, and their divergence was not a number.
+    #[test]
+    fn a_body_without_volume_asks_for_nothing() {
+        let old = account(&[1.0]);
+        let mut new = old.totals();
+        new.set_bodies(1, [(0, 0.0, 1.0)].into_iter());
+        new.transported_from(&old, &vec![(0, 0)], &[Flux::default()], 0.01);
+        new.share_debt(0.1);
+        assert_eq!(new.set_divergence(0.01, 3.0, 0.1), 0);
+        assert!(new.bodies[0].error_m3.is_finite() && new.bodies[0].divergence_1_s == 0.0, "{new:?}");
     }
 
     /// What is torn off as drops is no error of the body, and no debt of the others.

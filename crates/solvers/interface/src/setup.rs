@@ -3,14 +3,16 @@
 use crate::{Flow, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, PlacedSolids, Shape};
+use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wall {
-    /// Nothing passes; the liquid slips along it.
+    /// Nothing passes; the liquid slips along it and may let go of it.
     #[default]
     Solid,
+    /// The same, but liquid never lets go of it.
+    Sticky,
     /// Liquid leaves freely into air at zero pressure.
     Open,
 }
@@ -66,14 +68,18 @@ pub struct Solid {
     pub shape: Shape,
     /// World from body over time.
     pub motion: Motion,
+    /// Does liquid never let go of it?
+    pub sticky: bool,
 }
 
-/// Liquid is created inside the shape and leaves it at a given velocity.
+/// Liquid flows into the shape from behind and leaves it at a given velocity.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where.
+    /// In its own frame.
     pub shape: Shape,
-    /// m/s.
+    /// World from shape over time.
+    pub motion: Motion,
+    /// Of the liquid against the shape, in the shape's frame, m/s; not zero.
     pub velocity: Vec3,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
@@ -83,6 +89,21 @@ impl Source {
     /// Does it flow at this moment?
     pub fn is_active(&self, time_s: f64) -> bool {
         self.active_s[0] <= time_s && time_s < self.active_s[1]
+    }
+
+    /// For how long does it flow between a moment and `dt_s` later?
+    pub fn flows_for_s(&self, time_s: f64, dt_s: f64) -> f64 {
+        (self.active_s[1].min(time_s + dt_s) - self.active_s[0].max(time_s)).max(0.0)
+    }
+
+    /// Its shape where it is at a moment, in a domain.
+    pub fn nozzle(&self, time_s: f64, domain: Aabb) -> Nozzle {
+        Nozzle::new(&self.shape, self.velocity, &self.motion, time_s, domain)
+    }
+
+    /// Distance to the liquid that has come into its shape up to a moment.
+    pub fn filled_distance(&self, nozzle: &Nozzle, x: Vec3, time_s: f64) -> f32 {
+        nozzle.filled_distance(x, time_s - self.active_s[0])
     }
 }
 
@@ -144,6 +165,27 @@ impl Setup {
         self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
     }
 
+    /// The same, but where a fill ends at a solid its liquid goes on into it: there is no surface at a wall that
+    /// liquid touches, and a cell whose centre the wall covers is wet as far as it is open. Asked on cells of edge
+    /// `dx`: the liquid gets deeper by as much as the solid gets farther, up to half a cell from it.
+    /// Test: `liquid_that_fills_a_box_touches_its_walls`.
+    pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32) -> f32 {
+        let phi = self.fill_distance(x);
+        if solids.is_empty() || phi.abs() > dx {
+            return phi;
+        }
+        let distance = |x: Vec3| solids.distance(x, 2.0 * dx);
+        let away_m = 0.5 * dx - distance(x);
+        if away_m <= 0.0 || away_m > 1.5 * dx {
+            return phi;
+        }
+        let h = 0.05 * dx;
+        let slope = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
+        let away = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
+        let there = self.fill_distance(x + away_m * away);
+        if there < 0.0 && phi - there > 0.7 * away_m { there } else { phi }
+    }
+
     /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also
     /// in the air around it, for the first back-trace.
     pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {
@@ -162,6 +204,11 @@ impl Setup {
         self.sources.iter().enumerate().filter(move |(_, source)| source.is_active(time_s))
     }
 
+    /// The sources that flow at some time between a moment and `dt_s` later, with their numbers.
+    pub fn sources_flowing(&self, time_s: f64, dt_s: f64) -> impl Iterator<Item = (usize, &Source)> {
+        self.sources.iter().enumerate().filter(move |(_, source)| source.flows_for_s(time_s, dt_s) > 0.0)
+    }
+
     /// The sinks that take liquid at a moment, with their numbers.
     pub fn active_sinks(&self, time_s: f64) -> impl Iterator<Item = (usize, &Sink)> {
         self.sinks.iter().enumerate().filter(move |(_, sink)| sink.is_active(time_s))
@@ -172,6 +219,11 @@ impl Setup {
         self.domain.walls.map(|wall| wall == Wall::Open)
     }
 
+    /// Which sides of the domain hold on to liquid.
+    pub fn sticky_walls(&self) -> [bool; 6] {
+        self.domain.walls.map(|wall| wall == Wall::Sticky)
+    }
+
     /// Does any solid move?
     pub fn has_moving_solids(&self) -> bool {
         self.solids.iter().any(|solid| !solid.motion.is_static())
@@ -180,6 +232,12 @@ impl Setup {
     /// The solids where they are at a moment.
     pub fn solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
         PlacedSolids::new(self.solids.iter().map(|s| (&s.shape, &s.motion)), time_s)
+    }
+
+    /// The solids that hold on to liquid, where they are at a moment.
+    pub fn sticky_solids_at(&self, time_s: f64) -> PlacedSolids<'_> {
+        let sticky = self.solids.iter().filter(|solid| solid.sticky);
+        PlacedSolids::new(sticky.map(|s| (&s.shape, &s.motion)), time_s)
     }
 
     /// Fastest of the solids, which move at up to `solids_m_s`, and the sources that flow at a moment, m/s.
@@ -200,5 +258,44 @@ impl Setup {
             return Err(StepError::NotFinite { field: "what liquid crosses in the step", stage });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Liquid;
+
+    /// Water in a box of four thick walls, filled to half of its height with a shape that ends at the walls: cells
+    /// whose centres the walls cover are wet below the level and dry above, and the level stays where it is.
+    #[test]
+    fn liquid_that_fills_a_box_touches_its_walls() {
+        let (inner, dx) = (Shape::Box { min: Vec3::splat(0.2), max: Vec3::splat(0.8) }, 0.1);
+        let outer = Shape::Box { min: Vec3::ZERO, max: Vec3::ONE };
+        let wall = Shape::Difference(Box::new(outer), Box::new(inner));
+        let pool = Shape::Box { min: Vec3::splat(0.2), max: Vec3::new(0.8, 0.5, 0.8) };
+        let setup = Setup {
+            domain: Domain {
+                grid: UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx },
+                walls: [Wall::Solid; 6],
+            },
+            liquid: Liquid::default(),
+            fills: vec![Fill { shape: pool, velocity: Vec3::ZERO }],
+            solids: vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }],
+            sources: vec![],
+            sinks: vec![],
+            refine: vec![],
+            flow: None,
+            cfl: 1.0,
+        };
+        let solids = setup.solids_at(0.0);
+        let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx);
+        for x in [0.17, 0.19, 0.21, 0.24] {
+            assert!(phi(x, 0.35) < -0.04, "wet at {x}: {}", phi(x, 0.35));
+            assert!(phi(x, 0.55) > 0.0, "dry at {x}: {}", phi(x, 0.55));
+        }
+        for y in [0.42, 0.48, 0.52, 0.58] {
+            assert!((phi(0.5, y) - (y - 0.5)).abs() < 1e-6, "level at {y}: {}", phi(0.5, y));
+        }
     }
 }

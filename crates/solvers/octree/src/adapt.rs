@@ -3,11 +3,13 @@
 use crate::measure::boundary_speed_m_s;
 use crate::params::Params;
 use crate::state::{SpreadScratch, Start, Step};
+use crate::thin::FINEST_AROUND_CELLS;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{SMOOTHING_PASSES, Shape as TreeShape};
 use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::sizing::{self, Scene};
+use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, SetupError};
 use std::sync::Arc;
 
@@ -50,19 +52,32 @@ pub(crate) fn tree_shape(setup: &Setup, max_dx: Option<f32>) -> Result<TreeShape
 }
 
 /// The first tree, from the shapes themselves.
-pub(crate) fn first_tree(setup: &Setup, params: &Params, shape: TreeShape) -> Octree {
+pub(crate) fn first_tree(setup: &Setup, params: &Params, shape: TreeShape, thin: &[bool]) -> Octree {
     let solids = setup.solids_at(0.0);
     let phi_solid = |x: Vec3| solids.distance(x, f32::MAX);
     let phi_solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
         if solids.is_empty() { None } else { Some(&phi_solid) };
-    let forced = |x: Vec3, reach: f32| forced_dx(setup, shape.dx, x, reach, 0.0);
+    let thin = thin_at(setup, thin, 0.0);
+    let forced = |x: Vec3, reach: f32| forced_dx(setup, (shape.dx, &thin), x, reach, 0.0);
     let sizing = params.sizing(shape.dx);
     let phi = |x: Vec3| setup.fill_distance(x);
     sizing::build_first(shape, SMOOTHING_PASSES, FIRST_ROUNDS, &sizing, phi, phi_solid, forced)
 }
 
-/// The cell size that `[[refine]]` regions and sources force within `reach` of a point.
-fn forced_dx(setup: &Setup, finest_dx: f32, x: Vec3, reach: f32, time_s: f64) -> f32 {
+/// The thin solids at a moment.
+fn thin_at<'a>(setup: &'a Setup, thin: &[bool], time_s: f64) -> PlacedSolids<'a> {
+    let solids = setup.solids.iter().zip(thin).filter(|(_, thin)| **thin);
+    PlacedSolids::new(solids.map(|(s, _)| (&s.shape, &s.motion)), time_s)
+}
+
+/// The cell size that `[[refine]]` regions, sources and thin solids force within `reach` of a point.
+fn forced_dx(
+    setup: &Setup,
+    (finest_dx, thin): (f32, &PlacedSolids),
+    x: Vec3,
+    reach: f32,
+    time_s: f64,
+) -> f32 {
     let mut dx = f32::INFINITY;
     for region in &setup.refine {
         if region.dx < dx && region.shape.distance(x) < reach {
@@ -70,9 +85,14 @@ fn forced_dx(setup: &Setup, finest_dx: f32, x: Vec3, reach: f32, time_s: f64) ->
         }
     }
     for source in setup.sources.iter().filter(|s| time_s < s.active_s[1]) {
-        if finest_dx < dx && source.shape.distance(x) < reach {
+        let pose = source.motion.pose(time_s);
+        if finest_dx < dx && source.shape.distance(pose.body_from_world(x)) < reach {
             dx = finest_dx;
         }
+    }
+    let around_m = reach + FINEST_AROUND_CELLS * finest_dx;
+    if finest_dx < dx && thin.distance(x, around_m) < around_m {
+        dx = finest_dx;
     }
     // A cell is divided when it is larger than what is wanted: rounding must not divide one that fits.
     1.0001 * dx
@@ -121,7 +141,8 @@ impl Step<'_> {
         let sampler = self.model.sampler(tree);
         let phi = |x: Vec3| sampler.cells(&start.phi_cell, x);
         let from = |x: Vec3| x - self.dt_s as f32 * tracing.v_cell[tree.locate(x).cell as usize];
-        let forced = |x: Vec3, reach: f32| forced_dx(setup, shape.dx, x, reach, self.old.time_s);
+        let thin = thin_at(setup, &self.model.thin, self.old.time_s + self.dt_s);
+        let forced = |x: Vec3, reach: f32| forced_dx(setup, (shape.dx, &thin), x, reach, self.old.time_s);
         let new = sizing::build(shape, SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
         let same = new.cells() == tree.cells();
         (if same { tree.clone() } else { Arc::new(new) }, moved)

@@ -1,6 +1,7 @@
 //! Walls and solids on the tree.
 
 use crate::state::{Boundaries, Model, Step};
+use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions, solid_velocity};
@@ -14,18 +15,29 @@ const ON_SURFACE_CELLS: f32 = 1e-3;
 impl Step<'_> {
     /// Walls and solids on the next tree at the end of the step; those of the state where neither has
     /// changed.
-    pub fn boundaries(&self, tree: &Arc<Octree>, scratch: &mut FractionsScratch) -> Arc<Boundaries> {
+    pub fn boundaries(
+        &self,
+        tree: &Arc<Octree>,
+        fine: &Option<Arc<FineSolids>>,
+        scratch: &mut FractionsScratch,
+    ) -> Arc<Boundaries> {
         if !self.model.setup.has_moving_solids() && Arc::ptr_eq(tree, &self.old.fields.tree) {
             return self.old.boundaries.clone();
         }
-        Arc::new(self.model.boundaries_on(tree, self.old.time_s + self.dt_s, scratch))
+        Arc::new(self.model.boundaries_on(tree, self.old.time_s + self.dt_s, fine.clone(), scratch))
     }
 }
 
 impl Model {
     /// What walls and solids leave of a tree at a moment.
-    pub fn boundaries_on(&self, tree: &Octree, time_s: f64, scratch: &mut FractionsScratch) -> Boundaries {
-        let mut out = Boundaries::default();
+    pub fn boundaries_on(
+        &self,
+        tree: &Octree,
+        time_s: f64,
+        fine: Option<Arc<FineSolids>>,
+        scratch: &mut FractionsScratch,
+    ) -> Boundaries {
+        let mut out = Boundaries { fine, ..Boundaries::default() };
         let solids = self.setup.solids_at(time_s);
         if solids.is_empty() {
             out.open_area = vec![1.0; tree.face_count()];
@@ -42,6 +54,7 @@ impl Model {
                 solids.distance(tree.cell_center(cell), f32::MAX)
             });
             open_fractions(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, scratch);
+            out.open_on_sides(tree);
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
             area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
             solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));

@@ -17,6 +17,7 @@ mod sparse;
 mod state;
 mod step;
 mod tension;
+mod thin;
 mod transport;
 mod volume;
 
@@ -28,7 +29,7 @@ use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::mean_velocity;
-use fluvial_octree::redistance::redistance;
+use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
@@ -62,13 +63,9 @@ pub struct OctreeSolver {
 impl OctreeSolver {
     /// Places the liquid of a set-up on its first tree.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            let feature = "more than 254 sources".into();
-            return Err(SetupError::Unsupported { method: "octree", feature });
-        }
         let shape = adapt::tree_shape(&setup, params.max_dx)?;
         let mut solver = OctreeSolver {
-            model: Model { setup, params, shape },
+            model: Model { thin: thin::find_thin(&setup, &shape), setup, params, shape },
             state: State::default(),
             next: State::default(),
             scratch: Scratch::default(),
@@ -99,11 +96,15 @@ impl OctreeSolver {
     fn place_liquid(&mut self) {
         let OctreeSolver { model, state, scratch, .. } = self;
         let setup = &model.setup;
-        let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape));
-        let mut phi_cell =
-            parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
-        let boundaries = model.boundaries_on(&tree, 0.0, &mut scratch.fractions);
-        redistance(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.redistance);
+        let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape, &model.thin));
+        let solids = setup.solids_at(0.0);
+        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| {
+            setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell))
+        });
+        let fine = model.fine_solids(0.0, None);
+        let boundaries = model.boundaries_on(&tree, 0.0, fine, &mut scratch.fractions);
+        let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
+        redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
         extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.extend);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
@@ -133,6 +134,7 @@ impl OctreeSolver {
             u_face: &fields.u_face,
             area_face: &boundaries.open_area,
             u_boundary: &boundaries.u_solid,
+            flow_into_cell: &[],
             open_volume: &boundaries.open_volume,
             fraction_cell: &fractions,
             volume: &state.volume,
@@ -185,7 +187,8 @@ pub struct TreeCount {
 
 /// Builds a set-up's first tree, and nothing else, to count its cells.
 pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, SetupError> {
-    let tree = adapt::first_tree(setup, params, adapt::tree_shape(setup, params.max_dx)?);
+    let shape = adapt::tree_shape(setup, params.max_dx)?;
+    let tree = adapt::first_tree(setup, params, shape, &thin::find_thin(setup, &shape));
     let phi_cell =
         parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));
     // When the surface lies exactly on a shared face, only the cell on its liquid side counts.

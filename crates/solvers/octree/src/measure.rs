@@ -2,7 +2,7 @@
 
 use crate::OctreeSolver;
 use crate::particles::Particles;
-use crate::state::{Limits, Model, SourceTags, State, Step};
+use crate::state::{Limits, Model, SourcesOnTree, State, Step};
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
@@ -30,6 +30,8 @@ pub(crate) struct Liquid<'a> {
     pub u_face: &'a [f32],
     pub area_face: &'a [f32],
     pub u_boundary: &'a [f32],
+    /// What sources let into cells, m3/s, by cell.
+    pub flow_into_cell: &'a [(usize, f64)],
     pub open_volume: &'a [f32],
     pub fraction_cell: &'a [f32],
     pub volume: &'a Account,
@@ -42,7 +44,7 @@ impl Step<'_> {
     pub fn measure(
         &self,
         next: &mut State,
-        sources: &SourceTags,
+        sources: &SourcesOnTree,
         fraction_cell: &[f32],
         solved: PressureReport,
     ) -> Result<StepReport, StepError> {
@@ -52,6 +54,7 @@ impl Step<'_> {
             u_face: &next.fields.u_face,
             area_face: &sources.area_face,
             u_boundary: &sources.u_boundary,
+            flow_into_cell: &sources.flow_into_cell,
             open_volume: &next.boundaries.open_volume,
             fraction_cell,
             volume: &next.volume,
@@ -305,7 +308,7 @@ impl Default for Part {
     }
 }
 
-/// Net flux out of a cell, m3/s, open and solid parts of its faces together.
+/// Net flux out of a cell, m3/s, open and solid parts of its faces together, less what sources let in.
 fn outflow(of: &Liquid, cell: usize) -> f64 {
     let dx = of.tree.cell_dx(cell) as f64;
     let mut sum = 0.0;
@@ -314,7 +317,9 @@ fn outflow(of: &Liquid, cell: usize) -> f64 {
         let u = area * of.u_face[face] + (1.0 - area) * of.u_boundary[face];
         sum -= signed_area(dx, side) * u as f64;
     }
-    sum
+    let flows = of.flow_into_cell;
+    let first = flows.partition_point(|(other, _)| *other < cell);
+    sum - flows[first..].iter().take_while(|(other, _)| *other == cell).map(|(_, flow)| flow).sum::<f64>()
 }
 
 /// Is a liquid cell one without liquid neighbours?

@@ -106,6 +106,7 @@ impl Step<'_> {
         let tree = ground.tree;
         rhs_cell.resize(tree.cell_count(), 0.0);
         inflow(rhs_cell, geometry, u, Some(&ground.sources.u_boundary));
+        ground.sources.flow_into_cell.iter().for_each(|(cell, flow)| rhs_cell[*cell] += flow);
         parallel::for_each_indexed_mut(rhs_cell, |cell, rhs| {
             let cell_m3 = (tree.cell_dx(cell) as f64).powi(3) * ground.boundaries.open_volume[cell] as f64;
             *rhs += volume.divergence_1_s(cell) as f64 * cell_m3;
@@ -163,19 +164,14 @@ impl Step<'_> {
     ) -> usize {
         let Ground { tree, boundaries, sources } = ground;
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
-        let is_source = |face: usize| sources.has(tree, face);
         let (phi, seen) = (operator.liquid.phi_cell, operator.geometry.phi_cell);
         let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && seen[c] >= 0.0);
         known_face.clear();
         known_face.extend(parallel::map_indices(tree.face_count(), |face| {
-            operator.gradient.acts_on(face)
-                || (sources.area_face[face] > 0.0 && flies(face))
-                || is_source(face)
+            operator.gradient.acts_on(face) || (sources.area_face[face] > 0.0 && flies(face))
         }));
-        if !sources.cell.is_empty() {
-            for face in (0..tree.face_count()).filter(|&face| is_source(face)) {
-                u[face] = sources.u_boundary[face];
-            }
+        for (face, u_source) in sources.closed_faces() {
+            (known_face[face], u[face]) = (true, u_source);
         }
         extrapolate(u, tree, |face| known_face[face], rings);
         if self.model.has_solids() {
@@ -183,8 +179,9 @@ impl Step<'_> {
                 phi_solid_cell: &boundaries.phi_solid_cell,
                 u_solid: &boundaries.u_solid,
                 open_area: &boundaries.open_area,
+                sides: boundaries.sides(),
             };
-            constrain_to_solids(u, tree, &solids, is_source, through_cell);
+            constrain_to_solids(u, tree, &solids, through_cell);
         }
         stop_at_walls(u, tree, self.model.setup.open_walls());
         known_face.iter().filter(|&&known| known).count()

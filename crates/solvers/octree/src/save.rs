@@ -109,7 +109,8 @@ impl OctreeSolver {
         state.volume = Account::from_numbers(&totals, &bodies, label_cell)
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
         state.particles = restore_particles(from)?;
-        let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, &mut scratch.fractions);
+        let fine = model.fine_solids(state.time_s, None);
+        let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, fine, &mut scratch.fractions);
         state.boundaries = Arc::new(boundaries);
         Ok(())
     }

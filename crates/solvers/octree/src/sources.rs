@@ -1,108 +1,76 @@
-//! Sources and sinks: liquid that they add and take, and sources as boundaries with a velocity.
+//! Sources and sinks: liquid that they add and take, and sources as boundaries with a flux.
 
-use crate::state::{Boundaries, Ground, SourceTags, Start, Step};
-use fluvial_foundation::{Vec3, parallel};
+use crate::state::{Boundaries, Ground, SourcesOnTree, Start, Step};
+use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Side;
+use fluvial_octree::outlet::Outlet;
 use fluvial_octree::volume::liquid_volume;
-use fluvial_solver_interface::{Setup, Source};
 
 impl Step<'_> {
-    /// Copies the state's liquid, fills active sources and empties active sinks.
-    ///
-    /// Sources that start now, or only drip (no velocity, hence no flux), add inflow. Sources that go on
-    /// flowing are booked by their flux; topping them up mends what transport lost and books nothing.
-    pub fn begin_with_sources<'b>(&self, start: &'b mut Start, fraction_cell: &mut Vec<f32>) -> &'b Start {
-        let (setup, old, time_s) = (&self.model.setup, self.old, self.old.time_s);
+    /// Copies the state's liquid and empties active sinks.
+    pub fn begin_with_sinks(&self, start: &mut Start, fraction_cell: &mut Vec<f32>) {
+        let (setup, old) = (&self.model.setup, self.old);
         let tree = &*old.fields.tree;
         start.phi_cell.clone_from(&old.fields.phi_cell);
         start.u_face.clone_from(&old.fields.u_face);
         start.volume.clone_from(&old.volume);
-        tag_sources(&mut start.tags, setup, tree, time_s);
-        if start.tags.is_empty() && setup.active_sinks(time_s).next().is_none() {
-            return start;
+        let sinks: Vec<_> = setup.active_sinks(old.time_s).map(|(_, sink)| &sink.shape).collect();
+        if sinks.is_empty() {
+            return;
         }
-        let phi = &mut start.phi_cell;
         let volume = |phi: &[f32]| liquid_volume(tree, phi, self.model.open(&old.boundaries));
-        let flowed =
-            |(n, source): &(usize, &Source)| old.sources_flowing[*n] && source.velocity != Vec3::ZERO;
-        let before_m3 = volume(phi);
-        for (_, source) in setup.active_sources(time_s).filter(flowed) {
-            at_cells(phi, tree, |phi, x| phi.min(source.shape.distance(x)));
-        }
-        let topped_up_m3 = volume(phi);
-        for (_, source) in setup.active_sources(time_s).filter(|source| !flowed(source)) {
-            at_cells(phi, tree, |phi, x| phi.min(source.shape.distance(x)));
-        }
-        let filled_m3 = volume(phi);
-        for (_, sink) in setup.active_sinks(time_s) {
-            at_cells(phi, tree, |phi, x| phi.max(-sink.shape.distance(x)));
-        }
-        let after_m3 = volume(phi);
-        for_each_source_face(setup, tree, &start.tags, |face, v| start.u_face[face] = v);
-        start.volume.book_sources_and_sinks(filled_m3 - topped_up_m3, filled_m3 - after_m3);
-        self.remeasure_bodies(start, fraction_cell, topped_up_m3 - before_m3);
-        start
+        let before_m3 = volume(&start.phi_cell);
+        parallel::for_each_indexed_mut(&mut start.phi_cell, |cell, phi| {
+            let x = tree.cell_center(cell);
+            sinks.iter().for_each(|shape| *phi = phi.max(-shape.distance(x)));
+        });
+        start.volume.book_sources_and_sinks(0.0, before_m3 - volume(&start.phi_cell));
+        self.remeasure_bodies(start, fraction_cell);
     }
 
-    /// The next tree with everything that stands on it: the faces of sources are boundaries with a velocity.
+    /// The next tree with everything that stands on it: sources close what they cover of the faces.
     pub fn ground<'b>(
         &self,
         tree: &'b Octree,
         boundaries: &'b Boundaries,
-        sources: &'b mut SourceTags,
+        sources: &'b mut SourcesOnTree,
     ) -> Ground<'b> {
-        let SourceTags { cell: tags, area_face, u_boundary } = sources;
-        tag_sources(tags, &self.model.setup, tree, self.old.time_s);
+        let (setup, time_s, end_s) = (&self.model.setup, self.old.time_s, self.old.time_s + self.dt_s);
+        let SourcesOnTree { outlets, area_face, u_boundary, flow_into_cell } = sources;
         area_face.clone_from(&boundaries.open_area);
         u_boundary.clone_from(&boundaries.u_solid);
-        for_each_source_face(&self.model.setup, tree, tags, |face, v| {
-            let open = area_face[face];
-            u_boundary[face] = open * v + (1.0 - open) * u_boundary[face];
-            area_face[face] = 0.0;
-        });
+        outlets.clear();
+        flow_into_cell.clear();
+        let placed = setup.solids_at(end_s);
+        for (_, source) in setup.sources_flowing(time_s, self.dt_s) {
+            let nozzle = source.nozzle(end_s, tree.shape().bounds());
+            let is_blocked = |x| placed.distance(x, self.model.shape.dx) < 0.0;
+            let outlet = Outlet::new(&nozzle, tree, &boundaries.open_area, is_blocked);
+            for f in &outlet.faces {
+                let (area, u) = (&mut area_face[f.face], &mut u_boundary[f.face]);
+                let left = *area * (1.0 - f.covered);
+                // The solid's part keeps its flux.
+                *u *= if left < 1.0 { (1.0 - *area) / (1.0 - left) } else { 1.0 };
+                *area = if left < fluvial_solids::SMALLEST_OPEN_AREA { 0.0 } else { left };
+            }
+            let part = source.flows_for_s(time_s, self.dt_s) / self.dt_s;
+            flow_into_cell.extend(outlet.flow_into_cell.iter().map(|(cell, flow)| (*cell, part * flow)));
+            outlets.push((outlet, part));
+        }
+        flow_into_cell.sort_unstable_by_key(|(cell, _)| *cell);
         Ground { tree, boundaries, sources }
     }
-}
 
-/// Changes phi by a function of its value and the place of its cell.
-fn at_cells(phi_cell: &mut [f32], tree: &Octree, change: impl Fn(f32, Vec3) -> f32 + Sync + Send) {
-    parallel::for_each_indexed_mut(phi_cell, |cell, phi| *phi = change(*phi, tree.cell_center(cell)));
-}
-
-/// Tags the cells of active sources; empty when there are none.
-fn tag_sources(tags: &mut Vec<u8>, setup: &Setup, tree: &Octree, time_s: f64) {
-    tags.clear();
-    for (n, source) in setup.active_sources(time_s) {
-        tags.resize(tree.cell_count(), 0);
-        parallel::for_each_indexed_mut(tags, |cell, tag| {
-            if source.shape.distance(tree.cell_center(cell)) < 0.0 {
-                *tag = n as u8 + 1;
-            }
-        });
-    }
-}
-
-/// Calls `body(face, velocity)` for the faces of tagged cells: inside a source its own velocity, on its skin
-/// only the outward part, so that nothing is sucked in behind.
-fn for_each_source_face(setup: &Setup, tree: &Octree, tags: &[u8], mut body: impl FnMut(usize, f32)) {
-    if tags.is_empty() {
-        return;
-    }
-    let tag = |side: Side| match side {
-        Side::Outside => 0,
-        Side::Cell(cell) => tags[cell as usize],
-        Side::Quad(cells) => cells.iter().map(|&c| tags[c as usize]).max().unwrap_or(0),
-    };
-    for face in 0..tree.face_count() {
-        let axis = tree.face_axis(face);
-        let velocity = |tag: u8| setup.sources[tag as usize - 1].velocity[axis];
-        let [low, high] = tree.sides(face).map(tag);
-        match (low, high) {
-            (0, 0) => {}
-            (low, 0) => body(face, velocity(low).max(0.0)),
-            (0, high) => body(face, velocity(high).min(0.0)),
-            (low, _) => body(face, velocity(low)),
+    /// Unites the carried liquid with what has come into active sources by the end of the step.
+    pub fn fill_sources(&self, phi_cell: &mut [f32], tree: &Octree) {
+        let (setup, time_s) = (&self.model.setup, self.old.time_s);
+        for (_, source) in setup.sources_flowing(time_s, self.dt_s) {
+            let until_s = source.active_s[1].min(time_s + self.dt_s);
+            let nozzle = source.nozzle(until_s, tree.shape().bounds());
+            parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
+                let x = tree.cell_center(cell);
+                *phi = phi.min(nozzle.filled_distance(x, until_s - source.active_s[0]));
+            });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::params::Params;
 use crate::particles::{ParticleScratch, Particles};
+use crate::thin::FineSolids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape as TreeShape;
@@ -17,6 +18,7 @@ use fluvial_octree::fractions::FractionsScratch;
 use fluvial_octree::gradient::{Geometry, PressureGradient};
 use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
+use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::RedistanceScratch;
 use fluvial_octree::volume::Open;
 use fluvial_solver_interface::Setup;
@@ -28,6 +30,8 @@ pub(crate) struct Model {
     pub setup: Setup,
     pub params: Params,
     pub shape: TreeShape,
+    /// Which solids are too thin for the finest cells somewhere.
+    pub thin: Vec<bool>,
 }
 
 impl Model {
@@ -44,6 +48,7 @@ impl Model {
         self.has_solids().then_some(Open {
             volume_cell: &boundaries.open_volume,
             phi_solid_node: &boundaries.phi_solid_node,
+            sides: boundaries.sides(),
         })
     }
 }
@@ -76,6 +81,8 @@ pub(crate) struct Boundaries {
     pub u_solid: Vec<f32>,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Solids around thin ones.
+    pub fine: Option<Arc<FineSolids>>,
 }
 
 /// What limits the next step.
@@ -99,7 +106,7 @@ pub(crate) struct State {
     pub particles: Particles,
     /// Volume bookkeeping and its controllers.
     pub volume: Account,
-    /// Which sources flowed during the last step.
+    /// Which sources flowed during the last step: the tree is built anew when that changes.
     pub sources_flowing: Vec<bool>,
     pub limits: Limits,
     /// Kinetic energy of `u_face`, J.
@@ -131,35 +138,42 @@ pub(crate) struct Step<'a> {
 impl Step<'_> {
     /// Which sources flow during the step.
     pub fn sources_flowing(&self) -> impl Iterator<Item = bool> {
-        self.model.setup.sources.iter().map(|source| source.is_active(self.old.time_s))
+        self.model.setup.sources.iter().map(|source| source.flows_for_s(self.old.time_s, self.dt_s) > 0.0)
     }
 }
 
-/// The state's liquid, with what sources and sinks did to it.
+/// The state's liquid, with what sinks did to it.
 #[derive(Default)]
 pub(crate) struct Start {
     pub phi_cell: Vec<f32>,
     pub u_face: Vec<f32>,
-    /// Cells of active sources: index into the set-up's sources plus one, 0 elsewhere; empty when none is
-    /// active.
-    pub tags: Vec<u8>,
     pub volume: Account,
 }
 
-/// Cells and faces of active sources on the next tree.
+/// The sources that flow during a step, on the next tree.
 #[derive(Default)]
-pub(crate) struct SourceTags {
-    /// As [`Start::tags`].
-    pub cell: Vec<u8>,
-    /// Open area and boundary velocity as the pressure sees them.
+pub(crate) struct SourcesOnTree {
+    /// The outlet of each, and the part of the step for which it flows.
+    pub outlets: Vec<(Outlet, f64)>,
+    /// Open area of the faces as the pressure sees them.
     pub area_face: Vec<f32>,
+    /// Velocity of the solids, for the rest of each face.
     pub u_boundary: Vec<f32>,
+    /// What flows into cells, m3/s, sorted by cell.
+    pub flow_into_cell: Vec<(usize, f64)>,
 }
 
-impl SourceTags {
-    /// Does the face belong to an active source?
-    pub fn has(&self, tree: &Octree, face: usize) -> bool {
-        !self.cell.is_empty() && tree.cells_beside(face).any(|cell| self.cell[cell] != 0)
+impl SourcesOnTree {
+    /// The faces in sources, the open ones at their edges too: which, with the velocity of their liquid.
+    pub fn inner_faces(&self) -> impl Iterator<Item = (usize, f32)> {
+        let faces = self.outlets.iter().flat_map(|(outlet, _)| &outlet.faces);
+        faces.filter_map(|f| f.u_source.map(|u| (f.face, u)))
+    }
+
+    /// The faces that sources close: which, with the velocity of their liquid.
+    pub fn closed_faces(&self) -> impl Iterator<Item = (usize, f32)> {
+        let faces = self.outlets.iter().flat_map(|(outlet, _)| &outlet.faces);
+        faces.filter(|f| self.area_face[f.face] == 0.0).map(|f| (f.face, f.u_source.unwrap_or(0.0)))
     }
 }
 
@@ -168,7 +182,7 @@ impl SourceTags {
 pub(crate) struct Ground<'a> {
     pub tree: &'a Octree,
     pub boundaries: &'a Boundaries,
-    pub sources: &'a SourceTags,
+    pub sources: &'a SourcesOnTree,
 }
 
 impl<'a> Ground<'a> {
@@ -187,7 +201,7 @@ pub(crate) struct Scratch {
     pub size_cell: Vec<f32>,
     pub spread: SpreadScratch,
     pub fractions: FractionsScratch,
-    pub sources: SourceTags,
+    pub sources: SourcesOnTree,
     pub carry: AdvectScratch,
     pub particles: ParticleScratch,
     pub distance: DistanceScratch,

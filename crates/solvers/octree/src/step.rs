@@ -25,23 +25,28 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let Fields { tree, phi_cell: phi, u_face: u, size_cell: size, impulse_cell: impulse } = fields;
     let mut swarm = Swarm { particles, scratch: &mut c.particles };
 
-    let start = stages.run("sources", |_| step.begin_with_sources(&mut c.start, &mut c.fraction_cell))?;
+    let (fine, changes) = stages.run("solids", |_| step.thin_solids())?;
+    stages.run("sources", |_| step.begin_with_sinks(&mut c.start, &mut c.fraction_cell))?;
+    stages.run("solids", |_| step.change_sides(&mut c.start, fine.as_deref(), &changes))?;
+    let start = &c.start;
     let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, start))?;
     let sizes = stages.run("adapt", |_| step.sizes(&mut c.size_cell, start))?;
     (*tree, next.cells_moved) = stages.run("adapt", |_| step.next_tree(start, flow, sizes, &mut c.spread))?;
-    stages.run("particles", |_| swarm.begin(&step, start, sizes))?;
-    *boundaries = stages.run("solids", |_| step.boundaries(tree, &mut c.fractions))?;
+    stages.run("particles", |_| swarm.begin(&step, start, sizes, (fine.as_deref(), &changes)))?;
+    *boundaries = stages.run("solids", |_| step.boundaries(tree, &fine, &mut c.fractions))?;
     let ground = stages.run("solids", |_| step.ground(tree, boundaries, &mut c.sources))?;
     let path = step.transport(ground, flow);
     stages.run("advect_surface", |n| step.carry_surface((phi, size), path, start, sizes, &mut c.carry, n))?;
-    stages.run("particles", |n| swarm.advect(&step, phi, tree, start, n))?;
+    stages.run("particles", |n| swarm.advect(&step, phi, ground, start, n))?;
+    stages.run("sources", |_| step.fill_sources(phi, tree))?;
     stages.run("redistance", |n| step.redistance(phi, ground, &mut c.distance, n))?;
-    stages.run("particles", |_| swarm.sort_flights(&step, phi, tree))?;
+    stages.run("particles", |_| swarm.sort_flights(&step, phi, ground))?;
     let bodies = stages.run("volume_control", |_| step.bodies(&mut c.fraction_cell, start, ground, phi))?;
-    *volume = stages.run("volume_control", |n| step.book_volume(bodies, start, path, swarm.flights(), n))?;
+    *volume = stages
+        .run("volume_control", |n| step.book_volume(bodies, start, (ground, path), swarm.flights(), n))?;
     let liquid = ground.liquid(phi);
-    stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, phi, &mut c.carry))?;
-    stages.run("particles", |_| swarm.deposit(&step, u, &liquid))?;
+    stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, (ground, phi), &mut c.carry))?;
+    stages.run("particles", |_| swarm.deposit(&step, u, &liquid, ground))?;
     stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
     stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;
@@ -52,7 +57,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     next.junctions = operator.junctions;
     next.liquid_faces =
         stages.run("extrapolate", |_| step.extend_velocity(u, ground, &operator, &mut c.extrapolate))?;
-    stages.run("particles", |_| swarm.update(&step, u, &liquid))?;
+    stages.run("particles", |_| swarm.update(&step, u, &liquid, ground))?;
     let report = stages.try_run("measure", |_| step.measure(next, &c.sources, &c.fraction_cell, solved))?;
     Ok(stages.commit("measure", report, |_| std::mem::swap(state, next)))
 }

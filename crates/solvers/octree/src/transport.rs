@@ -8,7 +8,7 @@ use fluvial_octree::air::balance_surface_air;
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::interpolate::Tracing;
-use fluvial_octree::redistance::redistance;
+use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solver_interface::Clamps;
 
 /// Velocity is carried to faces nearer than this to liquid, cells: forces and curvature read those beside the
@@ -37,6 +37,7 @@ impl Step<'_> {
             new: ground.tree,
             tracing,
             interpolation: self.model.params.interpolation(),
+            sides: ground.boundaries.sides(),
             dt_s: self.dt_s as f32,
         }
     }
@@ -68,20 +69,21 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) {
         let closed = &ground.boundaries.closed_cell;
-        let info = redistance(phi, ground.tree, closed, &mut scratch.redistance);
+        let sides = ground.boundaries.sides();
+        let info = redistance_on_sides(phi, ground.tree, closed, sides, &mut scratch.redistance);
         clamps.add("flat_distances", info.flat);
         if self.model.has_solids() {
             extend_cells(phi, ground.tree, closed, &mut scratch.extend);
         }
     }
 
-    /// `u = u_old(x - u dt)` on the faces of the new liquid.
+    /// `u = u_old(x - u dt)` on the faces of the new liquid; sources give theirs.
     pub fn carry_velocity(
         &self,
         u: &mut Vec<f32>,
         path: Transport,
         start: &Start,
-        phi: &[f32],
+        (ground, phi): (Ground, &[f32]),
         scratch: &mut AdvectScratch,
     ) {
         let band_cells = if self.model.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
@@ -89,5 +91,6 @@ impl Step<'_> {
         if self.model.params.velocity_advection == Advection::MacCormack {
             advect::correct_velocity(u, &path, (&start.u_face, &start.phi_cell), scratch);
         }
+        ground.sources.inner_faces().for_each(|(face, u_source)| u[face] = u_source);
     }
 }

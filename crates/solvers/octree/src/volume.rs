@@ -2,10 +2,11 @@
 //! the tree are `fluvial_octree::{regions, flux}`, the account itself and its controllers `fluvial_volume`.
 
 use crate::particles::Flights;
-use crate::state::{Boundaries, Ground, Model, Start, Step};
+use crate::state::{Boundaries, Ground, Model, SourcesOnTree, Start, Step};
+use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_octree::advect::Transport;
-use fluvial_octree::flux::{source_inflow, wall_outflow};
+use fluvial_octree::flux::wall_outflow;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::regions::{body_of_cell, label_regions, measure_bodies};
 use fluvial_octree::volume::liquid_fractions;
@@ -38,16 +39,13 @@ impl Model {
 }
 
 impl Step<'_> {
-    /// Measures the bodies after sources and sinks have changed them; every body keeps its error. `mended_m3`
-    /// is what flowing sources put back of their own bodies' losses.
-    pub fn remeasure_bodies(&self, start: &mut Start, fraction_cell: &mut Vec<f32>, mended_m3: f64) {
+    /// Measures the bodies after sinks have changed them; every body keeps its error.
+    pub fn remeasure_bodies(&self, start: &mut Start, fraction_cell: &mut Vec<f32>) {
         let (tree, boundaries) = (&self.old.fields.tree, &self.old.boundaries);
         let mut new =
             self.model.measure_bodies(fraction_cell, tree, &start.phi_cell, boundaries, &start.volume);
         let kin = kinship(&new, &start.volume, |cell| start.volume.label_cell[cell]);
-        let source = start.tags.iter().position(|&tag| tag != 0);
-        let mended = source.map(|cell| (new.body_of(cell), mended_m3));
-        new.continue_from(&start.volume, &kin, mended);
+        new.continue_from(&start.volume, &kin);
         start.volume = new;
     }
 
@@ -67,17 +65,18 @@ impl Step<'_> {
         &self,
         mut bodies: Account,
         start: &Start,
-        path: Transport,
+        (ground, path): (Ground, Transport),
         flights: &Flights,
         clamps: &mut Clamps,
     ) -> Account {
         let (dt_s, finest_dx, old) = (self.dt_s, self.model.shape.dx, &start.volume);
         let kin = kinship(&bodies, old, |cell| body_before(&path, start, cell));
         let mut flux = self.boundary_flux(start);
+        let unclaimed_m3 = self.add_inflow(&mut flux, start, ground.sources, ground.tree);
         let unknown_m3 = self.add_flights(&mut flux, start, flights);
         bodies.transported_from(old, &kin, &flux, dt_s);
         bodies.flying_m3 += unknown_m3 - flights.left_m3;
-        bodies.book_sources_and_sinks(0.0, flights.left_m3);
+        bodies.book_sources_and_sinks(unclaimed_m3, flights.left_m3);
         bodies.share_debt(finest_dx);
         if self.model.params.volume_correction != VolumeCorrection::Off {
             let held_back = bodies.set_divergence(dt_s, CORRECTION_STEPS, finest_dx);
@@ -86,7 +85,7 @@ impl Step<'_> {
         bodies
     }
 
-    /// Liquid that sources push in and that leaves through open walls, per body of the start.
+    /// Liquid that leaves through open walls, per body of the start.
     fn boundary_flux(&self, start: &Start) -> Vec<Flux> {
         let old = &start.volume;
         let mut flux = vec![Flux::default(); old.bodies.len()];
@@ -95,24 +94,29 @@ impl Step<'_> {
             phi_cell: &start.phi_cell,
             open_area: &self.old.boundaries.open_area,
         };
-        if !start.tags.is_empty() {
-            source_inflow(
-                &geometry,
-                &start.u_face,
-                |cell| start.tags[cell] != 0,
-                |cell, m3_s| {
-                    if let Some(flux) = flux.get_mut(old.body_of(cell)) {
-                        flux.in_m3_s += m3_s;
-                    }
-                },
-            );
-        }
         wall_outflow(&geometry, &start.u_face, self.model.setup.open_walls(), |cell, m3_s| {
             if let Some(flux) = flux.get_mut(old.body_of(cell)) {
                 flux.out_m3_s += m3_s;
             }
         });
         flux
+    }
+
+    /// Adds what sources bring to the bodies of the start that they flow into; returns what comes where there
+    /// was none, m3.
+    fn add_inflow(&self, flux: &mut [Flux], start: &Start, sources: &SourcesOnTree, tree: &Octree) -> f64 {
+        let (old, mut unclaimed_m3) = (&start.volume, 0.0);
+        for (outlet, part) in &sources.outlets {
+            let from = |x: Vec3| old.body_of(self.old.fields.tree.locate(x).cell as usize);
+            let into = outlet.flow_into_cell.iter().map(|(cell, _)| from(tree.cell_center(*cell)));
+            let inside = outlet.faces.iter().map(|f| from(tree.face_center(f.face, tree.face_axis(f.face))));
+            let body = into.chain(inside).find(|&body| body < flux.len());
+            match body.and_then(|body| flux.get_mut(body)) {
+                Some(flux) => flux.in_m3_s += outlet.flow_m3_s * part,
+                None => unclaimed_m3 += outlet.flow_m3_s * part * self.dt_s,
+            }
+        }
+        unclaimed_m3
     }
 
     /// Adds what drops took from and gave back to the bodies of the start; returns what belongs to none of

@@ -1,13 +1,14 @@
 //! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing,
 //! sheets, sampling.
 
-use crate::state::{Boundaries, Solids};
+use crate::state::{Boundaries, Solids, Work};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::{Lattice, UniformGrid};
-use fluvial_mac::find_closed_cells;
+use fluvial_grids::UniformGrid;
+use fluvial_mac::{Outlet, find_closed_cells, find_parting_cells};
+use fluvial_particles::{self as carriers, Surroundings};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
-use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
+use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
 use fluvial_solver_interface::{Clamps, Setup, Source};
 use std::sync::Arc;
 
@@ -32,8 +33,6 @@ impl SheetsSolver {
         let (state, work) = (&self.state, &mut self.work);
         work.population.clone_from(&state.population);
         work.account.clone_from(&state.account);
-        work.sources_flowing.clear();
-        work.sources_flowing.extend(self.setup.sources.iter().map(|source| source.is_active(state.time_s)));
     }
 
     /// Volume of so many quanta, m3.
@@ -42,24 +41,38 @@ impl SheetsSolver {
         quanta as f64 / UNIT_MASS as f64 * d0.powi(3)
     }
 
+    /// Puts the outlets of the sources that flow during the step on top of the solids.
+    fn place_sources(&mut self, dt_s: f64) {
+        let (time_s, setup, grid) = (self.state.time_s, &self.setup, &self.grid);
+        let end_s = time_s + dt_s;
+        let Work { boundaries, cover, outlets, .. } = &mut self.work;
+        let solids = &boundaries.solids.fields;
+        outlets.resize(setup.sources.len(), None);
+        boundaries.sources.clear();
+        for (n, source) in setup.sources_flowing(time_s, dt_s) {
+            let stays = source.motion.is_static() && !setup.has_moving_solids();
+            let outlet = outlets[n].take().filter(|_| stays).unwrap_or_else(|| {
+                let placed = setup.solids_at(end_s);
+                let nozzle = source.nozzle(end_s, grid.bounds());
+                Outlet::new(&nozzle, grid, &solids.open_area, |x| placed.distance(x, grid.dx) < 0.0)
+            });
+            boundaries.sources.add(&outlet, (source.flows_for_s(time_s, dt_s) / dt_s) as f32);
+            outlets[n] = Some(outlet);
+        }
+        boundaries.sources.cover(cover, grid, &solids.open_area, &solids.u_solid);
+    }
+
     /// Fills active sources and empties active sinks at the current moment.
     ///
     /// A source is a lattice of particles that runs through its shape at the given velocity: points that have
     /// come in since the last step become particles, so that what leaves is flux times time for any step.
-    /// On the grid its faces carry that velocity, on its skin only the outward part: nothing is sucked in
-    /// behind.
     pub(crate) fn apply_sources_and_sinks(&mut self) {
         let time_s = self.state.time_s;
-        self.work.boundaries.sources.clear();
-        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
         let (mut added, mut removed) = (0, 0);
-        if !active.is_empty() {
-            self.work.boundaries.sources.begin(self.grid.cell_count());
-        }
+        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
         for n in active {
             let source = self.setup.sources[n].clone();
-            self.tag_source(n, &source);
-            added += self.emit(&source, self.state.sources_flowing[n]);
+            added += self.emit(&source);
         }
         for (_, sink) in self.setup.active_sinks(time_s) {
             let population = &mut self.work.population;
@@ -76,45 +89,37 @@ impl SheetsSolver {
         }
     }
 
-    fn tag_source(&mut self, index: usize, source: &Source) {
-        let cells = self.grid.cell_centers();
-        cells.for_each_mut(&mut self.work.boundaries.sources.tag_cell, |_, [i, j, k], tag| {
-            if source.shape.distance(cells.position(i, j, k)) < 0.0 {
-                *tag = index as u8 + 1;
-            }
-        });
-    }
-
     /// New particles of a source; how many.
-    fn emit(&mut self, source: &Source, flowed: bool) -> usize {
+    fn emit(&mut self, source: &Source) -> usize {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
         let since_s = self.state.time_s - source.active_s[0];
-        // Where the moving lattice stands, and where a point of it was a step ago.
-        let phase = (source.velocity.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
-        let back = source.velocity * self.state.last_dt_s as f32;
+        let nozzle = source.nozzle(self.state.time_s, grid.bounds());
+        let outflow = nozzle.outflow();
+        // Where the moving lattice stands, and where a point of it was when the last ones came.
+        let phase = (outflow.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
+        let back = outflow * since_s.min(self.state.last_dt_s) as f32;
         let (size, bounds) = (grid.cells.map(|n| n as isize), grid.bounds());
         let population = &mut self.work.population;
         let mut added = 0;
-        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie in it.
+        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie
+        // in it.
         let along = |axis: usize| -1..size[axis];
         let rows = along(2).flat_map(|k| along(1).map(move |j| (j, k)));
         for (i, j, k) in rows.flat_map(|(j, k)| along(0).map(move |i| (i, j, k))) {
             let corner = grid.min + grid.dx * Vec3::new(i as f32, j as f32, k as f32);
-            if source.shape.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
+            if nozzle.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
                 continue;
             }
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
-                let half =
-                    if flowed || source.velocity != Vec3::ZERO { phase + 0.5 } else { Vec3::splat(0.5) };
-                let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + half);
-                let is_in = |x: Vec3| source.shape.distance(x) < 0.0 && bounds.contains(x);
+                let at = Vec3::from_array(at.map(|n| n as f32));
+                let x = corner + d0 * (at + phase + 0.5);
                 // A shape may begin outside the domain: what flows through the wall has just come in, too.
-                let entered = is_in(x) && (!flowed || source.velocity == Vec3::ZERO || !is_in(x - back));
+                let is_in = |x: Vec3| nozzle.distance(x) < 0.0 && bounds.contains(x);
                 let free = || population.neighbours.is_empty_within(x, 0.5 * d0);
-                if entered && free() {
-                    population.particles.push_small(x, source.velocity);
+                if is_in(x) && !is_in(x - back) && free() {
+                    population.particles.push_small(x, nozzle.velocity(x));
                     added += 1;
                 }
             }
@@ -129,6 +134,10 @@ impl SheetsSolver {
         rasterize(&mut solids.fields, &shapes, self.setup.open_walls(), grid, time_s);
         solids.closed_cell.resize(grid.cell_count(), false);
         find_closed_cells(&mut solids.closed_cell, &solids.fields.open_area, grid);
+        solids.may_part_cell.resize(grid.cell_count(), false);
+        let (sticky_walls, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
+        let holds = |x: Vec3| sticky.distance(x, grid.dx) < grid.dx;
+        find_parting_cells(&mut solids.may_part_cell, grid, &solids.fields.open_area, sticky_walls, holds);
         let full = self.params.particles_per_cell as f32;
         let room: Vec<f32> = solids.fields.open_volume.iter().map(|v| full * v).collect();
         solids.room_cell = box_sums(&room, grid.cells, 2);
@@ -162,15 +171,30 @@ impl SheetsSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        let velocity = |tag: u8, axis: usize| self.setup.sources[tag as usize - 1].velocity[axis];
-        let Boundaries { sources, .. } = &mut self.work.boundaries;
-        sources.list_faces(&self.grid, |axis, tags, _| match tags {
-            [low, 0] => velocity(low, axis).max(0.0),
-            [0, high] => velocity(high, axis).min(0.0),
-            [low, _] => velocity(low, axis),
-        });
-        sources.cover(&mut self.work.cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        self.place_sources(dt_s);
+        if self.setup.has_moving_solids() {
+            self.stay_on_sides(dt_s);
+        }
+    }
+
+    /// Particles in cells that a thin solid passes in the step stay on their side of it.
+    fn stay_on_sides(&mut self, dt_s: f64) {
+        let shapes: Vec<(&Shape, &Motion)> =
+            self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
+        let (time_s, work) = (self.state.time_s, &mut self.work);
+        let (old, new) = (&self.state.boundaries.solids.fields, &work.boundaries.solids.fields);
+        let changes = side_changes([old, new], &shapes, [time_s, time_s + dt_s], &self.grid);
+        if changes.is_empty() {
+            return;
+        }
+        let refuge = |cell: usize| {
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        carriers::flee(&mut work.population.particles.x, &new.sides, &self.grid, refuge);
+        work.population.sort();
+        work.population.measure();
     }
 
     /// Spaces the particles evenly [sheets Alg. 4].
@@ -188,7 +212,7 @@ impl SheetsSolver {
             velocity_reach: self.params.velocity_reach,
             merged: self.state.steps.is_multiple_of(CORRECT_MERGED_EVERY),
         };
-        let report = population.correct(&stiffness, |x| place.confine(x));
+        let report = population.correct(&stiffness, |from, x| place.confine(from, x));
         clamps.add("position_correction_held", report.held);
         population.sort_with_shapes();
     }
@@ -200,7 +224,7 @@ impl SheetsSolver {
             return;
         }
         let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
-        let report = self.work.population.preserve(|x| place.allows(x));
+        let report = self.work.population.preserve(|from, x| place.allows(from, x));
         clamps.add("sheet_too_light_to_split", report.too_light);
     }
 
@@ -214,7 +238,8 @@ impl SheetsSolver {
         // Splitting cannot wait; merging only saves work, and looking for pairs costs some.
         let merges = self.state.steps.is_multiple_of(MERGE_EVERY);
         let most = if merges { self.params.particles_per_cell as u8 } else { 1 };
-        self.work.population.adapt(&self.work.depth_cell, most, |x| place.allows(x));
+        let allows = |from, x| place.allows(from, x);
+        self.work.population.adapt(&self.work.depth_cell, most, allows, |a, b| place.sees(a, b));
     }
 
     /// Deep = fluid - dilate(empty, [`SURFACE_LAYERS`]), surface = fluid - dilate(deep, once), the rest
@@ -243,37 +268,51 @@ impl SheetsSolver {
     }
 }
 
-/// Where particles may be: in the box and outside solids.
+/// Where particles may be: in the box, outside solids, and on their side of thin ones.
 struct Place<'a> {
     bounds: Aabb,
-    nodes: Lattice,
-    /// Empty without solids.
-    phi_solid_node: &'a [f32],
+    around: Surroundings<'a>,
     margin: f32,
 }
 
 impl<'a> Place<'a> {
-    fn new(setup: &Setup, solids: &'a SolidFields, grid: &UniformGrid) -> Self {
+    fn new(setup: &Setup, solids: &'a SolidFields, grid: &'a UniformGrid) -> Self {
         let margin = MARGIN_IN_CELLS * grid.dx;
-        let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        Place { bounds: grid.bounds().expand(-margin), nodes: grid.nodes(), phi_solid_node, margin }
+        let around = surroundings(setup, solids, grid);
+        Place { bounds: grid.bounds().expand(-margin), around, margin }
     }
 
-    fn allows(&self, x: Vec3) -> bool {
-        self.bounds.contains(x)
-            && (self.phi_solid_node.is_empty() || self.nodes.sample(self.phi_solid_node, x) >= self.margin)
+    fn allows(&self, from: Vec3, x: Vec3) -> bool {
+        let is_free = || self.around.phi_solid_node.is_empty() || self.around.solid_at(x).0 >= self.margin;
+        self.bounds.contains(x) && self.sees(from, x) && is_free()
     }
 
-    /// The nearest place where a particle may be.
-    fn confine(&self, x: Vec3) -> Vec3 {
-        let x = x.clamp(self.bounds.min, self.bounds.max);
-        if self.phi_solid_node.is_empty() {
+    /// Is there no thin solid between two points?
+    fn sees(&self, from: Vec3, x: Vec3) -> bool {
+        self.around.walk(from, x) == x
+    }
+
+    /// The nearest place where a particle on its way from `from` to x may be.
+    fn confine(&self, from: Vec3, x: Vec3) -> Vec3 {
+        let x = self.around.walk(from, x.clamp(self.bounds.min, self.bounds.max));
+        if self.around.phi_solid_node.is_empty() {
             return x;
         }
-        let phi = self.nodes.sample(self.phi_solid_node, x);
+        let (phi, gradient) = self.around.solid_at(x);
         if phi >= self.margin {
             return x;
         }
-        x + (self.margin - phi) * self.nodes.gradient(self.phi_solid_node, x).normalize_or_zero()
+        self.around.walk(x, x + (self.margin - phi) * gradient.normalize_or_zero())
     }
+}
+
+/// What bounds the particles.
+pub(crate) fn surroundings<'a>(
+    setup: &Setup,
+    solids: &'a SolidFields,
+    grid: &'a UniformGrid,
+) -> Surroundings<'a> {
+    let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
+    let (sides, open_walls) = (&solids.sides, setup.open_walls());
+    Surroundings { grid, phi_solid_node, sides, open_walls, solid_speed_m_s: 0.0 }
 }

@@ -1,11 +1,12 @@
 //! Between particles and grid: transport, velocities there and back [sheets Alg. 1], lines 1, 2 and 4.
 
 use crate::SheetsSolver;
+use crate::adapt::surroundings;
 use crate::state::{Carriers, Density, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::mark_unknowns;
-use fluvial_particles::{self as carriers, Flight, Surroundings, Transfer};
+use fluvial_particles::{self as carriers, Flight, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
 use fluvial_solver_interface::{Clamps, StepError};
 
@@ -25,13 +26,7 @@ impl SheetsSolver {
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
-        let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { &solids.phi_node };
-        let around = Surroundings {
-            grid: &self.grid,
-            phi_solid_node,
-            open_walls: self.setup.open_walls(),
-            solid_speed_m_s: 0.0,
-        };
+        let around = surroundings(&self.setup, solids, &self.grid);
         let Carriers { before, after, ranges, scratch } = &mut work.carriers;
         let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
@@ -69,10 +64,12 @@ impl SheetsSolver {
         let Carriers { before, after, .. } = &self.work.carriers;
         let particles = &mut self.work.population.particles;
         for (_, source) in self.setup.active_sources(self.state.time_s) {
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
             for (n, &i) in after.id.iter().enumerate() {
                 let from = before.x[i as usize];
-                if source.shape.distance(from) < 0.0 {
-                    (particles.x[n], particles.v[n]) = (from + dt_s * source.velocity, source.velocity);
+                if nozzle.distance(from) < 0.0 {
+                    let velocity = nozzle.velocity(from);
+                    (particles.x[n], particles.v[n]) = (from + dt_s * velocity, velocity);
                 }
             }
         }
@@ -220,19 +217,22 @@ impl SheetsSolver {
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
+        let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
         carriers::faces_to_particles(
             carrier,
             &work.fields.u_face,
             u_before,
-            &self.grid,
+            grid,
+            sides,
             &transfer,
             &Flight::NONE,
         );
         std::mem::swap(&mut carrier.v, &mut particles.v);
         for (_, source) in self.setup.active_sources(self.state.time_s) {
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
             for (x, v) in particles.x.iter().zip(&mut particles.v) {
-                if source.shape.distance(*x) < 0.0 {
-                    *v = source.velocity;
+                if nozzle.distance(*x) < 0.0 {
+                    *v = nozzle.velocity(*x);
                 }
             }
         }

@@ -60,9 +60,6 @@ impl SheetsSolver {
         {
             return Err(unsupported("solids, sources or sinks in a given flow"));
         }
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            return Err(unsupported("more than 254 sources"));
-        }
         let grid = setup.domain.grid;
         let open_walls = setup.open_walls();
         let bounds = grid.bounds();
@@ -79,7 +76,7 @@ impl SheetsSolver {
         let mut solver = SheetsSolver {
             band_cells: setup.cfl.ceil() as usize + 3,
             solver: MultigridCg::new(grid.cells),
-            state: State::new(&grid, population.clone(), setup.sources.len()),
+            state: State::new(&grid, population.clone()),
             work: Work::new(&grid, population),
             asked_to_stop: None,
             grid,
@@ -103,6 +100,8 @@ impl SheetsSolver {
         let (setup, fills) = (&self.setup, &self.setup.fills);
         let (with_solids, phi_solid) =
             (!setup.solids.is_empty(), &self.state.boundaries.solids.fields.phi_node);
+        let around = adapt::surroundings(setup, &self.state.boundaries.solids.fields, &self.grid);
+        let (solids, margin) = (setup.solids_at(0.0), 1e-3 * grid.dx);
         let cells = grid.cell_centers();
         let seeds = parallel::map_indices(cells.len(), |cell| {
             let [i, j, k] = cells.coordinates(cell);
@@ -117,7 +116,11 @@ impl SheetsSolver {
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
                 let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0);
                 if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
-                    found.extend(seed(x, d0, setup).map(|(x, mass)| (x, mass, fill.velocity)));
+                    let on_its_side = |(x, mass)| {
+                        let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
+                        (x, mass, fill.velocity)
+                    };
+                    found.extend(seed(x, d0, setup).map(on_its_side));
                 }
             }
             found
@@ -133,7 +136,6 @@ impl SheetsSolver {
         self.extrapolate_velocity();
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.open(volume_m3);
-        self.work.sources_flowing = vec![false; self.setup.sources.len()];
         self.commit(0.0);
         self.state.steps = 0;
         let (report, limiting_speed_m_s) = self.report_of_state();
@@ -148,7 +150,6 @@ impl SheetsSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.account, &mut work.account);
-        std::mem::swap(&mut state.sources_flowing, &mut work.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;

@@ -224,8 +224,7 @@ impl SheetsSolver {
             q_cell: &fields.impulse_cell,
             phi_cell: &fields.phi_cell,
             closed_cell: &boundaries.solids.closed_cell,
-            open_area: &boundaries.solids.fields.open_area,
-            sources: &boundaries.sources,
+            open_area: boundaries.openings(&self.work.cover, &self.grid).area_face,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / last_dt_s

@@ -10,8 +10,8 @@ use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_level_set as level_set;
 use fluvial_mac::{
-    FaceCells, Impulse, SurfacePush, close_walls, constrain_to_solids, first_guess, for_each_face,
-    push_at_surface, right_side, subtract_gradient,
+    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, for_each_face,
+    keep_gaps, let_go, project, push_at_surface,
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
@@ -80,6 +80,7 @@ impl SheetsSolver {
             *k = mean / (1.0 + (h * mean).powi(2) / 24.0);
         });
         let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
+        self.work.u_without_push.clone_from(u_face);
         let push = SurfacePush {
             phi_cell,
             closed_cell: &self.work.boundaries.solids.closed_cell,
@@ -100,22 +101,47 @@ impl SheetsSolver {
     /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
+        let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
         let (grid, work) = (&self.grid, &mut self.work);
-        let Fields { phi_cell, u_face, impulse_cell } = &mut work.fields;
-        let (openings, unknown) = (work.boundaries.openings(&work.cover, grid), &work.unknowns.unknown_cell);
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut work.fields;
+        let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);
+        let (unknown, parting) = (&unknowns.unknown_cell, &mut work.parting);
         let Density { crowding_cell, skin_cell, .. } = &work.density;
-        let open_volume = &work.boundaries.solids.fields.open_volume;
-        right_side(&mut work.rhs_cell, unknown, &openings, u_face, |c| {
-            wanted_divergence(crowding_cell[c], open_volume[c], dt_s as f32) * grid.dx
-        });
+        let solids = &work.boundaries.solids;
+        let open_volume = &solids.fields.open_volume;
+        let wanted = |c: usize| wanted_divergence(crowding_cell[c], open_volume[c], dt_s as f32) * grid.dx;
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
-        let prepared = self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area });
-        clamps.add("ghost_theta_floor", prepared.theta_floors);
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
-        let solved = self.solver.solve(impulse_cell, &work.rhs_cell, &self.params.pressure.stopping());
-        let info = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
-        let impulse = Impulse { q_cell: impulse_cell, phi_cell, unknown_cell: unknown };
-        subtract_gradient(u_face, &openings, &impulse, |_, _| {});
+        gap_cell.clone_from(&self.state.fields.gap_cell);
+        let may_part_cell = &solids.may_part_cell;
+        let deepest_m = f32::INFINITY;
+        let has_tension = self.setup.liquid.surface_tension > 0.0;
+        let u_without_push = has_tension.then_some(&work.u_without_push);
+        let liquid = AtBoundaries {
+            openings: &openings,
+            may_part_cell,
+            gap_cell,
+            unknowns,
+            phi_cell,
+            deepest_m,
+            fall_m_s,
+            u_without_push,
+        };
+        let (mut solved, mut theta_floors, stopping) =
+            (PressureReport::default(), 0, self.params.pressure.stopping());
+        let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32]| {
+            let problem = PoissonProblem { cells: grid.cells, phi_cell, open_area };
+            theta_floors = self.solver.prepare(&problem).theta_floors;
+            let info =
+                self.solver.solve(q, rhs, &stopping).map_err(|e| StepError::Pressure(e.to_string()))?;
+            solved.iterations += info.iterations;
+            solved.relative_residual = info.relative_residual;
+            Ok(())
+        };
+        let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, |_, _| {})?;
+        clamps.add("ghost_theta_floor", theta_floors);
+        clamps.add("walls_still_pull", pulled);
+        keep_gaps(gap_cell, impulse_cell, parting);
         for axis in AXES {
             let area = &openings.area_face[axis];
             for_each_face(&mut work.velocity.valid_face[axis], grid, axis, |face, cells, valid| {
@@ -128,7 +154,7 @@ impl SheetsSolver {
                 }
             });
         }
-        Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
+        Ok(solved)
     }
 
     /// Extends velocity past the surface and into solids, then lets nothing flow through a wall.
@@ -141,14 +167,15 @@ impl SheetsSolver {
         // difference.
         level_set::extrapolate_velocity(u_before, known_face, grid, 2, scratch);
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
-        sources.prescribe(u_face, valid_face, openings.u_boundary);
+        sources.prescribe(u_face, valid_face, openings.area_face);
         level_set::extrapolate_velocity(u_face, valid_face, grid, layers, scratch);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
         } else {
             let solids = work.boundaries.solid_faces();
-            let is_source = |cell: usize| sources.has(cell);
-            constrain_to_solids(u_face, u_free, valid_face, &solids, is_source, open_walls, grid);
+            constrain_to_solids(u_face, u_free, valid_face, &solids, open_walls, grid);
         }
+        let (may_part, unknown) = (&work.boundaries.solids.may_part_cell, &work.unknowns.unknown_cell);
+        let_go(u_face, &work.parting.parted_cell, may_part, unknown, &openings);
     }
 }

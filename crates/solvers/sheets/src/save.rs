@@ -24,14 +24,13 @@ impl SheetsSolver {
         } = self;
         let State {
             population,
-            fields: Fields { phi_cell, u_face, impulse_cell },
+            fields: Fields { phi_cell, u_face, impulse_cell, gap_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
             account,
             kinetic_energy_j,
             limiting_speed_m_s,
-            sources_flowing,
             time_s,
             steps,
         } = state;
@@ -44,7 +43,7 @@ impl SheetsSolver {
         out.field("phi_cell", phi_cell)?;
         out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
-        out.marks("sources_flowing", sources_flowing)?;
+        out.field("gap_cell", gap_cell)?;
         save_population(population, out)
     }
 
@@ -55,12 +54,12 @@ impl SheetsSolver {
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, impulse_cell } = &mut state.fields;
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut state.fields;
         state.account = from.account(phi_cell.len())?;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
-        from.marks("sources_flowing", &mut state.sources_flowing)?;
+        from.field("gap_cell", gap_cell)?;
         // The solids stand where the last step left them: at the present time. They mirror the particles that
         // follow.
         self.place_boundaries_of_state();

@@ -2,7 +2,7 @@
 
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::SolidFields;
@@ -17,6 +17,8 @@ pub(crate) struct Fields {
     pub u_face: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// 0 where liquid has let go of a wall or solid, `NO_GAP` elsewhere: particles open the gap by themselves.
+    pub gap_cell: Vec<f32>,
 }
 
 impl Fields {
@@ -25,6 +27,7 @@ impl Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            gap_cell: vec![NO_GAP; grid.cell_count()],
         }
     }
 }
@@ -35,6 +38,8 @@ pub(crate) struct Solids {
     pub fields: SolidFields,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells at a wall or solid that liquid may let go of.
+    pub may_part_cell: Vec<bool>,
     /// What the 5^3 cells around each hold when they are full, in small particles.
     pub room_cell: Vec<f32>,
     /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
@@ -58,8 +63,8 @@ impl Boundaries {
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
-        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
-        SolidFaces { phi_node, open_area, u_solid }
+        let SolidFields { phi_node, open_area, u_solid, sides, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid, sides }
     }
 }
 
@@ -78,8 +83,6 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by.
     pub limiting_speed_m_s: f64,
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -95,14 +98,17 @@ pub(crate) struct Work {
     pub account: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
-    pub sources_flowing: Vec<bool>,
     pub carriers: Carriers,
     pub density: Density,
     pub velocity: GridVelocity,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
+    /// Outlets of sources that stand still among solids that do, from step to step; by source.
+    pub outlets: Vec<Option<Outlet>>,
     pub unknowns: Unknowns,
-    pub rhs_cell: Vec<f32>,
+    pub parting: Parting,
+    /// Velocity before the projection, without surface tension; filled where there is any.
+    pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,
     pub level_set: level_set::Scratch,
@@ -143,7 +149,7 @@ pub(crate) struct GridVelocity {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, population: Population, sources: usize) -> Self {
+    pub fn new(grid: &UniformGrid, population: Population) -> Self {
         State {
             population,
             fields: Fields::zero(grid),
@@ -152,7 +158,6 @@ impl State {
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
@@ -171,7 +176,7 @@ impl Work {
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![],
+            outlets: vec![],
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],
@@ -187,7 +192,8 @@ impl Work {
             },
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
-            rhs_cell: vec![0.0; cells],
+            parting: Parting::default(),
+            u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),
         }

@@ -4,5 +4,6 @@ mod conformance;
 mod drawn_volume;
 mod enright;
 mod enright_deformation;
+mod parting;
 mod sampling;
 mod sources;

@@ -2,7 +2,7 @@
 
 use fluvial_conformance::{advance, tank};
 use fluvial_foundation::Vec3;
-use fluvial_solids::Shape;
+use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Solver, Source};
 use fluvial_solver_sheets::{Params, SheetsSolver};
 use std::f64::consts::PI;
@@ -16,6 +16,7 @@ fn a_jet_flows_as_asked_wherever_its_shape_begins() {
         let mut setup = tank(32, 0.2);
         setup.sources = vec![Source {
             shape: Shape::Cylinder { from: Vec3::new(from, 0.7, 0.5), to: Vec3::new(0.3, 0.7, 0.5), radius },
+            motion: Motion::Static,
             velocity: speed * Vec3::X,
             active_s: [0.0, f64::INFINITY],
         }];

@@ -3,11 +3,12 @@
 
 use crate::UniformSolver;
 use crate::advect::surroundings;
-use crate::state::{Boundaries, Fields, ParticleWork, Solids, Work};
+use crate::state::{BeginMut, Boundaries, Fields, ParticleWork, Solids};
+use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
-use fluvial_mac::find_closed_cells;
+use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as particles, Flight, Liquid, Occasion};
-use fluvial_solids::{Motion, Shape, rasterize};
+use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
 
 impl UniformSolver {
@@ -18,6 +19,17 @@ impl UniformSolver {
         rasterize(&mut solids.fields, &shapes, self.setup.open_walls(), &self.grid, time_s);
         solids.closed_cell.resize(self.grid.cell_count(), false);
         find_closed_cells(&mut solids.closed_cell, &solids.fields.open_area, &self.grid);
+        solids.may_part_cell.resize(self.grid.cell_count(), false);
+        let (sticky_walls, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
+        let dx = self.grid.dx;
+        let holds = |x: Vec3| sticky.distance(x, dx) < dx;
+        find_parting_cells(
+            &mut solids.may_part_cell,
+            &self.grid,
+            &solids.fields.open_area,
+            sticky_walls,
+            holds,
+        );
     }
 
     /// Places the boundaries of the state as they are at its time, no source flowing.
@@ -38,9 +50,58 @@ impl UniformSolver {
         } else {
             solids = self.state.boundaries.solids.clone();
         }
-        let Work { boundaries, cover, .. } = &mut self.work;
-        boundaries.sources.cover(cover, &solids.fields.open_area, &solids.fields.u_solid);
         self.work.boundaries.solids = solids;
+        self.place_sources(dt_s);
+        self.start.is_changed = false;
+        self.work.side_changes.clear();
+        if self.setup.has_moving_solids() {
+            self.change_sides(dt_s);
+        }
+    }
+
+    /// Cells that a thin solid passes in the step begin it with what is on their new side; particles stay on
+    /// theirs.
+    fn change_sides(&mut self, dt_s: f64) {
+        let shapes: Vec<(&Shape, &Motion)> =
+            self.setup.solids.iter().map(|s| (&s.shape, &s.motion)).collect();
+        let time_s = self.state.time_s;
+        let (old, new) = (&self.state.boundaries.solids.fields, &self.work.boundaries.solids.fields);
+        let changes = side_changes([old, new], &shapes, [time_s, time_s + dt_s], &self.grid);
+        if changes.is_empty() {
+            return;
+        }
+        self.start.copy(&self.state);
+        let cells = self.grid.cell_centers();
+        let BeginMut { phi_cell, u_face, u_transport, particles, volume, .. } = self.start.changed();
+        for &SideChange { cell, donor, .. } in &changes {
+            let (cell, Some(donor)) = (cell as usize, donor) else { continue };
+            let donor = donor as usize;
+            phi_cell[cell] = phi_cell[donor];
+            if let Some(&label) = volume.label_cell.get(donor) {
+                volume.label_cell[cell] = label;
+            }
+            for axis in AXES {
+                let faces = self.grid.faces(axis);
+                let low = |cell: usize| {
+                    let [i, j, k] = cells.coordinates(cell);
+                    faces.index(i, j, k)
+                };
+                for up in [false, true] {
+                    let step = if up { faces.stride(axis) } else { 0 };
+                    let (face, from) = (low(cell) + step, low(donor) + step);
+                    let barred = new.sides.is_barred(cell, axis, up);
+                    for u in [&mut *u_face, &mut *u_transport] {
+                        u[axis][face] = if barred { new.u_solid[axis][face] } else { u[axis][from] };
+                    }
+                }
+            }
+        }
+        let refuge = |cell: usize| {
+            let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            changes[found].refuge.map(|cell| cell as usize)
+        };
+        particles::flee(&mut particles.x, &new.sides, &self.grid, refuge);
+        self.work.side_changes = changes;
     }
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
@@ -50,38 +111,66 @@ impl UniformSolver {
             return;
         }
         let transfer = self.transfer();
-        let (state, work) = (&mut self.state, &mut self.work);
-        let Fields { phi_cell, u_face, .. } = &work.fields;
+        let work = &mut self.work;
+        let u_face = &work.fields.u_face;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
+        let sides = &work.boundaries.solids.fields.sides;
         let push = dt_s as f32 * self.setup.liquid.gravity;
         let flight = Flight { near_cell: &moving.near_cell, flown: moving.scratch.flown(), push };
-        particles::faces_to_particles(&mut moving.moved, u_face, before, &self.grid, &transfer, &flight);
-        let open_before = &state.boundaries.solids.fields.open_volume;
+        particles::faces_to_particles(
+            &mut moving.moved,
+            u_face,
+            before,
+            &self.grid,
+            sides,
+            &transfer,
+            &flight,
+        );
+        self.exchange_particles();
+        self.resample_step(Occasion::Step);
+    }
+
+    /// Moves mass between the particles that the step has moved and the reserve, over the particles of the
+    /// state.
+    pub(crate) fn resample_step(&mut self, occasion: Occasion) {
+        let transfer = self.transfer();
+        let (state, work) = (&mut self.state, &mut self.work);
+        let Fields { phi_cell, u_face, .. } = &work.fields;
+        let before = &state.boundaries.solids.fields.open_volume[..];
+        let now = &work.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
             phi_cell,
-            fraction_cell: &work.fraction_cell,
-            open_volume: [open_before, &work.boundaries.solids.fields.open_volume],
+            fraction_cell: &work.fields.fraction_cell,
+            open_volume: [before, if occasion == Occasion::Step { now } else { before }],
             u_face,
-            is_new_cell: &[],
+            is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,
-            occasion: Occasion::Step,
+            occasion,
         };
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let ParticleWork { moved, cell_ranges, reserve, scratch, .. } = moving;
+        let ParticleWork { moved, cell_ranges, reserve, scratch, .. } = &mut work.particles;
         particles::resample(&mut state.particles, cell_ranges, moved, reserve, &liquid, &around, scratch);
     }
 
     /// Makes phi a distance to the same surface again, inside solids too.
     pub(crate) fn redistance(&mut self) {
-        let (cells, band_cells, band_m) = (self.grid.cell_centers(), self.band_cells(), self.band_m());
+        self.extend_phi_into_solids();
+        let (cells, band_m) = (self.grid.cell_centers(), self.band_m());
+        let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
+        let sides = &self.work.boundaries.solids.fields.sides;
+        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
+    }
+
+    /// Continues phi into closed cells, so that the surface meets solids as if they were not there.
+    pub(crate) fn extend_phi_into_solids(&mut self) {
+        let (cells, band_cells) = (self.grid.cell_centers(), self.band_cells());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
         if !self.setup.solids.is_empty() {
             let closed = &self.work.boundaries.solids.closed_cell;
             level_set::extend_into_solids(phi, closed, &cells, band_cells, scratch);
         }
-        level_set::redistance(phi, &cells, band_m, scratch);
     }
 }

@@ -1,10 +1,11 @@
 //! Transport of the surface and of velocity along the velocity of the last step.
 
-use crate::state::{Fields, ParticleWork};
+use crate::state::{Fields, ParticleWork, State};
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
+use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
-use fluvial_mac::fastest_boundary_m_s;
+use fluvial_mac::{Openings, fastest_boundary_m_s, open_gaps};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -24,7 +25,7 @@ impl UniformSolver {
             PhiScheme::Cubic => PhiAdvection::Cubic,
         };
         let phi_cell = &mut work.fields.phi_cell;
-        level_set::advect_phi(
+        level_set::advect_phi_on_sides(
             phi_cell,
             begin.phi_cell,
             begin.u_transport,
@@ -32,11 +33,15 @@ impl UniformSolver {
             dt_s as f32,
             scheme,
             self.cfl_band_cells * self.grid.dx,
+            &work.boundaries.solids.fields.sides,
             &mut work.level_set,
         );
+        self.open_gaps(dt_s);
         if !self.params.has_particles() {
-            return;
+            return self.carry_volume(dt_s);
         }
+        let (begin, work) = (self.start.of(&self.state), &mut self.work);
+        let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, .. } = &mut work.particles;
         particles::mark_near(near_cell, begin.phi_cell, &self.grid);
@@ -49,7 +54,21 @@ impl UniformSolver {
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
     }
 
-    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces it.
+    /// Opens the gaps that liquid leaves where it has let go of walls and solids.
+    fn open_gaps(&mut self, dt_s: f64) {
+        let State { fields: before, boundaries, .. } = &self.state;
+        let SolidFields { open_area, u_solid, phi_node, .. } = &boundaries.solids.fields;
+        let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
+        gap_cell.clone_from(&before.gap_cell);
+        let openings =
+            Openings { grid: &self.grid, area_face: open_area, u_boundary: u_solid, inflow_cell: &[] };
+        let (nodes, has_solids) = (self.grid.nodes(), !self.setup.solids.is_empty());
+        let distance = |x: Vec3| if has_solids { nodes.sample(phi_node, x) } else { f32::MAX };
+        open_gaps(gap_cell, phi_cell, &before.u_transport, &openings, distance, dt_s as f32);
+    }
+
+    /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces
+    /// it, and sources give theirs.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
         let begin = self.start.of(&self.state);
@@ -57,7 +76,8 @@ impl UniformSolver {
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
         if has_particles {
-            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, &self.grid, &transfer);
+            let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
+            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, grid, sides, &transfer);
         }
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
@@ -76,9 +96,11 @@ impl UniformSolver {
             known: has_particles.then_some(known),
         };
         level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        work.boundaries.sources.fill_velocity(u_face);
         if has_particles {
             u_before_forces.clone_from(u_face);
         }
+        self.absorb_momentum();
     }
 }
 
@@ -91,5 +113,11 @@ pub(crate) fn surroundings<'a>(
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
     let moving = setup.has_moving_solids();
     let solid_speed_m_s = if moving { fastest_boundary_m_s(&solids.u_solid) as f32 } else { 0.0 };
-    Surroundings { grid, phi_solid_node, open_walls: setup.open_walls(), solid_speed_m_s }
+    Surroundings {
+        grid,
+        phi_solid_node,
+        sides: &solids.sides,
+        open_walls: setup.open_walls(),
+        solid_speed_m_s,
+    }
 }

@@ -5,7 +5,7 @@ use crate::state::Fields;
 use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Axis};
 use fluvial_level_set as level_set;
-use fluvial_mac::{close_walls, constrain_to_solids};
+use fluvial_mac::{close_walls, constrain_to_solids, let_go};
 
 /// A cell of air at the surface and what flows out of it beyond what flows in, over dx^2, m/s.
 struct SurfaceAir {
@@ -20,16 +20,17 @@ impl UniformSolver {
         let (grid, open_walls, work) = (&self.grid, self.setup.open_walls(), &mut self.work);
         let Fields { u_face, u_transport, .. } = &mut work.fields;
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
-        sources.prescribe(u_face, &mut work.valid_face, openings.u_boundary);
+        sources.prescribe(u_face, &mut work.valid_face, openings.area_face);
         level_set::extrapolate_velocity(u_face, &mut work.valid_face, grid, layers, &mut work.level_set);
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
         } else {
             let solids = work.boundaries.solid_faces();
-            let is_source = |cell: usize| sources.has(cell);
             let (u_free, reached) = (&mut work.u_free, &work.valid_face);
-            constrain_to_solids(u_face, u_free, reached, &solids, is_source, open_walls, grid);
+            constrain_to_solids(u_face, u_free, reached, &solids, open_walls, grid);
         }
+        let (may_part, unknown) = (&work.boundaries.solids.may_part_cell, &work.unknowns.unknown_cell);
+        let_go(u_face, &work.parting.parted_cell, may_part, unknown, &openings);
         u_transport.copy_from(u_face);
         self.balance_surface_air();
     }

@@ -80,6 +80,7 @@ impl UniformSolver {
         for axis in AXES {
             push_wet_faces(&mut u_face[axis], phi_cell, grid, axis, liquid.gravity[axis] * dt);
         }
+        self.work.u_without_push.clone_from(u_face);
         if short_wave_speed_m_s(grid, &liquid) == 0.0 {
             return;
         }

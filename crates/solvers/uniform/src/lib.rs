@@ -4,9 +4,12 @@
 
 mod adapt;
 mod advect;
+mod drops;
 mod expected;
 mod extend;
+mod films;
 mod forces;
+mod mass;
 mod measure;
 mod method;
 mod params;
@@ -20,20 +23,23 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
+use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    LevelSet, Listed, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Tracker,
-    UniformLevelSet, Wanted,
+    LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
+    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
+    Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
+/// Drops among the kinds of particles, `fluvial_solver_interface::PARTICLE_KINDS`.
+const FLYING: u8 = 3;
 /// How far the mesh of the level-set tracker reaches into solids, so that no gap shows between them, in cells.
 /// With particles it has the volume of their mass, and none is in solids.
 const OVERLAP_CELLS: f32 = 0.25;
@@ -45,8 +51,6 @@ pub struct UniformSolver {
     grid: UniformGrid,
     /// Half-width of the band in which phi is a distance, cells: the CFL reach and the widest stencil.
     cfl_band_cells: f32,
-    /// By how much each source's surface lies off its shape's, metres.
-    source_offset_m: Vec<f32>,
     solver: MultigridCg,
     state: State,
     start: Start,
@@ -60,26 +64,18 @@ impl UniformSolver {
         if !setup.refine.is_empty() {
             return Err(SetupError::Unsupported { method: "uniform", feature: "[[refine]] regions".into() });
         }
-        if setup.sources.len() > u8::MAX as usize - 1 {
-            return Err(SetupError::Unsupported {
-                method: "uniform",
-                feature: "more than 254 sources".into(),
-            });
-        }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
-            source_offset_m: vec![],
             solver: MultigridCg::new(grid.cells),
-            state: State::new(&grid, setup.sources.len()),
+            state: State::new(&grid, params.conserves_volume()),
             start: Start::default(),
-            work: Work::new(&grid, params.has_particles()),
+            work: Work::new(&grid, params.has_particles(), params.conserves_volume()),
             asked_to_stop: None,
             grid,
             setup,
             params,
         };
-        solver.fit_sources();
         solver.place_boundaries_of_state();
         solver.place_liquid();
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -92,9 +88,9 @@ impl UniformSolver {
     /// phi and velocity of the fills, made a distance, with particles seeded below the surface.
     fn place_liquid(&mut self) {
         let cells = self.grid.cell_centers();
-        let setup = &self.setup;
+        let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
-            *phi = setup.fill_distance(cells.position(i, j, k));
+            *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx);
         });
         // Films that reach no cell's centre are particles from the start.
         let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
@@ -145,6 +141,20 @@ impl UniformSolver {
         self.cfl_band_cells * self.grid.dx
     }
 
+    /// The drops as particles.
+    fn drop_set(&self) -> ParticleSet<'_> {
+        let drops = &self.state.drops;
+        let radius: Vec<f32> = drops.volume_m3.iter().map(|&v| fluvial_drops::radius_m(v)).collect();
+        ParticleSet {
+            x: Cow::Borrowed(&drops.x),
+            v: Cow::Borrowed(&drops.v),
+            id: Cow::Borrowed(&drops.id),
+            age_s: Cow::Borrowed(&drops.age_s),
+            radius: 0.5 * self.grid.dx,
+            kinds: Some(ParticleKinds { kind: vec![FLYING; radius.len()], radius }),
+        }
+    }
+
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
         self.update_particles(dt_s);
@@ -152,16 +162,16 @@ impl UniformSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.volume, &mut work.volume);
+        std::mem::swap(&mut state.drops, &mut work.mass.drops);
         if self.params.has_particles() {
             std::mem::swap(&mut state.reserve, &mut work.particles.reserve);
         }
-        std::mem::swap(&mut state.sources_flowing, &mut self.start.sources_flowing);
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
         state.last_dt_s = dt_s;
         state.steps += 1;
-        report.particles = state.particles.len();
+        report.particles = state.particles.len() + state.drops.len();
     }
 }
 
@@ -187,8 +197,8 @@ impl Solver for UniformSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        let State { fields, boundaries, volume, .. } = &self.state;
-        self.report(fields, boundaries, PressureReport::default(), volume).0
+        let State { fields, boundaries, volume, drops, .. } = &self.state;
+        self.report(fields, boundaries, PressureReport::default(), volume, drops).0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
@@ -198,7 +208,15 @@ impl Solver for UniformSolver {
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
             self.draw_particles(&mut mesh);
+            return mesh;
         }
+        let Fields { phi_cell, fraction_cell, u_face, .. } = &self.state.fields;
+        films::add_wall_films(&mut mesh, phi_cell, fraction_cell, u_face, &self.grid);
+        if !self.setup.solids.is_empty() {
+            let solids = &self.state.boundaries.solids.fields;
+            films::add_solid_films(&mut mesh, phi_cell, fraction_cell, solids, u_face, &self.grid);
+        }
+        add_drops(&mut mesh, &self.state.drops);
         mesh
     }
 
@@ -212,6 +230,7 @@ impl Solver for UniformSolver {
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })
         });
+        let drops = (wanted.particles && self.params.conserves_volume()).then(|| self.drop_set());
         let particles = (wanted.particles && self.params.has_particles()).then(|| ParticleSet {
             x: Cow::Borrowed(&state.particles.x),
             v: Cow::Borrowed(&state.particles.v),
@@ -220,7 +239,7 @@ impl Solver for UniformSolver {
             radius: fluvial_particles::particle_radius_m(&self.grid),
             kinds: None,
         });
-        Snapshot { level_set, particles, cut_cells: None }
+        Snapshot { level_set, particles: particles.or(drops), cut_cells: None }
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

@@ -2,7 +2,8 @@
 
 use crate::UniformSolver;
 use crate::state::{Boundaries, Fields};
-use fluvial_foundation::parallel::{map_indices, ordered_max, ordered_sum};
+use fluvial_drops::Drops;
+use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
@@ -18,19 +19,32 @@ const RESOLVED_CELLS: f32 = 1.0;
 impl UniformSolver {
     /// Volume inside phi < 0 and outside solids, m3.
     pub(crate) fn liquid_volume(&self, phi: &[f32], solids: &SolidFields) -> f64 {
-        level_set::liquid_volume(phi, &solids.open_volume, &solids.phi_node, &self.grid)
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_volume_on_sides(phi, open_volume, phi_node, sides, &self.grid)
     }
 
-    /// Fills the liquid share of every cell's volume.
-    pub(crate) fn fill_fractions(&self, fraction_cell: &mut [f32], phi: &[f32], solids: &SolidFields) {
-        level_set::liquid_fractions(fraction_cell, phi, &solids.open_volume, &solids.phi_node, &self.grid);
+    /// Fills the liquid share of every cell's volume. Gaps thinner than half a cell are not in phi yet.
+    pub(crate) fn fill_fractions(
+        &self,
+        fraction_cell: &mut [f32],
+        phi: &[f32],
+        gap_cell: &[f32],
+        solids: &SolidFields,
+    ) {
+        let SolidFields { open_volume, phi_node, sides, .. } = solids;
+        level_set::liquid_fractions(fraction_cell, phi, open_volume, phi_node, sides, &self.grid);
+        for_each_indexed_mut(fraction_cell, |cell, fraction| {
+            if gap_cell[cell] > 0.0 {
+                *fraction = (*fraction - gap_cell[cell] / self.grid.dx).max(0.0);
+            }
+        });
     }
 
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         let work = &self.work;
         let (mut report, limiting_speed_m_s) =
-            self.report(&work.fields, &work.boundaries, pressure, &work.volume);
+            self.report(&work.fields, &work.boundaries, pressure, &work.volume, &work.mass.drops);
         if self.params.has_particles() {
             let [kinetic_j, potential_j, fastest_m_s] =
                 self.flight_energy(&work.particles.moved, &work.particles.near_cell);
@@ -62,6 +76,7 @@ impl UniformSolver {
         boundaries: &Boundaries,
         pressure: PressureReport,
         volume: &Account,
+        flying: &Drops,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
@@ -79,7 +94,7 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = work.fraction_cell[cell] as f64;
+                    let fraction = fields.fraction_cell[cell] as f64;
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
@@ -103,7 +118,13 @@ impl UniformSolver {
                         if phi[cell] < -RESOLVED_CELLS * grid.dx {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);
                         }
-                        let wanted = volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
+                        if fields.gap_cell[cell] >= 0.0 {
+                            continue;
+                        }
+                        let wanted = match fields.residual_cell.get(cell) {
+                            Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
+                            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+                        };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }
                 }
@@ -111,21 +132,27 @@ impl UniformSolver {
             (count, kinetic, potential, [speed2, resolved_speed2], divergence)
         });
         let mass = liquid.density as f64 * (grid.dx as f64).powi(3);
+        let mut drops = (0.0, 0.0);
+        for n in 0..flying.len() {
+            let cells = flying.volume_m3[n] / self.cell_m3();
+            drops.0 += cells * flying.v[n].as_dvec3().length_squared();
+            drops.1 -= cells * gravity.dot(flying.x[n].as_dvec3() - floor);
+        }
         let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
         let [max_speed_m_s, resolved_m_s] =
             [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
         let report = StepReport {
             cells: slabs.iter().map(|s| s.0).sum(),
             faces,
-            particles: self.state.particles.len(),
+            particles: self.state.particles.len() + flying.len(),
             liquid_volume_m3: volume.volume_m3,
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.raw_error(),
-            kinetic_energy_j: 0.5 * mass * ordered_sum(slabs.len(), |k| slabs[k].1),
-            potential_energy_j: mass * ordered_sum(slabs.len(), |k| slabs[k].2),
-            max_speed_m_s,
+            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
+            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
+            max_speed_m_s: max_speed_m_s.max(f64::from(flying.fastest_m_s())),
             max_divergence_1_s: ordered_max(slabs.len(), |k| slabs[k].4 as f64) / grid.dx as f64,
             pressure,
             ..Default::default()
@@ -216,8 +243,7 @@ impl UniformSolver {
             q_cell: &fields.impulse_cell,
             phi_cell: &fields.phi_cell,
             closed_cell: &boundaries.solids.closed_cell,
-            open_area: &boundaries.solids.fields.open_area,
-            sources: &boundaries.sources,
+            open_area: boundaries.openings(&self.work.cover, &self.grid).area_face,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
@@ -228,7 +254,8 @@ impl UniformSolver {
         let cells = self.grid.cell_centers();
         let mut fractions = vec![0.0f32; cells.len()];
         let state = &self.state;
-        self.fill_fractions(&mut fractions, &state.fields.phi_cell, &state.boundaries.solids.fields);
+        let (Fields { phi_cell, gap_cell, .. }, solids) = (&state.fields, &state.boundaries.solids.fields);
+        self.fill_fractions(&mut fractions, phi_cell, gap_cell, solids);
         cells.for_each_mut(&mut fractions, |_, [i, j, k], fraction| {
             if *fraction > 0.0 {
                 let x = cells.position(i, j, k);
@@ -239,7 +266,9 @@ impl UniformSolver {
         let sum = ordered_sum(cells.size[2], |k| {
             fractions[k * slab..(k + 1) * slab].iter().map(|&f| f as f64).sum()
         });
-        sum * (self.grid.dx as f64).powi(3)
+        let drops = &self.state.drops;
+        let inside = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
+        sum * self.cell_m3() + inside.map(|n| drops.volume_m3[n]).sum::<f64>()
     }
 }
 

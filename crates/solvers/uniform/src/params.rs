@@ -73,6 +73,11 @@ impl Params {
             .or(self.pressure.first_error())
     }
 
+    /// Does the level set have its volume carried beside it? Otherwise controllers correct it, or nothing does.
+    pub fn conserves_volume(&self) -> bool {
+        !self.has_particles() && self.volume_correction != VolumeCorrection::Off
+    }
+
     /// Does the tracker use particles?
     pub fn has_particles(&self) -> bool {
         self.tracker != Tracker::Levelset

@@ -6,7 +6,7 @@
 //! holds, it is the level set that is moved.
 
 use crate::UniformSolver;
-use crate::state::{Begin, ParticleWork, Solids, State, Work};
+use crate::state::{Fields, ParticleWork, Solids, State, Work};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
@@ -39,11 +39,12 @@ impl UniformSolver {
     /// particles and deep cells do not hold of it is the reserve's.
     pub(crate) fn seed_particles(&mut self, phi_fills: &[f32]) {
         let solids = self.state.boundaries.solids.clone();
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
-        self.fill_fractions(&mut fractions, phi_fills, &solids.fields);
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
+        self.fill_fractions(&mut fractions, phi_fills, &self.state.fields.gap_cell, &solids.fields);
         let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
         let volume_m3 = sum * (self.grid.dx as f64).powi(3);
-        self.work.fraction_cell = fractions;
+        self.state.fields.fraction_cell.clone_from(&fractions);
+        self.work.fields.fraction_cell = fractions;
         let State { particles, reserve, fields, .. } = &mut self.state;
         let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
         let u_face = std::mem::take(&mut fields.u_face);
@@ -57,22 +58,22 @@ impl UniformSolver {
     }
 
     /// Books what the step brought and took, and moves the surface to where its mass puts it.
-    pub(crate) fn control_mass(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let begin = self.start.of(&self.state);
-        let inflow_m3 = self.source_flux_m3_s(&begin) * dt_s;
+    pub(crate) fn control_mass(&mut self, clamps: &mut Clamps) {
         let particle_m3 = self.particle_m3();
-        let mut account = begin.volume.totals();
-        let work = &mut self.work.particles;
-        work.reserve.clone_from(begin.reserve);
+        let mut account = self.start.of(&self.state).volume.totals();
+        let (work, sources) = (&mut self.work.particles, &self.work.sources);
+        let inflow_m3: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum();
         work.reserve.inflow_m3 += inflow_m3;
         work.reserve.rest_m3 += particle_m3 * work.trapped as f64;
-        if self.work.boundaries.sources.tag_cell.iter().all(|&tag| tag == 0) {
+        if !sources.inside_cell.contains(&1) && sources.inflow.is_empty() {
             // No source is left that could fill its cells with it.
             work.reserve.rest_m3 += std::mem::take(&mut work.reserve.inflow_m3);
         }
-        account.book_sources_and_sinks(inflow_m3, particle_m3 * work.left as f64);
+        let drained_m3 = particle_m3 * sources.drained_particles as f64 + sources.drained_deep_m3;
+        account.book_sources_and_sinks(inflow_m3, particle_m3 * work.left as f64 + drained_m3);
         let open_volume = &self.state.boundaries.solids.fields.open_volume;
-        let volume_m3 = work.reserve.volume_m3(work.moved.len(), open_volume, self.grid.dx);
+        let held = work.moved.len() - sources.drained_particles;
+        let volume_m3 = work.reserve.volume_m3(held, open_volume, self.grid.dx);
         account.measure(volume_m3);
         self.work.volume = account;
         self.fit_surface_to_mass(volume_m3, clamps);
@@ -107,9 +108,10 @@ impl UniformSolver {
         clamps.add("surface_behind_mass", (part > 1.0) as usize);
         let way = sign * part.min(1.0) as f32 * self.grid.dx;
         let cells = self.grid.cell_centers();
-        let Work { particles, fields, fraction_cell, .. } = &mut self.work;
+        let Work { particles, fields, .. } = &mut self.work;
+        let Fields { phi_cell, fraction_cell, .. } = fields;
         let (misfit, dx) = (&particles.misfit_cell, self.grid.dx);
-        cells.for_each_mut2(&mut fields.phi_cell, fraction_cell, |cell, _, phi, fraction| {
+        cells.for_each_mut2(phi_cell, fraction_cell, |cell, _, phi, fraction| {
             let shift = way * (sign * misfit[cell]).clamp(0.0, FARTHEST_CELLS);
             if shift != 0.0 {
                 let gained = shift / dx * surface_share(*phi, dx) * open[cell];
@@ -127,7 +129,7 @@ impl UniformSolver {
         let mut misfits = std::mem::take(&mut self.work.particles.misfit_cell);
         misfits.resize(self.grid.cell_count(), 0.0);
         let (cells, dx, open) = (self.grid.cell_centers(), self.grid.dx, &solids.fields.open_volume);
-        let (phi, fraction) = (&self.work.fields.phi_cell, &self.work.fraction_cell);
+        let (phi, fraction) = (&self.work.fields.phi_cell, &self.work.fields.fraction_cell);
         let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
         let size = cells.size;
         cells.for_each_mut(&mut misfits, |cell, at, misfit| {
@@ -155,9 +157,9 @@ impl UniformSolver {
 
     /// Marks the cells that phi reaches and fills the liquid share of their volume; returns the sum, m3.
     fn fill_near_fractions(&mut self, solids: &Solids) -> f64 {
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
         let phi = &self.work.fields.phi_cell;
-        self.fill_fractions(&mut fractions, phi, &solids.fields);
+        self.fill_fractions(&mut fractions, phi, &self.work.fields.gap_cell, &solids.fields);
         let near = &mut self.work.particles.near_cell;
         mark_near(near, phi, &self.grid);
         let cells = self.grid.cell_centers();
@@ -167,17 +169,8 @@ impl UniformSolver {
             }
         });
         let sum = ordered_sum_of(fractions.len(), |cell| fractions[cell] as f64);
-        self.work.fraction_cell = fractions;
+        self.work.fields.fraction_cell = fractions;
         sum * (self.grid.dx as f64).powi(3)
-    }
-
-    /// What flows out of the sources, m3/s.
-    fn source_flux_m3_s(&self, begin: &Begin) -> f64 {
-        let (grid, boundaries) = (&self.grid, &self.work.boundaries);
-        let (openings, cells) = (boundaries.openings(&self.work.cover, grid), grid.cell_centers());
-        let tags = boundaries.sources.tag_cell.iter().enumerate().filter(|(_, tag)| **tag != 0);
-        let outflow = |cell| openings.outflow(begin.u_transport, cells.coordinates(cell)) as f64;
-        tags.map(|(cell, _)| outflow(cell)).sum::<f64>() * (grid.dx as f64).powi(2)
     }
 
     /// Kinetic energy and potential energy above the floor of the particles that fly, J, and their largest

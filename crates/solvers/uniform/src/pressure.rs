@@ -1,43 +1,83 @@
 //! The projection, see `fluvial_mac`.
 
 use crate::UniformSolver;
-use crate::state::Fields;
+use crate::state::{Fields, Work};
 use fluvial_foundation::AXES;
-use fluvial_mac::{Impulse, first_guess, for_each_face, mark_unknowns, right_side, subtract_gradient};
+use fluvial_mac::{
+    AtBoundaries, FaceCells, Unknowns, first_guess, for_each_face, keep_gaps, mark_unknowns, project,
+};
 use fluvial_pressure::PoissonProblem;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 impl UniformSolver {
-    /// Solves for the pressure impulse and subtracts its gradient. The wanted divergence is the one that
-    /// corrects the bodies' volumes. Faces without liquid are set to zero, but for those of lone cells,
-    /// which fly.
+    /// Solves for the pressure impulse and subtracts its gradient, until no wall pulls on the liquid. The
+    /// wanted divergence is the one that corrects the bodies' volumes. Faces without liquid are set to zero,
+    /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        let (grid, work) = (&self.grid, &mut self.work);
-        let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;
-        let (openings, unknown) = (work.boundaries.openings(&work.cover, grid), &work.unknowns.unknown_cell);
-        let (volume, open_volume) = (&work.volume, &work.boundaries.solids.fields.open_volume);
-        let wanted = |cell: usize| volume.divergence_1_s(cell) * grid.dx * open_volume[cell];
-        right_side(&mut work.rhs_cell, unknown, &openings, u_face, wanted);
+        let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
+        let Work { fields, boundaries, cover, unknowns, parting, volume, mass, u_without_push, .. } =
+            &mut self.work;
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell, residual_cell, .. } = fields;
+        let (grid, openings, solids) =
+            (&self.grid, boundaries.openings(cover, &self.grid), &boundaries.solids);
+        // A gap must not open where the liquid is without particles.
+        let band_m = (self.params.narrow_band - 1.0) * grid.dx;
+        let deepest_m = if self.params.has_particles() { band_m } else { f32::INFINITY };
+        let (may_part_cell, lone_cell) = (&solids.may_part_cell, &unknowns.lone_cell);
+        let u_without_push = Some(&*u_without_push);
+        let liquid = AtBoundaries {
+            openings: &openings,
+            may_part_cell,
+            gap_cell,
+            unknowns,
+            phi_cell,
+            deepest_m,
+            fall_m_s,
+            u_without_push,
+        };
+        let open_volume = &solids.fields.open_volume;
+        let (mass, residual_cell, cells) = (&*mass, &*residual_cell, grid.cell_centers());
+        let wanted = |cell: usize| match residual_cell.get(cell) {
+            Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell)),
+            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+        };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
-        let prepared = self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area });
-        clamps.add("ghost_theta_floor", prepared.theta_floors);
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
-        let solved = self.solver.solve(impulse_cell, &work.rhs_cell, &self.params.pressure.stopping());
-        let info = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
-        let impulse = Impulse { q_cell: impulse_cell, phi_cell, unknown_cell: unknown };
-        let lone = &work.unknowns.lone_cell;
-        subtract_gradient(u_face, &openings, &impulse, |cells, u| {
-            if !cells.any(|c| lone[c]) {
+        let (mut solved, mut theta_floors, stopping) =
+            (PressureReport::default(), 0, self.params.pressure.stopping());
+        let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32]| {
+            theta_floors =
+                self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area }).theta_floors;
+            let info =
+                self.solver.solve(q, rhs, &stopping).map_err(|e| StepError::Pressure(e.to_string()))?;
+            solved.iterations += info.iterations;
+            solved.relative_residual = info.relative_residual;
+            Ok(())
+        };
+        let still = |cells: FaceCells, u: &mut f32| {
+            if !cells.any(|cell| lone_cell[cell]) {
                 *u = 0.0;
             }
-        });
+        };
+        let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, still)?;
+        clamps.add("ghost_theta_floor", theta_floors);
+        clamps.add("walls_still_pull", pulled);
+        keep_gaps(gap_cell, impulse_cell, parting);
+        self.mark_valid_faces();
+        Ok(solved)
+    }
+
+    /// Marks the faces whose velocity is the liquid's.
+    fn mark_valid_faces(&mut self) {
+        let Work { boundaries, cover, unknowns, valid_face, .. } = &mut self.work;
+        let openings = boundaries.openings(cover, &self.grid);
+        let Unknowns { unknown_cell, lone_cell } = unknowns;
         for axis in AXES {
             let area = &openings.area_face[axis];
-            for_each_face(&mut work.valid_face[axis], grid, axis, |face, cells, valid| {
-                *valid = (cells.any(|c| unknown[c] || lone[c]) && area[face] > 0.0) as u8;
+            for_each_face(&mut valid_face[axis], &self.grid, axis, |face, cells, valid| {
+                *valid = (cells.any(|c| unknown_cell[c] || lone_cell[c]) && area[face] > 0.0) as u8;
             });
         }
-        Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
     }
 
     /// Marks the cells whose pressure is unknown.

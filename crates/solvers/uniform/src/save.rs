@@ -3,6 +3,7 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, State};
+use fluvial_drops::Drops;
 use fluvial_foundation::AXES;
 use fluvial_particles::{Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -19,7 +20,6 @@ impl UniformSolver {
             params: _,
             grid: _,
             cfl_band_cells: _,
-            source_offset_m: _,
             // The frame loop's.
             asked_to_stop: _,
             // Memory that every step fills before it reads it.
@@ -29,16 +29,17 @@ impl UniformSolver {
             state,
         } = self;
         let State {
-            fields: Fields { phi_cell, u_face, u_transport, impulse_cell },
+            fields:
+                Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
             particles,
+            drops,
             reserve: Reserve { deep_cell, rest_m3, inflow_m3 },
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
-            sources_flowing,
             time_s,
             steps,
         } = state;
@@ -51,8 +52,11 @@ impl UniformSolver {
         out.face_field("u_face", u_face)?;
         out.face_field_beside("u_transport", u_transport, u_face)?;
         out.field("impulse_cell", impulse_cell)?;
-        out.marks("sources_flowing", sources_flowing)?;
+        out.field("gap_cell", gap_cell)?;
+        out.field("fraction_cell", fraction_cell)?;
+        out.field("residual_cell", residual_cell)?;
         out.account(volume)?;
+        save_drops(drops, out)?;
         out.value("reserve.rest_m3", *rest_m3)?;
         out.value("reserve.inflow_m3", *inflow_m3)?;
         out.list("reserve.deep_cell", deep_cell)?;
@@ -66,13 +70,17 @@ impl UniformSolver {
         state.steps = from.value("steps")?;
         state.last_dt_s = from.value("last_dt_s")?;
         state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, u_transport, impulse_cell } = &mut state.fields;
+        let Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell } =
+            &mut state.fields;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.face_field_beside("u_transport", u_transport, u_face)?;
         from.field("impulse_cell", impulse_cell)?;
-        from.marks("sources_flowing", &mut state.sources_flowing)?;
+        from.field("gap_cell", gap_cell)?;
+        from.field("fraction_cell", fraction_cell)?;
+        from.field("residual_cell", residual_cell)?;
         state.volume = from.account(phi_cell.len())?;
+        state.drops = restore_drops(from)?;
         state.reserve.rest_m3 = from.value("reserve.rest_m3")?;
         state.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
         state.reserve.deep_cell = from.list("reserve.deep_cell")?;
@@ -84,6 +92,33 @@ impl UniformSolver {
         self.place_boundaries_of_state();
         Ok(())
     }
+}
+
+fn save_drops(drops: &Drops, out: &mut StateWriter) -> io::Result<()> {
+    let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
+    out.value("drops.next_id", *next_id)?;
+    out.list("drops.x", x)?;
+    out.list("drops.v", v)?;
+    out.list("drops.volume_m3", volume_m3)?;
+    out.list("drops.age_s", age_s)?;
+    out.list("drops.id", id)
+}
+
+fn restore_drops(from: &mut StateReader) -> Result<Drops, RestoreError> {
+    let next_id = from.value("drops.next_id")?;
+    let drops = Drops {
+        x: from.list("drops.x")?,
+        v: from.list("drops.v")?,
+        volume_m3: from.list("drops.volume_m3")?,
+        age_s: from.list("drops.age_s")?,
+        id: from.list("drops.id")?,
+        next_id,
+    };
+    let n = drops.len();
+    if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()].iter().any(|&len| len != n) {
+        return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
+    }
+    Ok(drops)
 }
 
 fn save_particles(particles: &Particles, out: &mut StateWriter) -> io::Result<()> {

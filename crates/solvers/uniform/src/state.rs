@@ -1,11 +1,14 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::forces::SurfaceForces;
+use crate::mass::MassWork;
+use crate::sources::SourceWork;
+use fluvial_drops::Drops;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, Openings, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
-use fluvial_solids::SolidFields;
+use fluvial_solids::{SideChange, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -20,15 +23,24 @@ pub(crate) struct Fields {
     pub u_transport: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
     pub impulse_cell: Vec<f32>,
+    /// Thickness of the gap where liquid has let go of a wall or solid, metres; `NO_GAP` elsewhere.
+    pub gap_cell: Vec<f32>,
+    /// Liquid share of each cell's volume that phi stands for.
+    pub fraction_cell: Vec<f32>,
+    /// Liquid that a cell is owed beyond that, in its volume; empty where particles carry the shape.
+    pub residual_cell: Vec<f32>,
 }
 
 impl Fields {
-    fn zero(grid: &UniformGrid) -> Self {
+    fn zero(grid: &UniformGrid, with_residual: bool) -> Self {
         Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             u_transport: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
+            gap_cell: vec![NO_GAP; grid.cell_count()],
+            fraction_cell: vec![0.0; grid.cell_count()],
+            residual_cell: vec![0.0; if with_residual { grid.cell_count() } else { 0 }],
         }
     }
 }
@@ -39,6 +51,8 @@ pub(crate) struct Solids {
     pub fields: SolidFields,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells at a wall or solid that liquid may let go of.
+    pub may_part_cell: Vec<bool>,
 }
 
 /// Solids and active sources on the grid at one moment.
@@ -57,8 +71,8 @@ impl Boundaries {
     }
 
     pub fn solid_faces(&self) -> SolidFaces<'_> {
-        let SolidFields { phi_node, open_area, u_solid, .. } = &self.solids.fields;
-        SolidFaces { phi_node, open_area, u_solid }
+        let SolidFields { phi_node, open_area, u_solid, sides, .. } = &self.solids.fields;
+        SolidFaces { phi_node, open_area, u_solid, sides }
     }
 }
 
@@ -70,6 +84,8 @@ pub(crate) struct State {
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
+    /// Liquid too small for the level set, in the air; none for the other trackers.
+    pub drops: Drops,
     /// The liquid that no particle holds; of no interest to the level-set tracker.
     pub reserve: Reserve,
     /// Volume bookkeeping and its controllers.
@@ -78,8 +94,6 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by.
     pub limiting_speed_m_s: f64,
-    /// Which sources flowed during the last step.
-    pub sources_flowing: Vec<bool>,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -87,36 +101,33 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(grid: &UniformGrid, sources: usize) -> Self {
+    pub fn new(grid: &UniformGrid, with_residual: bool) -> Self {
         State {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             last_dt_s: 0.0,
             particles: Particles::default(),
+            drops: Drops::default(),
             reserve: Reserve::new(grid.cell_count()),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            sources_flowing: vec![false; sources],
             time_s: 0.0,
             steps: 0,
         }
     }
 }
 
-/// What a step begins with where that is not the state: the liquid as sources and sinks have changed it.
+/// What a step begins with where that is not the state: the liquid as thin solids have swept it.
 #[derive(Default)]
 pub(crate) struct Start {
-    /// Does a source or sink act in this step? Otherwise the copies below are old.
+    /// Does a thin solid pass cells in this step? Otherwise the copies below are old.
     pub is_changed: bool,
     phi_cell: Vec<f32>,
     u_face: FaceField,
     u_transport: FaceField,
     particles: Particles,
-    reserve: Reserve,
     volume: Account,
-    /// Which sources flow during this step.
-    pub sources_flowing: Vec<bool>,
 }
 
 /// The liquid that a step carries along.
@@ -125,46 +136,43 @@ pub(crate) struct Begin<'a> {
     pub u_face: &'a FaceField,
     pub u_transport: &'a FaceField,
     pub particles: &'a Particles,
-    pub reserve: &'a Reserve,
     pub volume: &'a Account,
 }
 
-/// The same while sources and sinks change it.
+/// The same while thin solids sweep it.
 pub(crate) struct BeginMut<'a> {
     pub phi_cell: &'a mut Vec<f32>,
     pub u_face: &'a mut FaceField,
     pub u_transport: &'a mut FaceField,
     pub particles: &'a mut Particles,
-    pub reserve: &'a mut Reserve,
     pub volume: &'a mut Account,
 }
 
 impl Start {
-    /// Copies of the state that sources and sinks may change.
+    /// Copies of the state that may be changed.
     pub fn copy(&mut self, state: &State) {
         self.is_changed = true;
         self.phi_cell.clone_from(&state.fields.phi_cell);
         self.u_face.clone_from(&state.fields.u_face);
         self.u_transport.clone_from(&state.fields.u_transport);
         self.particles.clone_from(&state.particles);
-        self.reserve.clone_from(&state.reserve);
         self.volume.clone_from(&state.volume);
     }
 
     pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start { phi_cell, u_face, u_transport, particles, reserve, volume, .. } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, reserve, volume }
+        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles, volume }
     }
 
     /// What the step begins with.
     pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
         if self.is_changed {
-            let Start { phi_cell, u_face, u_transport, particles, reserve, volume, .. } = self;
-            return Begin { phi_cell, u_face, u_transport, particles, reserve, volume };
+            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
+            return Begin { phi_cell, u_face, u_transport, particles, volume };
         }
         let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        let State { particles, reserve, volume, .. } = state;
-        Begin { phi_cell, u_face, u_transport, particles, reserve, volume }
+        let State { particles, volume, .. } = state;
+        Begin { phi_cell, u_face, u_transport, particles, volume }
     }
 }
 
@@ -173,23 +181,27 @@ pub(crate) struct Work {
     /// The next state's.
     pub fields: Fields,
     pub boundaries: Boundaries,
+    /// Cells that a thin solid passes in the step.
+    pub side_changes: Vec<SideChange>,
     pub volume: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
+    pub sources: SourceWork,
     pub unknowns: Unknowns,
+    pub parting: Parting,
+    /// Velocity before the projection, without what presses on the surface.
+    pub u_without_push: FaceField,
     /// Faces whose velocity the projection set (or that extrapolation has reached).
     pub valid_face: [Vec<u8>; 3],
-    pub rhs_cell: Vec<f32>,
-    /// Liquid share of each cell's volume.
-    pub fraction_cell: Vec<f32>,
     /// Air cells that touch an unknown.
     pub surface_air_cell: Vec<bool>,
     /// Velocity before it is constrained to solids.
     pub u_free: FaceField,
     pub surface: SurfaceForces,
     pub particles: ParticleWork,
+    pub mass: MassWork,
     pub level_set: level_set::Scratch,
 }
 
@@ -216,24 +228,27 @@ pub(crate) struct ParticleWork {
 }
 
 impl Work {
-    pub fn new(grid: &UniformGrid, with_particles: bool) -> Self {
+    pub fn new(grid: &UniformGrid, with_particles: bool, with_residual: bool) -> Self {
         let cells = grid.cell_count();
         let weight_face = if with_particles { FaceField::constant(grid, 0.0) } else { FaceField::default() };
         Work {
-            fields: Fields::zero(grid),
+            fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
+            side_changes: Vec::new(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             cover: Cover::default(),
+            sources: SourceWork::default(),
             unknowns: Unknowns::none(grid),
+            parting: Parting::default(),
+            u_without_push: FaceField::default(),
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
-            rhs_cell: vec![0.0; cells],
-            fraction_cell: vec![0.0; cells],
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
             surface: SurfaceForces::default(),
             particles: ParticleWork { weight_face, ..Default::default() },
+            mass: if with_residual { MassWork::new(grid) } else { MassWork::default() },
             level_set: level_set::Scratch::default(),
         }
     }

@@ -1,8 +1,8 @@
 //! One step, in the order of the equations:
 //!
-//! 1. sources and sinks act on the liquid as it begins the step; solids take their places at the end of the
-//!    step,
-//! 2. the surface is carried along u^n and made a distance again:  phi^{n+1} = phi^n(x - u dt),
+//! 1. solids and sources take their places at the end of the step,
+//! 2. the surface is carried along u^n, sources and sinks change it, and it is made a distance again:
+//!    phi^{n+1} = phi^n(x - u dt),
 //! 3. velocity is carried along itself:                             u* = u^n(x - u dt),
 //! 4. forces act:                                                   u** = u* + dt g + dt [F grad](sigma
 //!    kappa) / rho,
@@ -19,12 +19,13 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
-    stages.run("sources", |_| s.begin_with_sources())?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("advect_surface", |clamps| s.advect_surface(dt_s, clamps))?;
+    stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;
+    stages.run("settle_volume", |clamps| s.settle_volume(clamps))?;
     stages.run("redistance", |_| s.redistance())?;
     stages.run("volume_control", |clamps| match s.params.has_particles() {
-        true => s.control_mass(dt_s, clamps),
+        true => s.control_mass(clamps),
         false => s.control_volume(dt_s, clamps),
     })?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;

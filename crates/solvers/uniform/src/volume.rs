@@ -2,7 +2,7 @@
 //! boundary. The account itself and its controllers are `fluvial_volume`.
 
 use crate::UniformSolver;
-use crate::state::{Begin, Solids};
+use crate::state::{Begin, Fields, Solids};
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -22,37 +22,30 @@ impl UniformSolver {
         let phi = std::mem::take(&mut self.state.fields.phi_cell);
         let mut old = Account::default();
         old.open(self.liquid_volume(&phi, &solids.fields));
-        self.state.volume = self.remeasured(&old, &phi, &solids, 0.0);
-        self.state.fields.phi_cell = phi;
-    }
-
-    /// The account of a liquid that something other than transport has changed; every body keeps its error.
-    /// `mended_m3` is what flowing sources put back of their own bodies' losses.
-    pub(crate) fn remeasured(
-        &mut self,
-        old: &Account,
-        phi: &[f32],
-        solids: &Solids,
-        mended_m3: f64,
-    ) -> Account {
-        let mut new = self.measure_regions(phi, old, solids);
-        let kin = descent(&new, old, [phi, phi], &self.grid, None);
-        let source = self.work.boundaries.sources.tag_cell.iter().position(|&tag| tag != 0);
-        let mended = source.map(|cell| (new.body_of(cell), mended_m3));
-        new.continue_from(old, &kin, mended);
-        new
+        let gap_cell = std::mem::take(&mut self.state.fields.gap_cell);
+        self.state.volume = self.measure_regions(&phi, &gap_cell, &old, &solids);
+        std::mem::swap(&mut self.state.fields.fraction_cell, &mut self.work.fields.fraction_cell);
+        if self.params.conserves_volume() {
+            self.state.volume = self.state.volume.totals();
+        }
+        (self.state.fields.phi_cell, self.state.fields.gap_cell) = (phi, gap_cell);
     }
 
     /// Measures what transport did to every body and sets the divergence that corrects it.
     pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let (phi, start) = (std::mem::take(&mut self.work.fields.phi_cell), std::mem::take(&mut self.start));
+        if self.params.conserves_volume() {
+            return self.close_mass(dt_s);
+        }
+        let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
+        let (phi, gap) = (std::mem::take(phi_cell), std::mem::take(gap_cell));
         let solids = self.work.boundaries.solids.clone();
-        let totals = start.of(&self.state).volume.totals();
-        let mut new = self.measure_regions(&phi, &totals, &solids);
-        let begin = start.of(&self.state);
-        let carried = Some((begin.u_transport, dt_s));
-        let kin = descent(&new, begin.volume, [&phi, begin.phi_cell], &self.grid, carried);
-        new.transported_from(begin.volume, &kin, &self.boundary_flux_m3_s(&begin), dt_s);
+        let mut new = self.measure_regions(&phi, &gap, &self.state.volume.totals(), &solids);
+        let Begin { volume: old, u_transport, phi_cell, .. } = self.start.of(&self.state);
+        let carried = Some((u_transport, dt_s));
+        let kin = descent(&new, old, [&phi, phi_cell], &self.grid, carried);
+        new.transported_from(old, &kin, &self.boundary_flux_m3_s(dt_s), dt_s);
+        let [in_m3, out_m3] = self.unclaimed_m3();
+        new.book_sources_and_sinks(in_m3, out_m3);
         new.share_debt(self.grid.dx);
         if self.params.volume_correction != VolumeCorrection::Off {
             let particles = self.params.has_particles();
@@ -60,23 +53,26 @@ impl UniformSolver {
             clamps.add("volume_correction_rate", new.set_divergence(dt_s, steps, self.grid.dx));
         }
         self.work.volume = new;
-        (self.work.fields.phi_cell, self.start) = (phi, start);
+        (self.work.fields.phi_cell, self.work.fields.gap_cell) = (phi, gap);
     }
 
-    /// Liquid that sources push in and that leaves through open walls, per body of the account at the step's
-    /// beginning.
-    fn boundary_flux_m3_s(&self, begin: &Begin) -> Vec<Flux> {
-        let (old, u) = (begin.volume, begin.u_transport);
+    /// What sources bring in, what sinks have taken and what leaves through open walls, per body of the
+    /// account at the step's beginning.
+    fn boundary_flux_m3_s(&self, dt_s: f64) -> Vec<Flux> {
+        let Begin { volume: old, u_transport: u, phi_cell, .. } = self.start.of(&self.state);
         let mut flux = vec![Flux::default(); old.bodies.len()];
-        let (grid, boundaries) = (&self.grid, &self.work.boundaries);
-        let (openings, open_area) =
-            (boundaries.openings(&self.work.cover, grid), &boundaries.solids.fields.open_area);
+        let (grid, boundaries, sources) = (&self.grid, &self.work.boundaries, &self.work.sources);
+        let open_area = &boundaries.solids.fields.open_area;
         let cells = grid.cell_centers();
         let face_m2 = (grid.dx as f64).powi(2);
-        let tags = &boundaries.sources.tag_cell;
-        for (cell, _) in tags.iter().enumerate().filter(|(_, tag)| **tag != 0) {
-            if let Some(flux) = flux.get_mut(old.body_of(cell)) {
-                flux.in_m3_s += openings.outflow(u, cells.coordinates(cell)) as f64 * face_m2;
+        for inflow in &sources.inflow {
+            if let Some(flux) = inflow.body(old).and_then(|body| flux.get_mut(body)) {
+                flux.in_m3_s += inflow.volume_m3 / dt_s;
+            }
+        }
+        for (cell, taken_m3) in &sources.taken_cell {
+            if let Some(flux) = flux.get_mut(old.body_of(*cell)) {
+                flux.out_m3_s += taken_m3 / dt_s;
             }
         }
         let open_walls = self.setup.open_walls();
@@ -89,7 +85,7 @@ impl UniformSolver {
                 (at[a], at[b]) = (m, n);
                 at[axis] = if high { grid.cells[axis] - 1 } else { 0 };
                 let cell = cells.index(at[0], at[1], at[2]);
-                let phi = begin.phi_cell[cell];
+                let phi = phi_cell[cell];
                 if phi >= grid.dx {
                     continue;
                 }
@@ -105,12 +101,21 @@ impl UniformSolver {
         flux
     }
 
+    /// What sources and sinks did where no body of the step's beginning was, m3.
+    fn unclaimed_m3(&self) -> [f64; 2] {
+        let (old, sources) = (self.start.of(&self.state).volume, &self.work.sources);
+        let lone = |body: usize| body >= old.bodies.len();
+        let inflow = sources.inflow.iter().filter(|inflow| inflow.body(old).is_none());
+        let taken = sources.taken_cell.iter().filter(|(cell, _)| lone(old.body_of(*cell)));
+        [inflow.map(|inflow| inflow.volume_m3).sum(), taken.map(|(_, taken_m3)| taken_m3).sum()]
+    }
+
     /// Labels the bodies of `phi` and measures each; errors start at zero.
-    fn measure_regions(&mut self, phi: &[f32], old: &Account, solids: &Solids) -> Account {
+    fn measure_regions(&mut self, phi: &[f32], gap_cell: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
         let regional = self.params.volume_correction == VolumeCorrection::Regional;
-        let mut fractions = std::mem::take(&mut self.work.fraction_cell);
-        self.fill_fractions(&mut fractions, phi, &solids.fields);
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
+        self.fill_fractions(&mut fractions, phi, gap_cell, &solids.fields);
         let cells = self.grid.cell_centers();
         let count = if regional {
             // The buffer of the account that this one replaces.
@@ -142,7 +147,7 @@ impl UniformSolver {
         });
         let parts = parts.into_iter().flatten();
         new.set_bodies(count, parts.map(|(label, sum, depth_m)| (label, sum * cell_m3, depth_m)));
-        self.work.fraction_cell = fractions;
+        self.work.fields.fraction_cell = fractions;
         new
     }
 }

@@ -2,6 +2,8 @@
 
 mod conformance;
 mod mass;
+mod particle_mass;
+mod parting;
 mod rest;
 mod sources;
 mod spray;

@@ -18,6 +18,7 @@ mod signal;
 mod sloshing;
 mod static_drop;
 mod transport;
+mod user_scenes;
 mod zalesak;
 
 pub use row::{Bar, Row, print_table};
@@ -90,6 +91,7 @@ pub const CASES: &[Case] = &[
     static_drop::CASE,
     dam_break::CASE,
     filling::CASE,
+    user_scenes::CASE,
 ];
 
 /// For cases that run on every method.

@@ -93,6 +93,7 @@ pub struct Lattices<'a> {
 impl Lattices<'_> {
     /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser
     /// ones; one place beyond a wall, continued linearly. All of these keep linear fields.
+    #[inline]
     pub fn value(&self, level: usize, at: [i32; 3]) -> f64 {
         let count = self.family.count(self.tree, level);
         for a in 0..3 {
@@ -124,11 +125,13 @@ impl Lattices<'_> {
     }
 
     /// Trilinear interpolation on a level's lattice at coordinates counted in its samples.
+    #[inline]
     pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> f64 {
         sum_corners(x_in_lattice, |at| self.value(level, at))
     }
 
     /// Are all eight samples around a point of this level, and what lies between them?
+    #[inline]
     pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<f32> {
         let count = self.family.count(self.tree, level);
         let (mut low, mut f) = ([0; 3], [0.0; 3]);
@@ -150,6 +153,7 @@ impl Lattices<'_> {
 
 /// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not
 /// evaluated.
+#[inline]
 pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
     let low = [x[0].floor(), x[1].floor(), x[2].floor()];
     let mut sum = 0.0;

@@ -122,6 +122,7 @@ fn factor(distance: f64, size: f64) -> f64 {
 }
 
 /// Value at a point of the domain.
+#[inline]
 pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
     let lattices = Lattices { tree, family, values };
     let mut samples = Samples::new();

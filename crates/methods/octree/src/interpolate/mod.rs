@@ -45,6 +45,7 @@ pub struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     /// For fields on a tree.
+    #[inline]
     pub fn new(tree: &'a Octree, kind: Interpolation) -> Self {
         Sampler { tree, kind, bounds: tree.shape().bounds() }
     }
@@ -101,6 +102,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Is the value at a point a plain trilinear one, found without a search? For statistics.
+    #[inline]
     pub fn is_fast(&self, x_in_world: Vec3) -> bool {
         self.tree.locate(self.inside(x_in_world)).uniform
     }

@@ -23,6 +23,7 @@ impl Tracing {
     /// From velocity at faces: the mean of a cell's two faces of an axis, or interpolated beside larger
     /// cells, whose faces are not centred on the small one. Keeps linear fields, but not all short waves: for
     /// tracing, not to be carried along. Verified by `interpolation.rs`.
+    #[inline]
     pub fn fill(&mut self, tree: &Octree, u_face: &[f32]) {
         assert_eq!(u_face.len(), tree.face_count(), "one velocity per face");
         let sampler = Sampler::new(tree, Interpolation::Mls);

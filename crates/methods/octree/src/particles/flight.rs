@@ -1,12 +1,15 @@
 //! Particles on their way: with the liquid or through the air, around solids.
 
 use crate::interpolate::Sampler;
+use crate::sides::TreeSides;
 use fluvial_foundation::{AXES, Aabb, Vec3, parallel};
 use fluvial_grids::Octree;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Walls and solids at the end of a step.
-pub struct Surroundings<D, V> {
+pub struct Surroundings<'a, D, V> {
+    /// Sides of thin solids, which hold particles.
+    pub sides: TreeSides<'a>,
     /// The domain.
     pub bounds: Aabb,
     /// Its open sides: x low, x high, y low, y high, z low, z high.
@@ -55,14 +58,20 @@ where
 {
     let [pushed, trapped] = [AtomicUsize::new(0), AtomicUsize::new(0)];
     parallel::for_each_indexed_mut2(x, v, |p, x, v| {
-        let flies = flies[p] != 0;
+        let (flies, from) = (flies[p] != 0, *x);
         *x = if flies {
             *x + dt_s * *v
         } else {
             let middle = *x + 0.5 * dt_s * sampler.velocity(u_face, *x);
             *x + dt_s * sampler.velocity(u_face, middle)
         };
-        match around.hold(x, v, flies) {
+        *x = around.sides.walk(from, *x);
+        let walked = *x;
+        let held = around.hold(x, v, flies);
+        if !x.is_nan() {
+            *x = around.sides.walk(walked, *x);
+        }
+        match held {
             Held::Free => {}
             Held::Pushed => drop(pushed.fetch_add(1, Relaxed)),
             Held::Trapped => drop(trapped.fetch_add(1, Relaxed)),
@@ -71,7 +80,7 @@ where
     FlightInfo { pushed: pushed.into_inner(), trapped: trapped.into_inner() }
 }
 
-impl<D: Fn(Vec3) -> f32, V: Fn(Vec3) -> Vec3> Surroundings<D, V> {
+impl<D: Fn(Vec3) -> f32, V: Fn(Vec3) -> Vec3> Surroundings<'_, D, V> {
     fn hold(&self, x: &mut Vec3, v: &mut Vec3, flies: bool) -> Held {
         let (min, max) = (self.bounds.min + self.margin_m, self.bounds.max - self.margin_m);
         for axis in AXES {
@@ -131,10 +140,18 @@ pub fn update_velocities(
     });
 }
 
-/// phi at particles.
-pub fn sample_phi(phi: &mut Vec<f32>, x: &[Vec3], sampler: &Sampler, phi_cell: &[f32]) {
+/// phi at particles, on their side of thin solids.
+pub fn sample_phi(
+    phi: &mut Vec<f32>,
+    x: &[Vec3],
+    (tree, sampler, sides): (&Octree, &Sampler, TreeSides),
+    phi_cell: &[f32],
+) {
     phi.resize(x.len(), 0.0);
-    parallel::for_each_indexed_mut(phi, |p, phi| *phi = sampler.cells(phi_cell, x[p]));
+    parallel::for_each_indexed_mut(phi, |p, phi| {
+        let seen = sides.sample(tree, phi_cell, x[p]);
+        *phi = seen.unwrap_or_else(|| sampler.cells(phi_cell, x[p]));
+    });
 }
 
 /// Drops of `drop_m3` at places with velocities give their momentum to the faces of the cells that they fell
@@ -172,6 +189,7 @@ mod tests {
             .map(|f| spin(tree.face_center(f, tree.face_axis(f)))[tree.face_axis(f)])
             .collect();
         let around = Surroundings {
+            sides: TreeSides::NONE,
             bounds: tree.shape().bounds(),
             open_walls: [false; 6],
             has_solids: true,

@@ -2,6 +2,7 @@
 
 use super::{Bins, for_around};
 use crate::interpolate::Sampler;
+use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel, random};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
@@ -79,6 +80,8 @@ pub struct Pool<'a> {
     pub phi_solid_cell: &'a [f32],
     /// Velocity, m/s.
     pub u_face: &'a [f32],
+    /// Sides of thin solids.
+    pub sides: TreeSides<'a>,
 }
 
 /// Places and velocities of new particles: one in every empty octant of hot cells with few, where the liquid
@@ -132,7 +135,8 @@ fn seed_cell(
         let jitter = random::unit_vec3((seed << 32) ^ cell as u64, octant as u64);
         let place = center + 0.5 * dx * (low + 0.25 + 0.5 * jitter);
         let clear = || solid.is_empty() || sampler.cells(solid, place) > margin_m;
-        if sampler.cells(pool.phi_cell, place) < -depth * dx && clear() {
+        let seen = pool.sides.sample(tree, pool.phi_cell, place);
+        if seen.unwrap_or_else(|| sampler.cells(pool.phi_cell, place)) < -depth * dx && clear() {
             seeds.push((place, sampler.velocity(pool.u_face, place)));
         }
     }
@@ -159,7 +163,14 @@ mod tests {
         let mut hot = vec![];
         find_hot_cells(&mut hot, &tree, (&phi, &size), &band, &mut SeedingScratch::default());
         let sampler = Sampler::new(&tree, Interpolation::Mls);
-        let pool = Pool { tree: &tree, sampler: &sampler, phi_cell: &phi, phi_solid_cell: &[], u_face: &u };
+        let pool = Pool {
+            tree: &tree,
+            sampler: &sampler,
+            phi_cell: &phi,
+            phi_solid_cell: &[],
+            u_face: &u,
+            sides: TreeSides::NONE,
+        };
         let mut bins = Bins::default();
         bins.sort(&tree, &[], |_| true);
         let (x, velocities): (Vec<Vec3>, Vec<Vec3>) = find_seeds(&pool, (&[], &bins), &hot, &band, 1).unzip();

@@ -1,6 +1,7 @@
 //! The surface of the particles, where it lies farther out than the level set's.
 
 use super::{Bins, for_around};
+use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,6 +24,8 @@ pub struct Sorted<'a> {
     pub heat: &'a [f32],
     /// phi at each.
     pub phi: &'a [f32],
+    /// Sides of thin solids: cells do not see particles behind them.
+    pub sides: TreeSides<'a>,
 }
 
 /// Puts back liquid that the level set has lost: where particles lie outside of it, phi moves to the
@@ -36,7 +39,7 @@ pub fn pull_surface<A>(
     level_set: (impl Fn() -> A + Sync, impl Fn(&mut A, Vec3) + Sync, impl Fn(&A) -> f32 + Sync),
     near_cell: &mut Vec<AtomicBool>,
 ) {
-    let (dx, Sorted { bins, x, heat, phi: phi_particle }) = (tree.shape().dx, *particles);
+    let (dx, Sorted { bins, x, heat, phi: phi_particle, sides }) = (tree.shape().dx, *particles);
     let (empty, add, phi_of) = (&level_set.0, &level_set.1, &level_set.2);
     let is_outside = |cell: usize| phi_particle[bins.of(cell)].iter().any(|&phi| phi > 0.0);
     bins.mark_around(near_cell, tree, is_outside);
@@ -49,6 +52,9 @@ pub fn pull_surface<A>(
         let center = tree.cell_center(cell);
         let (mut sum, mut count, mut hottest) = (empty(), 0, 0.0f32);
         for_around(tree, tree.cells()[cell].at.map(u32::from), |other| {
+            if bins.of(other).is_empty() || !sides.sees(tree, cell, other) {
+                return;
+            }
             for p in bins.of(other) {
                 add(&mut sum, x[p] - center);
                 hottest = hottest.max(heat[p]);
@@ -93,7 +99,7 @@ mod tests {
         let pulled = |surface: f32| {
             let mut phi: Vec<f32> = (0..tree.cell_count()).map(|c| tree.cell_center(c).y - surface).collect();
             let at: Vec<f32> = x.iter().map(|x| x.y - surface).collect();
-            let particles = Sorted { bins: &bins, x: &x, heat: &heat, phi: &at };
+            let particles = Sorted { bins: &bins, x: &x, heat: &heat, phi: &at, sides: TreeSides::NONE };
             pull_surface(&mut phi, &tree, &particles, highest, &mut vec![]);
             phi
         };

@@ -13,6 +13,7 @@
 
 mod seeds;
 
+use crate::sides::TreeSides;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use seeds::{NONE, Seeds};
@@ -54,17 +55,29 @@ pub fn redistance(
     closed: &[bool],
     scratch: &mut RedistanceScratch,
 ) -> RedistanceInfo {
+    redistance_on_sides(phi_cell, tree, closed, TreeSides::NONE, scratch)
+}
+
+/// As [`redistance`], between thin solids. A thin solid is no surface, whatever lies on its two sides; cells next
+/// to it see what is on their own side alone, and cells that no surface can reach keep their values.
+pub fn redistance_on_sides(
+    phi_cell: &mut [f32],
+    tree: &Octree,
+    closed: &[bool],
+    sides: TreeSides,
+    scratch: &mut RedistanceScratch,
+) -> RedistanceInfo {
     let cells = tree.cell_count();
     assert_eq!(phi_cell.len(), cells, "one phi per cell");
     assert!(closed.is_empty() || closed.len() == cells, "one mark per cell");
     let RedistanceScratch { seeds, seed_of, offers, changed } = scratch;
-    seeds.find(seed_of, tree, phi_cell, closed);
+    seeds.find(seed_of, tree, phi_cell, closed, sides);
     if seeds.cells.is_empty() {
         return RedistanceInfo::default();
     }
     offers.clear();
     offers.resize_with(cells, || AtomicU64::new(u64::MAX));
-    let search = Search { tree, seeds, seed_of, offers };
+    let search = Search { tree, sides, seeds, seed_of, offers };
     changed.clear();
     changed.extend(&seeds.cells);
     let mut rounds = 0;
@@ -75,7 +88,10 @@ pub fn redistance(
     }
     // Then all compare with their neighbours, and again those beside a change. Cells beside the surface keep
     // their own.
-    let is_free = |cell: usize| seeds.cells[seed_of[cell].load(Relaxed) as usize] as usize != cell;
+    let is_free = |cell: usize| {
+        let seed = seed_of[cell].load(Relaxed);
+        seed != NONE && seeds.cells[seed as usize] as usize != cell
+    };
     search.compare_all(changed, is_free);
     while !changed.is_empty() {
         rounds += 1;
@@ -83,6 +99,9 @@ pub fn redistance(
     }
     parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
         let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
+        if seed == NONE {
+            return;
+        }
         let own = seeds.cells[seed as usize] as usize == cell;
         let distance = if own { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
         // A sign must survive even where the distance rounds to nothing.
@@ -101,6 +120,7 @@ fn offer(square: f32, seed: u32) -> u64 {
 /// What rounds read and write.
 struct Search<'a> {
     tree: &'a Octree,
+    sides: TreeSides<'a>,
     seeds: &'a Seeds,
     seed_of: &'a [AtomicU32],
     offers: &'a [AtomicU64],
@@ -116,7 +136,8 @@ impl Search<'_> {
             for &cell in &changed[parallel::chunk_range(n, TASK, changed.len())] {
                 let seed = self.seed_of[cell as usize].load(Relaxed);
                 self.tree.for_neighbours(cell as usize, |other| {
-                    if free(other) && self.seed_of[other].load(Relaxed) != seed {
+                    let asks = free(other) && self.seed_of[other].load(Relaxed) != seed;
+                    if asks && !self.sides.divides(self.tree, cell as usize, other) {
                         let new = offer(self.seeds.square(seed, self.tree.cell_center(other)), seed);
                         let best = &self.offers[other];
                         if new < best.load(Relaxed) && best.fetch_min(new, Relaxed) == u64::MAX {
@@ -154,7 +175,8 @@ impl Search<'_> {
                 let mut best = offer(self.seeds.square(own, x), own);
                 self.tree.for_neighbours(cell, |other| {
                     let seed = self.seed_of[other].load(Relaxed);
-                    if seed != best as u32 {
+                    let known = seed != NONE && seed != best as u32;
+                    if known && !self.sides.divides(self.tree, cell, other) {
                         best = best.min(offer(self.seeds.square(seed, x), seed));
                     }
                 });

@@ -1,6 +1,7 @@
 //! Cells beside the surface and their patches of it.
 
 use crate::quadric::{Quadric, Touching};
+use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
@@ -85,10 +86,20 @@ struct Piece {
 
 impl Seeds {
     /// Finds and fits them; `seed_of` gets the numbers of seeds at their cells, [`NONE`] elsewhere.
-    pub fn find(&mut self, seed_of: &mut Vec<AtomicU32>, tree: &Octree, phi: &[f32], closed: &[bool]) {
+    pub fn find(
+        &mut self,
+        seed_of: &mut Vec<AtomicU32>,
+        tree: &Octree,
+        phi: &[f32],
+        closed: &[bool],
+        sides: TreeSides,
+    ) {
         seed_of.clear();
         seed_of.resize_with(tree.cell_count(), || AtomicU32::new(NONE));
         mark(seed_of, tree, phi, closed);
+        if !sides.sides.is_empty() {
+            mark_on_sides(seed_of, tree, phi, closed, sides);
+        }
         self.cells.clear();
         for (cell, seed) in seed_of.iter_mut().map(AtomicU32::get_mut).enumerate() {
             if *seed != NONE {
@@ -100,7 +111,7 @@ impl Seeds {
         let pieces = parallel::map_indices(parallel::chunk_count(cells.len(), TASK), |n| {
             let mut piece = Piece::default();
             for seed in parallel::chunk_range(n, TASK, cells.len()) {
-                piece.add(tree, phi, cells[seed] as usize, seed_of);
+                piece.add(tree, phi, cells[seed] as usize, seed_of, sides);
             }
             piece
         });
@@ -193,20 +204,55 @@ fn mark(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32], closed: &[bool]) {
     });
 }
 
+/// Marks the cells near thin solids with a neighbour of the other sign as they see it, and no others there.
+fn mark_on_sides(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32], closed: &[bool], sides: TreeSides) {
+    parallel::for_each_index(parallel::chunk_count(tree.cell_count(), parallel::CHUNK), |n| {
+        for cell in parallel::chunk_range(n, parallel::CHUNK, tree.cell_count()) {
+            let Some(at) = sides.near_place(tree, cell) else { continue };
+            let is_closed = closed.get(cell) == Some(&true);
+            let is_next = !is_closed && phi[cell].abs() < FARTHEST * tree.cell_dx(cell) && {
+                let patch = sides.patch(tree, phi, at, 2);
+                let (values, around, [i, j, k]) = (patch.values(), &patch.lattice, patch.center);
+                let center = around.index(i, j, k);
+                let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
+                (0..3).any(|a| {
+                    let stride = around.stride(a);
+                    patch.center[a] > 0 && differs(center - stride)
+                        || patch.center[a] + 1 < around.size[a] && differs(center + stride)
+                })
+            };
+            seed_of[cell].store(if is_next { 0 } else { NONE }, Relaxed);
+        }
+    });
+}
+
 impl Piece {
-    fn add(&mut self, tree: &Octree, phi: &[f32], cell: usize, seed_of: &[AtomicU32]) {
+    fn add(&mut self, tree: &Octree, phi: &[f32], cell: usize, seed_of: &[AtomicU32], sides: TreeSides) {
         let touching = Touching::new(tree, cell);
         let (own, before) = (cell as u32, self.neighbours.len());
         let mut coarser = false;
         for &other in touching.cells().iter().filter(|&&other| other != own) {
             let seed = seed_of[other as usize].load(Relaxed);
-            if seed != NONE {
+            if seed != NONE && sides.sees(tree, cell, other as usize) {
                 self.neighbours.push(seed);
             }
             coarser |= other >= tree.cells_of(tree.cells()[cell].level as usize).end as u32;
         }
         self.lengths.push((self.neighbours.len() - before) as u32);
-        let quadric = Quadric::fit_to(tree, phi, cell, &touching);
+        let quadric = match sides.near_place(tree, cell) {
+            None => Quadric::fit_to(tree, phi, cell, &touching),
+            Some(at) => {
+                let patch = sides.patch(tree, phi, at, 2);
+                let value = |other: usize| match sides.place(tree, other) {
+                    Some(to) => {
+                        let [i, j, k] = std::array::from_fn(|a| patch.center[a] + to[a] - at[a]);
+                        patch.values()[patch.lattice.index(i, j, k)]
+                    }
+                    None => phi[other],
+                };
+                Quadric::fit_values(tree, value, cell, &touching)
+            }
+        };
         let (seed, found) = patch(tree, cell, &quadric, if coarser { DISC_AT_COARSER } else { DISC });
         self.seeds.push(seed);
         self.flat += !found as usize;

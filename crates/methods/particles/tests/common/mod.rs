@@ -59,7 +59,15 @@ impl Cloud {
     pub fn to_faces(&self, grid: &UniformGrid, transfer: &Transfer) -> (FaceField, FaceField) {
         // Garbage first: the transfer must overwrite all of it.
         let (mut u, mut w) = (FaceField::constant(grid, 7.0), FaceField::constant(grid, 7.0));
-        particles_to_faces(&mut u, &mut w, &self.particles, &self.ranges, grid, transfer);
+        particles_to_faces(
+            &mut u,
+            &mut w,
+            &self.particles,
+            &self.ranges,
+            grid,
+            fluvial_grids::Sides::NONE,
+            transfer,
+        );
         (u, w)
     }
 

@@ -1,8 +1,7 @@
 //! Particles on their way: with the liquid or through the air, out of the liquid and back.
 
 use super::{GONE, MARGIN_CELLS, Particles, Swarm};
-use crate::state::{Start, Step};
-use fluvial_grids::Octree;
+use crate::state::{Ground, Start, Step};
 use fluvial_octree::particles::flight::{Surroundings, carry, sample_phi};
 use fluvial_octree::particles::surface::{Sorted, pull_surface};
 use fluvial_particles::Average;
@@ -20,7 +19,7 @@ impl Swarm<'_> {
         &mut self,
         step: &Step,
         phi_cell: &mut [f32],
-        tree: &Octree,
+        ground: Ground,
         start: &Start,
         clamps: &mut Clamps,
     ) {
@@ -28,9 +27,10 @@ impl Swarm<'_> {
         if !model.has_particles() {
             return;
         }
-        let dx = model.shape.dx;
+        let (dx, tree, sides) = (model.shape.dx, ground.tree, ground.boundaries.sides());
         let (solids, reach) = (model.setup.solids_at(step.old.time_s + step.dt_s), SOLID_BAND_CELLS * dx);
         let around = Surroundings {
+            sides,
             bounds: model.shape.bounds(),
             open_walls: model.setup.open_walls(),
             has_solids: !solids.is_empty(),
@@ -47,8 +47,8 @@ impl Swarm<'_> {
         self.remove_outside(step);
         self.sort(tree);
         let (Particles { x, heat, .. }, c) = (&*self.particles, &mut *self.scratch);
-        sample_phi(&mut c.phi, x, &model.sampler(tree), phi_cell);
-        let sorted = Sorted { bins: &c.bins, x, heat, phi: &c.phi };
+        sample_phi(&mut c.phi, x, (tree, &model.sampler(tree), sides), phi_cell);
+        let sorted = Sorted { bins: &c.bins, x, heat, phi: &c.phi, sides };
         let level_set = (|| Average::new(dx), Average::add, Average::phi);
         pull_surface(phi_cell, tree, &sorted, level_set, &mut c.near_cell);
     }
@@ -75,13 +75,14 @@ impl Swarm<'_> {
 
     /// With the surface in its place: finds which particles have begun to fly and which have fallen back in,
     /// and books their volume.
-    pub fn sort_flights(&mut self, step: &Step, phi_cell: &[f32], tree: &Octree) {
+    pub fn sort_flights(&mut self, step: &Step, phi_cell: &[f32], ground: Ground) {
+        let (tree, sides) = (ground.tree, ground.boundaries.sides());
         let (model, old_tree) = (step.model, &step.old.fields.tree);
         if !model.has_particles() {
             return;
         }
         let (particles, c) = (&mut *self.particles, &mut *self.scratch);
-        sample_phi(&mut c.phi, &particles.x, &model.sampler(tree), phi_cell);
+        sample_phi(&mut c.phi, &particles.x, (tree, &model.sampler(tree), sides), phi_cell);
         let (dx, volume_m3) = (model.shape.dx, model.particle_m3());
         for p in 0..particles.len() {
             let (x, phi, flew) = (particles.x[p], c.phi[p], particles.flies[p] != 0);

@@ -9,13 +9,16 @@
 
 mod flight;
 
-use crate::state::{Model, Start, Step};
+use crate::state::{Ground, Model, Start, Step};
+use crate::thin::FineSolids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::particles::flight::{absorb_drops, sample_phi, update_velocities};
 use fluvial_octree::particles::seeding::{Band, Pool, SeedingScratch, find_hot_cells, find_seeds};
 use fluvial_octree::particles::{Bins, to_faces};
+use fluvial_octree::sides::TreeSides;
+use fluvial_solids::SideChange;
 use fluvial_solver_interface::Tracker;
 use std::sync::atomic::AtomicBool;
 
@@ -151,13 +154,26 @@ impl Swarm<'_> {
 
     /// Copies the state's particles, removes those in active sinks, heats those where something happens, and
     /// seeds new ones there.
-    pub fn begin(&mut self, step: &Step, start: &Start, size_cell: &[f32]) {
+    pub fn begin(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        size_cell: &[f32],
+        (fine, changes): (Option<&FineSolids>, &[SideChange]),
+    ) {
         let (model, old) = (step.model, step.old);
         if !model.has_particles() {
             return;
         }
         let tree = &*old.fields.tree;
         self.particles.clone_from(&old.particles);
+        if let Some(fine) = fine.filter(|_| !changes.is_empty()) {
+            let refuge = |cell: usize| {
+                let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+                changes[found].refuge.map(|cell| cell as usize)
+            };
+            fluvial_particles::flee(&mut self.particles.x, &fine.fields.sides, &fine.grid, refuge);
+        }
         let Flights { booked, left_m3, absorbed } = &mut self.scratch.flights;
         booked.clear();
         absorbed.clear();
@@ -175,6 +191,7 @@ impl Swarm<'_> {
             phi_cell: &start.phi_cell,
             phi_solid_cell: &old.boundaries.phi_solid_cell,
             u_face: &start.u_face,
+            sides: fine.map_or(TreeSides::NONE, FineSolids::sides),
         };
         for (x, v) in find_seeds(&pool, (&particles.x, &c.bins), &c.hot_cell, &band, old.steps) {
             particles.push(x, v);
@@ -196,7 +213,7 @@ impl Swarm<'_> {
 
     /// Particles deposit their velocity on the faces around them; drops that fell into larger cells give
     /// theirs away.
-    pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry) {
+    pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry, ground: Ground) {
         if !step.model.has_particles() {
             return;
         }
@@ -204,7 +221,8 @@ impl Swarm<'_> {
         c.bins.mark_around(&mut c.near_cell, tree, |_| true);
         let on_grid = u_face.to_vec();
         let is_wet = |face: usize| tree.cells_beside(face).any(|cell| liquid.phi_cell[cell] < 0.0);
-        to_faces(u_face, tree, (&c.bins, &c.near_cell), (&particles.x, &particles.v), |face, u, weight| {
+        let (near, carried) = ((&c.bins, &c.near_cell[..]), (&particles.x[..], &particles.v[..]));
+        to_faces(u_face, tree, near, carried, ground.boundaries.sides(), |face, u, weight| {
             // Around spray the grid has nothing better to offer.
             let share = if is_wet(face) { (weight / FULL_WEIGHT).min(1.0) } else { 1.0 };
             on_grid[face] + share * (u - on_grid[face])
@@ -216,7 +234,7 @@ impl Swarm<'_> {
 
     /// Particles receive the change that forces and pressure made to the grid's velocity, drops receive
     /// gravity. Heat decays; particles that are cold, deep or outside the finest cells are removed.
-    pub fn update(&mut self, step: &Step, u_face: &[f32], liquid: &Geometry) {
+    pub fn update(&mut self, step: &Step, u_face: &[f32], liquid: &Geometry, ground: Ground) {
         let model = step.model;
         if !model.has_particles() {
             return;
@@ -224,7 +242,8 @@ impl Swarm<'_> {
         let (sampler, dt) = (model.sampler(liquid.tree), step.dt_s as f32);
         let Particles { x, v, flies, heat, age_s, .. } = &mut *self.particles;
         let c = &mut *self.scratch;
-        sample_phi(&mut c.phi, x, &sampler, liquid.phi_cell);
+        let sight = (liquid.tree, &sampler, ground.boundaries.sides());
+        sample_phi(&mut c.phi, x, sight, liquid.phi_cell);
         let (push, ratio) = (dt * model.setup.liquid.gravity, model.params.flip_ratio);
         update_velocities(v, (x, flies), &sampler, (u_face, &c.u_before_forces), push, ratio);
         let remaining = model.params.sizing(model.shape.dx).remaining(dt);

@@ -76,10 +76,10 @@ impl Enright {
                 velocity_reach: 1.0,
                 merged: true,
             };
-            population.correct(&stiffness, |x| x);
+            population.correct(&stiffness, |_, x| x);
         }
         if options.preserve {
-            let report = population.preserve(|_| true);
+            let report = population.preserve(|_, _| true);
             self.total.inserted += report.inserted;
             self.total.collapsed += report.collapsed;
             self.total.too_light += report.too_light;

@@ -13,9 +13,12 @@ mod mesh_files;
 mod mesh_gltf;
 mod mesh_ply;
 mod motion;
+mod nozzle;
 mod placed;
 mod rasterize;
 mod shape;
+mod side_changes;
+mod sides;
 mod tessellate;
 
 pub use fractions::{
@@ -27,6 +30,8 @@ pub use mesh_files::{parse_obj, parse_stl, read_mesh};
 pub use mesh_gltf::parse_gltf;
 pub use mesh_ply::parse_ply;
 pub use motion::{Key, Motion, Pose, Twist};
+pub use nozzle::Nozzle;
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;
+pub use side_changes::{SideChange, side_changes};

@@ -1,8 +1,9 @@
 //! Solids on a uniform grid: nodal distance, open areas and volumes, face velocities.
 
+use crate::sides::{self, Divided, SideSearch};
 use crate::{Motion, Placed, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
-use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Nodal distances are exact up to this many cells from the surface and clamped beyond.
@@ -35,6 +36,9 @@ pub struct SolidFields {
     /// Nodes that were put onto the surface because they lay within a thousandth of a cell of it (last
     /// call).
     pub snapped_nodes: usize,
+    /// Sides of solids too thin for the nodes to tell what lies behind them.
+    pub sides: Sides,
+    side_search: SideSearch,
     static_phi_node: Vec<f32>,
     owner_node: Vec<u16>,
     key: Option<(UniformGrid, [bool; 6], u64)>,
@@ -140,6 +144,10 @@ pub fn rasterize(
         update_faces(out, &moving, walls, grid, axis, dirty);
     }
     update_volumes(out, grid, dirty);
+    let fixed = solids.iter().filter(|(_, m)| m.is_static()).map(|(s, m)| Placed::new(s, m, time_s));
+    let placed: Vec<(Placed, Aabb)> =
+        fixed.chain(moving.iter().copied()).map(|p| (p, p.bounds().expand(grid.dx))).collect();
+    update_sides(out, &placed, walls, grid);
     true
 }
 
@@ -372,6 +380,79 @@ fn update_volumes(out: &mut SolidFields, grid: &UniformGrid, dirty: NodeRange) {
             }
         }
     });
+}
+
+/// Finds the sides of thin solids, and gives every cell that a solid divides the open areas and volume of its
+/// own side. What a divided cell holds of another side counts to the neighbour on that side, so that no space
+/// is lost.
+fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 6], grid: &UniformGrid) {
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+    let corners =
+        |phi_node: &[f32], at: [usize; 3]| nodes.corner_values(phi_node, nodes.index(at[0], at[1], at[2]));
+    // What the last call changed is put back first.
+    for n in 0..out.side_search.divided.len() {
+        let cell = out.side_search.divided[n].cell as usize;
+        let at = cells.coordinates(cell);
+        set_areas(out, grid, walls, cell, at, |_, _, _| 0xff);
+        let around = (0..6).filter_map(|f| sides::neighbour(&cells, at, cell, f / 2, f % 2 == 1));
+        for cell in around.chain([cell]) {
+            out.open_volume[cell] = open_cell_volume(corners(&out.phi_node, cells.coordinates(cell)));
+        }
+    }
+    let margin = ON_SURFACE_CELLS * grid.dx;
+    let is_crossed = |a: Vec3, b: Vec3| {
+        solids.iter().any(|(solid, bounds)| bounds.contains(a) && solid.is_crossed(a, b, margin))
+    };
+    sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
+    let divided = std::mem::take(&mut out.side_search.divided);
+    for &Divided { cell, .. } in &divided {
+        let (cell, at) = (cell as usize, cells.coordinates(cell as usize));
+        let own = std::mem::take(&mut out.sides.own_corners);
+        set_areas(out, grid, walls, cell, at, |other, axis, up| match other {
+            Some(other) => sides::shared_corners(own[cell], own[other], axis, up),
+            None => own[cell],
+        });
+        out.open_volume[cell] = sides::open_volume_of_side(&corners(&out.phi_node, at), own[cell]);
+        out.sides.own_corners = own;
+    }
+    for &Divided { cell, corners: part } in &divided {
+        let (cell, at) = (cell as usize, cells.coordinates(cell as usize));
+        let shared = |face: usize| -> Option<(u32, usize)> {
+            let other = sides::neighbour(&cells, at, cell, face / 2, face % 2 == 1)?;
+            let own = out.sides.own_corners[other];
+            Some((sides::shared_corners(part, own, face / 2, face % 2 == 1).count_ones(), other))
+        };
+        let best = (0..6).filter_map(shared).rev().max_by_key(|(count, _)| *count);
+        if let Some((_, other)) = best.filter(|(count, _)| *count > 0) {
+            out.open_volume[other] += sides::open_volume_of_side(&corners(&out.phi_node, at), part);
+        }
+    }
+    out.side_search.divided = divided;
+}
+
+/// Sets the open areas of a cell's faces, on each of which `own(other cell, axis, up)` corners of the cell
+/// count as open at most.
+fn set_areas(
+    out: &mut SolidFields,
+    grid: &UniformGrid,
+    walls: [bool; 6],
+    cell: usize,
+    at: [usize; 3],
+    own: impl Fn(Option<usize>, Axis, bool) -> u8,
+) {
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+    let phi = nodes.corner_values(&out.phi_node, nodes.index(at[0], at[1], at[2]));
+    for axis in AXES {
+        let faces = grid.faces(axis);
+        for up in [false, true] {
+            let other = sides::neighbour(&cells, at, cell, axis, up);
+            let face = faces.index(at[0], at[1], at[2]) + up as usize * faces.stride(axis);
+            let at_closed_wall = other.is_none() && !walls[2 * axis + up as usize];
+            let open = (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
+            let area = sides::open_area_of_side(&phi, open & own(other, axis, up), axis, up);
+            out.open_area[axis][face] = if at_closed_wall || area < SMALLEST_OPEN_AREA { 0.0 } else { area };
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use fluvial_foundation::{Aabb, Vec3};
 const LEAF: usize = 4;
 /// Median splits of at most 2^32 triangles are no deeper than this.
 const DEEPEST: usize = 64;
+/// How much larger triangles are for segments, as a part of their size.
+const OVERLAP: f32 = 1e-4;
 /// A node is taken as one dipole when it is farther than this many of its radii [barill-2018 §3.3].
 const FAR_RADII: f32 = 2.0;
 
@@ -71,6 +73,32 @@ impl Bvh {
         best
     }
 
+    /// Does a segment meet a triangle? Triangles count as larger by [`OVERLAP`] of their size on all sides:
+    /// rounding opens no gap between two that share an edge.
+    pub(crate) fn is_crossed(&self, from: Vec3, to: Vec3) -> bool {
+        let way = to - from;
+        let mut stack = [0usize; DEEPEST];
+        let mut height = !self.nodes.is_empty() as usize;
+        while height > 0 {
+            height -= 1;
+            let n = stack[height];
+            let node = &self.nodes[n];
+            if !box_is_crossed(from, way, &node.bounds.expand(OVERLAP * 2.0 * node.radius)) {
+                continue;
+            }
+            if node.count > 0 {
+                let triangles = &self.triangles[node.at as usize..][..node.count as usize];
+                if triangles.iter().any(|t| triangle_is_crossed(from, way, t)) {
+                    return true;
+                }
+                continue;
+            }
+            (stack[height], stack[height + 1]) = (node.at as usize, n + 1);
+            height += 2;
+        }
+        false
+    }
+
     /// Winding number: 1 inside a closed, outward mesh, 0 outside. Near triangles count by their exact solid
     /// angle, far nodes by the first term of its expansion, sum of A . (c - x) / (4 pi |c - x|^3)
     /// [barill-2018 eq. 9].
@@ -130,6 +158,39 @@ fn build(nodes: &mut Vec<Node>, triangles: &mut [[Vec3; 3]], first: usize, end: 
     let second = nodes.len() as u32;
     build(nodes, triangles, first + half, end);
     (nodes[me].at, nodes[me].count) = (second, 0);
+}
+
+/// Does the segment from a point along `way` touch a box?
+fn box_is_crossed(from: Vec3, way: Vec3, bounds: &Aabb) -> bool {
+    let (mut enter, mut leave) = (0.0f32, 1.0f32);
+    for a in 0..3 {
+        if way[a] == 0.0 {
+            if from[a] < bounds.min[a] || from[a] > bounds.max[a] {
+                return false;
+            }
+            continue;
+        }
+        let (s, t) = ((bounds.min[a] - from[a]) / way[a], (bounds.max[a] - from[a]) / way[a]);
+        (enter, leave) = (enter.max(s.min(t)), leave.min(s.max(t)));
+    }
+    enter <= leave * (1.0 + 1e-5) + 1e-6
+}
+
+/// Does the segment from a point along `way` meet a triangle [moller-1997]?
+fn triangle_is_crossed(from: Vec3, way: Vec3, &[a, b, c]: &[Vec3; 3]) -> bool {
+    let (ab, ac) = (b - a, c - a);
+    let across = way.cross(ac);
+    let determinant = ab.dot(across);
+    if determinant == 0.0 {
+        return false; // parallel: its neighbours or its edges are met, or nothing is
+    }
+    let offset = from - a;
+    let u = offset.dot(across) / determinant;
+    let q = offset.cross(ab);
+    let v = way.dot(q) / determinant;
+    let t = ac.dot(q) / determinant;
+    let least = -OVERLAP;
+    u >= least && v >= least && u + v <= 1.0 - least && t >= least && t <= 1.0 - least
 }
 
 fn distance_squared_to_box(x: Vec3, bounds: &Aabb) -> f32 {

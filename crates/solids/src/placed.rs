@@ -22,6 +22,12 @@ impl<'a> Placed<'a> {
         self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
     }
 
+    /// Does the segment between two world positions come nearer to the solid than `margin` metres? `from` is
+    /// outside.
+    pub(crate) fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
+        self.shape.is_crossed(self.pose.body_from_world(from), self.pose.body_from_world(to), margin)
+    }
+
     /// World bounds.
     pub fn bounds(&self) -> Aabb {
         self.pose.world_bounds(self.shape.bounds())
@@ -58,6 +64,15 @@ impl<'a> PlacedSolids<'a> {
     /// metres.
     pub fn velocity(&self, x_in_world: Vec3, band: f32) -> Vec3 {
         self.nearest(x_in_world, band).1.map_or(Vec3::ZERO, |n| self.solids[n].0.twist.at(x_in_world))
+    }
+
+    /// Does the segment between two points come nearer to a solid than `margin` metres? `from` is outside.
+    pub fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
+        let near = |bounds: &Aabb| {
+            let reach = bounds.expand(from.distance(to) + margin);
+            reach.contains(from)
+        };
+        self.solids.iter().any(|(solid, bounds)| near(bounds) && solid.is_crossed(from, to, margin))
     }
 
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {

@@ -1,7 +1,7 @@
-//! Closed triangle meshes as shapes.
+//! Triangle meshes as shapes: the inside of closed ones, and shells around any.
 
 use crate::bvh::Bvh;
-use fluvial_foundation::{Vec3, random::splitmix64};
+use fluvial_foundation::{Aabb, Vec3, random::splitmix64};
 use fluvial_grids::TriangleMesh;
 use std::collections::HashMap;
 
@@ -49,11 +49,14 @@ pub enum MeshError {
 }
 
 /// Exact signed distance to a closed mesh: nearest triangle over a tree of boxes, sign by the winding number.
+/// Of a shell: the distance to the nearest triangle less half the thickness.
 #[derive(Clone)]
 pub struct MeshDistance {
     mesh: TriangleMesh,
     tree: Bvh,
     fingerprint: u64,
+    /// Metres; of shells alone.
+    half_thickness: Option<f32>,
 }
 
 impl std::fmt::Debug for MeshDistance {
@@ -65,13 +68,8 @@ impl std::fmt::Debug for MeshDistance {
 impl MeshDistance {
     /// Welds equal vertices, turns an inside-out mesh, and refuses one that encloses no volume.
     pub fn new(mesh: TriangleMesh) -> Result<MeshDistance, MeshError> {
-        if mesh.triangles.iter().flatten().any(|&v| v as usize >= mesh.positions.len()) {
-            return Err(MeshError::Format("a triangle refers to a vertex that does not exist".into()));
-        }
-        if let Some(n) = mesh.positions.iter().position(|p| !p.is_finite()) {
-            return Err(MeshError::Format(format!("vertex {n} is not a finite number")));
-        }
-        let mut welded = weld(&mesh, |p| (p + Vec3::ZERO).to_array().map(f32::to_bits)); // -0 + 0 = 0
+        check_numbers(&mesh)?;
+        let mut welded = weld_equal(&mesh);
         if welded.triangles.is_empty() {
             return Err(MeshError::Empty);
         }
@@ -90,11 +88,37 @@ impl MeshDistance {
         if welded.volume() < 0.0 {
             welded.triangles.iter_mut().for_each(|t| t.swap(1, 2));
         }
-        let corners = welded.triangles.iter().map(|t| t.map(|v| welded.positions[v as usize])).collect();
-        let words = welded.positions.iter().flat_map(|p| p.to_array().map(f32::to_bits));
-        let words = words.chain(welded.triangles.iter().flatten().copied());
+        Ok(Self::over(welded, None))
+    }
+
+    /// All points nearer to a mesh, open or closed, than half of a thickness.
+    /// Test: `a_shell_has_two_sides_and_a_rim`.
+    pub fn shell(mesh: TriangleMesh, thickness_m: f32) -> Result<MeshDistance, MeshError> {
+        check_numbers(&mesh)?;
+        let welded = weld_equal(&mesh);
+        if welded.triangles.is_empty() {
+            return Err(MeshError::Empty);
+        }
+        Ok(Self::over(welded, Some(0.5 * thickness_m)))
+    }
+
+    fn over(mesh: TriangleMesh, half_thickness: Option<f32>) -> MeshDistance {
+        let corners = mesh.triangles.iter().map(|t| t.map(|v| mesh.positions[v as usize])).collect();
+        let words = mesh.positions.iter().flat_map(|p| p.to_array().map(f32::to_bits));
+        let words = words.chain(mesh.triangles.iter().flatten().copied());
+        let words = words.chain(half_thickness.map(f32::to_bits));
         let fingerprint = words.fold(7, |h, w| splitmix64(h ^ w as u64));
-        Ok(MeshDistance { tree: Bvh::new(corners), mesh: welded, fingerprint })
+        MeshDistance { tree: Bvh::new(corners), mesh, fingerprint, half_thickness }
+    }
+
+    /// Is it a shell?
+    pub fn is_shell(&self) -> bool {
+        self.half_thickness.is_some()
+    }
+
+    /// A box around it.
+    pub fn bounds(&self) -> Aabb {
+        self.mesh.bounds().expand(self.half_thickness.unwrap_or(0.0))
     }
 
     /// Signed distance, negative inside, metres.
@@ -105,15 +129,25 @@ impl MeshDistance {
     /// The same at a point `step` metres from one where it is `known`. The distance changes by no more than
     /// the step, which narrows the search, and keeps its sign where it was larger than that.
     pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
-        let bound = (1.0 + 1e-4) * (known.abs() + step) + f32::MIN_POSITIVE;
+        // A shell's distance is less than that of its triangles by half the thickness.
+        let half = self.half_thickness.unwrap_or(0.0);
+        let bound = (1.0 + 1e-4) * ((known + half).abs().max(known.abs()) + step) + f32::MIN_POSITIVE;
         let mut distance = self.tree.distance_squared(x, bound * bound).sqrt();
         if distance >= bound {
             distance = self.tree.distance_squared(x, f32::INFINITY).sqrt(); // rounding beat the bound
+        }
+        if self.half_thickness.is_some() {
+            return distance - half;
         }
         // By the winding number, which small flaws of the surface do not upset.
         let inside =
             if known.abs() > (1.0 + 1e-4) * step { known < 0.0 } else { self.tree.winding_number(x) > 0.5 };
         if inside { -distance } else { distance }
+    }
+
+    /// Does a segment meet a triangle?
+    pub fn is_crossed(&self, from: Vec3, to: Vec3) -> bool {
+        self.tree.is_crossed(from, to)
     }
 
     /// The welded mesh, outward.
@@ -125,6 +159,21 @@ impl MeshDistance {
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
+}
+
+fn check_numbers(mesh: &TriangleMesh) -> Result<(), MeshError> {
+    if mesh.triangles.iter().flatten().any(|&v| v as usize >= mesh.positions.len()) {
+        return Err(MeshError::Format("a triangle refers to a vertex that does not exist".into()));
+    }
+    match mesh.positions.iter().position(|p| !p.is_finite()) {
+        Some(n) => Err(MeshError::Format(format!("vertex {n} is not a finite number"))),
+        None => Ok(()),
+    }
+}
+
+/// Equal vertices become one.
+fn weld_equal(mesh: &TriangleMesh) -> TriangleMesh {
+    weld(mesh, |p| (p + Vec3::ZERO).to_array().map(f32::to_bits)) // -0 + 0 = 0
 }
 
 /// Vertices with one key become one; triangles that lose a side are dropped.
@@ -239,6 +288,30 @@ mod tests {
 
     fn cube() -> TriangleMesh {
         Shape::Box { min: Vec3::ZERO, max: Vec3::ONE }.triangulate(EVERYWHERE, 1.0)
+    }
+
+    /// Of a square sheet: flat beside it, round along its rim, and crossed by what passes through it.
+    #[test]
+    fn a_shell_has_two_sides_and_a_rim() {
+        let corner = |x: f32, z: f32| Vec3::new(x, 0.0, z);
+        let positions = vec![corner(0.0, 0.0), corner(1.0, 0.0), corner(1.0, 1.0), corner(0.0, 1.0)];
+        let sheet = TriangleMesh { positions, triangles: vec![[0, 1, 2], [0, 2, 3]], ..Default::default() };
+        let shape = Shape::Mesh(std::sync::Arc::new(MeshDistance::shell(sheet, 0.1).unwrap()));
+        for (x, distance) in [
+            (Vec3::new(0.3, 0.25, 0.6), 0.2),
+            (Vec3::new(0.3, -0.25, 0.6), 0.2),
+            (Vec3::new(0.3, 0.02, 0.6), -0.03),
+            (Vec3::new(1.3, 0.4, 0.5), 0.45),
+        ] {
+            assert!((shape.distance(x) - distance).abs() < 1e-6, "{x}");
+            let beside = Vec3::new(0.9, 0.1, 0.2);
+            let known = shape.distance_beside(x, x.distance(beside), shape.distance(beside));
+            assert!((known - distance).abs() < 1e-6, "{x}");
+        }
+        let [above, below] = [Vec3::new(0.5, 0.3, 0.5), Vec3::new(0.6, -0.3, 0.4)];
+        assert!(shape.is_crossed(above, below, 1e-4));
+        assert!(!shape.is_crossed(above, above + Vec3::X, 1e-4));
+        assert!(shape.bounds().contains(Vec3::new(-0.04, 0.04, 0.5)));
     }
 
     #[test]

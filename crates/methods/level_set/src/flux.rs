@@ -1,0 +1,239 @@
+//! Liquid carried across faces: the volume companion of the level set.
+
+use crate::volume::{Neighbourhood, box_share};
+use fluvial_foundation::{AXES, Axis, Vec3};
+use fluvial_grids::patch::Patch;
+use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
+
+/// A surface that bends by more than this over a cell, in cells, is an edge or a sheet: no quadric fits it.
+const SHARPEST_BEND_CELLS: f64 = 0.3;
+/// Half the diagonal of a box of one cell with a margin for the curvature of phi, cells.
+const CLEAR_OF_BOX_CELLS: f32 = 1.1;
+
+/// Volume of liquid that crosses every face in `dt_s`, in cells' volumes, positive along the axis.
+///
+/// `f = A u dt / dx * share`, share the liquid part of the box that the face sweeps backwards along the flow.
+/// The box's volume is exact, because u is the flux through the face; its centre lies on the path of the
+/// face's centre at half the step, so that motion along the face is second order in dt. A box longer than a
+/// cell is cut into pieces along its path. In each piece phi is the quadric of the nearest cell's 19
+/// neighbours; where it bends sharply, each octant of the piece is cut by the trilinear interpolant.
+///
+/// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what crosses
+/// the domain's boundary alone. Near thin solids a cell's phi is as it sees it (`sides`). Deep inside all shares are 1: what is left is the divergence of u.
+/// Verified by tests/flux.rs.
+pub fn liquid_flux(
+    flux_face: &mut FaceField,
+    phi: &[f32],
+    u_face: &FaceField,
+    open_area: &FaceField,
+    sides: &Sides,
+    grid: &UniformGrid,
+    dt_s: f32,
+    band_m: f32,
+) {
+    let cells = grid.cell_centers();
+    let around = Seen { around: Neighbourhood { phi, cells: grid.cells }, cells, sides };
+    let per_dx = dt_s / grid.dx;
+    for axis in AXES {
+        let (faces, stride) = (grid.faces(axis), cells.stride(axis));
+        let (u, area) = (&u_face[axis], &open_area[axis]);
+        faces.for_each_mut(&mut flux_face[axis], |face, at, flux| {
+            let travel = u[face] * per_dx;
+            let swept = travel * area[face];
+            if swept == 0.0 {
+                *flux = 0.0;
+                return;
+            }
+            let high = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
+            let is_wall = at[axis] == 0 || at[axis] == cells.size[axis];
+            let low = if is_wall { high } else { high - stride };
+            let from = if travel > 0.0 { phi[low] } else { phi[high] };
+            *flux = if from >= band_m {
+                0.0
+            } else if from <= -band_m {
+                swept
+            } else {
+                swept * swept_share(&around, u_face, grid, (axis, at), per_dx, 0.5 * (phi[low] + phi[high]))
+            };
+        });
+    }
+}
+
+/// phi, and what cells see of it.
+struct Seen<'a> {
+    around: Neighbourhood<'a>,
+    cells: Lattice,
+    sides: &'a Sides,
+}
+
+/// Liquid share of what a face sweeps: `per_dx` is dt / dx, `phi_face` the distance at its centre.
+fn swept_share(
+    around: &Seen,
+    u_face: &FaceField,
+    grid: &UniformGrid,
+    (axis, at): (Axis, [usize; 3]),
+    per_dx: f32,
+    phi_face: f32,
+) -> f32 {
+    let u = velocity_at_face(u_face, grid, axis, at);
+    let reach_m = (u.length() * per_dx * 1.5 + CLEAR_OF_BOX_CELLS) * grid.dx;
+    if phi_face.abs() > reach_m {
+        return (phi_face < 0.0) as u8 as f32;
+    }
+    let length = (u[axis] * per_dx).abs();
+    let pieces = length.ceil().max(1.0) as usize;
+    let dt = per_dx / pieces as f32;
+    let mut size = [1.0; 3];
+    size[axis] = (length / pieces as f32) as f64;
+    // In cells from the first cell's centre.
+    let mut x = Vec3::from_array(at.map(|v| v as f32));
+    x[axis] -= 0.5;
+    let (mut u, mut sum) = (u, 0.0);
+    for piece in 1..=pieces {
+        // The box's centre is where the face's centre was half a piece ago; the next one starts a whole one ago.
+        let middle = x - 0.5 * dt * u;
+        sum += share_at(around, grid.dx, middle, size);
+        if piece < pieces {
+            let at = |x: Vec3| grid.sample_velocity(u_face, grid.min + grid.dx * (x + 0.5));
+            x -= dt * at(middle);
+            u = at(x);
+        }
+    }
+    (sum / pieces as f64) as f32
+}
+
+/// Velocity at a face's centre: its own component, and the means of the four nearest of the others.
+#[inline]
+fn velocity_at_face(u_face: &FaceField, grid: &UniformGrid, axis: Axis, at: [usize; 3]) -> Vec3 {
+    let mut u = Vec3::ZERO;
+    for other in AXES {
+        let faces = grid.faces(other);
+        if other == axis {
+            u[other] = u_face[other][faces.index(at[0], at[1], at[2])];
+            continue;
+        }
+        let (mut below, mut above) = (at, at);
+        below[axis] = at[axis].saturating_sub(1);
+        above[axis] = at[axis].min(grid.cells[axis] - 1);
+        let [a, b] = [below, above].map(|at| faces.index(at[0], at[1], at[2]));
+        let (values, stride) = (&u_face[other], faces.stride(other));
+        u[other] = 0.25 * ((values[a] + values[a + stride]) + (values[b] + values[b + stride]));
+    }
+    u
+}
+
+/// Liquid share of a box of edges `size` around a point, both in cells, the point from the first cell's centre.
+fn share_at(seen: &Seen, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+    let Seen { around, cells, sides } = seen;
+    let at: [usize; 3] = std::array::from_fn(|a| (x[a].round().max(0.0) as usize).min(cells.size[a] - 1));
+    if !sides.is_near(cells.index(at[0], at[1], at[2])) {
+        return share_among(around, dx, x, size);
+    }
+    let patch = Patch::new(|cell| around.phi[cell], cells, sides, at, 2);
+    let low = |a: usize| (at[a] - patch.center[a]) as f32;
+    let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
+    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), size)
+}
+
+fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+    let cell: [isize; 3] =
+        std::array::from_fn(|a| (x[a].round() as isize).clamp(0, around.cells[a] as isize - 1));
+    let here = around.at(cell);
+    let offset: [f64; 3] = std::array::from_fn(|a| (x[a] - cell[a] as f32) as f64);
+    let beyond = (0..3).map(|a| (0.5 * size[a] + offset[a].abs()).powi(2)).sum::<f64>().sqrt();
+    if here.abs() > (beyond + 0.1) * dx as f64 {
+        return (here < 0.0) as u8 as f64;
+    }
+    let quadric = Quadric::at(around, cell);
+    let sharpest = quadric.bend.iter().fold(0.0f64, |most, b| most.max(b.abs()));
+    if sharpest < SHARPEST_BEND_CELLS * dx as f64 {
+        return quadric.share(offset, size);
+    }
+    let mut sum = 0.0;
+    for octant in 0..8 {
+        let at: [f64; 3] = std::array::from_fn(|a| {
+            let side = if octant >> a & 1 == 1 { 0.25 } else { -0.25 };
+            x[a] as f64 + side * size[a]
+        });
+        let (value, slope) = trilinear(around, at);
+        sum += box_share(value, std::array::from_fn(|a| 0.5 * size[a] * slope[a]));
+    }
+    sum / 8.0
+}
+
+/// The second-order Taylor polynomial of phi at a cell's centre, lengths in cells.
+struct Quadric {
+    value: f64,
+    slope: [f64; 3],
+    bend: [f64; 3],
+    /// Mixed second derivatives: xy, yz, zx.
+    twist: [f64; 3],
+}
+
+impl Quadric {
+    fn at(around: &Neighbourhood, c: [isize; 3]) -> Self {
+        let value = around.at(c);
+        let shifted = |a: usize, by: isize| {
+            let mut n = c;
+            n[a] += by;
+            n
+        };
+        let sides: [[f64; 2]; 3] = std::array::from_fn(|a| [-1, 1].map(|by| around.at(shifted(a, by))));
+        let twist = std::array::from_fn(|a| {
+            let b = (a + 1) % 3;
+            let corner = |s: isize, t: isize| {
+                let mut n = c;
+                (n[a], n[b]) = (n[a] + s, n[b] + t);
+                around.at(n)
+            };
+            0.25 * ((corner(1, 1) + corner(-1, -1)) - (corner(1, -1) + corner(-1, 1)))
+        });
+        Quadric {
+            value,
+            slope: sides.map(|[low, high]| 0.5 * (high - low)),
+            bend: sides.map(|[low, high]| (low + high) - 2.0 * value),
+            twist,
+        }
+    }
+
+    /// Liquid share of a box: the plane of the polynomial's mean and of its slope at the centre.
+    fn share(&self, d: [f64; 3], size: [f64; 3]) -> f64 {
+        let Quadric { mut value, slope, bend, twist } = *self;
+        let mut gain = [0.0; 3];
+        for a in 0..3 {
+            let (b, c) = ((a + 1) % 3, (a + 2) % 3);
+            value += d[a] * (slope[a] + 0.5 * bend[a] * d[a] + twist[a] * d[b]);
+            value += bend[a] * size[a] * size[a] / 24.0;
+            gain[a] = size[a] * (slope[a] + bend[a] * d[a] + twist[a] * d[b] + twist[c] * d[c]);
+        }
+        box_share(value, gain)
+    }
+}
+
+/// Value and slope of the trilinear interpolant at a point, in cells from the first cell's centre.
+fn trilinear(around: &Neighbourhood, x: [f64; 3]) -> (f64, [f64; 3]) {
+    let low: [isize; 3] =
+        std::array::from_fn(|a| (x[a].floor() as isize).clamp(-1, around.cells[a] as isize - 1));
+    let t: [f64; 3] = std::array::from_fn(|a| x[a] - low[a] as f64);
+    let v: [f64; 8] =
+        std::array::from_fn(|n| around.at(std::array::from_fn(|a| low[a] + (n >> a & 1) as isize)));
+    let weight = |n: usize, skip: usize| -> f64 {
+        (0..3).filter(|&a| a != skip).map(|a| if n >> a & 1 == 1 { t[a] } else { 1.0 - t[a] }).product()
+    };
+    let value = (0..8).map(|n| weight(n, 3) * v[n]).sum();
+    let slope = std::array::from_fn(|a| {
+        (0..8).map(|n| if n >> a & 1 == 1 { weight(n, a) * v[n] } else { -weight(n, a) * v[n] }).sum()
+    });
+    (value, slope)
+}
+
+/// What leaves a cell, in its volume: the sum of the fluxes through its faces, counted outwards.
+#[inline]
+pub fn outflow(flux_face: &FaceField, grid: &UniformGrid, [i, j, k]: [usize; 3]) -> f32 {
+    let along = |axis: Axis| {
+        let faces = grid.faces(axis);
+        let low = faces.index(i, j, k);
+        flux_face[axis][low + faces.stride(axis)] - flux_face[axis][low]
+    };
+    along(0) + along(1) + along(2)
+}

@@ -1,0 +1,359 @@
+//! Liquid that lets go of walls and solids.
+//!
+//! A wall can push liquid, it cannot pull it: in cells that touch a boundary
+//!
+//! `p >= 0`,  `div u >= 0`,  `p div u = 0`
+//!
+//! instead of `div u = 0` [batty-2007 §5]. Where the pressure would be negative, the cell lets go: its pressure
+//! is that of air, and the liquid may leave a gap at the boundary. Which cells do is found by an active set:
+//! a cell whose pressure comes out negative lets go, one that is pressed together again is taken back, and
+//! the problem is solved anew until neither happens.
+
+use crate::{FaceCells, Impulse, Openings, Unknowns, right_side, subtract_gradient};
+use fluvial_foundation::parallel::for_each_indexed_mut2;
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::{FaceField, UniformGrid};
+
+/// Pressures count as negative from this part of `g dt` on, over one cell: below it is the solver's residual.
+const LEAST_PULL: f32 = 1e-2;
+/// Cells whose pressure is air's have the surface at their centres, as neighbours see it: this far beyond, in
+/// cells, so that it has a sign.
+const BEYOND_CELLS: f32 = 1e-4;
+
+/// Marks the cells that touch a boundary which liquid may let go of. `open_area` is what solids and closed
+/// walls leave of the faces; `holds_wall` and `holds(x)` say which walls and solids hold on to it.
+pub fn find_parting_cells(
+    may_part_cell: &mut [bool],
+    grid: &UniformGrid,
+    open_area: &FaceField,
+    holds_wall: [bool; 6],
+    holds: impl Fn(Vec3) -> bool + Sync + Send,
+) {
+    let cells = grid.cell_centers();
+    let lattices = AXES.map(|axis| grid.faces(axis));
+    cells.for_each_mut(may_part_cell, |_, at, may_part| {
+        *may_part = false;
+        for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let face = lattices[axis].index(at[0], at[1], at[2]) + up * lattices[axis].stride(axis);
+            let is_wall = at[axis] + up == up * grid.cells[axis];
+            let holds =
+                if is_wall { holds_wall[2 * axis + up] } else { holds(cells.position(at[0], at[1], at[2])) };
+            *may_part |= open_area[axis][face] < 1.0 && !holds;
+        }
+    });
+}
+
+/// In a gap's place where liquid and boundary touch.
+pub const NO_GAP: f32 = -1.0;
+
+/// The cells that have let go, and how the pressure sees the liquid then.
+#[derive(Clone, Debug, Default)]
+pub struct Parting {
+    /// Has the cell let go?
+    pub parted_cell: Vec<bool>,
+    /// The level set with air in those cells.
+    pub phi_cell: Vec<f32>,
+    /// The unknowns without those cells.
+    pub unknowns: Unknowns,
+    /// Velocity before the projection, and its right side.
+    u_before: FaceField,
+    rhs_cell: Vec<f32>,
+}
+
+/// The liquid that may let go.
+#[derive(Clone, Copy, Debug)]
+pub struct AtBoundaries<'a> {
+    /// The faces.
+    pub openings: &'a Openings<'a>,
+    /// Cells that touch a boundary which does not hold on to it.
+    pub may_part_cell: &'a [bool],
+    /// Thickness of the gap where a cell has let go, metres; [`NO_GAP`] elsewhere.
+    pub gap_cell: &'a [f32],
+    /// All unknowns.
+    pub unknowns: &'a Unknowns,
+    /// The liquid's level set.
+    pub phi_cell: &'a [f32],
+    /// Cells farther than this below the surface do not part, metres: where particles carry the liquid, a gap
+    /// must not open where there are none.
+    pub deepest_m: f32,
+    /// What gravity adds to a velocity in the step, m/s.
+    pub fall_m_s: f32,
+    /// Velocity without what presses on the surface ([`crate::push_at_surface`]), where anything does: the
+    /// pressure of a cell that lets go does not answer it.
+    pub u_without_push: Option<&'a FaceField>,
+}
+
+impl AtBoundaries<'_> {
+    fn may_part(&self, cell: usize) -> bool {
+        self.may_part_cell[cell] && self.unknowns.unknown_cell[cell] && self.phi_cell[cell] > -self.deepest_m
+    }
+}
+
+impl Parting {
+    /// Starts from the cells that had let go before, where they are still liquid and at a boundary.
+    fn begin(&mut self, liquid: &AtBoundaries) {
+        let still = |cell: usize| {
+            liquid.gap_cell[cell] >= 0.0 && liquid.may_part_cell[cell] && liquid.unknowns.unknown_cell[cell]
+        };
+        self.parted_cell.clear();
+        self.parted_cell.extend((0..liquid.phi_cell.len()).map(still));
+        self.look(liquid);
+    }
+
+    /// Air in the parted cells.
+    fn look(&mut self, liquid: &AtBoundaries) {
+        self.phi_cell.clear();
+        self.phi_cell.extend_from_slice(liquid.phi_cell);
+        self.unknowns.clone_from(liquid.unknowns);
+        for cell in (0..self.parted_cell.len()).filter(|&cell| self.parted_cell[cell]) {
+            self.phi_cell[cell] = BEYOND_CELLS * liquid.openings.grid.dx;
+            self.unknowns.unknown_cell[cell] = false;
+        }
+    }
+
+    /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the
+    /// projected velocity presses together; returns how many there were.
+    fn revise(&mut self, q_cell: &[f32], u_face: &FaceField, liquid: &AtBoundaries) -> usize {
+        let openings = liquid.openings;
+        let (cells, least) = (openings.grid.cell_centers(), LEAST_PULL * liquid.fall_m_s.max(1e-6));
+        let mut changes = 0;
+        for (cell, parted) in self.parted_cell.iter_mut().enumerate() {
+            if !liquid.may_part(cell) {
+                continue;
+            }
+            let parts = if *parted {
+                liquid.gap_cell[cell] > 0.0 || openings.outflow(u_face, cells.coordinates(cell)) >= -least
+            } else {
+                q_cell[cell] < -least
+            };
+            changes += (parts != *parted) as usize;
+            *parted = parts;
+        }
+        if changes > 0 {
+            self.look(liquid);
+        }
+        changes
+    }
+}
+
+/// Rounds of the search for the cells that let go; it goes on in the next step.
+const MOST_ROUNDS: usize = 3;
+
+/// Makes velocity free of divergence, but for `wanted(cell)` (see [`right_side`]), and lets liquid part from
+/// boundaries that would pull on it. `solve(impulse, level set, right side)` is the linear solve;
+/// `without_pressure(cells, u)` is for open faces beside which no cell of liquid is. Returns how many cells
+/// were still between contact and gap.
+///
+/// Tests: `water_falls_off_a_ceiling_and_presses_against_it`, `a_rising_plate_leaves_the_water_behind` of
+/// `uniform`.
+pub fn project<E>(
+    u_face: &mut FaceField,
+    q_cell: &mut [f32],
+    parting: &mut Parting,
+    liquid: &AtBoundaries,
+    wanted: impl Fn(usize) -> f32 + Sync + Send,
+    mut solve: impl FnMut(&mut [f32], &[f32], &[f32]) -> Result<(), E>,
+    without_pressure: impl Fn(FaceCells, &mut f32) + Sync + Send,
+) -> Result<usize, E> {
+    let openings = liquid.openings;
+    parting.rhs_cell.resize(q_cell.len(), 0.0);
+    parting.u_before.clone_from(u_face);
+    parting.begin(liquid);
+    let mut round = 1;
+    loop {
+        let Parting { parted_cell, phi_cell, unknowns, rhs_cell, .. } = &mut *parting;
+        let (parted_cell, unknown_cell) = (&*parted_cell, &unknowns.unknown_cell);
+        right_side(rhs_cell, unknown_cell, openings, u_face, &wanted);
+        solve(q_cell, phi_cell, rhs_cell)?;
+        let impulse = Impulse { q_cell, phi_cell, unknown_cell };
+        subtract_gradient(u_face, openings, &impulse, |cells, u| {
+            if !cells.any(|cell| parted_cell[cell]) {
+                without_pressure(cells, u);
+            }
+        });
+        take_pushes_back(u_face, parting, liquid);
+        let changes = parting.revise(q_cell, u_face, liquid);
+        if changes == 0 || round == MOST_ROUNDS {
+            return Ok(changes);
+        }
+        round += 1;
+        u_face.clone_from(&parting.u_before);
+    }
+}
+
+/// Faces of parted cells that no pressure acts on have no part of what presses on the surface.
+fn take_pushes_back(u_face: &mut FaceField, parting: &Parting, liquid: &AtBoundaries) {
+    let Some(u_without_push) = liquid.u_without_push else { return };
+    let (grid, cells) = (liquid.openings.grid, liquid.openings.grid.cell_centers());
+    let unknown_cell = &parting.unknowns.unknown_cell;
+    for cell in (0..parting.parted_cell.len()).filter(|&cell| parting.parted_cell[cell]) {
+        let at = cells.coordinates(cell);
+        for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let face = grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis);
+            let is_wall = at[axis] + up == up * grid.cells[axis];
+            let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+            if is_wall || !unknown_cell[other()] {
+                u_face[axis][face] = u_without_push[axis][face];
+            }
+        }
+    }
+}
+
+/// The gaps after the projection: those of cells that have let go, [`NO_GAP`] elsewhere, and no pressure
+/// there.
+pub fn keep_gaps(gap_cell: &mut [f32], q_cell: &mut [f32], parting: &Parting) {
+    for_each_indexed_mut2(gap_cell, q_cell, |cell, gap, q| {
+        let parted = parting.parted_cell[cell];
+        *gap = if parted { gap.max(0.0) } else { NO_GAP };
+        *q = if parted { 0.0 } else { *q };
+    });
+}
+
+/// Where liquid has let go of a boundary, and where one cell of air is between the two, the velocity at the
+/// closed face is that of the other side, if that leads away from the boundary: the gap opens as fast as the
+/// liquid leaves.
+///
+/// Test: `a_gap_opens_as_fast_as_the_liquid_leaves`.
+pub fn let_go(
+    u_face: &mut FaceField,
+    parted_cell: &[bool],
+    may_part_cell: &[bool],
+    unknown_cell: &[bool],
+    openings: &Openings,
+) {
+    let (grid, cells) = (openings.grid, openings.grid.cell_centers());
+    for cell in (0..parted_cell.len()).filter(|&cell| may_part_cell[cell]) {
+        if !parted_cell[cell] && unknown_cell[cell] {
+            continue;
+        }
+        let at = cells.coordinates(cell);
+        for axis in AXES {
+            let (lattice, stride) = (grid.faces(axis), cells.stride(axis));
+            let low = lattice.index(at[0], at[1], at[2]);
+            let high = low + lattice.stride(axis);
+            let (area, u_boundary) = (&openings.area_face[axis], &openings.u_boundary[axis]);
+            let u = &mut u_face[axis];
+            let leaves = |other: usize| parted_cell[cell] || unknown_cell[other];
+            if area[low] == 0.0 && area[high] > 0.0 && leaves(cell + stride) {
+                u[low] = u[high].max(u_boundary[low]);
+            } else if area[high] == 0.0 && area[low] > 0.0 && leaves(cell - stride) {
+                u[high] = u[low].min(u_boundary[high]);
+            }
+        }
+    }
+}
+
+/// Thickness of the gaps at the boundaries after `dt_s`, and the level set with them: liquid that has let go
+/// leaves at the velocity of its closed faces, `gap += v dt`. A gap that reaches the cell's centre, `d` from the
+/// boundary, is air like any other, `phi = gap - d`; thinner ones are beside phi, whose zero they would not
+/// move. `solid_distance(x)` is the distance to the solids.
+///
+/// Test: `a_gap_opens_as_fast_as_the_liquid_leaves`.
+pub fn open_gaps(
+    gap_cell: &mut [f32],
+    phi_cell: &mut [f32],
+    u_face: &FaceField,
+    openings: &Openings,
+    solid_distance: impl Fn(Vec3) -> f32 + Sync + Send,
+    dt_s: f32,
+) {
+    let grid = openings.grid;
+    let cells = grid.cell_centers();
+    let lattices = AXES.map(|axis| grid.faces(axis));
+    cells.for_each_mut2(gap_cell, phi_cell, |_, at, gap, phi| {
+        if *gap < 0.0 {
+            return;
+        }
+        let mut distance_m = solid_distance(cells.position(at[0], at[1], at[2]));
+        let mut away_m_s = f32::NEG_INFINITY;
+        for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let face = lattices[axis].index(at[0], at[1], at[2]) + up * lattices[axis].stride(axis);
+            if openings.area_face[axis][face] < 1.0 {
+                let relative = u_face[axis][face] - openings.u_boundary[axis][face];
+                away_m_s = away_m_s.max(if up == 0 { relative } else { -relative });
+                if at[axis] + up == up * grid.cells[axis] {
+                    distance_m = distance_m.min(0.5 * grid.dx);
+                }
+            }
+        }
+        *gap = if away_m_s.is_finite() { (*gap + dt_s * away_m_s).max(0.0) } else { NO_GAP };
+        if *gap >= distance_m {
+            *phi = phi.max(*gap - distance_m);
+        } else if *phi >= 0.0 {
+            *gap = NO_GAP;
+        }
+    });
+    // The surface of a new gap runs between its cell and the next ones, whose distances know nothing of it;
+    // redistancing finds it by a cubic through four cells.
+    for cell in 0..gap_cell.len() {
+        if gap_cell[cell] >= 0.0 && phi_cell[cell] >= 0.0 {
+            gap_cell[cell] = NO_GAP;
+            let at = cells.coordinates(cell);
+            let phi = phi_cell[cell];
+            for (axis, away) in AXES.into_iter().flat_map(|axis| (1..=3).map(move |away| (axis, away))) {
+                let below = (at[axis] >= away).then(|| cell - away * cells.stride(axis));
+                let above = (at[axis] + away < cells.size[axis]).then(|| cell + away * cells.stride(axis));
+                for other in below.into_iter().chain(above) {
+                    phi_cell[other] = phi_cell[other].max(phi - away as f32 * grid.dx);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [3, 4, 3], dx: 0.25 };
+
+    #[test]
+    fn cells_part_from_boundaries_that_do_not_hold() {
+        let mut open = FaceField::constant(&GRID, 1.0);
+        let (faces, cells) = (GRID.faces(1), GRID.cell_centers());
+        for (i, k) in [(0, 0), (1, 1), (2, 2)] {
+            open[1][faces.index(i, 0, k)] = 0.0;
+            open[1][faces.index(i, 4, k)] = 0.0;
+        }
+        open[1][faces.index(1, 2, 1)] = 0.5;
+        let mut may_part = vec![true; cells.len()];
+        let holds_floor = [false, false, true, false, false, false];
+        find_parting_cells(&mut may_part, &GRID, &open, holds_floor, |x| x.y < 0.5);
+        let found: Vec<[usize; 3]> =
+            (0..cells.len()).filter(|&c| may_part[c]).map(|c| cells.coordinates(c)).collect();
+        assert_eq!(found, [[0, 3, 0], [1, 2, 1], [1, 3, 1], [2, 3, 2]]);
+    }
+
+    #[test]
+    fn a_gap_opens_as_fast_as_the_liquid_leaves() {
+        let mut open = FaceField::constant(&GRID, 1.0);
+        let (faces, cells) = (GRID.faces(1), GRID.cell_centers());
+        let (top, face) = (cells.index(1, 3, 1), faces.index(1, 4, 1));
+        open[1][face] = 0.0;
+        let still = FaceField::constant(&GRID, 0.0);
+        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still, inflow_cell: &[] };
+        let (mut gap, mut phi) = (vec![NO_GAP; cells.len()], vec![-1.0; cells.len()]);
+        gap[top] = 0.0;
+        // The cell below falls: the closed face goes with it.
+        let mut u = still.clone();
+        u[1][faces.index(1, 3, 1)] = -0.5;
+        let mut parted = vec![false; cells.len()];
+        parted[top] = true;
+        let (may_part, liquid) = (parted.clone(), vec![true; cells.len()]);
+        let_go(&mut u, &parted, &may_part, &liquid, &openings);
+        assert_eq!(u[1][face], -0.5);
+        open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
+        assert!((gap[top] - 0.05).abs() < 1e-6 && phi[top] == -1.0, "{} {}", gap[top], phi[top]);
+        // It closes again when the liquid comes back, and ends where it has become air.
+        u[1][face] = 1.0;
+        open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
+        assert_eq!((gap[top], phi[top]), (0.0, -1.0));
+        u[1][face] = -2.0;
+        open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
+        assert_eq!(gap[top], NO_GAP);
+        assert!((phi[top] - 0.075).abs() < 1e-6);
+        // The surface lies between it and its neighbours.
+        assert!((phi[cells.index(1, 2, 1)] - (0.075 - 0.25)).abs() < 1e-6);
+        assert!((phi[cells.index(1, 1, 1)] - (0.075 - 0.5)).abs() < 1e-6 && phi[0] == -1.0);
+    }
+}

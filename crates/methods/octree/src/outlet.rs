@@ -1,0 +1,120 @@
+//! Sources on the tree: boundaries with a prescribed flux, see [`Nozzle`].
+
+use crate::divergence::signed_area;
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_solids::Nozzle;
+
+/// A face that a source covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CoveredFace {
+    /// Which.
+    pub face: usize,
+    /// The covered part, 0 to 1.
+    pub covered: f32,
+    /// Velocity of the source's liquid where the face's centre lies in it, m/s; none behind it.
+    pub u_source: Option<f32>,
+}
+
+/// One source on a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outlet {
+    /// The faces that it covers.
+    pub faces: Vec<CoveredFace>,
+    /// The cells that it flows into, with the flow into each, m3/s.
+    pub flow_into_cell: Vec<(usize, f64)>,
+    /// All of it, m3/s: section times speed.
+    pub flow_m3_s: f64,
+}
+
+impl Outlet {
+    /// The faces that a nozzle covers and the cells that it flows into. `open_area` is what solids leave of
+    /// the faces, `is_blocked` says where the flow would leave into a solid.
+    ///
+    /// Test: `an_outlet_across_levels_flows_at_section_times_speed`.
+    pub fn new(
+        nozzle: &Nozzle,
+        tree: &Octree,
+        open_area: &[f32],
+        is_blocked: impl Fn(Vec3) -> bool + Sync + Send,
+    ) -> Outlet {
+        let flow_m3_s = nozzle.section_m2(is_blocked) * nozzle.outflow().length() as f64;
+        let domain = tree.shape().bounds();
+        let cover = |face: usize| {
+            let (axis, dx) = (tree.face_axis(face), tree.face_dx(face));
+            let x = tree.face_center(face, axis);
+            if !nozzle.cover_bounds(dx).contains(x) {
+                return None;
+            }
+            let covered = nozzle.covered_part(x, axis, dx);
+            let u_source = (nozzle.distance(x) < 0.0).then(|| nozzle.velocity(x)[axis]);
+            (covered > 0.0).then_some(CoveredFace { face, covered, u_source })
+        };
+        let chunks = parallel::chunk_count(tree.face_count(), parallel::CHUNK);
+        let parts = parallel::map_indices(chunks, |n| {
+            parallel::chunk_range(n, parallel::CHUNK, tree.face_count()).filter_map(cover).collect::<Vec<_>>()
+        });
+        let faces: Vec<CoveredFace> = parts.into_iter().flatten().collect();
+        let covered = |face: usize| {
+            faces.binary_search_by_key(&face, |f| f.face).map_or(0.0, |n| faces[n].covered as f64)
+        };
+        let mut cells: Vec<usize> = faces.iter().flat_map(|f| tree.cells_beside(f.face)).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let flow_into = |cell: usize| {
+            let dx = tree.cell_dx(cell) as f64;
+            let flows = tree.cell_faces()[cell].iter().enumerate().map(|(side, &face)| {
+                let (face, axis) = (face as usize, side / 2);
+                let at = tree.face_center(face, axis)[axis];
+                // A closed wall of the domain is no obstacle: a source may begin beyond it.
+                let wall = at == domain.min[axis] || at == domain.max[axis];
+                let open = if wall { 1.0 } else { open_area[face] as f64 };
+                signed_area(dx, side) * covered(face) * open * nozzle.outflow()[axis] as f64
+            });
+            (cell, flows.sum::<f64>())
+        };
+        let mut flow_into_cell: Vec<(usize, f64)> =
+            cells.into_iter().map(flow_into).filter(|(_, flow)| *flow > 0.0).collect();
+        let sum: f64 = flow_into_cell.iter().map(|(_, flow)| flow).sum();
+        let scale = if sum > 0.0 { flow_m3_s / sum } else { 0.0 };
+        flow_into_cell.iter_mut().for_each(|(_, flow)| *flow *= scale);
+        Outlet { faces, flow_into_cell, flow_m3_s }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_foundation::AXES;
+    use fluvial_grids::octree::Shape as TreeShape;
+    use fluvial_solids::{Motion, Shape};
+
+    #[test]
+    fn an_outlet_across_levels_flows_at_section_times_speed() {
+        let shape = TreeShape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };
+        let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < 0.55);
+        let open = vec![1.0; tree.face_count()];
+        let velocity = Vec3::new(0.4, -1.5, 0.3);
+        let ball = Shape::Sphere { center: Vec3::new(0.52, 0.5, 0.49), radius: 0.15 };
+        let nozzle = Nozzle::new(&ball, velocity, &Motion::Static, 0.0, shape.bounds());
+        let outlet = Outlet::new(&nozzle, &tree, &open, |_| false);
+        let levels = |level| outlet.flow_into_cell.iter().any(|(cell, _)| tree.cells()[*cell].level == level);
+        assert!(levels(0) && levels(1), "the outlet lies across two sizes");
+        let exact = std::f64::consts::PI * 0.0225 * velocity.length() as f64;
+        let sum: f64 = outlet.flow_into_cell.iter().map(|(_, flow)| flow).sum();
+        assert!((sum / exact - 1.0).abs() < 0.005, "{sum} {exact}");
+        // A jet that flows on at the same velocity satisfies continuity in every cell.
+        let mut area = open.clone();
+        outlet.faces.iter().for_each(|f| area[f.face] = 1.0 - f.covered);
+        for (cell, flow) in &outlet.flow_into_cell {
+            let dx = tree.cell_dx(*cell) as f64;
+            let out: f64 = (0..6)
+                .map(|side| {
+                    let face = tree.cell_faces()[*cell][side] as usize;
+                    -signed_area(dx, side) * (area[face] * velocity[AXES[side / 2]]) as f64
+                })
+                .sum();
+            assert!((out - flow).abs() < 0.02 * flow + 1e-3 * dx * dx, "{out} of {flow}");
+        }
+    }
+}

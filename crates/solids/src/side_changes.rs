@@ -1,0 +1,150 @@
+//! Cells that a thin solid has passed during a step.
+
+use crate::sides::neighbour;
+use crate::{Motion, Pose, Shape, SolidFields};
+use fluvial_foundation::{Aabb, Vec3, parallel};
+use fluvial_grids::{Lattice, Sides, UniformGrid};
+
+/// Cells that a search looks at before it gives up.
+const FARTHEST_SEARCH: usize = 343;
+
+/// A cell that belongs to another side than before, because a thin solid has passed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SideChange {
+    /// The cell.
+    pub cell: u32,
+    /// The nearest cell of its new side that was on that side before: what the cell holds now is the same.
+    pub donor: Option<u32>,
+    /// The nearest cell of its old side that still is on that side: where its particles are now.
+    pub refuge: Option<u32>,
+}
+
+/// Finds the cells that changed sides between two moments: none of their own corners then and now is one that no
+/// solid has swept. A node is swept when its path in the frame of a moving solid meets the solid.
+/// Test: `a_sweeping_plate_hands_its_cells_over`.
+pub fn side_changes(
+    [old, new]: [&SolidFields; 2],
+    solids: &[(&Shape, &Motion)],
+    [old_s, new_s]: [f64; 2],
+    grid: &UniformGrid,
+) -> Vec<SideChange> {
+    if old.sides.is_empty() && new.sides.is_empty() {
+        return Vec::new();
+    }
+    let moving: Vec<Passing> = (solids.iter().filter(|(_, m)| !m.is_static()))
+        .map(|(shape, motion)| Passing::new(shape, [motion.pose(old_s), motion.pose(new_s)], grid.dx))
+        .collect();
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+    let own = |fields: &SolidFields, cell: usize, at: [usize; 3]| match fields.sides.own_corners.get(cell) {
+        Some(&own) => own,
+        None => {
+            let phi = nodes.corner_values(&fields.phi_node, nodes.index(at[0], at[1], at[2]));
+            (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n)
+        }
+    };
+    let margin = 1e-3 * grid.dx;
+    let keeps_side = |cell: usize| {
+        let at = cells.coordinates(cell);
+        let both = own(old, cell, at) & own(new, cell, at);
+        (0..8).filter(|n| both >> n & 1 == 1).any(|n| {
+            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + (n >> a & 1));
+            let x = nodes.position(i, j, k);
+            !moving.iter().any(|solid| solid.sweeps(x, margin))
+        })
+    };
+    let changed = parallel::map_indices(cells.size[2], |k| {
+        let range = k * cells.slab()..(k + 1) * cells.slab();
+        let is_near = |cell: usize| old.sides.is_near(cell) || new.sides.is_near(cell);
+        range.filter(|&cell| is_near(cell) && !keeps_side(cell)).collect::<Vec<_>>()
+    });
+    let changed: Vec<usize> = changed.into_iter().flatten().collect();
+    let is_changed = |cell: usize| changed.binary_search(&cell).is_ok();
+    let found = parallel::map_indices(changed.len(), |n| {
+        let cell = changed[n];
+        let at = cells.coordinates(cell);
+        let nearest = |fields: &SolidFields| {
+            let stays = |c: usize| !is_changed(c) && own(new, c, cells.coordinates(c)) != 0;
+            let is_open = own(fields, cell, at) != 0;
+            is_open.then(|| search(&fields.sides, &cells, cell, stays)).flatten()
+        };
+        SideChange { cell: cell as u32, donor: nearest(new), refuge: nearest(old) }
+    });
+    found.into_iter().filter(|change| change.donor.is_some() || change.refuge.is_some()).collect()
+}
+
+/// The first cell that is `wanted` in order of steps through faces that are not barred.
+fn search(sides: &Sides, cells: &Lattice, start: usize, wanted: impl Fn(usize) -> bool) -> Option<u32> {
+    let mut found = vec![start];
+    let mut next = 0;
+    while next < found.len() && found.len() < FARTHEST_SEARCH {
+        let cell = found[next];
+        let at = cells.coordinates(cell);
+        for face in 0..6 {
+            let (axis, up) = (face / 2, face % 2 == 1);
+            if sides.is_barred(cell, axis, up) {
+                continue;
+            }
+            if let Some(other) = neighbour(cells, at, cell, axis, up).filter(|c| !found.contains(c)) {
+                if wanted(other) {
+                    return Some(other as u32);
+                }
+                found.push(other);
+            }
+        }
+        next += 1;
+    }
+    None
+}
+
+/// A solid on its way through a step.
+struct Passing<'a> {
+    shape: &'a Shape,
+    poses: [Pose; 2],
+    bounds: Aabb,
+}
+
+impl<'a> Passing<'a> {
+    fn new(shape: &'a Shape, poses: [Pose; 2], dx: f32) -> Self {
+        let [old, new] = poses.map(|pose| pose.world_bounds(shape.bounds()));
+        Passing { shape, poses, bounds: old.union(new).expand(dx) }
+    }
+
+    /// Does the solid pass a world position?
+    fn sweeps(&self, x: Vec3, margin: f32) -> bool {
+        let [old, new] = self.poses.map(|pose| pose.body_from_world(x));
+        self.bounds.contains(x) && old != new && self.shape.is_crossed(old, new, margin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rasterize;
+
+    /// A plate 0.1 cells thick moves by 1.4 cells: the cells that it has passed belong to the side behind it,
+    /// and take what is there.
+    #[test]
+    fn a_sweeping_plate_hands_its_cells_over() {
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [12, 6, 6], dx: 1.0 };
+        let plate = Shape::Box { min: Vec3::new(4.3, -1.0, -1.0), max: Vec3::new(4.4, 7.0, 7.0) };
+        let speed = Vec3::new(1.4, 0.0, 0.0);
+        let motion = Motion::Constant { linear: speed, angular: Vec3::ZERO, about: Vec3::ZERO };
+        let solids = [(&plate, &motion)];
+        let [mut old, mut new] = [SolidFields::default(), SolidFields::default()];
+        rasterize(&mut old, &solids, [false; 6], &grid, 0.0);
+        rasterize(&mut new, &solids, [false; 6], &grid, 1.0);
+        let changes = side_changes([&old, &new], &solids, [0.0, 1.0], &grid);
+        let cells = grid.cell_centers();
+        // At 4.35 cell 4 belongs to the right, at 5.75 cells 4 and 5 belong to the left.
+        let places: Vec<[usize; 3]> = changes.iter().map(|c| cells.coordinates(c.cell as usize)).collect();
+        assert!(places.iter().all(|at| at[0] == 4 || at[0] == 5), "{places:?}");
+        assert_eq!(changes.len(), 72);
+        for (change, at) in changes.iter().zip(&places) {
+            let place = |cell: Option<u32>| cells.coordinates(cell.unwrap() as usize);
+            assert_eq!(place(change.donor), [3, at[1], at[2]]);
+            assert_eq!(place(change.refuge), [6, at[1], at[2]]);
+        }
+        let still = side_changes([&old, &old], &solids, [0.0, 0.0], &grid);
+        assert_eq!(still, []);
+    }
+}

@@ -1,0 +1,322 @@
+//! Sides of thin solids on a uniform grid, see [`Sides`].
+
+use crate::{open_cell_volume, open_face_area};
+use fluvial_foundation::{AXES, Axis, Vec3, parallel};
+use fluvial_grids::sides::NEAR_CELLS;
+use fluvial_grids::{Lattice, Sides, UniformGrid};
+
+/// Corners of a cell on the low side of each axis.
+const LOW_CORNERS: [u8; 3] = [0b0101_0101, 0b0011_0011, 0b0000_1111];
+
+/// What [`find_sides`] works in; kept from call to call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SideSearch {
+    /// Bit axis: the grid edge from the node up along the axis meets a solid although both ends are open.
+    crossed_node: Vec<u8>,
+    /// Closed cells of walls about one cell thick.
+    thin_cell: Vec<u8>,
+    /// Cells that a solid divides, and their parts on the other sides.
+    pub(crate) divided: Vec<Divided>,
+}
+
+/// A part of a cell on a side that is not the cell's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Divided {
+    pub cell: u32,
+    /// The part's open corners; 0 for a cell whose other parts have all been listed.
+    pub corners: u8,
+}
+
+/// Finds the sides of thin solids from the distance at the nodes; `is_crossed(a, b)` says whether the segment
+/// between two open nodes meets a solid. `out` is empty when no face is barred.
+///
+/// Open corners of a cell that grid edges join without meeting a solid lie on one side; the cell belongs to
+/// the side that holds most of it. A face is barred when its cells have no own corner in common there, and
+/// around closed cells between two sides.
+/// Tests: `nothing_passes_a_closed_wall_of_any_thickness`, `thick_solids_have_no_sides`.
+pub(crate) fn find_sides(
+    out: &mut Sides,
+    search: &mut SideSearch,
+    phi_node: &[f32],
+    is_crossed: impl Fn(Vec3, Vec3) -> bool + Sync + Send,
+    grid: &UniformGrid,
+) {
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+    search.divided.clear();
+    find_crossed_edges(&mut search.crossed_node, phi_node, is_crossed, &nodes);
+    let crossed = &search.crossed_node;
+    let corners = Corners { nodes: &nodes, phi_node, crossed_node: crossed };
+    out.own_corners.resize(cells.len(), 0);
+    cells.for_each_mut(&mut out.own_corners, |_, at, own| *own = corners.largest_part(at));
+    let own = &out.own_corners;
+    search.thin_cell.resize(cells.len(), 0);
+    cells.for_each_mut(&mut search.thin_cell, |cell, at, thin| {
+        *thin = (own[cell] == 0 && corners.is_between_sides(own, &cells, at)) as u8;
+    });
+    let thin = &search.thin_cell;
+    out.barred.resize(cells.len(), 0);
+    cells.for_each_mut(&mut out.barred, |cell, at, barred| {
+        *barred = (0..6).fold(0, |bits, face| {
+            let (axis, up) = (face / 2, face % 2 == 1);
+            let other = neighbour(&cells, at, cell, axis, up);
+            let is_barred = |other: usize| match (own[cell], own[other]) {
+                (0, 0) => false,
+                (0, _) => thin[cell] != 0,
+                (_, 0) => thin[other] != 0,
+                (a, b) if shared_corners(a, b, axis, up) != 0 => false,
+                // Asked from the lower cell: both must hear the same.
+                (a, b) if up => !corners.joins_above(at, axis, [a, b]),
+                (a, b) => !corners.joins_above(cells.coordinates(other), axis, [b, a]),
+            };
+            bits | (other.is_some_and(is_barred) as u8) << face
+        });
+    });
+    let any = parallel::map_indices(cells.size[2], |k| {
+        out.barred[k * cells.slab()..(k + 1) * cells.slab()].iter().any(|&b| b != 0)
+    });
+    if !any.contains(&true) {
+        out.own_corners.clear();
+        out.barred.clear();
+        return;
+    }
+    mark_near(&mut out.barred, &mut search.thin_cell, &cells);
+    let found = parallel::map_indices(cells.size[2], |k| {
+        let range = k * cells.slab()..(k + 1) * cells.slab();
+        let mut found = Vec::new();
+        for cell in range {
+            let at = cells.coordinates(cell);
+            corners.other_parts(at, out.own_corners[cell], |corners| {
+                found.push(Divided { cell: cell as u32, corners })
+            });
+        }
+        found
+    });
+    search.divided.extend(found.into_iter().flatten());
+}
+
+/// The cell beside one, if there is one.
+pub(crate) fn neighbour(cells: &Lattice, at: [usize; 3], cell: usize, axis: Axis, up: bool) -> Option<usize> {
+    let stride = cells.stride(axis);
+    match up {
+        true => (at[axis] + 1 < cells.size[axis]).then(|| cell + stride),
+        false => (at[axis] > 0).then(|| cell - stride),
+    }
+}
+
+/// Own corners that two neighbouring cells have in common, as corners of the first.
+pub(crate) fn shared_corners(first: u8, second: u8, axis: Axis, up: bool) -> u8 {
+    let low = LOW_CORNERS[axis];
+    if up {
+        first & !low & (second & low) << (1 << axis)
+    } else {
+        first & low & (second & !low) >> (1 << axis)
+    }
+}
+
+fn find_crossed_edges(
+    crossed_node: &mut Vec<u8>,
+    phi_node: &[f32],
+    is_crossed: impl Fn(Vec3, Vec3) -> bool + Sync + Send,
+    nodes: &Lattice,
+) {
+    // A solid between two nodes is at most their distance away from both together; the rest is rounding.
+    let nearest = (1.0 + 1e-3) * nodes.spacing;
+    crossed_node.resize(nodes.len(), 0);
+    nodes.for_each_mut(crossed_node, |node, at, crossed| {
+        *crossed = 0;
+        if phi_node[node] <= 0.0 || phi_node[node] > nearest {
+            return;
+        }
+        let x = nodes.position(at[0], at[1], at[2]);
+        for axis in AXES.into_iter().filter(|&axis| at[axis] + 1 < nodes.size[axis]) {
+            let other = phi_node[node + nodes.stride(axis)];
+            if other > 0.0 && phi_node[node] + other <= nearest {
+                let mut end = at;
+                end[axis] += 1;
+                *crossed |= (is_crossed(x, nodes.position(end[0], end[1], end[2])) as u8) << axis;
+            }
+        }
+    });
+}
+
+/// The corners of cells and the edges between them.
+struct Corners<'a> {
+    nodes: &'a Lattice,
+    phi_node: &'a [f32],
+    crossed_node: &'a [u8],
+}
+
+impl Corners<'_> {
+    /// Distances at the corners of a cell.
+    fn phi(&self, at: [usize; 3]) -> [f32; 8] {
+        self.nodes.corner_values(self.phi_node, self.nodes.index(at[0], at[1], at[2]))
+    }
+
+    /// Open corners, and per axis those on its low side whose edge meets a solid.
+    fn open(&self, at: [usize; 3], phi: &[f32; 8]) -> (u8, [u8; 3]) {
+        let base = self.nodes.index(at[0], at[1], at[2]);
+        let (mut open, mut crossed) = (0u8, [0u8; 3]);
+        for corner in 0..8 {
+            open |= ((phi[corner] > 0.0) as u8) << corner;
+            let offset: usize = AXES.iter().map(|&a| (corner >> a & 1) * self.nodes.stride(a)).sum();
+            let bits = self.crossed_node[base + offset];
+            AXES.iter().for_each(|&a| crossed[a] |= (bits >> a & 1) << corner);
+        }
+        (open, crossed.map(|c| c & open))
+    }
+
+    /// Runs `body` over the parts into which solids divide the open corners.
+    fn for_each_part(&self, at: [usize; 3], phi: &[f32; 8], mut body: impl FnMut(u8)) {
+        let (open, crossed) = self.open(at, phi);
+        let mut rest = open;
+        while rest != 0 {
+            let mut part = rest & rest.wrapping_neg();
+            loop {
+                let mut grown = part;
+                for axis in AXES {
+                    let free = LOW_CORNERS[axis] & !crossed[axis];
+                    grown |= (grown & free) << (1 << axis) & open;
+                    grown |= grown >> (1 << axis) & free & open;
+                }
+                if grown == part {
+                    break;
+                }
+                part = grown;
+            }
+            body(part);
+            rest &= !part;
+        }
+    }
+
+    /// The part of a cell's open corners that holds most of the cell.
+    fn largest_part(&self, at: [usize; 3]) -> u8 {
+        let phi = self.phi(at);
+        let mut best = (0, f32::NEG_INFINITY);
+        self.for_each_part(at, &phi, |part| {
+            let volume = if part == 0xff { 1.0 } else { open_cell_volume(signed(&phi, part)) };
+            if volume > best.1 {
+                best = (part, volume);
+            }
+        });
+        best.0
+    }
+
+    /// The parts that are not the cell's own.
+    fn other_parts(&self, at: [usize; 3], own: u8, mut body: impl FnMut(u8)) {
+        if own != 0xff && own != 0 {
+            self.for_each_part(at, &self.phi(at), |part| {
+                if part != own {
+                    body(part)
+                }
+            });
+        }
+    }
+
+    /// Do the neighbours of a closed cell belong to different sides, as far as the 27 cells around tell?
+    fn is_between_sides(&self, own: &[u8], cells: &Lattice, at: [usize; 3]) -> bool {
+        let cell = cells.index(at[0], at[1], at[2]);
+        let around: [u64; 6] = std::array::from_fn(|face| {
+            let other = neighbour(cells, at, cell, face / 2, face % 2 == 1);
+            other.map_or(0, |other| among_nodes_around(own[other], face / 2, face % 2 == 1))
+        });
+        let Some(&first) = around.iter().find(|&&corners| corners != 0) else { return false };
+        if around.iter().filter(|&&corners| corners != 0).count() < 2 {
+            return false;
+        }
+        let side = self.joined_around(at, first);
+        around.iter().any(|&corners| corners != 0 && corners & side == 0)
+    }
+
+    /// Is the closed upper face of a cell the top of a bump, round which the own corners of it and of the cell
+    /// above are joined? Where the face's nodes are open it is a thin wall.
+    fn joins_above(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
+        let phi = self.phi(at);
+        let of_face = !LOW_CORNERS[axis];
+        let is_closed = (0..8).all(|n| of_face >> n & 1 == 0 || phi[n] <= 0.0);
+        is_closed && {
+            let here = (0..8).filter(|n| own >> n & 1 == 1);
+            let start = here.fold(0, |bits, n| bits | 1 << node_bit([1; 3], n));
+            self.joined_around(at, start) & among_nodes_around(above, axis, true) != 0
+        }
+    }
+
+    /// The open nodes of the 27 cells around that edges join to `start`: 4 x 4 x 4 nodes, a bit each.
+    fn joined_around(&self, at: [usize; 3], start: u64) -> u64 {
+        let (mut open, mut free) = (0u64, [0u64; 3]);
+        for n in 0..64 {
+            let p: [isize; 3] = std::array::from_fn(|a| at[a] as isize - 1 + (n >> (2 * a) & 3) as isize);
+            if AXES.iter().any(|&a| p[a] < 0 || p[a] as usize >= self.nodes.size[a]) {
+                continue;
+            }
+            let node = self.nodes.index(p[0] as usize, p[1] as usize, p[2] as usize);
+            open |= ((self.phi_node[node] > 0.0) as u64) << n;
+            for axis in AXES {
+                let inner = n >> (2 * axis) & 3 < 3;
+                free[axis] |= ((inner && self.crossed_node[node] >> axis & 1 == 0) as u64) << n;
+            }
+        }
+        let mut part = start;
+        loop {
+            let mut grown = part;
+            for (axis, free) in free.iter().enumerate() {
+                grown |= (grown & free) << (1 << (2 * axis)) & open;
+                grown |= grown >> (1 << (2 * axis)) & free & open;
+            }
+            if grown == part {
+                return part;
+            }
+            part = grown;
+        }
+    }
+}
+
+/// The bit of a corner of the cell at `low` among 4 x 4 x 4 nodes.
+fn node_bit(low: [usize; 3], corner: usize) -> usize {
+    (0..3).map(|a| (low[a] + (corner >> a & 1)) << (2 * a)).sum()
+}
+
+/// Corners of a neighbour among the 4 x 4 x 4 nodes of the 27 cells around a cell.
+fn among_nodes_around(corners: u8, axis: Axis, up: bool) -> u64 {
+    let mut low = [1; 3];
+    low[axis] = if up { 2 } else { 0 };
+    (0..8).filter(|n| corners >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n))
+}
+
+/// Corner distances as the cell's own side sees them: what lies on other sides is solid.
+pub(crate) fn signed(phi: &[f32; 8], own: u8) -> [f32; 8] {
+    std::array::from_fn(|n| if own >> n & 1 == 1 { phi[n] } else { -phi[n].abs() })
+}
+
+/// Open part of a face of a cell with own corners `own`.
+pub(crate) fn open_area_of_side(phi: &[f32; 8], own: u8, axis: Axis, up: bool) -> f32 {
+    let of_side = signed(phi, own);
+    let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
+    let base = (up as usize) << axis;
+    open_face_area([0, 1 << s, 1 << t, 1 << s | 1 << t].map(|c| of_side[base | c]))
+}
+
+/// Open part of a cell on the side of its corners `own`.
+pub(crate) fn open_volume_of_side(phi: &[f32; 8], own: u8) -> f32 {
+    open_cell_volume(signed(phi, own))
+}
+
+/// Sets [`Sides::NEAR`] in cells no farther than [`NEAR_CELLS`] along each axis from one with a barred face.
+fn mark_near(barred: &mut [u8], scratch: &mut [u8], cells: &Lattice) {
+    parallel::for_each_beside_mut(scratch, &*barred, |near, &barred| *near = (barred != 0) as u8);
+    let mut from = scratch.to_vec();
+    for axis in AXES {
+        let (stride, size) = (cells.stride(axis), cells.size[axis]);
+        cells.for_each_mut(scratch, |cell, at, near| {
+            let low = cell - stride * at[axis].min(NEAR_CELLS);
+            let high = cell + stride * (size - 1 - at[axis]).min(NEAR_CELLS);
+            *near = (low..=high).step_by(stride).any(|c| from[c] != 0) as u8;
+        });
+        from.copy_from_slice(scratch);
+    }
+    parallel::for_each_beside_mut(barred, &*scratch, |barred, &near| {
+        *barred |= if near != 0 { Sides::NEAR } else { 0 };
+    });
+}
+
+#[cfg(test)]
+mod tests;

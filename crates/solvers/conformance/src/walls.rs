@@ -1,0 +1,65 @@
+//! Walls hold at any thickness.
+
+use crate::{Subject, advance, tank};
+use fluvial_foundation::{Quat, Vec3};
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_interface::{Fill, Setup, Solid};
+
+/// Cells along an edge of the domain of 1 m.
+const CELLS: usize = 20;
+/// Liquid that may be beyond a wall after a while, as a part of all.
+const LEAK: f64 = 0.005;
+
+/// A box without a lid in the air, turned by an angle, with water in its lower half.
+fn open_box(wall_cells: f32, angle: f32) -> Setup {
+    let mut setup = tank(CELLS, 0.5);
+    let (center, half) = (Vec3::new(0.51, 0.55, 0.49), Vec3::splat(0.26));
+    let half_wall = 0.5 * wall_cells / CELLS as f32;
+    let turned = |shape: Shape| Shape::Transform {
+        shape: Box::new(shape),
+        scale: 1.0,
+        rotation: Quat::from_rotation_z(angle),
+        translate: center,
+    };
+    let outer = Shape::Box { min: -half - half_wall, max: half + half_wall };
+    // Through the lid.
+    let inner = Shape::Box { min: -half + half_wall, max: half - half_wall + Vec3::Y };
+    let below = Shape::Plane { point: Vec3::new(0.0, 0.5, 0.0), normal: Vec3::Y };
+    setup.fills =
+        vec![Fill { shape: Shape::Intersection(vec![turned(inner.clone()), below]), velocity: Vec3::ZERO }];
+    let wall = turned(Shape::Difference(Box::new(outer), Box::new(inner)));
+    setup.solids = vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }];
+    setup
+}
+
+/// Still water stays in a box whose walls are a tenth and a half of a cell thick, upright and tilted.
+pub fn thin_walls_hold_still_water(subject: Subject) {
+    for (wall_cells, angle) in [(0.1, 0.0), (0.1, 0.5), (0.5, 0.5), (1.3, 0.5)] {
+        let mut solver = (subject.build)(open_box(wall_cells, angle));
+        let start_m3 = solver.initial_report().liquid_volume_m3;
+        let end_m3 = advance(&mut *solver, 0.5).last().unwrap().liquid_volume_m3;
+        let floor = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, 0.14, 2.0) };
+        let leaked = solver.volume_in(&floor) / start_m3;
+        assert!(leaked < LEAK, "{wall_cells} cells, angle {angle}: {leaked} of the water is below");
+        let change = end_m3 / start_m3 - 1.0;
+        assert!(change.abs() < 0.02, "{wall_cells} cells, angle {angle}: volume changed by {change}");
+    }
+}
+
+/// A plate thinner than a cell pushes a pool before it, and nothing gets behind it.
+pub fn a_thin_plate_pushes_all_water_before_it(subject: Subject) {
+    let mut setup = tank(CELLS, 0.3);
+    setup.fills[0].shape = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(0.62, 0.3, 2.0) };
+    let plate = Shape::Box { min: Vec3::new(0.625, -1.0, -1.0), max: Vec3::new(0.64, 2.0, 2.0) };
+    let linear = Vec3::new(-0.3, 0.0, 0.0);
+    let motion = Motion::Constant { linear, angular: Vec3::ZERO, about: Vec3::ZERO };
+    setup.solids = vec![Solid { name: "plate".into(), shape: plate, motion, sticky: false }];
+    let mut solver = (subject.build)(setup);
+    let start_m3 = solver.initial_report().liquid_volume_m3;
+    let end_m3 = advance(&mut *solver, 0.6).last().unwrap().liquid_volume_m3;
+    // The plate stands at 0.45 now; what a cell holds of both sides counts to one.
+    let behind = Shape::Box { min: Vec3::new(0.53, -1.0, -1.0), max: Vec3::splat(2.0) };
+    let leaked = solver.volume_in(&behind) / start_m3;
+    assert!(leaked < LEAK, "{leaked} of the water is behind the plate");
+    assert!((end_m3 / start_m3 - 1.0).abs() < 0.03, "volume changed by {}", end_m3 / start_m3 - 1.0);
+}

@@ -1,0 +1,264 @@
+//! Volume by construction for the level set: fluxes carry what each cell holds, and phi follows.
+//!
+//! Liquid is what phi stands for, drops that are too small for it, and a signed residual that cells are owed.
+//! A step
+//!
+//! 1. moves volume through faces, so that the sum changes by what sources, sinks and open walls do alone,
+//! 2. displaces the carried surface by what its neighbourhood is owed,
+//! 3. keeps the rest for the next step: a residual in the air becomes a drop, one deep inside is asked of the
+//!    projection as divergence, which moves it to the surface.
+//!
+//! Why not a correction of whole bodies: what a splash loses at its thin parts would come out of the deep ones,
+//! and where there is nothing deep it cannot come back at all. Verified by tests/mass.rs.
+
+use crate::UniformSolver;
+use crate::state::{Fields, Solids};
+use fluvial_drops::Drops;
+use fluvial_foundation::parallel::{chunk_count, chunk_range, for_each_indexed_mut, ordered_sum};
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_level_set::{self as level_set, Settlement};
+use fluvial_mac::Openings;
+use fluvial_solver_interface::Clamps;
+
+/// A residual farther from the surface than this has none to be settled by, cells.
+pub(crate) const FAR_CELLS: f32 = 1.5;
+/// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
+const DEEP_CELLS: f32 = 2.0;
+/// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
+const ROUNDS: usize = 2;
+/// Part of a deep residual that goes to the surface while liquid crosses a cell, and the most of a cell's volume
+/// that does.
+const EXPANSION: f32 = 0.3;
+const LARGEST_EXPANSION: f32 = 0.1;
+/// Cells with less of their faces open ask the projection for nothing.
+const LEAST_OPEN_PART: f32 = 0.7;
+
+/// What a step carries volume with.
+#[derive(Default)]
+pub(crate) struct MassWork {
+    /// The next state's.
+    pub drops: Drops,
+    /// Drops that have become liquid of the grid: cell, velocity, volume in cells.
+    pub arrived: Vec<(usize, Vec3, f64)>,
+    /// Volume of every cell after transport, in cells.
+    pub volume_cell: Vec<f32>,
+    /// Volume across every face, in cells.
+    flux_face: FaceField,
+    settlement: Settlement,
+    /// What came in from sources, and what left through sinks and open walls, m3.
+    in_m3: f64,
+    pub out_m3: f64,
+    /// Part of a deep residual that is asked of the projection, 1/s.
+    expansion_1_s: f32,
+}
+
+impl MassWork {
+    pub fn new(grid: &UniformGrid) -> Self {
+        MassWork {
+            flux_face: FaceField::constant(grid, 0.0),
+            volume_cell: vec![0.0; grid.cell_count()],
+            ..MassWork::default()
+        }
+    }
+
+    /// Divergence times dx that a cell's residual asks of the projection, m/s. Cells that solids and sources
+    /// leave little of ask for nothing: through what is left of their faces it would be a jet.
+    pub fn wanted_m_s(&self, residual: f32, phi: f32, openings: &Openings, at: [usize; 3]) -> f32 {
+        let dx = openings.grid.dx;
+        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART {
+            return 0.0;
+        }
+        let most = LARGEST_EXPANSION / EXPANSION;
+        self.expansion_1_s * residual.clamp(-most, most) * dx
+    }
+}
+
+impl UniformSolver {
+    pub(crate) fn cell_m3(&self) -> f64 {
+        f64::from(self.grid.dx).powi(3)
+    }
+
+    /// Moves the volume of every cell through its faces: `F = L + r - sum of fluxes`, L what phi stands for, r
+    /// what the cell is owed.
+    pub(crate) fn carry_volume(&mut self, dt_s: f64) {
+        if !self.params.conserves_volume() {
+            return;
+        }
+        let (grid, begin, dt) = (self.grid, &self.state.fields, dt_s as f32);
+        let MassWork { flux_face: flux, volume_cell, out_m3, .. } = &mut self.work.mass;
+        // The velocity is free of divergence between the solids of the step that made it.
+        let open_area = &self.state.boundaries.solids.fields.open_area;
+        let band_m = self.cfl_band_cells * grid.dx;
+        let sides = &self.state.boundaries.solids.fields.sides;
+        level_set::liquid_flux(
+            flux,
+            &begin.phi_cell,
+            &begin.u_transport,
+            open_area,
+            sides,
+            &grid,
+            dt,
+            band_m,
+        );
+        let owed = level_set::Owed {
+            residual_cell: &begin.residual_cell,
+            phi_cell: &begin.phi_cell,
+            deep_m: DEEP_CELLS * grid.dx,
+            open_volume: &self.work.boundaries.solids.fields.open_volume,
+            open_walls: self.setup.open_walls(),
+            sides,
+        };
+        let left = level_set::carry_residual(volume_cell, &owed, &begin.u_face, &grid, dt);
+        let flux = &*flux;
+        grid.cell_centers().for_each_mut(volume_cell, |cell, at, volume| {
+            *volume += begin.fraction_cell[cell] - level_set::outflow(flux, &grid, at);
+        });
+        *out_m3 = (left + boundary_outflow(flux, &grid)) * f64::from(grid.dx).powi(3);
+        self.hand_over_volume();
+        self.move_drops(dt_s);
+    }
+
+    /// Cells that a thin solid passes give what they hold to the next cell of their old side, and share with the
+    /// next one of their new side.
+    fn hand_over_volume(&mut self) {
+        let open = &self.work.boundaries.solids.fields.open_volume;
+        let volume_cell = &mut self.work.mass.volume_cell;
+        for change in &self.work.side_changes {
+            if let Some(refuge) = change.refuge {
+                volume_cell[refuge as usize] += std::mem::take(&mut volume_cell[change.cell as usize]);
+            }
+        }
+        for change in &self.work.side_changes {
+            if let Some(donor) = change.donor {
+                let [cell, donor] = [change.cell, donor].map(|c| c as usize);
+                let share = open[cell] / (open[cell] + open[donor]).max(f32::MIN_POSITIVE);
+                let given = share * volume_cell[donor];
+                volume_cell[donor] -= given;
+                volume_cell[cell] += given;
+            }
+        }
+    }
+
+    /// With phi united with the sources and cut by the sinks: what flows in fills up the cells of the sources,
+    /// which the fluxes have emptied, and sinks take what their cells hold beyond what is left of phi.
+    fn fill_and_drain(&mut self) {
+        let (cells, cell_m3) = (self.grid.cell_centers(), self.cell_m3());
+        let (sources, Fields { residual_cell, .. }) = (&self.work.sources, &mut self.work.fields);
+        let MassWork { volume_cell, in_m3, out_m3, drops, .. } = &mut self.work.mass;
+        let inflow: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum::<f64>() / cell_m3;
+        let marked = sources.inside_cell.iter().enumerate().filter(|(_, inside)| **inside != 0);
+        // Cells that hold what phi says take an equal small part, so that there is always somebody to take it.
+        let lack = |cell: usize| f64::from((-residual_cell[cell]).max(1e-6));
+        let mut shares: Vec<(usize, f64)> = marked.map(|(cell, _)| (cell, lack(cell))).collect();
+        if shares.is_empty() {
+            // No cell's centre lies in a source.
+            let flows = self.work.boundaries.sources.flow_into_cell();
+            shares.extend(flows.iter().map(|&(cell, flow)| (cell, f64::from(flow))));
+        }
+        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+        *in_m3 = 0.0;
+        for (cell, share) in shares {
+            let amount = (inflow * share / sum) as f32;
+            volume_cell[cell] += amount;
+            *in_m3 += f64::from(amount) * cell_m3;
+        }
+        for (_, sink) in self.setup.active_sinks(self.state.time_s) {
+            for cell in 0..residual_cell.len() {
+                let [i, j, k] = cells.coordinates(cell);
+                if residual_cell[cell] != 0.0
+                    && sink.shape.distance(cells.position(i, j, k)) < 0.5 * self.grid.dx
+                {
+                    let taken = std::mem::take(&mut residual_cell[cell]);
+                    volume_cell[cell] -= taken;
+                    *out_m3 += f64::from(taken) * cell_m3;
+                }
+            }
+            drops.retain(|drops, n| {
+                let stays = sink.shape.distance(drops.x[n]) > 0.0;
+                *out_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
+                stays
+            });
+        }
+    }
+
+    /// Displaces the carried surface by what its cells are owed.
+    pub(crate) fn settle_volume(&mut self, clamps: &mut Clamps) {
+        if !self.params.conserves_volume() {
+            return;
+        }
+        self.extend_phi_into_solids();
+        for round in 0..ROUNDS {
+            let solids = self.find_residual();
+            if round == 0 {
+                self.fill_and_drain();
+                self.find_residual_of_volume();
+            }
+            let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
+            let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
+            let (open_volume, sides) = (&fields.open_volume, &fields.sides);
+            let held_back = settlement.displace(phi_cell, residual_cell, open_volume, sides, &self.grid);
+            clamps.add("surface_displacement", held_back);
+        }
+    }
+
+    /// Measures what phi stands for; the rest of each cell's volume is its residual.
+    fn find_residual(&mut self) -> std::sync::Arc<Solids> {
+        let solids = self.work.boundaries.solids.clone();
+        let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
+        let Fields { phi_cell, gap_cell, .. } = &self.work.fields;
+        self.fill_fractions(&mut fractions, phi_cell, gap_cell, &solids.fields);
+        self.work.fields.fraction_cell = fractions;
+        self.find_residual_of_volume();
+        solids
+    }
+
+    fn find_residual_of_volume(&mut self) {
+        let (volume_cell, Fields { fraction_cell, residual_cell, .. }) =
+            (&self.work.mass.volume_cell, &mut self.work.fields);
+        for_each_indexed_mut(residual_cell, |cell, owed| *owed = volume_cell[cell] - fraction_cell[cell]);
+    }
+
+    /// With the surface in its place: what it does not stand for stays residual, or flies as drops; all of it
+    /// is the liquid's volume.
+    pub(crate) fn close_mass(&mut self, dt_s: f64) {
+        self.find_residual();
+        self.shed_drops(dt_s);
+        let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
+        let mass = &mut self.work.mass;
+        // Not faster than liquid crosses the cell, or short steps would make it a blast.
+        let wave_m_s = (self.setup.liquid.gravity.length() * self.grid.dx).sqrt();
+        let crossing_s =
+            self.grid.dx / (self.state.limiting_speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
+        mass.expansion_1_s = EXPANSION / crossing_s.max(dt_s as f32);
+        let mut volume = self.state.volume.totals();
+        volume.book_sources_and_sinks(mass.in_m3, mass.out_m3);
+        let in_cells = total(fraction_cell) + total(residual_cell);
+        volume.measure(in_cells * f64::from(self.grid.dx).powi(3) + mass.drops.total_m3());
+        self.work.volume = volume;
+    }
+}
+
+fn total(values: &[f32]) -> f64 {
+    const CHUNK: usize = 1 << 14;
+    ordered_sum(chunk_count(values.len(), CHUNK), |n| {
+        values[chunk_range(n, CHUNK, values.len())].iter().map(|&v| f64::from(v)).sum()
+    })
+}
+
+/// What leaves the domain through its walls, in cells.
+fn boundary_outflow(flux: &FaceField, grid: &UniformGrid) -> f64 {
+    let mut sum = 0.0;
+    for axis in AXES {
+        let faces = grid.faces(axis);
+        let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
+        for (m, n) in (0..grid.cells[b]).flat_map(|n| (0..grid.cells[a]).map(move |m| (m, n))) {
+            let mut at = [0; 3];
+            (at[a], at[b]) = (m, n);
+            sum -= f64::from(flux[axis][faces.index(at[0], at[1], at[2])]);
+            at[axis] = grid.cells[axis];
+            sum += f64::from(flux[axis][faces.index(at[0], at[1], at[2])]);
+        }
+    }
+    sum
+}
