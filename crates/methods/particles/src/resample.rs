@@ -21,11 +21,11 @@ const AMID_IN_CELLS: f32 = 1.0;
 const EVEN_DEPTH_IN_CELLS: f32 = 0.5;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
-/// Places that are drawn in an octant at the start, and how many particles too few or too many the cells before
-/// may have got until more places are drawn or seeds are left out. One place gives the right number on the
-/// whole; a film of a tenth of a cell has so few seeds that its mass would be off by a twentieth.
+/// Places that are drawn in an octant of a film at the start, and how many particles too few or too many the
+/// film's cells before may have got until more places are drawn or seeds are left out. One place gives the
+/// right number on the whole; a film has so few seeds that its mass would be off by a twentieth.
 const PLACES_DRAWN: u64 = 4;
-const UNEVEN_START: f32 = 2.0;
+const UNEVEN_FILM: f32 = 2.0;
 /// Cells this near to an open wall are never deep: what leaves through it leaves as particles.
 const OPEN_WALL_CELLS: usize = 5;
 
@@ -60,8 +60,7 @@ impl ResampleReport {
 /// When particles are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// The liquid is new: the whole band is filled up to the surface, each cell with its share of particles as
-    /// far as the cells before it have left any.
+    /// The liquid is new: the whole band is filled up to the surface.
     Start,
     /// Sources have made liquid: their cells are filled as far as [`Reserve::inflow_m3`] goes.
     Sources,
@@ -100,7 +99,7 @@ pub(crate) struct BinPlan {
     seeds: Vec<Seed>,
     /// Particles per cell of the bin.
     counts: Vec<u32>,
-    /// Particles that the cells so far lack at the start.
+    /// Particles that the cells of films so far lack at the start.
     lacking: f32,
     /// Which cells of the bin are deep now.
     deep: Vec<u8>,
@@ -391,6 +390,18 @@ impl Planner<'_> {
         octants
     }
 
+    /// Does the liquid of a cell reach neither its centre nor that of a neighbour?
+    fn is_film(&self, cell: usize) -> bool {
+        let cells = self.around.grid.cell_centers();
+        let (at, phi) = (cells.coordinates(cell), self.liquid.phi_cell);
+        let is_wet = |other: usize| phi[other] < 0.0;
+        let beside = |axis: usize| {
+            let stride = cells.stride(axis);
+            at[axis] > 0 && is_wet(cell - stride) || at[axis] + 1 < cells.size[axis] && is_wet(cell + stride)
+        };
+        !is_wet(cell) && !(0..3).any(beside)
+    }
+
     /// How many particles a cell shall get or lose, and how near to the surface its seeds may lie, in cells.
     fn change(&self, cell: usize, held: usize) -> (i32, f32) {
         let Liquid { phi_cell, is_new_cell, occasion, step_seed, .. } = *self.liquid;
@@ -428,12 +439,13 @@ impl Planner<'_> {
             return;
         }
         let (change, depth) = self.change(cell, members.len());
-        if self.liquid.occasion == Occasion::Start {
+        let is_film = self.liquid.occasion == Occasion::Start && change > 0 && self.is_film(cell);
+        if is_film {
             plan.lacking += PER_CELL as f32 * self.liquid.fraction_cell[cell];
         }
         let at = self.around.grid.cell_centers().coordinates(cell);
         let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
-        if change == 0 && !(at_wall && !members.is_empty()) {
+        if change == 0 && (!at_wall || members.is_empty()) {
             plan.source.extend(members.map(|p| p as u32));
             return;
         }
@@ -453,7 +465,7 @@ impl Planner<'_> {
             let kept = (plan.source.len() - before).saturating_sub(change.unsigned_abs() as usize);
             self.thin(before, kept, &mut octants, center, plan);
         } else if change > 0 {
-            self.seed(cell, center, &octants, (change as usize, depth), plan);
+            self.seed(cell, center, &octants, (change as usize, depth, is_film), plan);
         }
     }
 
@@ -475,7 +487,7 @@ impl Planner<'_> {
         cell: usize,
         center: Vec3,
         octants: &[u32; 8],
-        (most, depth): (usize, f32),
+        (most, depth, is_film): (usize, f32, bool),
         plan: &mut BinPlan,
     ) {
         let mut octants = *octants;
@@ -487,10 +499,9 @@ impl Planner<'_> {
         for (round, o) in (0..PLACES_DRAWN).flat_map(|round| (0..8).map(move |n| (round, (first + n) % 8))) {
             let is_chosen = || random::unit_f32((8 * cell + o) as u64, draw) < self.share;
             let enough = match self.liquid.occasion {
-                Occasion::Start if round == 0 => plan.lacking < -UNEVEN_START,
-                Occasion::Start => plan.lacking < UNEVEN_START,
+                _ if is_film => plan.lacking < if round == 0 { -UNEVEN_FILM } else { UNEVEN_FILM },
                 Occasion::Sources => round > 0 || !is_chosen(),
-                Occasion::Step => round > 0,
+                _ => round > 0,
             };
             if octants[o] > 0 || left == 0 || enough {
                 continue;
@@ -504,7 +515,7 @@ impl Planner<'_> {
                 plan.source.push(NEW | plan.seeds.len() as u32);
                 plan.seeds.push(Seed { x, v, rows });
                 plan.report.seeded += 1;
-                plan.lacking -= 1.0;
+                plan.lacking -= if is_film { 1.0 } else { 0.0 };
                 left -= 1;
                 octants[o] += 1;
             }

@@ -29,9 +29,10 @@ impl Tracker {
         };
         tracker.resample(&FaceField::constant(&grid, 0.0));
         let Cloud { particles, reserve, .. } = &mut tracker.cloud;
-        let held_m3 = reserve.volume_m3(particles.len(), &[], grid.dx);
-        let liquid_m3 = if solid.is_empty() { volume(&tracker.phi, &grid) } else { held_m3 };
-        reserve.rest_m3 = liquid_m3 - (held_m3 - reserve.rest_m3);
+        reserve.rest_m3 = 0.0;
+        if solid.is_empty() {
+            reserve.rest_m3 = volume(&tracker.phi, &grid) - reserve.volume_m3(particles.len(), &[], grid.dx);
+        }
         tracker
     }
 

@@ -90,16 +90,11 @@ impl Cloud {
         seed: u64,
     ) -> ResampleReport {
         let occasion = if self.particles.is_empty() { Occasion::Start } else { Occasion::Step };
-        let mut fractions = shares(phi, around.grid.dx);
-        if !around.phi_solid_node.is_empty() {
-            let nodes = around.grid.nodes();
-            for (cell, fraction) in fractions.iter_mut().enumerate() {
-                let [i, j, k] = around.grid.cell_centers().coordinates(cell);
-                let x = around.grid.cell_centers().position(i, j, k);
-                *fraction *= (0.5 + nodes.sample(around.phi_solid_node, x) / nodes.spacing).clamp(0.0, 1.0);
-            }
-        }
-        let liquid = Liquid { band_m, ..liquid_of(phi, &fractions, u, seed, occasion) };
+        let open = open_shares(around);
+        let shares = shares(phi, around.grid.dx).into_iter().enumerate();
+        let fractions: Vec<f32> = shares.map(|(cell, f)| f * open.get(cell).unwrap_or(&1.0)).collect();
+        let open_volume = [&open[..]; 2];
+        let liquid = Liquid { band_m, open_volume, ..liquid_of(phi, &fractions, u, seed, occasion) };
         self.resample_to(&liquid, around)
     }
 
@@ -108,9 +103,9 @@ impl Cloud {
         self.reserve.deep_cell.resize(around.grid.cell_count(), 0);
         let mut out = Particles::default();
         let (ranges, reserve, scratch) = (&mut self.ranges, &mut self.reserve, &mut self.scratch);
-        let before_m3 = reserve.volume_m3(self.particles.len(), &[], around.grid.dx);
+        let before_m3 = reserve.volume_m3(self.particles.len(), liquid.open_volume[0], around.grid.dx);
         let report = resample(&mut out, ranges, &self.particles, reserve, liquid, around, scratch);
-        let after_m3 = reserve.volume_m3(out.len(), &[], around.grid.dx);
+        let after_m3 = reserve.volume_m3(out.len(), liquid.open_volume[1], around.grid.dx);
         assert!((after_m3 - before_m3).abs() < 1e-9 * (before_m3.abs() + 1.0), "{before_m3} {after_m3}");
         assert!(self.ranges.describe(&out, around.grid));
         self.particles = out;
@@ -126,6 +121,15 @@ impl Cloud {
 /// A closed box with solids.
 pub fn with_solids<'a>(grid: &'a UniformGrid, phi_solid_node: &'a [f32]) -> Surroundings<'a> {
     Surroundings { phi_solid_node, ..Surroundings::closed(grid) }
+}
+
+/// Open share of each cell, as if the solids' surface were flat; empty without solids.
+pub fn open_shares(around: &Surroundings) -> Vec<f32> {
+    if around.phi_solid_node.is_empty() {
+        return vec![];
+    }
+    let (nodes, cells) = (around.grid.nodes(), around.grid.cell_centers());
+    fill(cells, |x| (0.5 + nodes.sample(around.phi_solid_node, x) / nodes.spacing).clamp(0.0, 1.0))
 }
 
 /// Liquid share of each cell, as if its surface were flat.
