@@ -281,7 +281,7 @@ mod tests {
             },
             liquid: Liquid::default(),
             fills: vec![Fill { shape: pool, velocity: Vec3::ZERO }],
-            solids: vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static }],
+            solids: vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }],
             sources: vec![],
             sinks: vec![],
             refine: vec![],
