@@ -20,6 +20,7 @@ mod face_blocks;
 mod flux;
 mod redistance;
 mod regions;
+mod seeds;
 mod settle;
 mod solids;
 mod trace;

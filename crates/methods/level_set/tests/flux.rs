@@ -36,7 +36,7 @@ fn shares(g: &UniformGrid, phi: &[f32]) -> Vec<f32> {
 /// Volume of every cell after a step, in cells.
 fn carried(g: &UniformGrid, phi: &[f32], u: &FaceField, dt_s: f32) -> Vec<f32> {
     let (mut flux, open) = (FaceField::constant(g, 0.0), FaceField::constant(g, 1.0));
-    liquid_flux(&mut flux, phi, u, &open, Sides::NONE, g, dt_s, 6.0 * g.dx);
+    liquid_flux(&mut flux, phi, u, (&open, Sides::NONE), g, dt_s, 6.0 * g.dx);
     let (cells, mut volume) = (g.cell_centers(), shares(g, phi));
     for (cell, volume) in volume.iter_mut().enumerate() {
         *volume -= outflow(&flux, g, cells.coordinates(cell));

@@ -116,7 +116,7 @@ fn a_thin_film_keeps_its_volume() {
         for _ in 0..30 {
             advect_phi(&mut next, &phi, &u, &g, dt_s, PhiAdvection::Cubic, band_m, &mut scratch);
             let before = shares(&g, &phi);
-            liquid_flux(&mut flux, &phi, &u, &areas, Sides::NONE, &g, dt_s, band_m);
+            liquid_flux(&mut flux, &phi, &u, (&areas, Sides::NONE), &g, dt_s, band_m);
             let owed = Owed {
                 sides: Sides::NONE,
                 residual_cell: &residual,
