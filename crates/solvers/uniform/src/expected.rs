@@ -24,12 +24,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
     },
     ExpectedFailure {
-        case: "dam-break",
-        variants: &["uniform/levelset"],
-        quantity: "volume drift",
-        reason: "0.02 % until a front one and a half cells thick meets the wall; there 0.3 % (octree: 0.105 %), as the correction comes a step late",
-    },
-    ExpectedFailure {
         case: "filling",
         variants: &["uniform/apic"],
         quantity: "volume gained / m3",

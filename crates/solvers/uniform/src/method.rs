@@ -17,6 +17,8 @@ const BYTES_PER_LIQUID_CELL: f64 = 70.0;
 const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_MOVING: f64 = 39.0;
 const BYTES_PER_CELL_TENSION: f64 = 8.0;
+/// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements.
+const BYTES_PER_CELL_VOLUME: f64 = 44.0;
 /// More by cell where there are particles: their weights on the faces, the velocity that they gave.
 const BYTES_PER_CELL_PARTICLES: f64 = 36.0;
 /// More by cell where there are sources or sinks (a copy of what they change), sources (their faces).
@@ -30,8 +32,8 @@ const PARTICLES_PER_CELL: f64 = 9.0;
 const BYTES_PER_VERTEX: f64 = 520.0;
 /// Memory of the program itself.
 const BYTES_FIXED: f64 = 14.5e6;
-/// Checkpoints: phi, two velocities, impulse and label of a cell, if none of them is far field.
-const CHECKPOINT_BYTES_PER_CELL: f64 = 36.0;
+/// Checkpoints: phi, two velocities, impulse, share, residual and label of a cell, if none of them is far field.
+const CHECKPOINT_BYTES_PER_CELL: f64 = 44.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
 const CHECKPOINT_BYTES_PER_ROWS: f64 = 36.0;
 const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
@@ -84,6 +86,7 @@ impl Listed for Params {
             + with(!(setup.sources.is_empty() && setup.sinks.is_empty()), BYTES_PER_CELL_CHANGED)
             + with(!setup.sources.is_empty(), BYTES_PER_CELL_SOURCES)
             + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
+            + with(self.conserves_volume(), BYTES_PER_CELL_VOLUME)
             + with(self.has_particles(), BYTES_PER_CELL_PARTICLES);
         let is_apic = self.tracker == Tracker::Apic;
         let per_particle = BYTES_PER_PARTICLE + with(is_apic, BYTES_PER_PARTICLE_APIC);
