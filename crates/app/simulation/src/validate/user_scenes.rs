@@ -39,8 +39,8 @@ const SCENES: [Scene; 5] = [
 const PI: f64 = std::f64::consts::PI;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let resolutions: &[usize] = if context.fine { &[16, 24, 32, 48, 64] } else { &[16, 24] };
-    let end_s = if context.fine { 3.0 } else { 1.0 };
+    let resolutions: &[usize] = if context.fine { &[16, 24, 32, 48, 64] } else { &[16] };
+    let end_s = if context.fine { 3.0 } else { 0.75 };
     let mut outcome = Outcome::default();
     for scene in &SCENES {
         for &n in resolutions {
