@@ -17,6 +17,10 @@ pub(crate) const FINEST_AROUND_CELLS: f32 = NEAR_CELLS as f32 + 2.5;
 /// look thinner than at the start.
 const MARGIN: f32 = 1.3;
 
+/// Most finest cells around a thin solid. The lattice is dense, some 50 bytes a cell: a solid in a larger box keeps
+/// the openings that nodes give it, and may leak where it is thinner than two finest cells.
+const MOST_CELLS: usize = 1 << 24;
+
 /// All solids on a lattice of finest cells.
 #[derive(Clone, Debug)]
 pub(crate) struct FineSolids {
@@ -30,7 +34,13 @@ pub(crate) struct FineSolids {
 pub(crate) fn find_thin(setup: &Setup, shape: &TreeShape) -> Vec<bool> {
     let is_thin = |body: &Shape, motion: &Motion, dx: f32| {
         let bounds = motion.pose(0.0).world_bounds(body.bounds());
-        let (grid, _) = cells_around(&TreeShape { dx, ..*shape }, bounds, shape.bounds());
+        // A moving solid has its sides wherever it may come to.
+        let around = if motion.is_static() { bounds } else { shape.bounds() };
+        let finest = TreeShape { dx, ..*shape };
+        if cells_around(&finest, around, shape.bounds()).0.cell_count() > MOST_CELLS {
+            return false;
+        }
+        let (grid, _) = cells_around(&finest, bounds, shape.bounds());
         let mut fields = SolidFields::default();
         rasterize(&mut fields, &[(body, motion)], [true; 6], &grid, 0.0);
         !fields.sides.is_empty()
