@@ -19,20 +19,42 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "static-drop",
-        variants: &["uniform/levelset", "uniform/flip"],
+        variants: &["uniform/levelset", "uniform/flip", "uniform/apic"],
         quantity: "parasitic speed, 2nd half / 1st half",
         reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
     },
     ExpectedFailure {
-        case: "filling",
-        variants: &["uniform/apic"],
-        quantity: "volume gained / m3",
-        reason: "0.52 %: the surface that particles make breathes by half a percent",
+        case: "user-scenes",
+        variants: &["uniform/levelset"],
+        quantity: "pouring: mesh / volume - 1, largest",
+        reason: DRAWN,
     },
     ExpectedFailure {
-        case: "dam-break",
+        case: "user-scenes",
+        variants: &["uniform/levelset"],
+        quantity: "filling: mesh / volume - 1, largest",
+        reason: DRAWN,
+    },
+    ExpectedFailure {
+        case: "user-scenes",
+        variants: &["uniform/levelset"],
+        quantity: "plate: mesh / volume - 1, largest",
+        reason: DRAWN,
+    },
+    ExpectedFailure {
+        case: "user-scenes",
+        variants: &["uniform/levelset"],
+        quantity: "ledge: mesh / volume - 1, largest",
+        reason: DRAWN,
+    },
+    ExpectedFailure {
+        case: "user-scenes",
         variants: &["uniform/apic"],
-        quantity: "front speed / Ritter's bound",
-        reason: "0.98 to 1.08 when gravity changes by 1e-5 or roundings do: a drop that leaves the front moves it by a cell, 4 % of the bound over the window of T = 1 at 12 cells per a",
+        quantity: "pouring: mesh / volume - 1, largest",
+        reason: "5.7 % at 16 cells, in the first frames, when the jet is 2.6 cells wide and a few cells long",
     },
 ];
+
+/// Why the level set draws less than it holds.
+const DRAWN: &str =
+    "what cells are owed beside phi is not drawn: 15 to 25 % of a jet of 2.6 cells on its way through films";

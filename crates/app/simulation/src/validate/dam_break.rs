@@ -4,6 +4,7 @@ use super::set_up::{SLAB_CELLS, closed_box, drive};
 use super::{Bar, Case, CaseError, Context, Outcome, Row};
 use crate::run::FramePlan;
 use fluvial_foundation::Vec3;
+use fluvial_grids::TriangleMesh;
 use fluvial_output::{Axis, Plot, Style};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::SurfaceParams;
@@ -50,7 +51,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let (mut front, mut drift, mut raw_drift) = (vec![], 0.0f64, 0.0f64);
     let plan = FramePlan { frames: 60, fps: 60.0 / end_s };
     drive(context, setup, plan, &mut |step, solver| {
-        let x = solver.surface(&SurfaceParams::default()).bounds().max.x;
+        let x = front_of(&solver.surface(&SurfaceParams::default()));
         front.push([step.time_s * per_second + GATE_T, f64::from(x) / A]);
         drift = drift.max(step.report.volume_error.abs());
         raw_drift = raw_drift.max(step.report.raw_volume_error.abs());
@@ -92,6 +93,30 @@ fn interpolate(curve: &[[f64; 2]], x: f64) -> f64 {
 }
 
 /// Steepest slope over windows of one unit of T: single steps would measure how cells fill.
+/// The farthest point of the largest piece of a surface: drops fly ahead of the front.
+fn front_of(mesh: &TriangleMesh) -> f32 {
+    let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
+    fn find(root: &mut [u32], mut v: u32) -> u32 {
+        while root[v as usize] != v {
+            root[v as usize] = root[root[v as usize] as usize];
+            v = root[v as usize];
+        }
+        v
+    }
+    for &[a, b, c] in &mesh.triangles {
+        for other in [b, c] {
+            let (p, q) = (find(&mut root, a), find(&mut root, other));
+            root[p.max(q) as usize] = p.min(q);
+        }
+    }
+    let mut pieces = vec![(0usize, f32::NEG_INFINITY); mesh.positions.len()];
+    for (v, x) in mesh.positions.iter().enumerate() {
+        let piece = &mut pieces[find(&mut root, v as u32) as usize];
+        *piece = (piece.0 + 1, piece.1.max(x.x));
+    }
+    pieces.into_iter().max_by_key(|(vertices, _)| *vertices).map_or(0.0, |(_, x)| x)
+}
+
 fn front_speed(front: &[[f64; 2]]) -> f64 {
     let at = |t: f64| interpolate(front, t);
     let (first, last) = (front[0][0], front[front.len() - 1][0]);
@@ -102,6 +127,21 @@ fn front_speed(front: &[[f64; 2]]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fluvial_foundation::Aabb;
+
+    #[test]
+    fn drops_are_no_front() {
+        let ball = |center: f32, radius: f32| {
+            let (center, clip) =
+                (Vec3::new(center, 0.0, 0.0), Aabb { min: Vec3::splat(-9.0), max: Vec3::splat(9.0) });
+            Shape::Sphere { center, radius }.triangulate(clip, 0.2)
+        };
+        let (mut mesh, drop) = (ball(1.0, 1.0), ball(4.0, 0.2));
+        let first = mesh.positions.len() as u32;
+        mesh.positions.extend(drop.positions);
+        mesh.triangles.extend(drop.triangles.iter().map(|t| t.map(|v| v + first)));
+        assert!((front_of(&mesh) - 2.0).abs() < 0.02, "{}", front_of(&mesh));
+    }
 
     #[test]
     fn the_measured_front_stays_below_ritters_bound() {
