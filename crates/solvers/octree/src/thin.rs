@@ -48,7 +48,14 @@ pub(crate) fn find_thin(setup: &Setup, shape: &TreeShape) -> Vec<bool> {
     let of = |s: &fluvial_solver_interface::Solid| {
         [1.0, MARGIN].iter().any(|m| is_thin(&s.shape, &s.motion, m * shape.dx))
     };
-    setup.solids.iter().map(of).collect()
+    let thin: Vec<bool> = setup.solids.iter().map(of).collect();
+    // They share one lattice.
+    let boxes = setup.solids.iter().zip(&thin).filter(|(_, thin)| **thin);
+    let together = boxes.map(|(s, _)| s.motion.pose(0.0).world_bounds(s.shape.bounds()));
+    let around =
+        if setup.has_moving_solids() { shape.bounds() } else { together.fold(Aabb::EMPTY, Aabb::union) };
+    let fits = cells_around(shape, around, shape.bounds()).0.cell_count() <= MOST_CELLS;
+    thin.iter().map(|&thin| thin && fits).collect()
 }
 
 /// The finest cells around a box, as far as the domain goes, and the first of them.
