@@ -17,7 +17,8 @@ struct Wall<'a> {
 
 /// Adds a closed slab for every cell at a wall whose centre is dry and which holds liquid all the same: as
 /// thick as its volume, the corners' heights the mean of the slabs around. The other cells' liquid is in the
-/// mesh of the level set. Verified by `a_film_below_half_a_cell_is_drawn`.
+/// mesh of the level set. Verified by
+/// `the_surface_is_closed_and_encloses_the_volume` of the conformance suite.
 pub(crate) fn add_wall_films(
     mesh: &mut TriangleMesh,
     phi_cell: &[f32],

@@ -95,13 +95,3 @@ fn drops_survive_a_checkpoint() {
         assert!(saved(&first) == saved(&second), "at {} s", first.time_s());
     }
 }
-
-/// Water of a third of a cell's depth has no wet cell centre; the mesh holds its volume all the same.
-#[test]
-fn a_film_below_half_a_cell_is_drawn() {
-    let solver = UniformSolver::new(tank(16, 0.3 / 16.0), Params::default()).unwrap();
-    let volume_m3 = solver.initial_report().liquid_volume_m3;
-    let mesh = solver.surface(&Default::default());
-    assert!((volume_m3 - 0.3 / 16.0).abs() < 1e-4 && mesh.defects().is_clean(), "{volume_m3}");
-    assert!((mesh.volume() / volume_m3 - 1.0).abs() < 0.01, "{} of {volume_m3}", mesh.volume());
-}
