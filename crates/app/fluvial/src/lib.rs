@@ -21,7 +21,7 @@
 //! for. Between two calls it can be asked for its surface, its [`Snapshot`] (level set, particles, cells),
 //! pressures, heights and velocities, and it can be saved and restored to the bit. A [`StopHandle`] ends a
 //! step in progress from another thread. A program with a method of its own registers it with [`register`];
-//! scenes then name it like any other.
+//! scenes then name it like any other. What such a method implements and answers with is in [`interface`].
 
 mod simulation;
 
@@ -30,6 +30,8 @@ pub use fluvial_grids::{TriangleMesh, UniformGrid};
 pub use fluvial_scene::{Scene, SceneError};
 pub use fluvial_simulation::StepRecord;
 pub use fluvial_solids::{Motion, Shape};
+/// Everything that a method of one's own implements: `Listed`, `Solver` and the types they speak of.
+pub use fluvial_solver_interface as interface;
 pub use fluvial_solver_interface::{
     Domain, Entry, Fill, Flow, LevelSet, Liquid, Listed, Method, ParticleSet, Refine, Setup, SetupError,
     Sink, Snapshot, Solid, Solver, Source, StepReport, Wall, Wanted,

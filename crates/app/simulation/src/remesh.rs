@@ -283,7 +283,7 @@ mod tests {
             let bytes = encode_vdb(&Sparse(&*liquid), time);
             assert!(
                 bytes == encode_vdb(&Doubtful(Sparse(&*liquid)), time),
-                "every voxel asked gives the same file"
+                "every voxel asked gives the same file, {with_solid}"
             );
             let volume = VdbVolume::parse(bytes).unwrap();
             let (phi, dx) = (volume.phi_cell().unwrap(), setup.domain.grid.dx);

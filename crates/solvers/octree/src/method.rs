@@ -3,6 +3,7 @@
 use crate::expected::EXPECTED_FAILURES;
 use crate::{OctreeSolver, Params, count_first_tree};
 use fluvial_foundation::Vec3;
+use fluvial_grids::octree::MAX_CELLS;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Tracker,
@@ -38,8 +39,6 @@ const PARTICLES_PER_CELL: f64 = 8.0;
 const VDB_BYTES_PER_FACE: f64 = 65.0;
 /// Moments at which moving solids are looked at, and points along each side.
 const LOOKS: usize = 64;
-/// Cells along a side that a tree's 16-bit coordinates can tell apart.
-const MOST_CELLS_ALONG_A_SIDE: usize = 1 << 16;
 
 impl Listed for Params {
     const NAME: &'static str = "octree";
@@ -65,11 +64,11 @@ impl Listed for Params {
     /// The finest cells need not all exist: a side must fit the tree's coordinates, memory is predicted.
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
         let longest = setup.domain.grid.cells.into_iter().fold(0, usize::max);
-        if longest <= MOST_CELLS_ALONG_A_SIDE {
+        if longest <= MAX_CELLS {
             return Ok(());
         }
         Err(SetupError::Invalid(format!(
-            "{longest} finest cells along a side are too many: the method `octree` has {MOST_CELLS_ALONG_A_SIDE} at most"
+            "{longest} finest cells along a side are too many: the method `octree` has {MAX_CELLS} at most"
         )))
     }
 

@@ -10,6 +10,9 @@ use fluvial_solver_interface::{SPARSE_BAND_CELLS, SparseLevelSet};
 /// Distances change by no more than the way between two points. Interpolated between cells they may change by
 /// this many times as much: each component of the slope by the whole.
 const MOST_SLOPE: f32 = 1.733;
+/// At the start, where fills touch solids, they may change by this many cells more, see
+/// `Setup::fill_distance_beside`.
+const MOST_JUMP_CELLS: f32 = 1.5;
 
 /// Interpolates the state.
 pub(crate) struct SparseLiquid<'a> {
@@ -72,7 +75,8 @@ impl SparseLevelSet for SparseLiquid<'_> {
     fn far_from_surface(&self, low: [usize; 3], high: [usize; 3]) -> Option<bool> {
         let (middle, radius) = self.ball(low, high);
         let phi = self.rough.cells(&self.solver.state.fields.phi_cell, middle);
-        (phi.abs() > MOST_SLOPE * radius + self.band).then_some(phi < 0.0)
+        let jump = MOST_JUMP_CELLS * self.grid.dx;
+        (phi.abs() > MOST_SLOPE * radius + self.band + jump).then_some(phi < 0.0)
     }
 
     fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool {
