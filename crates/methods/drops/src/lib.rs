@@ -155,7 +155,7 @@ mod tests {
     fn those_kept_stay_in_order() {
         let mut drops = Drops::default();
         (0..5).for_each(|n| drops.push(Vec3::splat(n as f32), Vec3::ZERO, n as f64));
-        drops.retain(|d, n| d.volume_m3[n] as usize % 2 == 0);
+        drops.retain(|d, n| (d.volume_m3[n] as usize).is_multiple_of(2));
         assert_eq!((drops.id.as_slice(), drops.total_m3()), ([0, 2, 4].as_slice(), 6.0));
     }
 }
