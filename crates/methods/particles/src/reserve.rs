@@ -5,8 +5,8 @@ use fluvial_foundation::parallel;
 /// Particles that a full cell holds.
 pub(crate) const PER_CELL: usize = 8;
 
-/// The liquid that no particle holds. With the particles it is all the liquid there is: [`resample`]
-/// (crate::resample) moves mass between them and makes none.
+/// The liquid that no particle holds. With the particles it is all the liquid there is:
+/// [`resample`](crate::resample()) moves mass between them and makes none.
 ///
 /// A particle is an eighth of a cell's volume for life. A cell deeper than the band is full by definition. When
 /// it becomes deep it takes its particles in, when it leaves the deep it is filled with new ones; what the

@@ -283,8 +283,8 @@ pub fn faces_to_particles(
 pub struct Flight<'a> {
     /// Cells that the liquid reaches, not 0, see [`mark_near`](crate::mark_near); empty: no particle flies.
     pub near_cell: &'a [u8],
-    /// Velocity of each particle that flew through the step, m/s, NaN of the others: [`Scratch::flown`]
-    /// (crate::Scratch::flown).
+    /// Velocity of each particle that flew through the step, m/s, NaN of the others:
+    /// [`Scratch::flown`](crate::Scratch::flown).
     pub flown: &'a [Vec3],
     /// Gravity times the step's length, m/s.
     pub push: Vec3,
