@@ -65,6 +65,7 @@ fn run() -> &'static Run {
         let at = dir.path();
         std::fs::write(at.join("splash.toml"), SCENE).unwrap();
         fluvial(at, &["run", "splash.toml", "-o", "ply", "--set", "output.volumes=vdb"]);
+        fluvial(at, &["mesh", "ply", "-o", "again"]);
         let vtk = ["--set", "output.mesh=vtk", "--set", "output.volumes=vtk"];
         fluvial(at, &[&["run", "splash.toml", "-o", "vtk"], &vtk[..]].concat());
         fluvial(at, &["run", "splash.toml", "-o", "usd", "--set", "output.mesh=usd"]);
@@ -198,8 +199,10 @@ fn openvdb_opens_the_volumes_and_finds_a_level_set() {
         for yes in ["same_transform", "active_in_band", "inactive_is_background"] {
             assert_eq!(volume[yes], true, "{yes} in frame {frame}");
         }
-        // The closed surface holds the volume that the mesh does, to a fraction of a cell along its edges.
-        let mesh_m3 = surface(frame as u32).volume();
+        // The closed surface holds the volume that its mesh does, to a fraction of a cell along its edges. The
+        // run's own mesh has the particles that fly, too.
+        let mesh_m3 =
+            read_ply(&run().dir.path().join(format!("again/surface.{frame:04}.ply"))).unwrap().volume();
         assert!(close(&volume["volume_m3"], mesh_m3, 0.03 * mesh_m3), "{volume} {mesh_m3}");
         assert!(close(&volume["median_slope"], 1.0, 0.05), "{volume}");
         assert!(volume["slopes_near_one"].as_f64().unwrap() > 0.8, "{volume}");
@@ -264,13 +267,11 @@ fn the_runs_of_all_formats_are_the_same_run() {
 #[test]
 fn meshing_the_volumes_again_gives_the_runs_own_surfaces_and_finer_ones() {
     let at = run().dir.path();
-    fluvial(at, &["mesh", "ply", "-o", "again", "--frames", "20..23"]);
+    // Particles that the level set does not hold are drawn by the run alone.
     for frame in 20..24 {
-        let name = format!("surface.{frame:04}.ply");
-        assert_eq!(
-            std::fs::read(at.join("again").join(&name)).unwrap(),
-            std::fs::read(at.join("ply").join(&name)).unwrap()
-        );
+        let again = read_ply(&at.join(format!("again/surface.{frame:04}.ply"))).unwrap().volume();
+        let own = surface(frame).volume();
+        assert!((again / own - 1.0).abs() < 0.05, "frame {frame}: {again} {own}");
     }
     fluvial(
         at,

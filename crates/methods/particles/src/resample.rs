@@ -294,7 +294,9 @@ impl Planner<'_> {
                 let center = self.center(cell);
                 let octants = self.octants(cell, center);
                 (0..8)
-                    .filter(|&o| octants[o] == 0 && self.seed_place(cell, center, (o, 0), 0.0).is_some())
+                    .filter(|&o| {
+                        octants[o] == 0 && self.seed_place(cell, center, (o, 0), 0.0, false).is_some()
+                    })
                     .count()
             })
             .sum();
@@ -506,7 +508,7 @@ impl Planner<'_> {
             if octants[o] > 0 || left == 0 || enough {
                 continue;
             }
-            if let Some(x) = self.seed_place(cell, center, (o, round), depth) {
+            if let Some(x) = self.seed_place(cell, center, (o, round), depth, is_film) {
                 let place = self.velocity.place(x);
                 let (v, rows) = match seen {
                     sight::ALL => self.velocity.velocity_and_gradient(&place),
@@ -523,7 +525,14 @@ impl Planner<'_> {
     }
 
     /// Where the seed of a round lies in an octant of a cell, if that place is liquid.
-    fn seed_place(&self, cell: usize, center: Vec3, (o, round): (usize, u64), depth: f32) -> Option<Vec3> {
+    fn seed_place(
+        &self,
+        cell: usize,
+        center: Vec3,
+        (o, round): (usize, u64),
+        depth: f32,
+        is_film: bool,
+    ) -> Option<Vec3> {
         let dx = self.around.grid.dx;
         let draw = random::splitmix64(self.liquid.step_seed).wrapping_add(round);
         // Not quite to the octant's faces, where rounding could file the seed under another cell.
@@ -531,7 +540,15 @@ impl Planner<'_> {
         let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32);
         let x = center + (0.5 * dx) * (low + jitter - 1.0);
         let at = self.sight.cells.coordinates(cell);
-        self.in_liquid(x, at, self.sight.seen(at), self.liquid.phi_cell[cell], depth * dx).then_some(x)
+        let seen = self.sight.seen(at);
+        // A film lies between the outermost centres and the wall; elsewhere seeds see the phi that the corrector
+        // compares them with.
+        let value = match seen {
+            sight::ALL if is_film => self.phi(x),
+            sight::ALL => self.sight.cells.sample(self.liquid.phi_cell, x),
+            _ => self.sight.sample(self.liquid.phi_cell, x, at, seen),
+        };
+        self.in_liquid(x, at, (self.liquid.phi_cell[cell], value), depth * dx).then_some(x)
     }
 
     /// phi at a point, continued linearly from the outermost centres to the walls.
@@ -543,13 +560,9 @@ impl Planner<'_> {
         2.0 * centers.sample(phi, inside) - centers.sample(phi, 2.0 * inside - x)
     }
 
-    fn in_liquid(&self, x: Vec3, at: [usize; 3], seen: u32, phi_center: f32, depth: f32) -> bool {
+    fn in_liquid(&self, x: Vec3, at: [usize; 3], (phi_center, phi): (f32, f32), depth: f32) -> bool {
         let Surroundings { grid, phi_solid_node, .. } = *self.around;
-        let value = || match seen {
-            sight::ALL => self.phi(x),
-            _ => self.sight.sample(self.liquid.phi_cell, x, at, seen),
-        };
-        let wet = phi_center < -(0.9 * grid.dx + depth) || value() < -depth;
+        let wet = phi_center < -(0.9 * grid.dx + depth) || phi < -depth;
         if self.sight.is_near(at) {
             let margin = SOLID_MARGIN_IN_CELLS * grid.dx;
             return wet && self.around.solid_on_side(x, at).0 > margin;

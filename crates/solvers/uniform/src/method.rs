@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Memory by cell of the grid. This and the numbers below were fitted to the peak memory of runs of the
 /// built-in scenes, 32 to 128 cells a side.
-const BYTES_PER_CELL: f64 = 139.0;
+const BYTES_PER_CELL: f64 = 180.0;
 /// More by cell that holds liquid: the multigrid stores only those.
 const BYTES_PER_LIQUID_CELL: f64 = 70.0;
 /// More by cell where there are solids, where they move (a second copy of what is open), surface tension.
@@ -18,7 +18,7 @@ const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_MOVING: f64 = 39.0;
 const BYTES_PER_CELL_TENSION: f64 = 8.0;
 /// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements.
-const BYTES_PER_CELL_VOLUME: f64 = 44.0;
+const BYTES_PER_CELL_VOLUME: f64 = 114.0;
 /// More by cell where there are particles: their weights on the faces, the velocity that they gave.
 const BYTES_PER_CELL_PARTICLES: f64 = 36.0;
 /// More by cell where there are sources or sinks (a copy of what they change), sources (their faces).

@@ -91,8 +91,8 @@ impl Cloud {
     ) -> ResampleReport {
         let occasion = if self.particles.is_empty() { Occasion::Start } else { Occasion::Step };
         let open = open_shares(around);
-        let shares = shares(phi, around.grid.dx).into_iter().enumerate();
-        let fractions: Vec<f32> = shares.map(|(cell, f)| f * open.get(cell).unwrap_or(&1.0)).collect();
+        let shares = liquid_shares(phi, around.grid).into_iter().enumerate();
+        let fractions: Vec<f32> = shares.map(|(cell, f)| f as f32 * open.get(cell).unwrap_or(&1.0)).collect();
         let open_volume = [&open[..]; 2];
         let liquid = Liquid { band_m, open_volume, ..liquid_of(phi, &fractions, u, seed, occasion) };
         self.resample_to(&liquid, around)
