@@ -18,12 +18,13 @@ const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_MOVING: f64 = 39.0;
 const BYTES_PER_CELL_TENSION: f64 = 8.0;
 /// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements.
-const BYTES_PER_CELL_VOLUME: f64 = 114.0;
+const BYTES_PER_CELL_VOLUME: f64 = 40.0;
 /// More by cell where there are particles: their weights on the faces, the velocity that they gave.
 const BYTES_PER_CELL_PARTICLES: f64 = 36.0;
-/// More by cell where there are sources or sinks (a copy of what they change), sources (their faces).
-const BYTES_PER_CELL_CHANGED: f64 = 28.0;
+/// More by cell where there are sources: the faces with what they cover.
 const BYTES_PER_CELL_SOURCES: f64 = 26.0;
+/// More by cell where sources feed a level set: drops and the balls that are drawn for them (`filling-tank`).
+const BYTES_PER_CELL_SPRAY: f64 = 190.0;
 /// Memory by particle, more for the rows of APIC; particles by cell of the narrow band.
 const BYTES_PER_PARTICLE: f64 = 155.0;
 const BYTES_PER_PARTICLE_APIC: f64 = 90.0;
@@ -31,7 +32,7 @@ const PARTICLES_PER_CELL: f64 = 9.0;
 /// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
 const BYTES_PER_VERTEX: f64 = 520.0;
 /// Memory of the program itself.
-const BYTES_FIXED: f64 = 14.5e6;
+const BYTES_FIXED: f64 = 17.5e6;
 /// Checkpoints: phi, two velocities, impulse, share, residual and label of a cell, if none of them is far field.
 const CHECKPOINT_BYTES_PER_CELL: f64 = 44.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;
@@ -83,8 +84,8 @@ impl Listed for Params {
         let per_cell = BYTES_PER_CELL
             + with(!setup.solids.is_empty(), BYTES_PER_CELL_SOLIDS)
             + with(setup.has_moving_solids(), BYTES_PER_CELL_MOVING)
-            + with(!(setup.sources.is_empty() && setup.sinks.is_empty()), BYTES_PER_CELL_CHANGED)
             + with(!setup.sources.is_empty(), BYTES_PER_CELL_SOURCES)
+            + with(!setup.sources.is_empty() && self.conserves_volume(), BYTES_PER_CELL_SPRAY)
             + with(setup.liquid.surface_tension > 0.0, BYTES_PER_CELL_TENSION)
             + with(self.conserves_volume(), BYTES_PER_CELL_VOLUME)
             + with(self.has_particles(), BYTES_PER_CELL_PARTICLES);
