@@ -71,10 +71,8 @@ mod tests {
         drops.push(Vec3::splat(0.5), Vec3::X, 2e-3);
         drops.push(Vec3::new(0.1, 0.9, 0.5), Vec3::Y, 1e-3);
         add_drops(&mut mesh, &drops);
-        let corner = |n: u32| mesh.positions[n as usize];
-        let volume: f32 =
-            mesh.triangles.iter().map(|t| corner(t[0]).cross(corner(t[1])).dot(corner(t[2])) / 6.0).sum();
-        assert!((volume - 3e-3).abs() < 1e-7, "{volume}");
+        assert!((mesh.volume() - 3e-3).abs() < 1e-7, "{}", mesh.volume());
+        assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
         assert_eq!(mesh.velocities[13], Vec3::Y);
     }
 }

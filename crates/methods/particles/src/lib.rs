@@ -18,7 +18,6 @@
 
 mod advect;
 mod correct;
-mod drops;
 mod near;
 mod particles;
 mod resample;
@@ -32,7 +31,6 @@ mod velocity;
 
 pub use advect::{AdvectReport, advect};
 pub use correct::correct_by_particles;
-pub use drops::add_drops;
 pub use near::mark_near;
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, Occasion, ResampleReport, resample};

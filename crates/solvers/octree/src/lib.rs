@@ -4,7 +4,6 @@
 
 mod adapt;
 mod boundaries;
-mod drops;
 mod expected;
 mod measure;
 mod method;
@@ -23,6 +22,7 @@ mod volume;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
+use fluvial_drops::add_ball;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::contour;
@@ -241,7 +241,10 @@ impl Solver for OctreeSolver {
         smooth_mesh(&mut mesh, self.model.shape.bounds(), params.smoothing as usize);
         let sampler = self.model.sampler(tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
-        self.add_drops(&mut mesh);
+        let particles = &self.state.particles;
+        for p in (0..particles.len()).filter(|&p| particles.flies[p] != 0) {
+            add_ball(&mut mesh, particles.x[p], particles.v[p], self.model.particle_m3());
+        }
         mesh
     }
 

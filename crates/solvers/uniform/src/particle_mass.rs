@@ -7,10 +7,11 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, ParticleWork, Solids, State, Work};
+use fluvial_drops::add_ball;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
-use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, add_drops, mark_near};
+use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_surface::MeshParams;
 use fluvial_volume::Account;
@@ -267,7 +268,9 @@ impl UniformSolver {
         let mut near = vec![];
         mark_near(&mut near, &self.state.fields.phi_cell, grid);
         let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
-        add_drops(mesh, all.filter(|(x, _)| self.is_drawn_alone(*x, &near)), self.particle_m3());
+        for (x, v) in all.filter(|(x, _)| self.is_drawn_alone(*x, &near)) {
+            add_ball(mesh, x, v, self.particle_m3());
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("redistance", |_| s.redistance())?;
     stages.run("volume_control", |clamps| match s.params.has_particles() {
         true => s.control_mass(clamps),
-        false => s.control_volume(dt_s, clamps),
+        false => s.control_volume(dt_s),
     })?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
     stages.run("tension", |clamps| s.find_surface_pressure(dt_s, clamps))?;

@@ -7,13 +7,8 @@ use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_solver_interface::{Clamps, VolumeCorrection};
+use fluvial_solver_interface::VolumeCorrection;
 use fluvial_volume::{Account, Flux, Kinship, NO_BODY, kinship};
-
-/// Steps in which a controller removes nine tenths of an error: Kim et al.'s 25 for particles, whose surface
-/// swells and shrinks by a percent and comes back by itself; few for a level set, whose losses are permanent.
-const CORRECTION_STEPS_OF_PARTICLES: f64 = 25.0;
-const CORRECTION_STEPS: f64 = 3.0;
 
 impl UniformSolver {
     /// Opens the account at the start.
@@ -31,8 +26,8 @@ impl UniformSolver {
         (self.state.fields.phi_cell, self.state.fields.gap_cell) = (phi, gap_cell);
     }
 
-    /// Measures what transport did to every body and sets the divergence that corrects it.
-    pub(crate) fn control_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    /// Closes the account of the volume that fluxes have carried; without them, measures what transport did.
+    pub(crate) fn control_volume(&mut self, dt_s: f64) {
         if self.params.conserves_volume() {
             return self.close_mass(dt_s);
         }
@@ -47,11 +42,6 @@ impl UniformSolver {
         let [in_m3, out_m3] = self.unclaimed_m3();
         new.book_sources_and_sinks(in_m3, out_m3);
         new.share_debt(self.grid.dx);
-        if self.params.volume_correction != VolumeCorrection::Off {
-            let particles = self.params.has_particles();
-            let steps = if particles { CORRECTION_STEPS_OF_PARTICLES } else { CORRECTION_STEPS };
-            clamps.add("volume_correction_rate", new.set_divergence(dt_s, steps, self.grid.dx));
-        }
         self.work.volume = new;
         (self.work.fields.phi_cell, self.work.fields.gap_cell) = (phi, gap);
     }
