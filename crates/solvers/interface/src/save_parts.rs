@@ -1,7 +1,7 @@
 //! Parts of a state that several solvers save alike: fields on faces, marks, the volume's account.
 
 use crate::{RestoreError, StateReader, StateWriter};
-use fluvial_foundation::AXES;
+use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::FaceField;
 use fluvial_volume::Account;
 use std::io;
@@ -79,12 +79,24 @@ impl StateReader<'_> {
         Account::from_numbers(&totals, &bodies, label_cell)
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))
     }
+
+    /// Do the places of a list that was read lie in the domain? What flies out through an open wall may be
+    /// as far from it as the domain is large.
+    pub fn check_places(&self, name: &str, x: &[Vec3], domain: Aabb) -> Result<(), RestoreError> {
+        let reach = Vec3::splat((domain.max - domain.min).max_element());
+        let (low, high) = (domain.min - reach, domain.max + reach);
+        match x.iter().position(|x| x.cmplt(low).any() || x.cmpgt(high).any()) {
+            Some(n) => {
+                Err(RestoreError::Mismatch(format!("value {n} of `{name}` lies far outside the domain")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluvial_foundation::Vec3;
     use fluvial_grids::UniformGrid;
 
     #[test]

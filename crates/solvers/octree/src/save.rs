@@ -7,7 +7,6 @@ use crate::state::{Fields, Limits, State};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
-use fluvial_volume::Account;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -56,11 +55,7 @@ impl OctreeSolver {
         out.field("impulse_cell", impulse_cell)?;
         let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
         out.field("sources_flowing", &flowing)?;
-        let (totals, bodies) = volume.to_numbers();
-        out.list("volume.totals", &totals)?;
-        out.list("volume.bodies", &bodies)?;
-        out.value("volume.has_labels", !volume.label_cell.is_empty() as u8)?;
-        out.field("volume.label_cell", &volume.label_cell)?;
+        out.account(volume)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
         out.list("particles.v", v)?;
@@ -75,43 +70,43 @@ impl OctreeSolver {
             return Err(RestoreError::Mismatch("there are three limits".into()));
         };
         let OctreeSolver { model, state, scratch, .. } = self;
-        state.limits = Limits { speed_m_s, cells_1_s, surface_dx };
-        state.time_s = from.value("time_s")?;
-        state.steps = from.value("steps")?;
-        state.last_dt_s = from.value("last_dt_s")?;
-        state.cells_moved = from.value("cells_moved")?;
-        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        state.mean_velocity = from
+        let mut read = State {
+            limits: Limits { speed_m_s, cells_1_s, surface_dx },
+            time_s: from.value("time_s")?,
+            steps: from.value("steps")?,
+            last_dt_s: from.value("last_dt_s")?,
+            cells_moved: from.value("cells_moved")?,
+            kinetic_energy_j: from.value("kinetic_energy_j")?,
+            ..State::default()
+        };
+        read.mean_velocity = from
             .list("mean_velocity")?
             .try_into()
             .map_err(|_| RestoreError::Mismatch("a mean velocity has three components".into()))?;
         let tree = tree_of(model.shape, from.list("tree.divided")?)?;
         let (cells, faces) = (tree.cell_count(), tree.face_count());
-        state.fields = Fields {
+        read.fields = Fields {
             tree: Arc::new(tree),
             phi_cell: vec![0.0; cells],
             u_face: vec![0.0; faces],
             size_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
         };
-        from.field("phi_cell", &mut state.fields.phi_cell)?;
-        from.field("u_face", &mut state.fields.u_face)?;
-        from.field("size_cell", &mut state.fields.size_cell)?;
-        from.field("impulse_cell", &mut state.fields.impulse_cell)?;
+        from.field("phi_cell", &mut read.fields.phi_cell)?;
+        from.field("u_face", &mut read.fields.u_face)?;
+        from.field("size_cell", &mut read.fields.size_cell)?;
+        from.field("impulse_cell", &mut read.fields.impulse_cell)?;
         let mut flowing = vec![0u8; state.sources_flowing.len()];
         from.field("sources_flowing", &mut flowing)?;
-        state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
-        let (totals, bodies): (Vec<f64>, Vec<f64>) =
-            (from.list("volume.totals")?, from.list("volume.bodies")?);
-        let has_labels: u8 = from.value("volume.has_labels")?;
-        let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
-        from.field("volume.label_cell", &mut label_cell)?;
-        state.volume = Account::from_numbers(&totals, &bodies, label_cell)
-            .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
-        state.particles = restore_particles(from)?;
-        let fine = model.fine_solids(state.time_s, None);
-        let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, fine, &mut scratch.fractions);
-        state.boundaries = Arc::new(boundaries);
+        read.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
+        read.volume = from.account(cells)?;
+        read.particles = restore_particles(from)?;
+        from.check_places("particles.x", &read.particles.x, model.setup.domain.grid.bounds())?;
+        from.end()?;
+        let fine = model.fine_solids(read.time_s, None);
+        let boundaries = model.boundaries_on(&read.fields.tree, read.time_s, fine, &mut scratch.fractions);
+        read.boundaries = Arc::new(boundaries);
+        *state = read;
         Ok(())
     }
 }
