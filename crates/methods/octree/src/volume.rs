@@ -122,9 +122,13 @@ fn share(tree: &Octree, phi_cell: &[f32], cell: usize) -> f64 {
         let here = phi_cell[cell] as f64 / tree.cell_dx(cell) as f64;
         return cube_below_plane(here + bend.iter().sum::<f64>() / 24.0, slope);
     }
-    let points = around(tree, phi_cell, cell);
+    share_of_octants(&around(tree, phi_cell, cell))
+}
+
+/// Liquid share of a box from phi on a lattice of half its size, each octant cut by a plane of its own.
+pub(crate) fn share_of_octants(points: &[f64; 27]) -> f64 {
     let part = |octant: usize| {
-        let v = octant_corners(&points, octant);
+        let v = octant_corners(points, octant);
         let slope = [0, 1, 2]
             .map(|a| (0..8).map(|n| if n >> a & 1 == 1 { 0.25 * v[n] } else { -0.25 * v[n] }).sum::<f64>());
         cube_below_plane(v.iter().sum::<f64>() / 8.0, slope)

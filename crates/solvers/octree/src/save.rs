@@ -4,6 +4,7 @@
 use crate::OctreeSolver;
 use crate::particles::Particles;
 use crate::state::{Fields, Limits, State};
+use fluvial_drops::Drops;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -25,10 +26,21 @@ impl OctreeSolver {
             state,
         } = self;
         let State {
-            fields: Fields { tree, phi_cell, u_face, size_cell, impulse_cell },
+            fields:
+                Fields {
+                    tree,
+                    phi_cell,
+                    u_face,
+                    size_cell,
+                    impulse_cell,
+                    // A function of phi: made anew.
+                    fraction_cell: _,
+                    residual_cell,
+                },
             // A function of the tree and the time: made anew.
             boundaries: _,
-            particles: Particles { x, v, heat, flies, age_s, id, next_id },
+            particles: Particles { x, v, heat, age_s, id, next_id },
+            drops,
             volume,
             sources_flowing,
             limits: Limits { speed_m_s, cells_1_s, surface_dx },
@@ -59,13 +71,12 @@ impl OctreeSolver {
         let (totals, bodies) = volume.to_numbers();
         out.list("volume.totals", &totals)?;
         out.list("volume.bodies", &bodies)?;
-        out.value("volume.has_labels", !volume.label_cell.is_empty() as u8)?;
-        out.field("volume.label_cell", &volume.label_cell)?;
+        out.field("residual_cell", residual_cell)?;
+        save_drops(drops, out)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
         out.list("particles.v", v)?;
         out.list("particles.heat", heat)?;
-        out.list("particles.flies", flies)?;
         out.list("particles.age_s", age_s)?;
         out.list("particles.id", id)
     }
@@ -93,6 +104,8 @@ impl OctreeSolver {
             u_face: vec![0.0; faces],
             size_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
+            fraction_cell: vec![],
+            residual_cell: vec![0.0; cells],
         };
         from.field("phi_cell", &mut state.fields.phi_cell)?;
         from.field("u_face", &mut state.fields.u_face)?;
@@ -103,17 +116,45 @@ impl OctreeSolver {
         state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
         let (totals, bodies): (Vec<f64>, Vec<f64>) =
             (from.list("volume.totals")?, from.list("volume.bodies")?);
-        let has_labels: u8 = from.value("volume.has_labels")?;
-        let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
-        from.field("volume.label_cell", &mut label_cell)?;
-        state.volume = Account::from_numbers(&totals, &bodies, label_cell)
+        from.field("residual_cell", &mut state.fields.residual_cell)?;
+        state.drops = restore_drops(from)?;
+        state.volume = Account::from_numbers(&totals, &bodies, vec![])
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
         state.particles = restore_particles(from)?;
         let fine = model.fine_solids(state.time_s, None);
         let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, fine, &mut scratch.fractions);
+        let Fields { tree, phi_cell, fraction_cell, .. } = &mut state.fields;
+        model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries);
         state.boundaries = Arc::new(boundaries);
         Ok(())
     }
+}
+
+fn save_drops(drops: &Drops, out: &mut StateWriter) -> io::Result<()> {
+    let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
+    out.value("drops.next_id", *next_id)?;
+    out.list("drops.x", x)?;
+    out.list("drops.v", v)?;
+    out.list("drops.volume_m3", volume_m3)?;
+    out.list("drops.age_s", age_s)?;
+    out.list("drops.id", id)
+}
+
+fn restore_drops(from: &mut StateReader) -> Result<Drops, RestoreError> {
+    let next_id = from.value("drops.next_id")?;
+    let drops = Drops {
+        x: from.list("drops.x")?,
+        v: from.list("drops.v")?,
+        volume_m3: from.list("drops.volume_m3")?,
+        age_s: from.list("drops.age_s")?,
+        id: from.list("drops.id")?,
+        next_id,
+    };
+    let n = drops.len();
+    if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()].iter().any(|&len| len != n) {
+        return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
+    }
+    Ok(drops)
 }
 
 fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> {
@@ -122,12 +163,11 @@ fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> 
         x: from.list("particles.x")?,
         v: from.list("particles.v")?,
         heat: from.list("particles.heat")?,
-        flies: from.list("particles.flies")?,
         age_s: from.list("particles.age_s")?,
         id: from.list("particles.id")?,
     };
-    let Particles { x, v, heat, flies, age_s, id, .. } = &particles;
-    if [v.len(), heat.len(), flies.len(), age_s.len(), id.len()] != [x.len(); 5] {
+    let Particles { x, v, heat, age_s, id, .. } = &particles;
+    if [v.len(), heat.len(), age_s.len(), id.len()] != [x.len(); 4] {
         return Err(RestoreError::Mismatch("the particles' arrays differ in length".into()));
     }
     Ok(particles)
