@@ -11,6 +11,7 @@ mod method;
 mod params;
 mod pressure;
 mod save;
+mod sources;
 mod state;
 mod step;
 
