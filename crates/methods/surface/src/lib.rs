@@ -6,9 +6,12 @@
 
 mod cases;
 mod dual;
+mod fit;
 mod place;
 mod signs;
 mod smooth;
+
+pub use fit::{VolumeToFit, fit_to_volume, volume_gradients};
 
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};
