@@ -5,7 +5,7 @@ use crate::quadric::Quadric;
 use crate::sides::TreeSides;
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::cut::cube_below_plane;
+use fluvial_grids::cut::{cube_below_plane, octants_below};
 use fluvial_grids::octree::Side;
 
 /// A surface that bends by more than this over a cell, in cells, is an edge or a sheet: no quadric fits it.
@@ -221,5 +221,5 @@ fn share_of_lattice(center: Vec3, [x, y, z]: [Vec3; 3], phi: impl Fn(Vec3) -> f3
         let at = [n % 3, n / 3 % 3, n / 9].map(|v| 0.5 * (v as f32 - 1.0));
         f64::from(phi(center + (at[0] * x + at[1] * y + at[2] * z)))
     });
-    crate::volume::share_of_octants(&points)
+    octants_below(&points)
 }

@@ -106,12 +106,21 @@ impl Settlement {
 
 /// The cells around a cell, with weights.
 #[derive(Clone, Copy)]
-struct Around<'a> {
-    tree: &'a Octree,
-    sides: TreeSides<'a>,
+pub struct Around<'a> {
+    /// The tree.
+    pub tree: &'a Octree,
+    /// Sides of thin solids: cells behind them are not seen.
+    pub sides: TreeSides<'a>,
 }
 
 impl Around<'_> {
+    /// Replaces every value by `sum_j W_ij value_j`, see [`Settlement::displace`].
+    pub fn spread(&self, value_cell: &mut Vec<f32>) {
+        let mut node = vec![];
+        self.sum_at_nodes(&mut node, value_cell);
+        *value_cell = parallel::map_indices(value_cell.len(), |cell| self.sum(&node, value_cell, cell));
+    }
+
     fn fill(&self, out: &mut [f32], near: &[u32], value: impl Fn(usize) -> f32 + Sync + Send) {
         let values = parallel::map_indices(near.len(), |n| value(near[n] as usize));
         near.iter().zip(values).for_each(|(&cell, value)| out[cell as usize] = value);

@@ -2,7 +2,7 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_surface::{MeshParams, VolumeToFit, fit_to_volume, mesh_level_set, volume_gradients};
+use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume, mesh_level_set, volume_gradients};
 use std::f64::consts::PI;
 
 const N: usize = 32;
@@ -29,8 +29,11 @@ fn a_ball_gets_its_volume_and_stays_round() {
     for wanted in [0.18, 0.2, 0.23f64] {
         let mut mesh = balls(&[center], 0.2);
         let half_m = vec![0.1; mesh.positions.len()];
-        let to =
-            VolumeToFit { cells: &CELLS, lacking_cell: vec![0.0; CELLS.len()], wanted_m3: ball_m3(wanted) };
+        let to = VolumeToFit {
+            cells: &Bells { cells: &CELLS, sums: 6 },
+            lacking_cell: vec![0.0; CELLS.len()],
+            wanted_m3: ball_m3(wanted),
+        };
         assert_eq!(fit_to_volume(&mut mesh, &half_m, to), 0);
         assert!((mesh.volume() / ball_m3(wanted) - 1.0).abs() < 1e-4);
         for x in &mesh.positions {
@@ -57,7 +60,11 @@ fn neighbourhoods_get_their_own_volumes() {
             lacking_cell[cell] += share * size * gradient.length() / (0.5 * area);
         }
     }
-    let to = VolumeToFit { cells: &CELLS, lacking_cell, wanted_m3: before + f64::from(share * size) };
+    let to = VolumeToFit {
+        cells: &Bells { cells: &CELLS, sums: 6 },
+        lacking_cell,
+        wanted_m3: before + f64::from(share * size),
+    };
     fit_to_volume(&mut mesh, &half_m, to);
     let growth = [0, 1].map(|side| {
         let radius = |mesh: &TriangleMesh| {
@@ -76,7 +83,11 @@ fn thin_sheets_are_not_turned_inside_out() {
     let half = 0.05 * CELLS.spacing;
     let mut mesh = balls(&[Vec3::splat(0.5)], 0.2);
     let half_m = vec![half; mesh.positions.len()];
-    let to = VolumeToFit { cells: &CELLS, lacking_cell: vec![0.0; CELLS.len()], wanted_m3: 0.0 };
+    let to = VolumeToFit {
+        cells: &Bells { cells: &CELLS, sums: 6 },
+        lacking_cell: vec![0.0; CELLS.len()],
+        wanted_m3: 0.0,
+    };
     let start = mesh.positions.clone();
     assert_eq!(fit_to_volume(&mut mesh, &half_m, to), mesh.positions.len());
     for (x, start) in mesh.positions.iter().zip(&start) {

@@ -4,6 +4,7 @@
 
 mod adapt;
 mod boundaries;
+mod draw;
 mod drops;
 mod expected;
 mod mass;
@@ -49,8 +50,6 @@ const SMALL: u8 = 0;
 const FLYING: u8 = 3;
 /// Names of drops begin here.
 const FIRST_DROP_ID: u64 = 1 << 63;
-/// How far drawn liquid reaches into solids, in cells, so that no gap shows.
-const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on an octree.
 pub struct OctreeSolver {
@@ -243,18 +242,12 @@ impl Solver for OctreeSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let fields = &self.state.fields;
-        let tree = &*fields.tree;
-        let mut mesh = if !self.model.has_solids() {
-            contour(tree, &fields.phi_cell)
-        } else {
-            let solid = &self.state.boundaries.phi_solid_cell;
-            let outside = |cell: usize| -solid[cell] - OVERLAP_CELLS * tree.cell_dx(cell);
-            let phi: Vec<f32> = (0..tree.cell_count()).map(|c| fields.phi_cell[c].max(outside(c))).collect();
-            contour(tree, &phi)
-        };
+        let clipped = self.phi_outside_solids();
+        let mut mesh = contour(&fields.tree, &clipped);
         smooth_mesh(&mut mesh, self.model.shape.bounds(), params.smoothing as usize);
-        let sampler = self.model.sampler(tree);
+        let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
+        self.draw_all_volume(&mut mesh, &clipped);
         add_drops(&mut mesh, &self.state.drops);
         mesh
     }

@@ -9,8 +9,11 @@ use fluvial_sheets::{Population, SheetSurface, box_sums, deposit, dilate};
 use fluvial_solids::open_cell_volume;
 use fluvial_solver_interface::SurfaceParams;
 use fluvial_surface::{
-    MeshParams, VolumeToFit, fit_to_volume, mesh_samples, set_velocities, volume_gradients,
+    Bells, MeshParams, VolumeToFit, fit_to_volume, mesh_samples, set_velocities, volume_gradients,
 };
+
+/// Neighbourhoods of two cells: what a few cells of a thin sheet lack is the noise of its particles' places.
+const NEIGHBOURHOOD_SUMS: usize = 6;
 
 impl SheetsSolver {
     /// Meshes the surface of the particles outside the solids, fitted to their volume; those without a
@@ -43,6 +46,7 @@ impl SheetsSolver {
         let (sampled, before) = (mesh.positions.clone(), volume_gradients(&mesh));
         let half_m = field.pull_mesh(&mut mesh.positions, &mesh.triangles);
         let cells = self.grid.cell_centers();
+        let cells = Bells { cells: &cells, sums: NEIGHBOURHOOD_SUMS };
         for (v, after) in volume_gradients(&mesh).into_iter().enumerate() {
             let way = mesh.positions[v] - sampled[v];
             lacking_cell[self.cell_at(mesh.positions[v])] -= 0.5 * (before[v] + after).dot(way);
