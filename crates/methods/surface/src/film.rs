@@ -5,6 +5,9 @@ use fluvial_foundation::{Aabb, Axis, Vec3};
 use fluvial_grids::TriangleMesh;
 use std::collections::HashMap;
 
+/// A wall, and a point of it in finest cells.
+type WallPoint = ((Axis, bool), [i32; 3]);
+
 /// The film on a wall of the domain in one cell.
 #[derive(Clone, Copy, Debug)]
 pub struct WallFilm {
@@ -40,7 +43,7 @@ pub fn add_wall_films(mesh: &mut TriangleMesh, films: &[WallFilm], domain: Aabb,
         let at = ((film.corner(n, domain) - domain.min) / finest_dx).round();
         (film.wall, [at.x as i32, at.y as i32, at.z as i32])
     };
-    let mut height_m: HashMap<((Axis, bool), [i32; 3]), (f32, f32)> = HashMap::new();
+    let mut height_m: HashMap<WallPoint, (f32, f32)> = HashMap::new();
     for film in films {
         for n in 0..4 {
             let (sum, count) = height_m.entry(place(film, n)).or_default();
