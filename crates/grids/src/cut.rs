@@ -140,6 +140,23 @@ pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
     if value < 0.0 { 1.0 - part } else { part }
 }
 
+/// Corners of an octant of a lattice of 3 x 3 x 3.
+pub fn octant_corners(points: &[f64; 27], octant: usize) -> [f64; 8] {
+    let step = |n: usize, a: usize| ((octant >> a) & 1) + ((n >> a) & 1);
+    std::array::from_fn(|n| points[step(n, 0) + 3 * step(n, 1) + 9 * step(n, 2)])
+}
+
+/// Part of a box below zero from values on a lattice of half its size, each octant cut by a plane of its own.
+pub fn octants_below(points: &[f64; 27]) -> f64 {
+    let part = |octant: usize| {
+        let v = octant_corners(points, octant);
+        let slope = [0, 1, 2]
+            .map(|a| (0..8).map(|n| if n >> a & 1 == 1 { 0.25 * v[n] } else { -0.25 * v[n] }).sum::<f64>());
+        cube_below_plane(v.iter().sum::<f64>() / 8.0, slope)
+    };
+    (0..8).map(part).sum::<f64>() / 8.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,6 +33,14 @@ impl MeshDefects {
 }
 
 impl TriangleMesh {
+    /// Adds another mesh.
+    pub fn append(&mut self, mut other: TriangleMesh) {
+        let first = self.positions.len() as u32;
+        self.positions.append(&mut other.positions);
+        self.velocities.append(&mut other.velocities);
+        self.triangles.extend(other.triangles.iter().map(|t| t.map(|n| first + n)));
+    }
+
     /// Smallest box around the vertices.
     pub fn bounds(&self) -> Aabb {
         self.positions.iter().fold(Aabb::EMPTY, |b, &p| b.include(p))

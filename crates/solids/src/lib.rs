@@ -4,6 +4,7 @@
 //! where it is and how fast its material moves; [`rasterize`] turns a list of both into [`SolidFields`]: the
 //! nodal distance, open face areas, open cell volumes and face velocities that a grid solver needs.
 
+mod beam;
 mod bvh;
 mod contour;
 mod fractions;
@@ -21,6 +22,7 @@ mod side_changes;
 mod sides;
 mod tessellate;
 
+pub use beam::Column;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };

@@ -10,6 +10,7 @@
 //! at v is a solution of the cell's continuity equation. Where the surface faces back nothing may be sucked
 //! in: the cover reaches a little farther back than the shape, and only cells with a positive flux count.
 
+use crate::beam::{Beam, Column, columns};
 use crate::{Motion, Pose, Shape, Twist, open_face_area};
 use fluvial_foundation::{Aabb, Axis, Vec3, parallel};
 
@@ -43,7 +44,7 @@ impl Nozzle {
         let outflow = rotation * velocity_in_body;
         let shape = if motion.is_static() { shape.clone() } else { placed };
         let depth_m = Beam::new(&shape, outflow, within, FEW_LINES_ACROSS).map_or(0.0, |beam| {
-            let deepest = |line: usize| beam.walk(&shape, beam.line(line), |_| false).1 as f64;
+            let deepest = |line: usize| beam.walk(&shape, beam.line(line), |_, _| ()) as f64;
             parallel::ordered_max(beam.lines(), deepest) as f32
         });
         Nozzle { shape, outflow, twist: motion.twist(time_s), within, depth_m }
@@ -89,10 +90,26 @@ impl Nozzle {
     /// Test: `sections_of_simple_shapes_are_exact`.
     pub fn section_m2(&self, is_blocked: impl Fn(Vec3) -> bool + Sync + Send) -> f64 {
         let Some(beam) = Beam::new(&self.shape, self.outflow, self.within, LINES_ACROSS) else { return 0.0 };
-        let exits = |line: usize| beam.walk(&self.shape, beam.line(line), |x| !is_blocked(x)).0 as f64;
-        parallel::ordered_sum_of(beam.lines(), exits)
-            * f64::from(beam.spacing[0])
-            * f64::from(beam.spacing[1])
+        let exits = |line: usize| {
+            let mut count = 0;
+            beam.walk(&self.shape, beam.line(line), |_, exit| count += !is_blocked(exit) as usize);
+            count as f64
+        };
+        parallel::ordered_sum_of(beam.lines(), exits) * beam.section_m2()
+    }
+
+    /// The flow as columns along it, at most `width_m` wide on both sides: where each enters the shape, and
+    /// its section where it leaves. Their sections add up to [`Self::section_m2`] as nearly as lines a
+    /// sixteenth of a column apart show it. Rims of less than `least_share` of a full column are left out.
+    ///
+    /// Test: `columns_have_the_section_of_the_flow_and_begin_where_it_enters`.
+    pub fn columns(
+        &self,
+        width_m: f32,
+        least_share: f32,
+        is_blocked: impl Fn(Vec3) -> bool + Sync + Send,
+    ) -> Vec<Column> {
+        columns(&self.shape, self.outflow, self.within, (width_m, least_share), is_blocked)
     }
 
     /// The part of a square face that the shape covers, 0 to 1, counted a little way back: the flow through
@@ -144,72 +161,6 @@ impl Nozzle {
     }
 }
 
-/// Parallel lines through a shape.
-struct Beam {
-    /// The first line's first point, the directions across, the direction along.
-    start: Vec3,
-    across: [Vec3; 2],
-    along: Vec3,
-    length: f32,
-    spacing: [f32; 2],
-    lines_across: usize,
-    within: Aabb,
-}
-
-impl Beam {
-    fn new(shape: &Shape, direction: Vec3, within: Aabb, lines_across: usize) -> Option<Beam> {
-        let bounds = shape.bounds();
-        // Planes have no end.
-        let bounds = Aabb { min: bounds.min.max(within.min), max: bounds.max.min(within.max) };
-        let (center, size, along) = (bounds.center(), bounds.size(), direction.normalize_or_zero());
-        if along == Vec3::ZERO || size.min_element() < 0.0 {
-            return None;
-        }
-        let across = [along.any_orthonormal_vector(), along.cross(along.any_orthonormal_vector())];
-        let extent = |d: Vec3| (d.abs() * size).element_sum();
-        let spacing = across.map(|d| extent(d) / lines_across as f32);
-        let length = extent(along);
-        let first = 0.5 * (lines_across as f32 - 1.0);
-        let start = center - 0.5 * length * along - first * (spacing[0] * across[0] + spacing[1] * across[1]);
-        (spacing[0] > 0.0 && spacing[1] > 0.0).then_some(Beam {
-            start,
-            across,
-            along,
-            length,
-            spacing,
-            lines_across,
-            within,
-        })
-    }
-
-    fn lines(&self) -> usize {
-        self.lines_across * self.lines_across
-    }
-
-    /// First point of a line.
-    fn line(&self, number: usize) -> Vec3 {
-        let [column, row] = [number % self.lines_across, number / self.lines_across].map(|n| n as f32);
-        self.start + column * self.spacing[0] * self.across[0] + row * self.spacing[1] * self.across[1]
-    }
-
-    /// How many times a line leaves the shape inside the box where that `counts`, and how deep it lies in it.
-    fn walk(&self, shape: &Shape, start: Vec3, counts: impl Fn(Vec3) -> bool) -> (usize, f32) {
-        let shortest = 0.25 * self.spacing[0].min(self.spacing[1]).max(self.length / 1024.0);
-        let (mut exits, mut depth_m) = (0, 0.0f32);
-        let (mut at, mut inside) = (-shortest, false);
-        // The distance changes by no more than the way: no surface is nearer than it says.
-        while at < self.length + 8.0 * shortest {
-            let x = start + at * self.along;
-            let distance = shape.distance(x);
-            exits += (inside && distance > 0.0 && self.within.contains(x) && counts(x)) as usize;
-            inside = distance <= 0.0;
-            depth_m = depth_m.max(-distance);
-            at += distance.abs().max(shortest);
-        }
-        (exits, depth_m)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +195,32 @@ mod tests {
         near(within(slab, -Vec3::Y, half).section_m2(|x| x.x > 0.25), 0.1);
         let pipe = Shape::Cylinder { from: -Vec3::X, to: Vec3::X, radius: 0.25 };
         near(still(pipe, Vec3::X).section_m2(free), PI * 0.0625);
+    }
+
+    #[test]
+    fn columns_have_the_section_of_the_flow_and_begin_where_it_enters() {
+        let oblique = Vec3::new(1.0, -2.0, 0.5);
+        let ball_m = Vec3::new(0.013, -0.021, 0.034);
+        for width in [0.03f32, 0.05, 0.1] {
+            let nozzle = still(ball(0.3), oblique);
+            let found = nozzle.columns(width, 0.0, |_| false);
+            let section: f64 = found.iter().map(|c| c.section_m2).sum();
+            assert!((section / (PI * 0.09) - 1.0).abs() < 0.005, "{section}");
+            assert!(found.iter().all(|c| c.section_m2 <= f64::from(width * width) * 1.0001));
+            // All on the half that faces back.
+            for column in found.iter().filter(|c| c.section_m2 > 0.9 * f64::from(width * width)) {
+                let from_middle = column.entry - ball_m;
+                assert!((from_middle.length() - 0.3).abs() < 0.15 * width, "{from_middle}");
+                assert!(from_middle.dot(oblique) < 0.1 * width, "{from_middle}");
+            }
+        }
+        // A pipe through the wall begins at the wall; where its mouth is blocked it has no column.
+        let pipe = Shape::Cylinder { from: -Vec3::X, to: Vec3::X, radius: 0.25 };
+        let half = Aabb { min: Vec3::new(0.0, -10.0, -10.0), max: ALL.max };
+        let found = within(pipe, Vec3::X, half).columns(0.05, 0.2, |x| x.y > 0.0);
+        assert!(found.iter().all(|c| c.entry.x.abs() < 0.01 && c.entry.y < 0.0), "{found:?}");
+        let section: f64 = found.iter().map(|c| c.section_m2).sum();
+        assert!((section / (0.5 * PI * 0.0625) - 1.0).abs() < 0.03, "{section}");
     }
 
     /// Flow out of cells of size `dx` over |v|, section m2, and the largest deviation of a cell's outflow

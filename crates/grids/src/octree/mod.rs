@@ -301,6 +301,16 @@ impl Octree {
         (low != OUTSIDE && low & QUAD != 0) || (high != OUTSIDE && high & QUAD != 0)
     }
 
+    /// The number of a T-junction among all T-junctions, and its side with the four smaller cells (0 low, 1 high).
+    #[inline]
+    pub fn junction(&self, face: usize) -> Option<(usize, usize)> {
+        let Face { low, high } = self.faces[face];
+        let is_quad = |code: u32| code != OUTSIDE && code & QUAD != 0;
+        let side = is_quad(high) as usize;
+        let code = [low, high][side];
+        is_quad(code).then_some(((code & !QUAD) as usize, side))
+    }
+
     /// Number of T-junctions.
     #[inline]
     pub fn junction_count(&self) -> usize {

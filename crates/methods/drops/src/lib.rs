@@ -8,7 +8,7 @@ mod flight;
 mod mesh;
 
 pub use flight::{Obstacles, fly};
-pub use mesh::{add_ball, add_drops};
+pub use mesh::{add_ball, add_drops, add_lens};
 
 use fluvial_foundation::Vec3;
 

@@ -44,12 +44,30 @@ const TRIANGLES: [[u32; 3]; 20] = [
 ];
 /// Volume of the icosahedron with these corners, 5 (3 + sqrt 5) / 12 a^3 with a = 2.
 const VOLUME: f32 = 17.453_56;
+/// Distance of the corners from the centre, sqrt(1 + GOLDEN^2).
+const RADIUS: f32 = 1.902_113;
 
 /// Adds a ball to a mesh with velocities: an icosahedron of its volume.
 pub fn add_ball(mesh: &mut TriangleMesh, x: Vec3, v: Vec3, volume_m3: f64) {
     let scale = (volume_m3 as f32 / VOLUME).cbrt();
     let first = mesh.positions.len() as u32;
     mesh.positions.extend(CORNERS.iter().map(|&corner| x + scale * Vec3::from_array(corner)));
+    mesh.velocities.extend([v; 12]);
+    mesh.triangles.extend(TRIANGLES.map(|t| t.map(|n| first + n)));
+}
+
+/// Adds a ball of a volume that is flattened along a direction until it is as wide as `radius_m`; a larger ball stays
+/// round. Verified by `a_lens_is_flat_and_has_its_volume`.
+pub fn add_lens(mesh: &mut TriangleMesh, x: Vec3, normal: Vec3, v: Vec3, volume_m3: f64, radius_m: f32) {
+    let round = (volume_m3 as f32 / VOLUME).cbrt();
+    let wide = (radius_m / RADIUS).max(round);
+    let flat = volume_m3 as f32 / (VOLUME * wide * wide);
+    let first = mesh.positions.len() as u32;
+    mesh.positions.extend(CORNERS.iter().map(|&corner| {
+        let corner = Vec3::from_array(corner);
+        let along = corner.dot(normal) * normal;
+        x + wide * (corner - along) + flat * along
+    }));
     mesh.velocities.extend([v; 12]);
     mesh.triangles.extend(TRIANGLES.map(|t| t.map(|n| first + n)));
 }
@@ -64,6 +82,21 @@ pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lens_is_flat_and_has_its_volume() {
+        let (mut mesh, n) = (TriangleMesh::default(), Vec3::new(0.6, 0.0, 0.8));
+        add_lens(&mut mesh, Vec3::splat(0.5), n, Vec3::X, 1e-3, 0.2);
+        let reach =
+            |along: Vec3| mesh.positions.iter().map(|x| (*x - 0.5).dot(along).abs()).fold(0.0f32, f32::max);
+        assert!((mesh.volume() - 1e-3).abs() < 1e-8 && mesh.defects().is_clean());
+        assert!(
+            reach(n) < 0.012 && reach(Vec3::Y) > 0.15 && reach(Vec3::Y) < 0.2001,
+            "{} {}",
+            reach(n),
+            reach(Vec3::Y)
+        );
+    }
 
     #[test]
     fn balls_have_the_volume_of_their_drops() {

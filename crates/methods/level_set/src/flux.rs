@@ -1,7 +1,7 @@
 //! Liquid carried across faces: the volume companion of the level set.
 
 use crate::volume::{Neighbourhood, box_share};
-use fluvial_foundation::{AXES, Axis, Vec3};
+use fluvial_foundation::{AXES, Axis, DVec3, Vec3};
 use fluvial_grids::patch::Patch;
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
@@ -12,11 +12,12 @@ const CLEAR_OF_BOX_CELLS: f32 = 1.1;
 
 /// Volume of liquid that crosses every face in `dt_s`, in cells' volumes, positive along the axis.
 ///
-/// `f = A u dt / dx * share`, share the liquid part of the box that the face sweeps backwards along the flow.
-/// The box's volume is exact, because u is the flux through the face; its centre lies on the path of the
-/// face's centre at half the step, so that motion along the face is second order in dt. A box longer than a
-/// cell is cut into pieces along its path. In each piece phi is the quadric of the nearest cell's 19
-/// neighbours; where it bends sharply, each octant of the piece is cut by the trilinear interpolant.
+/// `f = A u dt / dx * share`, share the liquid part of the slanting box that the face sweeps backwards along the
+/// flow. The box's volume is exact, because u is the flux through the face; its centre lies on the path of the
+/// face's centre at half the step, so that motion along the face is second order in dt. Boxes of neighbouring
+/// faces leave no gap. A box longer than a cell is cut into pieces along its path. In each piece phi is the
+/// quadric of the nearest cell's 19 neighbours; where it bends sharply, each octant of the piece is cut by the
+/// trilinear interpolant.
 ///
 /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what crosses
 /// the domain's boundary alone. Near thin solids a cell's phi is as it sees it (`sides`). Deep inside all shares are 1: what is left is the divergence of u.
@@ -82,8 +83,7 @@ fn swept_share(
     let length = (u[axis] * per_dx).abs();
     let pieces = length.ceil().max(1.0) as usize;
     let dt = per_dx / pieces as f32;
-    let mut size = [1.0; 3];
-    size[axis] = (length / pieces as f32) as f64;
+    let (along, mut edges) = (u[axis] * dt, [Vec3::X, Vec3::Y, Vec3::Z]);
     // In cells from the first cell's centre.
     let mut x = Vec3::from_array(at.map(|v| v as f32));
     x[axis] -= 0.5;
@@ -91,7 +91,9 @@ fn swept_share(
     for piece in 1..=pieces {
         // The box's centre is where the face's centre was half a piece ago; the next one starts a whole one ago.
         let middle = x - 0.5 * dt * u;
-        sum += share_at(around, grid.dx, middle, size);
+        edges[axis] = dt * u;
+        edges[axis][axis] = along;
+        sum += share_at(around, grid.dx, middle, edges);
         if piece < pieces {
             let at = |x: Vec3| grid.sample_velocity(u_face, grid.min + grid.dx * (x + 0.5));
             x -= dt * at(middle);
@@ -121,41 +123,40 @@ fn velocity_at_face(u_face: &FaceField, grid: &UniformGrid, axis: Axis, at: [usi
     u
 }
 
-/// Liquid share of a box of edges `size` around a point, both in cells, the point from the first cell's centre.
-fn share_at(seen: &Seen, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+/// Liquid share of a slanting box around a point, both in cells, the point from the first cell's centre.
+fn share_at(seen: &Seen, dx: f32, x: Vec3, edges: [Vec3; 3]) -> f64 {
     let Seen { around, cells, sides } = seen;
     let at: [usize; 3] = std::array::from_fn(|a| (x[a].round().max(0.0) as usize).min(cells.size[a] - 1));
     if !sides.is_near(cells.index(at[0], at[1], at[2])) {
-        return share_among(around, dx, x, size);
+        return share_among(around, dx, x, edges);
     }
     let patch = Patch::new(|cell| around.phi[cell], cells, sides, at, 2);
     let low = |a: usize| (at[a] - patch.center[a]) as f32;
     let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
-    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), size)
+    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), edges)
 }
 
-fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, size: [f64; 3]) -> f64 {
+fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, edges: [Vec3; 3]) -> f64 {
     let cell: [isize; 3] =
         std::array::from_fn(|a| (x[a].round() as isize).clamp(0, around.cells[a] as isize - 1));
     let here = around.at(cell);
     let offset: [f64; 3] = std::array::from_fn(|a| (x[a] - cell[a] as f32) as f64);
-    let beyond = (0..3).map(|a| (0.5 * size[a] + offset[a].abs()).powi(2)).sum::<f64>().sqrt();
+    let half = 0.5 * edges.iter().map(|e| e.abs()).sum::<Vec3>().as_dvec3();
+    let beyond = (half + DVec3::from_array(offset).abs()).length();
     if here.abs() > (beyond + 0.1) * dx as f64 {
         return (here < 0.0) as u8 as f64;
     }
     let quadric = Quadric::at(around, cell);
     let sharpest = quadric.bend.iter().fold(0.0f64, |most, b| most.max(b.abs()));
     if sharpest < SHARPEST_BEND_CELLS * dx as f64 {
-        return quadric.share(offset, size);
+        return quadric.share(offset, edges.map(|e| e.as_dvec3()));
     }
     let mut sum = 0.0;
     for octant in 0..8 {
-        let at: [f64; 3] = std::array::from_fn(|a| {
-            let side = if octant >> a & 1 == 1 { 0.25 } else { -0.25 };
-            x[a] as f64 + side * size[a]
-        });
-        let (value, slope) = trilinear(around, at);
-        sum += box_share(value, std::array::from_fn(|a| 0.5 * size[a] * slope[a]));
+        let side = |a: usize| if octant >> a & 1 == 1 { 0.25 } else { -0.25 };
+        let at = x + (side(0) * edges[0] + side(1) * edges[1] + side(2) * edges[2]);
+        let (value, slope) = trilinear(around, at.as_dvec3().to_array());
+        sum += box_share(value, edges.map(|e| 0.5 * e.as_dvec3().dot(DVec3::from_array(slope))));
     }
     sum / 8.0
 }
@@ -196,16 +197,17 @@ impl Quadric {
     }
 
     /// Liquid share of a box: the plane of the polynomial's mean and of its slope at the centre.
-    fn share(&self, d: [f64; 3], size: [f64; 3]) -> f64 {
+    fn share(&self, d: [f64; 3], edges: [DVec3; 3]) -> f64 {
         let Quadric { mut value, slope, bend, twist } = *self;
-        let mut gain = [0.0; 3];
+        let mut there = [0.0; 3];
         for a in 0..3 {
             let (b, c) = ((a + 1) % 3, (a + 2) % 3);
             value += d[a] * (slope[a] + 0.5 * bend[a] * d[a] + twist[a] * d[b]);
-            value += bend[a] * size[a] * size[a] / 24.0;
-            gain[a] = size[a] * (slope[a] + bend[a] * d[a] + twist[a] * d[b] + twist[c] * d[c]);
+            value += edges.iter().map(|e| bend[a] * e[a] * e[a] + 2.0 * twist[a] * e[a] * e[b]).sum::<f64>()
+                / 24.0;
+            there[a] = slope[a] + bend[a] * d[a] + twist[a] * d[b] + twist[c] * d[c];
         }
-        box_share(value, gain)
+        box_share(value, edges.map(|e| e.dot(DVec3::from_array(there))))
     }
 }
 

@@ -1,57 +1,225 @@
-//! Liquid that leaves through open sides of the domain.
+//! Liquid carried across the faces of a tree: the volume companion of the level set.
 
-use crate::gradient::Geometry;
+use crate::interpolate::{Interpolation, Sampler, Tracing};
+use crate::quadric::Quadric;
+use crate::sides::TreeSides;
+use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::cut::{cube_below_plane, octants_below};
 use fluvial_grids::octree::Side;
 
-/// Liquid that leaves through the open sides of the domain (x low, x high, y low, y high, z low, z high),
-/// over the wet part of each face, `1/2 - phi / dx` of it: `add(cell, m3/s)` is called once for every wet
-/// face. Verified by `an_open_wall_passes_velocity_times_area`.
-pub fn wall_outflow(
-    geometry: &Geometry,
-    u_face: &[f32],
-    open_walls: [bool; 6],
-    mut add: impl FnMut(usize, f64),
-) {
-    let Geometry { tree, phi_cell, open_area } = *geometry;
-    for (wall, _) in open_walls.iter().enumerate().filter(|(_, open)| **open) {
-        let (axis, high) = (wall / 2, wall % 2);
-        for face in tree.faces(axis) {
-            let sides = tree.sides(face);
-            let (Side::Outside, Side::Cell(cell)) = (sides[high], sides[1 - high]) else { continue };
-            let (cell, dx) = (cell as usize, tree.face_dx(face));
-            let wet = (0.5 - phi_cell[cell] / dx).clamp(0.0, 1.0) * open_area[face];
-            let out = if high == 1 { u_face[face] } else { -u_face[face] };
-            if wet > 0.0 {
-                add(cell, (out * wet) as f64 * (dx as f64).powi(2));
+/// A surface that bends by more than this over a cell, in cells, is an edge or a sheet: no quadric fits it.
+const SHARPEST_BEND_CELLS: f64 = 0.3;
+/// Half the diagonal of a cell with a margin for the curvature of phi, cells.
+const CLEAR_OF_BOX_CELLS: f32 = 1.1;
+/// Centres of cells farther from the surface than this and the way of a step are clear of it, cells.
+const CLEAR_OF_CELL_CELLS: f32 = 2.0;
+
+/// What carries liquid across faces.
+#[derive(Clone, Copy)]
+pub struct Carrier<'a> {
+    /// The tree.
+    pub tree: &'a Octree,
+    /// Signed distance at cell centres, metres.
+    pub phi_cell: &'a [f32],
+    /// Velocity at faces, m/s, and the same for paths.
+    pub u_face: &'a [f32],
+    /// Velocity at any point.
+    pub tracing: &'a Tracing,
+    /// Open part of faces.
+    pub open_area: &'a [f32],
+    /// Sides of thin solids.
+    pub sides: TreeSides<'a>,
+    /// Length of the step.
+    pub dt_s: f32,
+}
+
+/// Volume of liquid that crosses every face in a step, m3, positive along the axis.
+#[derive(Clone, Debug, Default)]
+pub struct Fluxes {
+    /// Faces with one cell on each side; the whole of T-junctions.
+    face_m3: Vec<f32>,
+    /// T-junctions, by the smaller cell.
+    quarter_m3: Vec<[f32; 4]>,
+}
+
+impl Fluxes {
+    /// `f = A u dt share`, share the liquid part of the slanting box that the face sweeps backwards along the flow, as
+    /// on a uniform grid (`fluvial_level_set::liquid_flux`). A T-junction is four faces of one velocity.
+    ///
+    /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what
+    /// crosses the domain's boundary alone. Verified by tests/flux.rs.
+    pub fn fill(&mut self, carrier: &Carrier) {
+        let tree = carrier.tree;
+        self.face_m3.resize(tree.face_count(), 0.0);
+        self.quarter_m3.resize(tree.junction_count(), [0.0; 4]);
+        for axis in AXES {
+            let faces = tree.faces(axis);
+            let first = faces.start;
+            parallel::for_each_indexed_mut(&mut self.face_m3[faces], |n, flux| {
+                let face = first + n;
+                *flux = match tree.sides(face) {
+                    [Side::Quad(_), _] | [_, Side::Quad(_)] => 0.0,
+                    sides => {
+                        let beside =
+                            sides.map(|side| if let Side::Cell(cell) = side { Some(cell) } else { None });
+                        carrier.crossing_m3(
+                            face,
+                            axis,
+                            tree.face_center(face, axis),
+                            tree.face_dx(face),
+                            beside,
+                        )
+                    }
+                };
+            });
+        }
+        self.fill_junctions(carrier);
+    }
+
+    fn fill_junctions(&mut self, carrier: &Carrier) {
+        let tree = carrier.tree;
+        for axis in AXES {
+            for face in tree.faces(axis) {
+                let Some((number, small)) = tree.junction(face) else { continue };
+                let sides = tree.sides(face);
+                let (Side::Quad(cells), Side::Cell(large)) = (sides[small], sides[1 - small]) else {
+                    continue;
+                };
+                let plane = tree.face_center(face, axis)[axis];
+                let quarters = cells.map(|cell| {
+                    let mut x = tree.cell_center(cell as usize);
+                    x[axis] = plane;
+                    let beside =
+                        if small == 0 { [Some(cell), Some(large)] } else { [Some(large), Some(cell)] };
+                    carrier.crossing_m3(face, axis, x, 0.5 * tree.face_dx(face), beside)
+                });
+                self.quarter_m3[number] = quarters;
+                self.face_m3[face] = quarters.iter().sum();
             }
         }
     }
+
+    /// What leaves a cell, m3: the sum of the fluxes through its faces, counted outwards.
+    #[inline]
+    pub fn outflow_m3(&self, tree: &Octree, cell: usize) -> f64 {
+        let mut sum = 0.0;
+        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
+            let face = face as usize;
+            let mut through = self.face_m3[face];
+            if let Some((number, small)) = tree.junction(face)
+                && let Side::Quad(cells) = tree.sides(face)[small]
+                && let Some(own) = cells.iter().position(|&other| other as usize == cell)
+            {
+                through = self.quarter_m3[number][own];
+            }
+            sum += f64::from(if side % 2 == 1 { through } else { -through });
+        }
+        sum
+    }
+
+    /// What leaves the domain through its walls, m3.
+    pub fn out_of_domain_m3(&self, tree: &Octree) -> f64 {
+        let mut sum = 0.0;
+        for face in 0..tree.face_count() {
+            match tree.sides(face) {
+                [Side::Outside, _] => sum -= f64::from(self.face_m3[face]),
+                [_, Side::Outside] => sum += f64::from(self.face_m3[face]),
+                _ => {}
+            }
+        }
+        sum
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fluvial_foundation::Vec3;
-    use fluvial_grids::Octree;
-    use fluvial_grids::octree::Shape;
-
-    #[test]
-    fn an_open_wall_passes_velocity_times_area() {
-        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 16.0, levels: 2, roots: [8; 3] };
-        let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < 0.5);
-        let phi: Vec<f32> = (0..tree.cell_count()).map(|c| tree.cell_center(c).y - 0.4).collect();
-        let area = vec![1.0; tree.face_count()];
-        // u = (x, 0, 0) has the divergence 1.
-        let along = |face: usize| if tree.face_axis(face) == 0 { tree.face_center(face, 0).x } else { 0.0 };
-        let u: Vec<f32> = (0..tree.face_count()).map(along).collect();
-        let geometry = Geometry { tree: &tree, phi_cell: &phi, open_area: &area };
-        // Through the high side of x, where u = 1, over a height of 0.4; nothing through the low one, where u
-        // = 0.
-        for (wall, exact) in [(1, 0.4), (0, 0.0)] {
-            let (mut open, mut outflow) = ([false; 6], 0.0);
-            open[wall] = true;
-            wall_outflow(&geometry, &u, open, |_, m3_s| outflow += m3_s);
-            assert!((outflow - exact).abs() < 1e-6, "{outflow}");
+impl Carrier<'_> {
+    /// What crosses a square of edge `h` around a point of a face, between two cells.
+    #[inline]
+    fn crossing_m3(&self, face: usize, axis: Axis, x: Vec3, h: f32, beside: [Option<u32>; 2]) -> f32 {
+        let u = self.u_face[face];
+        let swept_m3 = u * self.dt_s * self.open_area[face] * h * h;
+        if swept_m3 == 0.0 {
+            return 0.0;
         }
+        let upwind = if u > 0.0 { 0 } else { 1 };
+        let Some(from) = beside[upwind].or(beside[1 - upwind]) else { return 0.0 };
+        let from = from as usize;
+        let (phi, dx) = (self.phi_cell[from], self.tree.cell_dx(from));
+        let reach_m =
+            1.5 * self.dt_s * (self.tracing.v_cell[from].length() + u.abs()) + CLEAR_OF_CELL_CELLS * dx;
+        if phi.abs() > reach_m {
+            return if phi < 0.0 { swept_m3 } else { 0.0 };
+        }
+        swept_m3 * self.swept_share(axis, x, h, u)
     }
+
+    /// Liquid share of what a square of edge `h` sweeps.
+    fn swept_share(&self, axis: Axis, x: Vec3, h: f32, u_face: f32) -> f32 {
+        let (tree, tracing) = (self.tree, self.tracing);
+        let mut u = tracing.at(tree, x);
+        u[axis] = u_face;
+        let length = (u_face * self.dt_s).abs();
+        let pieces = (length / h).ceil().max(1.0);
+        let dt = self.dt_s / pieces;
+        let mut edges = [Vec3::X, Vec3::Y, Vec3::Z].map(|e| h * e);
+        let (mut x, mut sum) = (x, 0.0);
+        for piece in 1..=pieces as usize {
+            // The box's centre is where the square's centre was half a piece ago; the next starts a whole one ago.
+            let middle = x - 0.5 * dt * u;
+            edges[axis] = dt * u;
+            edges[axis][axis] = dt * u_face;
+            sum += self.share_at(middle, edges);
+            if piece < pieces as usize {
+                x -= dt * tracing.at(tree, middle);
+                u = tracing.at(tree, x);
+            }
+        }
+        sum as f32 / pieces
+    }
+
+    /// Liquid share of a slanting box around a point.
+    fn share_at(&self, x: Vec3, edges: [Vec3; 3]) -> f64 {
+        let tree = self.tree;
+        let leaf = tree.locate(x).cell as usize;
+        let (phi, dx) = (self.phi_cell[leaf], tree.cell_dx(leaf));
+        let offset = (x - tree.cell_center(leaf)) / dx;
+        let edges = edges.map(|e| e / dx);
+        let beyond = (0.5 * edges.iter().map(|e| e.abs()).sum::<Vec3>() + offset.abs()).length();
+        if phi.abs() > (beyond + CLEAR_OF_BOX_CELLS - 1.0) * dx {
+            return (phi < 0.0) as u8 as f64;
+        }
+        if let Some(at) = self.sides.near_place(tree, leaf) {
+            let patch = self.sides.patch(tree, self.phi_cell, at, 2);
+            let [i, j, k] = patch.center.map(|v| v as f32);
+            return share_of_lattice(offset, edges, |d| {
+                patch.lattice.interpolate(patch.values(), patch.lattice.stencil_at(d + Vec3::new(i, j, k)))
+            });
+        }
+        let fit = Quadric::fit(tree, self.phi_cell, leaf);
+        let [bend, twist] = fit.bend();
+        if bend.iter().chain(&twist).all(|b| b.abs() < SHARPEST_BEND_CELLS) {
+            let (d, edges) = (offset.as_dvec3().to_array(), edges.map(|e| e.as_dvec3()));
+            let slope = DVec3::from_array(fit.slope(d));
+            let [[xx, yy, zz], [yz, zx, xy]] = [bend, twist];
+            let second = |e: DVec3| {
+                (xx * e.x * e.x + yy * e.y * e.y + zz * e.z * e.z)
+                    + 2.0 * (yz * e.y * e.z + zx * e.z * e.x + xy * e.x * e.y)
+            };
+            // The plane of the polynomial's mean over the box and of its slope at the box's centre.
+            let mean = fit.value(d) + edges.iter().map(|&e| second(e)).sum::<f64>() / 24.0;
+            return cube_below_plane(mean, edges.map(|e| slope.dot(e)));
+        }
+        let sampler = Sampler::new(tree, Interpolation::Mls);
+        let center = tree.cell_center(leaf);
+        share_of_lattice(offset, edges, |d| sampler.cells(self.phi_cell, center + dx * d))
+    }
+}
+
+/// Liquid share of a box, each octant cut by a plane of its own, from phi at 27 points of the box.
+fn share_of_lattice(center: Vec3, [x, y, z]: [Vec3; 3], phi: impl Fn(Vec3) -> f32) -> f64 {
+    let points: [f64; 27] = std::array::from_fn(|n| {
+        let at = [n % 3, n / 3 % 3, n / 9].map(|v| 0.5 * (v as f32 - 1.0));
+        f64::from(phi(center + (at[0] * x + at[1] * y + at[2] * z)))
+    });
+    octants_below(&points)
 }

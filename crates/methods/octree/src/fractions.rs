@@ -7,7 +7,7 @@
 
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::cut::{cube_below, square_below};
+use fluvial_grids::cut::{cube_below, octant_corners, square_below};
 use fluvial_grids::octree::{OUTSIDE, Side};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -126,12 +126,6 @@ fn halves(tree: &Octree, cell: usize, value: &impl Fn(u32) -> f64) -> Result<[f6
         node.map_or(mean, value)
     });
     if hanging { Ok(points) } else { Err(corners) }
-}
-
-/// Corners of an octant of a lattice of 3 x 3 x 3.
-pub(crate) fn octant_corners(points: &[f64; 27], octant: usize) -> [f64; 8] {
-    let step = |n: usize, a: usize| ((octant >> a) & 1) + ((n >> a) & 1);
-    std::array::from_fn(|n| points[step(n, 0) + 3 * step(n, 1) + 9 * step(n, 2)])
 }
 
 /// Closes walls of the domain: x low, x high, y low, y high, z low, z high.

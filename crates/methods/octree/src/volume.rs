@@ -1,12 +1,11 @@
 //! How much of cells, and of the domain, is liquid.
 
-use crate::fractions::octant_corners;
 use crate::interpolate::{Interpolation, Sampler};
 use crate::quadric::Quadric;
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::cut::{CUBE_FACES, cube_below_plane, tetrahedron_below_both};
+use fluvial_grids::cut::{CUBE_FACES, cube_below_plane, octants_below, tetrahedron_below_both};
 use fluvial_grids::octree::Side;
 
 /// Cells farther from the surface, in their edges, are liquid as a whole or not at all: somewhat more than
@@ -122,14 +121,7 @@ fn share(tree: &Octree, phi_cell: &[f32], cell: usize) -> f64 {
         let here = phi_cell[cell] as f64 / tree.cell_dx(cell) as f64;
         return cube_below_plane(here + bend.iter().sum::<f64>() / 24.0, slope);
     }
-    let points = around(tree, phi_cell, cell);
-    let part = |octant: usize| {
-        let v = octant_corners(&points, octant);
-        let slope = [0, 1, 2]
-            .map(|a| (0..8).map(|n| if n >> a & 1 == 1 { 0.25 * v[n] } else { -0.25 * v[n] }).sum::<f64>());
-        cube_below_plane(v.iter().sum::<f64>() / 8.0, slope)
-    };
-    (0..8).map(part).sum::<f64>() / 8.0
+    octants_below(&around(tree, phi_cell, cell))
 }
 
 /// Central and second differences along the axes, in edges, of a cell between equal ones.

@@ -6,6 +6,7 @@ mod contour;
 mod curvature;
 mod extend;
 mod extrapolate;
+mod flux;
 mod fractions;
 mod free_surface;
 mod interpolation;

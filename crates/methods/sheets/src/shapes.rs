@@ -18,6 +18,9 @@ const CHUNK: usize = 1 << 11;
 /// the kernel.
 const THIN_SHARE: f32 = 0.3;
 
+/// Drops of fewer than about five particles have less than this share of the full density.
+const LONELY: f32 = 0.05;
+
 /// Shapes of the neighbourhoods, by particle.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
@@ -104,6 +107,11 @@ impl Shapes {
         for _ in 0..params.junction_rounds {
             self.spread_to_joints(particles, neighbours, params);
         }
+    }
+
+    /// Is a particle by itself, or in a drop of a few? Such have no common surface: each is a ball.
+    pub fn is_lonely(&self, i: usize) -> bool {
+        self.density[i] < LONELY && !self.thin[i]
     }
 
     /// Surface particles of whose neighbours many within the insertion distance are thin become thin.

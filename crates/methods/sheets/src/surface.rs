@@ -31,28 +31,21 @@ const BLOCK: usize = 8;
 const SEEN: f32 = 0.867;
 /// Bulk liquid is where the density is above this share of the full one.
 const BULK: f32 = 0.5;
-/// Drops of fewer than about five particles have less than this share of the full density.
-const LONELY: f32 = 0.05;
 
 /// Particles of no sheet are taken to be as far apart as their density says, down to this share of the full
 /// one.
 const SPARSEST: f32 = 0.2;
 
-/// Radius of a ball with the volume of a cube of edge 1.
-const ROUND_RADIUS: f32 = 0.620_35;
-
 /// Share of the kernel that is empty over the offset of its mean, at a straight rim: (1/2) / (16 / (15 pi)).
 const RIM: f32 = 1.47;
 /// Ellipsoids that reach 1.5 spacings along a sheet are lower between its particles, by so much on average.
 const BUMPS: f32 = 1.06;
-/// A mesh of a few triangles around a drop or a thread cuts corners: so much larger, it has their volume.
-const CORNERS: [f32; 2] = [1.17, 1.12];
+/// A mesh of a few triangles around a thread cuts corners: so much larger, it has its volume.
+const CORNERS: f32 = 1.12;
 
 /// Half the least thickness that is drawn, in spacings: the middles that neighbours find differ by about as
 /// much, and thinner sheets would be turned inside out here and there.
 const LEAST_HALF: f32 = 0.08;
-/// Radius of a drop, in spacings, that the lattice sees as round.
-const DROP: f32 = 1.1;
 
 /// How the surface is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +82,8 @@ struct Ellipsoid {
     shift: Vec3,
     /// What a place relative to its centre is multiplied by.
     true_share: Symmetric,
+    /// Half of its least thickness then, metres.
+    half_m: f32,
 }
 
 /// The surface as a function of the place, for given particles.
@@ -226,10 +221,7 @@ impl<'a> SurfaceField<'a> {
         // without this.
         let amid = shapes.outward_of(i) == Vec3::ZERO;
         let apart = if amid { shapes.density[i].clamp(SPARSEST, 1.0).cbrt().recip() } else { 1.0 };
-        let (full, least) = match shapes.density[i] < LONELY {
-            true => (CORNERS[0] * ROUND_RADIUS * size, DROP * self.spacing),
-            false => (SEEN * size.min(d0) * apart, thinnest.max(SEEN * d0 * apart)),
-        };
+        let (full, least) = (SEEN * size.min(d0) * apart, thinnest.max(SEEN * d0 * apart));
         let ball = full.max(least);
         let share = full / ball;
         Ellipsoid {
@@ -237,6 +229,7 @@ impl<'a> SurfaceField<'a> {
             // Towards the air liquid ends half a spacing beyond its outermost particles.
             shift: -(ball - 0.5 * d0) * shapes.outward_of(i),
             true_share: [share, share, share, 0.0, 0.0, 0.0],
+            half_m: full,
         }
     }
 
@@ -258,7 +251,7 @@ impl<'a> SurfaceField<'a> {
         let aside = axes.into_iter().filter(|&n| !across(n)).map(|n| offset.dot(stretch.vectors[n]).powi(2));
         let rho = rho / (1.0 - RIM * aside.sum::<f32>().sqrt()).max(0.25);
         let full = match is_thread {
-            true => CORNERS[1] * h * (0.4 * rho).sqrt(),
+            true => CORNERS * h * (0.4 * rho).sqrt(),
             false => BUMPS * (8.0 / 15.0) * h * rho,
         };
         let full = full.max(LEAST_HALF * self.spacing);
@@ -278,7 +271,8 @@ impl<'a> SurfaceField<'a> {
             let in_plane = outward - outward.dot(stretch.vectors[2]) * stretch.vectors[2];
             shift -= (reach - 0.5 * d0).max(0.0) * in_plane;
         }
-        Ellipsoid { inverse_axes, shift, true_share: stretch.with_values(axes.map(|n| truth(n) / drawn(n))) }
+        let true_share = stretch.with_values(axes.map(|n| truth(n) / drawn(n)));
+        Ellipsoid { inverse_axes, shift, true_share, half_m: full }
     }
 
     /// The union's value: metres, first order near the surface.
@@ -295,7 +289,8 @@ impl<'a> SurfaceField<'a> {
         let (mut value, mut whose) = ((BULK - rho) * (16.0 / 15.0) * h, None);
         if rho > 0.0 {
             self.neighbours.for_each_within(x, self.reach, |i, d, _| {
-                if self.shapes.density[i] < BULK && self.shapes.place[i] != Shapes::ROUND {
+                let is_seen = self.shapes.density[i] < BULK && !self.shapes.is_lonely(i);
+                if is_seen && self.shapes.place[i] != Shapes::ROUND {
                     let Ellipsoid { inverse_axes, shift, .. } = self.ellipsoid_of(i);
                     let own = ellipsoid_distance(&inverse_axes, d + shift);
                     if own < value {
@@ -313,38 +308,47 @@ impl<'a> SurfaceField<'a> {
         shaped.copied().unwrap_or_else(|| self.ellipsoid(i))
     }
 
-    /// How far a place on the sampled surface is from where the mass puts it; none where it is no place on it
-    /// (a solid or a wall cuts the liquid there).
+    /// How far a place on the sampled surface is from where the mass puts it, and half of the thickness that
+    /// the liquid has there, up to that of a kernel; none where it is no place on it (a solid or a wall cuts
+    /// the liquid there).
     ///
-    /// Test: `sheets_and_drops_are_drawn_with_their_volume`.
-    pub fn pull(&self, x: Vec3) -> Option<Vec3> {
+    /// Test: `sheets_and_threads_are_drawn_with_their_volume`.
+    pub fn pull(&self, x: Vec3) -> Option<(Vec3, f32)> {
         let (value, whose) = self.nearest(x);
         if value.abs() > 0.5 * self.spacing {
             return None;
         }
-        let Some(i) = whose else { return Some(Vec3::ZERO) };
-        let Ellipsoid { shift, true_share, .. } = self.ellipsoid_of(i);
+        let Some(i) = whose else { return Some((Vec3::ZERO, self.far_m)) };
+        let Ellipsoid { shift, true_share, half_m, .. } = self.ellipsoid_of(i);
         let place = x - self.particles.x[i] - shift;
-        Some(apply(&true_share, place) - place)
+        Some((apply(&true_share, place) - place, half_m))
     }
 
     /// Pulls the vertices of a mesh of the sampled surface to where the mass puts them. Neighbours go
-    /// together: half of a pull is the mean of theirs.
-    pub fn pull_mesh(&self, positions: &mut [Vec3], triangles: &[[u32; 3]]) {
-        let pulls = parallel::map_indices(positions.len(), |v| self.pull(positions[v]));
-        let mut mean: Vec<Vec3> = pulls.iter().map(|p| p.unwrap_or_default()).collect();
-        let (mut sum, mut count) = (vec![Vec3::ZERO; mean.len()], vec![0.0f32; mean.len()]);
+    /// together: half of a pull is the mean of theirs. Returns half of the liquid's thickness at every vertex,
+    /// metres; 0 where a solid or a wall cuts the liquid.
+    pub fn pull_mesh(&self, positions: &mut [Vec3], triangles: &[[u32; 3]]) -> Vec<f32> {
+        let pulls = parallel::map_indices(positions.len(), |v| self.pull(positions[v]).unwrap_or_default());
+        let (mut sum, mut count) = (vec![(Vec3::ZERO, 0.0); pulls.len()], vec![0.0f32; pulls.len()]);
         for t in triangles {
             for (&a, &b) in t.iter().zip([&t[1], &t[2], &t[0]]) {
                 // Every edge is met twice, once in each direction.
-                sum[a as usize] += mean[b as usize];
+                let (pull, half_m) = pulls[b as usize];
+                sum[a as usize].0 += pull;
+                sum[a as usize].1 += half_m;
                 count[a as usize] += 1.0;
             }
         }
-        for v in (0..mean.len()).filter(|&v| pulls[v].is_some()) {
-            mean[v] = 0.5 * (mean[v] + sum[v] / count[v].max(1.0));
-        }
-        positions.iter_mut().zip(&mean).for_each(|(x, pull)| *x += *pull);
+        let mean = |v: usize| {
+            let (own, half_m) = pulls[v];
+            if half_m == 0.0 {
+                return (own, 0.0);
+            }
+            let share = 1.0 / count[v].max(1.0);
+            (0.5 * (own + share * sum[v].0), 0.5 * (half_m + share * sum[v].1))
+        };
+        positions.iter_mut().enumerate().for_each(|(v, x)| *x += mean(v).0);
+        (0..pulls.len()).map(|v| mean(v).1).collect()
     }
 }
 

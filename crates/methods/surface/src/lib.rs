@@ -5,10 +5,17 @@
 //! mesh lies flat on the wall, half a cell outside the outermost centres, with sharp edges.
 
 mod cases;
+mod draw;
 mod dual;
+mod film;
+mod fit;
 mod place;
 mod signs;
 mod smooth;
+
+pub use draw::{Place, draw_volume};
+pub use film::{WallFilm, add_wall_films};
+pub use fit::{Bells, Neighbourhoods, VolumeToFit, fit_to_volume, room_around, volume_gradients};
 
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};

@@ -19,17 +19,17 @@ pub enum Tracker {
     Apic,
 }
 
-/// What is done about volume that transport lost or gained.
+/// Is the volume of liquid kept by construction?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VolumeCorrection {
-    /// Nothing: drift shows as it is.
+    /// No: the surface is only carried, and its drift shows as it is.
     Off,
-    /// One controller for all liquid.
-    Global,
-    /// A controller for every connected body of liquid.
+    /// Yes: fluxes carry what each cell holds, and the surface follows; what it cannot hold flies as drops. Particles
+    /// carry their volume for life. (`"global"` and `"regional"` of older scenes mean the same.)
     #[default]
-    Regional,
+    #[serde(alias = "global", alias = "regional")]
+    On,
 }
 
 /// When the pressure solve ends.

@@ -145,6 +145,7 @@ impl Step<'_> {
         };
         size_cell.resize(old.tree.cell_count(), 0.0);
         sizing::evaluate(size_cell, &scene, &params);
+        self.refine_at_drops(size_cell);
         sizing::keep(size_cell, &old.size_cell, params.remaining(self.dt_s as f32));
         size_cell
     }

@@ -4,7 +4,10 @@
 
 mod adapt;
 mod boundaries;
+mod draw;
+mod drops;
 mod expected;
+mod mass;
 mod measure;
 mod method;
 mod params;
@@ -18,11 +21,10 @@ mod step;
 mod tension;
 mod thin;
 mod transport;
-mod volume;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
-use fluvial_drops::add_ball;
+use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::contour;
@@ -30,7 +32,6 @@ use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::mean_velocity;
 use fluvial_octree::redistance::redistance_on_sides;
-use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot, Solver,
@@ -47,8 +48,8 @@ use std::sync::Arc;
 /// Kinds of particles, by their place in `fluvial_solver_interface::PARTICLE_KINDS`.
 const SMALL: u8 = 0;
 const FLYING: u8 = 3;
-/// How far drawn liquid reaches into solids, in cells, so that no gap shows.
-const OVERLAP_CELLS: f32 = 0.25;
+/// Names of drops begin here.
+const FIRST_DROP_ID: u64 = 1 << 63;
 
 /// A liquid on an octree.
 pub struct OctreeSolver {
@@ -113,21 +114,22 @@ impl OctreeSolver {
                 u_face[face] = velocity.map_or(0.0, |v| v[axis]);
             }
         }
-        let fractions = &mut scratch.fraction_cell;
-        let mut volume = model.measure_bodies(fractions, &tree, &phi_cell, &boundaries, &Account::default());
-        volume.open(volume.volume_m3);
+        let (mut fraction_cell, mut volume) = (vec![], Account::default());
+        model.fill_fractions(&mut fraction_cell, &tree, &phi_cell, &boundaries);
+        volume.open(mass::total_m3(&tree, &fraction_cell));
         let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &boundaries.open_area };
-        state.mean_velocity = mean_velocity(&geometry, fractions, &u_face).0;
+        state.mean_velocity = mean_velocity(&geometry, &fraction_cell, &u_face).0;
         let (size_cell, impulse_cell) = (vec![0.0; tree.cell_count()], vec![0.0; tree.cell_count()]);
-        state.fields = Fields { tree, phi_cell, u_face, size_cell, impulse_cell };
+        let residual_cell = vec![0.0; tree.cell_count()];
+        state.fields =
+            Fields { tree, phi_cell, u_face, size_cell, impulse_cell, fraction_cell, residual_cell };
         (state.boundaries, state.volume) = (Arc::new(boundaries), volume);
         state.sources_flowing = vec![false; setup.sources.len()];
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {
-        let (state, mut fractions) = (&self.state, vec![]);
+        let state = &self.state;
         let (fields, boundaries) = (&state.fields, &state.boundaries);
-        liquid_fractions(&mut fractions, &fields.tree, &fields.phi_cell, self.model.open(boundaries));
         let liquid = Liquid {
             tree: &fields.tree,
             phi_cell: &fields.phi_cell,
@@ -136,9 +138,11 @@ impl OctreeSolver {
             u_boundary: &boundaries.u_solid,
             flow_into_cell: &[],
             open_volume: &boundaries.open_volume,
-            fraction_cell: &fractions,
+            fraction_cell: &fields.fraction_cell,
+            wanted_m3_s: &|_| 0.0,
             volume: &state.volume,
-            particles: &state.particles,
+            particles: state.particles.len(),
+            drops: &state.drops,
         };
         let (report, limits) = self.model.report(&liquid);
         (StepReport { faces: state.liquid_faces, ..report }, limits)
@@ -147,15 +151,24 @@ impl OctreeSolver {
 
 impl OctreeSolver {
     fn particle_set(&self) -> ParticleSet<'_> {
-        let Particles { x, v, id, age_s, flies, .. } = &self.state.particles;
-        let kind = flies.iter().map(|&flies| if flies != 0 { FLYING } else { SMALL }).collect();
+        let Particles { x, v, id, age_s, .. } = &self.state.particles;
+        let (drops, radius) = (&self.state.drops, self.model.drop_radius_m());
+        fn both<T: Copy>(a: &[T], b: &[T]) -> Cow<'static, [T]> {
+            Cow::Owned([a, b].concat())
+        }
+        let radii = drops.volume_m3.iter().map(|&volume| fluvial_drops::radius_m(volume));
+        // Drops and particles count their names apart.
+        let drop_id: Vec<u64> = drops.id.iter().map(|id| id | FIRST_DROP_ID).collect();
         ParticleSet {
-            x: Cow::Borrowed(x),
-            v: Cow::Borrowed(v),
-            id: Cow::Borrowed(id),
-            age_s: Cow::Borrowed(age_s),
-            radius: self.model.drop_radius_m(),
-            kinds: Some(ParticleKinds { kind, radius: vec![self.model.drop_radius_m(); flies.len()] }),
+            x: both(x, &drops.x),
+            v: both(v, &drops.v),
+            id: both(id, &drop_id),
+            age_s: both(age_s, &drops.age_s),
+            radius,
+            kinds: Some(ParticleKinds {
+                kind: [vec![SMALL; x.len()], vec![FLYING; drops.len()]].concat(),
+                radius: std::iter::repeat_n(radius, x.len()).chain(radii).collect(),
+            }),
         }
     }
 
@@ -229,29 +242,21 @@ impl Solver for OctreeSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let fields = &self.state.fields;
-        let tree = &*fields.tree;
-        let mut mesh = if !self.model.has_solids() {
-            contour(tree, &fields.phi_cell)
-        } else {
-            let solid = &self.state.boundaries.phi_solid_cell;
-            let outside = |cell: usize| -solid[cell] - OVERLAP_CELLS * tree.cell_dx(cell);
-            let phi: Vec<f32> = (0..tree.cell_count()).map(|c| fields.phi_cell[c].max(outside(c))).collect();
-            contour(tree, &phi)
-        };
+        let clipped = self.phi_outside_solids();
+        let mut mesh = contour(&fields.tree, &clipped);
         smooth_mesh(&mut mesh, self.model.shape.bounds(), params.smoothing as usize);
-        let sampler = self.model.sampler(tree);
+        let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
-        let particles = &self.state.particles;
-        for p in (0..particles.len()).filter(|&p| particles.flies[p] != 0) {
-            add_ball(&mut mesh, particles.x[p], particles.v[p], self.model.particle_m3());
-        }
+        self.draw_all_volume(&mut mesh, &clipped);
+        add_drops(&mut mesh, &self.state.drops);
         mesh
     }
 
     fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
         Snapshot {
             level_set: wanted.level_set.then(|| LevelSet::Sparse(Box::new(sparse::SparseLiquid::new(self)))),
-            particles: (wanted.particles && self.model.has_particles()).then(|| self.particle_set()),
+            particles: (wanted.particles && (self.model.has_particles() || self.model.conserves_volume()))
+                .then(|| self.particle_set()),
             cut_cells: wanted.cut_at_z.map(|z| self.cut_cells(z)),
         }
     }

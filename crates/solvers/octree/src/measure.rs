@@ -1,14 +1,13 @@
 //! Measurements of the liquid: step reports, time-step limits, probes.
 
 use crate::OctreeSolver;
-use crate::particles::Particles;
 use crate::state::{Limits, Model, SourcesOnTree, State, Step};
+use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
 use fluvial_octree::divergence::signed_area;
 use fluvial_octree::gradient::{Geometry, GradientParams, face_row};
-use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, Setup, StepError, StepReport, SuggestedDt};
 use fluvial_volume::Account;
@@ -34,8 +33,11 @@ pub(crate) struct Liquid<'a> {
     pub flow_into_cell: &'a [(usize, f64)],
     pub open_volume: &'a [f32],
     pub fraction_cell: &'a [f32],
+    /// What the projection was asked to let out of a cell, m3/s.
+    pub wanted_m3_s: &'a (dyn Fn(usize) -> f64 + Sync),
     pub volume: &'a Account,
-    pub particles: &'a Particles,
+    pub particles: usize,
+    pub drops: &'a Drops,
 }
 
 impl Step<'_> {
@@ -45,7 +47,6 @@ impl Step<'_> {
         &self,
         next: &mut State,
         sources: &SourcesOnTree,
-        fraction_cell: &[f32],
         solved: PressureReport,
     ) -> Result<StepReport, StepError> {
         let liquid = Liquid {
@@ -56,9 +57,19 @@ impl Step<'_> {
             u_boundary: &sources.u_boundary,
             flow_into_cell: &sources.flow_into_cell,
             open_volume: &next.boundaries.open_volume,
-            fraction_cell,
+            fraction_cell: &next.fields.fraction_cell,
+            wanted_m3_s: &|cell| {
+                let fields = &next.fields;
+                self.wanted_m3_s(
+                    &fields.residual_cell,
+                    (&fields.phi_cell, &sources.area_face),
+                    &fields.tree,
+                    cell,
+                )
+            },
             volume: &next.volume,
-            particles: &next.particles,
+            particles: next.particles.len(),
+            drops: &next.drops,
         };
         let (mut report, limits) = self.model.report(&liquid);
         if !report.max_speed_m_s.is_finite() {
@@ -116,8 +127,7 @@ impl Model {
                     part.cells += 1;
                     part.speed = max_or_nan(part.speed, speed);
                     part.cells_1_s = part.cells_1_s.max(counted / dx);
-                    let wanted = of.volume.divergence_1_s(cell) as f64 * of.open_volume[cell] as f64;
-                    let divergence = outflow(of, cell) / dx.powi(3) - wanted;
+                    let divergence = (outflow(of, cell) - (of.wanted_m3_s)(cell)) / dx.powi(3);
                     let open = faces.iter().any(|&face| of.area_face[face as usize] > 0.0);
                     if open && !lone(of, cell) {
                         part.divergence = max_or_nan(part.divergence, divergence.abs());
@@ -130,14 +140,14 @@ impl Model {
         let max = |value: fn(&Part) -> f64| ordered_max(parts.len(), |n| value(&parts[n]));
         let volume = of.volume;
         let mut drops = Part::default();
-        for p in (0..of.particles.len()).filter(|&p| of.particles.flies[p] != 0) {
-            drops.kinetic += self.particle_m3() * of.particles.v[p].length_squared() as f64;
-            drops.potential -= self.particle_m3() * gravity.dot(of.particles.x[p].as_dvec3() - floor);
+        for (n, volume_m3) in of.drops.volume_m3.iter().enumerate() {
+            drops.kinetic += volume_m3 * of.drops.v[n].length_squared() as f64;
+            drops.potential -= volume_m3 * gravity.dot(of.drops.x[n].as_dvec3() - floor);
         }
         let report = StepReport {
             cells: parts.iter().map(|p| p.cells).sum(),
-            particles: of.particles.len(),
-            liquid_volume_m3: volume.volume_m3 + volume.flying_m3,
+            particles: of.particles + of.drops.len(),
+            liquid_volume_m3: volume.volume_m3,
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
@@ -264,11 +274,8 @@ impl OctreeSolver {
     /// Liquid volume inside a shape, drops included; the shape's surface is taken as a plane within a cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let tree = &*self.state.fields.tree;
-        let mut fractions = vec![];
-        let open = self.model.open(&self.state.boundaries);
-        liquid_fractions(&mut fractions, tree, &self.state.fields.phi_cell, open);
-        let Particles { x, flies, .. } = &self.state.particles;
-        let drops = (0..x.len()).filter(|&p| flies[p] != 0 && shape.distance(x[p]) < 0.0).count();
+        let (fractions, drops) = (&self.state.fields.fraction_cell, &self.state.drops);
+        let in_drops = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
         let bodies_m3 = ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
             let cells = chunk_range(n, CHUNK, fractions.len()).filter(|&cell| fractions[cell] > 0.0);
             cells
@@ -279,7 +286,7 @@ impl OctreeSolver {
                 })
                 .sum()
         });
-        bodies_m3 + drops as f64 * self.model.particle_m3()
+        bodies_m3 + in_drops.map(|n| drops.volume_m3[n]).sum::<f64>()
     }
 }
 

@@ -14,7 +14,6 @@ use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGr
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
-use fluvial_volume::Account;
 
 /// The pressure's operator for one shape of the liquid.
 pub(crate) struct Operator<'a> {
@@ -61,20 +60,20 @@ impl Step<'_> {
         Operator { liquid: *liquid, geometry, gradient, junctions, system, symmetric }
     }
 
-    /// Solves for the pressure impulse that leaves the divergence which volume control asks for, and
-    /// subtracts its gradient.
+    /// Solves for the pressure impulse that leaves the divergence which deep residuals ask for, and subtracts
+    /// its gradient.
     pub fn project(
         &self,
         u: &mut [f32],
         impulse_cell: &mut Vec<f64>,
         operator: &mut Operator,
         ground: Ground,
-        volume: &Account,
+        residual_cell: &[f32],
         scratch: &mut SolveScratch,
     ) -> Result<PressureReport, StepError> {
         let Operator { liquid, geometry, gradient, system, symmetric, .. } = operator;
         let SolveScratch { rhs_cell, cg, bicgstab: bi } = scratch;
-        self.right_side(rhs_cell, geometry, ground, u, volume);
+        self.right_side(rhs_cell, geometry, ground, u, residual_cell);
         let rhs = system.gather(rhs_cell);
         self.fill_guess(impulse_cell, liquid);
         let mut p = system.gather(impulse_cell);
@@ -94,22 +93,21 @@ impl Step<'_> {
         Ok(PressureReport { iterations: solved.iterations, relative_residual: solved.relative_residual })
     }
 
-    /// Minus the flux out of every cell, and the divergence that volume control asks for.
+    /// Minus the flux out of every cell, and what deep residuals ask for.
     fn right_side(
         &self,
         rhs_cell: &mut Vec<f64>,
         geometry: &Geometry,
         ground: Ground,
         u: &[f32],
-        volume: &Account,
+        residual_cell: &[f32],
     ) {
         let tree = ground.tree;
         rhs_cell.resize(tree.cell_count(), 0.0);
         inflow(rhs_cell, geometry, u, Some(&ground.sources.u_boundary));
         ground.sources.flow_into_cell.iter().for_each(|(cell, flow)| rhs_cell[*cell] += flow);
         parallel::for_each_indexed_mut(rhs_cell, |cell, rhs| {
-            let cell_m3 = (tree.cell_dx(cell) as f64).powi(3) * ground.boundaries.open_volume[cell] as f64;
-            *rhs += volume.divergence_1_s(cell) as f64 * cell_m3;
+            *rhs += self.wanted_m3_s(residual_cell, (geometry.phi_cell, geometry.open_area), tree, cell);
         });
     }
 

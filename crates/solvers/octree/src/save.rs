@@ -24,10 +24,21 @@ impl OctreeSolver {
             state,
         } = self;
         let State {
-            fields: Fields { tree, phi_cell, u_face, size_cell, impulse_cell },
+            fields:
+                Fields {
+                    tree,
+                    phi_cell,
+                    u_face,
+                    size_cell,
+                    impulse_cell,
+                    // A function of phi: made anew.
+                    fraction_cell: _,
+                    residual_cell,
+                },
             // A function of the tree and the time: made anew.
             boundaries: _,
-            particles: Particles { x, v, heat, flies, age_s, id, next_id },
+            particles: Particles { x, v, heat, age_s, id, next_id },
+            drops,
             volume,
             sources_flowing,
             limits: Limits { speed_m_s, cells_1_s, surface_dx },
@@ -56,11 +67,12 @@ impl OctreeSolver {
         let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
         out.field("sources_flowing", &flowing)?;
         out.account(volume)?;
+        out.field("residual_cell", residual_cell)?;
+        out.drops(drops)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
         out.list("particles.v", v)?;
         out.list("particles.heat", heat)?;
-        out.list("particles.flies", flies)?;
         out.list("particles.age_s", age_s)?;
         out.list("particles.id", id)
     }
@@ -91,6 +103,8 @@ impl OctreeSolver {
             u_face: vec![0.0; faces],
             size_cell: vec![0.0; cells],
             impulse_cell: vec![0.0; cells],
+            fraction_cell: vec![],
+            residual_cell: vec![0.0; cells],
         };
         from.field("phi_cell", &mut read.fields.phi_cell)?;
         from.field("u_face", &mut read.fields.u_face)?;
@@ -100,11 +114,17 @@ impl OctreeSolver {
         from.field("sources_flowing", &mut flowing)?;
         read.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
         read.volume = from.account(cells)?;
+        from.field("residual_cell", &mut read.fields.residual_cell)?;
+        read.drops = from.drops()?;
         read.particles = restore_particles(from)?;
-        from.check_places("particles.x", &read.particles.x, model.setup.domain.grid.bounds())?;
+        let domain = model.setup.domain.bounds();
+        from.check_places("drops.x", &read.drops.x, domain)?;
+        from.check_places("particles.x", &read.particles.x, domain)?;
         from.end()?;
         let fine = model.fine_solids(read.time_s, None);
         let boundaries = model.boundaries_on(&read.fields.tree, read.time_s, fine, &mut scratch.fractions);
+        let Fields { tree, phi_cell, fraction_cell, .. } = &mut read.fields;
+        model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries);
         read.boundaries = Arc::new(boundaries);
         *state = read;
         Ok(())
@@ -117,12 +137,11 @@ fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> 
         x: from.list("particles.x")?,
         v: from.list("particles.v")?,
         heat: from.list("particles.heat")?,
-        flies: from.list("particles.flies")?,
         age_s: from.list("particles.age_s")?,
         id: from.list("particles.id")?,
     };
-    let Particles { x, v, heat, flies, age_s, id, .. } = &particles;
-    if [v.len(), heat.len(), flies.len(), age_s.len(), id.len()] != [x.len(); 5] {
+    let Particles { x, v, heat, age_s, id, .. } = &particles;
+    if [v.len(), heat.len(), age_s.len(), id.len()] != [x.len(); 4] {
         return Err(RestoreError::Mismatch("the particles' arrays differ in length".into()));
     }
     Ok(particles)

@@ -1,31 +1,40 @@
 //! Sources and sinks: liquid that they add and take, and sources as boundaries with a flux.
 
+use crate::mass::total_m3;
 use crate::state::{Boundaries, Ground, SourcesOnTree, Start, Step};
-use fluvial_foundation::parallel;
+use fluvial_foundation::{Aabb, parallel};
 use fluvial_grids::Octree;
 use fluvial_octree::outlet::Outlet;
-use fluvial_octree::volume::liquid_volume;
+use fluvial_solids::Nozzle;
 
 impl Step<'_> {
     /// Copies the state's liquid and empties active sinks.
-    pub fn begin_with_sinks(&self, start: &mut Start, fraction_cell: &mut Vec<f32>) {
+    pub fn begin_with_sinks(&self, start: &mut Start) {
         let (setup, old) = (&self.model.setup, self.old);
         let tree = &*old.fields.tree;
         start.phi_cell.clone_from(&old.fields.phi_cell);
         start.u_face.clone_from(&old.fields.u_face);
-        start.volume.clone_from(&old.volume);
+        start.fraction_cell.clone_from(&old.fields.fraction_cell);
+        start.residual_cell.clone_from(&old.fields.residual_cell);
+        start.drained_m3 = 0.0;
         let sinks: Vec<_> = setup.active_sinks(old.time_s).map(|(_, sink)| &sink.shape).collect();
         if sinks.is_empty() {
             return;
         }
-        let volume = |phi: &[f32]| liquid_volume(tree, phi, self.model.open(&old.boundaries));
-        let before_m3 = volume(&start.phi_cell);
+        let held_m3 =
+            |start: &Start| total_m3(tree, &start.fraction_cell) + total_m3(tree, &start.residual_cell);
+        let before_m3 = held_m3(start);
         parallel::for_each_indexed_mut(&mut start.phi_cell, |cell, phi| {
             let x = tree.cell_center(cell);
             sinks.iter().for_each(|shape| *phi = phi.max(-shape.distance(x)));
         });
-        start.volume.book_sources_and_sinks(0.0, before_m3 - volume(&start.phi_cell));
-        self.remeasure_bodies(start, fraction_cell);
+        let in_sink =
+            |cell: usize| sinks.iter().any(|s| s.distance(tree.cell_center(cell)) < 0.5 * tree.cell_dx(cell));
+        parallel::for_each_indexed_mut(&mut start.residual_cell, |cell, residual| {
+            *residual = if *residual != 0.0 && in_sink(cell) { 0.0 } else { *residual };
+        });
+        self.model.fill_fractions(&mut start.fraction_cell, tree, &start.phi_cell, &old.boundaries);
+        start.drained_m3 = before_m3 - held_m3(start);
     }
 
     /// The next tree with everything that stands on it: sources close what they cover of the faces.
@@ -63,14 +72,21 @@ impl Step<'_> {
 
     /// Unites the carried liquid with what has come into active sources by the end of the step.
     pub fn fill_sources(&self, phi_cell: &mut [f32], tree: &Octree) {
-        let (setup, time_s) = (&self.model.setup, self.old.time_s);
-        for (_, source) in setup.sources_flowing(time_s, self.dt_s) {
-            let until_s = source.active_s[1].min(time_s + self.dt_s);
-            let nozzle = source.nozzle(until_s, tree.shape().bounds());
+        for (nozzle, since_s) in self.filled_nozzles(tree.shape().bounds()) {
             parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
-                let x = tree.cell_center(cell);
-                *phi = phi.min(nozzle.filled_distance(x, until_s - source.active_s[0]));
+                *phi = phi.min(nozzle.filled_distance(tree.cell_center(cell), since_s));
             });
         }
+    }
+
+    /// The sources that flow during the step as they are at its end, and for how long they have flowed, s.
+    pub fn filled_nozzles(&self, bounds: Aabb) -> Vec<(Nozzle, f64)> {
+        let time_s = self.old.time_s;
+        let flowing = self.model.setup.sources_flowing(time_s, self.dt_s);
+        let placed = flowing.map(|(_, source)| {
+            let until_s = source.active_s[1].min(time_s + self.dt_s);
+            (source.nozzle(until_s, bounds), until_s - source.active_s[0])
+        });
+        placed.collect()
     }
 }

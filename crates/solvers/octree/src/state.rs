@@ -1,8 +1,10 @@
 //! What the solver remembers from step to step, and the memory that a step works in.
 
+use crate::mass::MassScratch;
 use crate::params::Params;
 use crate::particles::{ParticleScratch, Particles};
 use crate::thin::FineSolids;
+use fluvial_drops::Drops;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape as TreeShape;
@@ -65,6 +67,9 @@ pub(crate) struct Fields {
     pub size_cell: Vec<f32>,
     /// Pressure impulse p dt / rho of the last projection, m2/s: the next solve's first guess.
     pub impulse_cell: Vec<f64>,
+    /// What phi stands for in every cell, and what the cell is owed beside, in its volume.
+    pub fraction_cell: Vec<f32>,
+    pub residual_cell: Vec<f32>,
 }
 
 /// Walls and solids on one tree at one moment.
@@ -104,7 +109,9 @@ pub(crate) struct State {
     pub boundaries: Arc<Boundaries>,
     /// None but with tracker `flip`.
     pub particles: Particles,
-    /// Volume bookkeeping and its controllers.
+    /// Drops that are too small for the tree.
+    pub drops: Drops,
+    /// Volume bookkeeping.
     pub volume: Account,
     /// Which sources flowed during the last step: the tree is built anew when that changes.
     pub sources_flowing: Vec<bool>,
@@ -147,7 +154,10 @@ impl Step<'_> {
 pub(crate) struct Start {
     pub phi_cell: Vec<f32>,
     pub u_face: Vec<f32>,
-    pub volume: Account,
+    pub fraction_cell: Vec<f32>,
+    pub residual_cell: Vec<f32>,
+    /// What sinks have taken, m3.
+    pub drained_m3: f64,
 }
 
 /// The sources that flow during a step, on the next tree.
@@ -205,8 +215,7 @@ pub(crate) struct Scratch {
     pub carry: AdvectScratch,
     pub particles: ParticleScratch,
     pub distance: DistanceScratch,
-    /// Liquid share of each cell's volume.
-    pub fraction_cell: Vec<f32>,
+    pub mass: MassScratch,
     pub operator: OperatorScratch,
     pub tension: TensionScratch,
     pub solve: SolveScratch,

@@ -8,11 +8,13 @@
 //! 6. pressure makes velocity divergence-free, `u -= dt grad p / rho`,
 //! 7. velocity is extended over the whole tree, for the next step's back-traces.
 //!
-//! Particles, where they are used, are seeded before 3, move with the surface and correct it, deposit their
-//! velocity on the faces after 4, and receive the change made by forces and pressure after 7. Carrying the
-//! surface first and letting forces act on the new one makes gravity waves a symplectic Euler scheme.
+//! Volume goes with the surface: fluxes carry it on the old tree, and the surface of the new one is displaced to
+//! what its cells are owed. Particles, where they are used, are seeded before 3, move with the surface and correct
+//! it, deposit their velocity on the faces after 4, and receive the change made by forces and pressure after 7.
+//! Carrying the surface first and letting forces act on the new one makes gravity waves a symplectic Euler scheme.
 
 use crate::OctreeSolver;
+use crate::mass::Settled;
 use crate::particles::Swarm;
 use crate::state::{Fields, State, Step};
 use fluvial_solver_interface::{Stages, StepError, StepReport};
@@ -21,43 +23,58 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let OctreeSolver { model, state, next, scratch: c, asked_to_stop } = solver;
     model.setup.check_step(dt_s, state.limits.speed_m_s)?;
     let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
-    let State { fields, boundaries, particles, volume, .. } = next;
-    let Fields { tree, phi_cell: phi, u_face: u, size_cell: size, impulse_cell: impulse } = fields;
+    let State { fields, boundaries, particles, volume, drops, .. } = next;
+    let Fields {
+        tree,
+        phi_cell,
+        u_face: u,
+        size_cell: size,
+        impulse_cell: impulse,
+        fraction_cell,
+        residual_cell,
+    } = fields;
+    let mut new = Settled { phi: phi_cell, fraction: fraction_cell, residual: residual_cell, drops };
     let mut swarm = Swarm { particles, scratch: &mut c.particles };
 
     let (fine, changes) = stages.run("solids", |_| step.thin_solids())?;
-    stages.run("sources", |_| step.begin_with_sinks(&mut c.start, &mut c.fraction_cell))?;
+    stages.run("sources", |_| step.begin_with_sinks(&mut c.start))?;
     stages.run("solids", |_| step.change_sides(&mut c.start, fine.as_deref(), &changes))?;
-    let start = &c.start;
+    let (start, thin) = (&c.start, (fine.as_deref(), &changes[..]));
     let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, start))?;
+    stages.run("carry_volume", |_| step.carry_volume(&mut c.mass, start, flow, thin))?;
     let sizes = stages.run("adapt", |_| step.sizes(&mut c.size_cell, start))?;
-    (*tree, next.cells_moved) = stages.run("adapt", |_| step.next_tree(start, flow, sizes, &mut c.spread))?;
-    stages.run("particles", |_| swarm.begin(&step, start, sizes, (fine.as_deref(), &changes)))?;
+    (*tree, next.cells_moved) =
+        stages.run("adapt", |_| step.next_tree(start, &flow.tracing, sizes, &mut c.spread))?;
+    stages.run("particles", |_| swarm.begin(&step, start, sizes, thin))?;
     *boundaries = stages.run("solids", |_| step.boundaries(tree, &fine, &mut c.fractions))?;
     let ground = stages.run("solids", |_| step.ground(tree, boundaries, &mut c.sources))?;
-    let path = step.transport(ground, flow);
-    stages.run("advect_surface", |n| step.carry_surface((phi, size), path, start, sizes, &mut c.carry, n))?;
-    stages.run("particles", |n| swarm.advect(&step, phi, ground, start, n))?;
-    stages.run("sources", |_| step.fill_sources(phi, tree))?;
-    stages.run("redistance", |n| step.redistance(phi, ground, &mut c.distance, n))?;
-    stages.run("particles", |_| swarm.sort_flights(&step, phi, ground))?;
-    let bodies = stages.run("volume_control", |_| step.bodies(&mut c.fraction_cell, start, ground, phi))?;
-    *volume = stages
-        .run("volume_control", |n| step.book_volume(bodies, start, (ground, path), swarm.flights(), n))?;
+    let path = step.transport(ground, &flow.tracing);
+    stages.run("advect_surface", |n| {
+        step.carry_surface((new.phi, size), path, start, sizes, &mut c.carry, n)
+    })?;
+    stages.run("particles", |n| swarm.advect(&step, new.phi, ground, start, n))?;
+    stages.run("sources", |_| step.fill_sources(new.phi, tree))?;
+    stages.run("settle_volume", |n| step.settle_volume(&mut new, &mut c.mass, thin, ground, n))?;
+    stages.run("redistance", |n| step.redistance(new.phi, ground, &mut c.distance, n))?;
+    stages.run("particles", |_| swarm.release_drops(&step, &mut new, &mut c.mass, ground))?;
+    *volume = stages.run("settle_volume", |_| step.close_volume(&mut new, &c.mass, start, ground))?;
+    let Settled { phi, fraction, residual, drops } = new;
     let liquid = ground.liquid(phi);
     stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, (ground, phi), &mut c.carry))?;
     stages.run("particles", |_| swarm.deposit(&step, u, &liquid, ground))?;
+    stages.run("forces", |_| step.absorb_momentum(u, &c.mass, fraction, tree))?;
     stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
     stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;
     let solved = stages
-        .try_run("pressure", |_| step.project(u, impulse, &mut operator, ground, volume, &mut c.solve))?;
-    next.mean_velocity =
-        stages.run("pressure", |_| step.keep_momentum(u, &liquid, &c.fraction_cell, swarm.is_empty()))?;
+        .try_run("pressure", |_| step.project(u, impulse, &mut operator, ground, residual, &mut c.solve))?;
+    next.mean_velocity = stages.run("pressure", |_| {
+        step.keep_momentum(u, &liquid, fraction, swarm.is_empty() && drops.is_empty())
+    })?;
     next.junctions = operator.junctions;
     next.liquid_faces =
         stages.run("extrapolate", |_| step.extend_velocity(u, ground, &operator, &mut c.extrapolate))?;
     stages.run("particles", |_| swarm.update(&step, u, &liquid, ground))?;
-    let report = stages.try_run("measure", |_| step.measure(next, &c.sources, &c.fraction_cell, solved))?;
+    let report = stages.try_run("measure", |_| step.measure(next, &c.sources, solved))?;
     Ok(stages.commit("measure", report, |_| std::mem::swap(state, next)))
 }

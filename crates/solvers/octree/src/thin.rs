@@ -156,9 +156,6 @@ impl Step<'_> {
             let Some(donor) = change.donor else { continue };
             let [cell, donor] = [change.cell, donor].map(|c| sides.leaf(tree, c as usize));
             start.phi_cell[cell] = start.phi_cell[donor];
-            if let Some(&label) = start.volume.label_cell.get(donor) {
-                start.volume.label_cell[cell] = label;
-            }
             for side in 0..6 {
                 let [face, from] = [cell, donor].map(|c| tree.cell_faces()[c][side] as usize);
                 let at = sides.cells.coordinates(change.cell as usize);

@@ -20,14 +20,18 @@ const PARTICLE_BAND_CELLS: f32 = 3.0;
 impl Step<'_> {
     /// The velocity that carries surface and velocity: the start's, divergence-free in the air beside the
     /// surface.
-    pub fn transport_velocity<'b>(&self, scratch: &'b mut TransportScratch, start: &Start) -> &'b Tracing {
+    pub fn transport_velocity<'b>(
+        &self,
+        scratch: &'b mut TransportScratch,
+        start: &Start,
+    ) -> &'b TransportScratch {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
         let TransportScratch { u_face, tracing, air } = scratch;
         u_face.clone_from(&start.u_face);
         let geometry = Geometry { tree, phi_cell: &start.phi_cell, open_area: &boundaries.open_area };
         balance_surface_air(u_face, &geometry, &boundaries.closed_cell, air);
         tracing.fill(tree, u_face);
-        tracing
+        scratch
     }
 
     /// From the old tree to the new one.

@@ -25,7 +25,7 @@ fn every_choice_acts_and_keeps_the_liquid() {
         ("continuous", Params { interpolation: Interpolation::Continuous, ..plain.clone() }),
         ("phi", Params { phi_advection: Advection::SemiLagrangian, ..plain.clone() }),
         ("velocity", Params { velocity_advection: Advection::SemiLagrangian, ..plain.clone() }),
-        ("global", Params { volume_correction: VolumeCorrection::Global, ..plain.clone() }),
+        ("no conservation", Params { volume_correction: VolumeCorrection::Off, ..plain.clone() }),
         ("curvature", Params { curvature_weight: 1.0, ..plain.clone() }),
         ("stretching", Params { velocity_weight: 0.3, ..plain.clone() }),
         ("decay", Params { decay: 0.1, ..plain.clone() }),

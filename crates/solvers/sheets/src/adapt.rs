@@ -1,15 +1,15 @@
-//! What changes the particles and the boundaries besides the flow: sources, sinks, solids; even spacing,
-//! sheets, sampling.
+//! What changes the particles and the boundaries besides the flow and sources: solids; even spacing, sheets,
+//! sampling.
 
-use crate::state::{Boundaries, Solids, Work};
+use crate::state::{Boundaries, Solids};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_mac::{Outlet, find_closed_cells, find_parting_cells};
+use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as carriers, Surroundings};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
-use fluvial_solver_interface::{Clamps, Setup, Source};
+use fluvial_solver_interface::{Clamps, Setup};
 use std::sync::Arc;
 
 /// Particles keep this distance from solids and closed walls, in cells: as much as transport gives them.
@@ -39,92 +39,6 @@ impl SheetsSolver {
     pub(crate) fn volume_of(&self, quanta: u64) -> f64 {
         let d0 = self.params.radius_m(self.grid.dx) as f64;
         quanta as f64 / UNIT_MASS as f64 * d0.powi(3)
-    }
-
-    /// Puts the outlets of the sources that flow during the step on top of the solids.
-    fn place_sources(&mut self, dt_s: f64) {
-        let (time_s, setup, grid) = (self.state.time_s, &self.setup, &self.grid);
-        let end_s = time_s + dt_s;
-        let Work { boundaries, cover, outlets, .. } = &mut self.work;
-        let solids = &boundaries.solids.fields;
-        outlets.resize(setup.sources.len(), None);
-        boundaries.sources.clear();
-        for (n, source) in setup.sources_flowing(time_s, dt_s) {
-            let stays = source.motion.is_static() && !setup.has_moving_solids();
-            let outlet = outlets[n].take().filter(|_| stays).unwrap_or_else(|| {
-                let placed = setup.solids_at(end_s);
-                let nozzle = source.nozzle(end_s, grid.bounds());
-                Outlet::new(&nozzle, grid, &solids.open_area, |x| placed.distance(x, grid.dx) < 0.0)
-            });
-            boundaries.sources.add(&outlet, (source.flows_for_s(time_s, dt_s) / dt_s) as f32);
-            outlets[n] = Some(outlet);
-        }
-        boundaries.sources.cover(cover, grid, &solids.open_area, &solids.u_solid);
-    }
-
-    /// Fills active sources and empties active sinks at the current moment.
-    ///
-    /// A source is a lattice of particles that runs through its shape at the given velocity: points that have
-    /// come in since the last step become particles, so that what leaves is flux times time for any step.
-    pub(crate) fn apply_sources_and_sinks(&mut self) {
-        let time_s = self.state.time_s;
-        let (mut added, mut removed) = (0, 0);
-        let active: Vec<usize> = self.setup.active_sources(time_s).map(|(n, _)| n).collect();
-        for n in active {
-            let source = self.setup.sources[n].clone();
-            added += self.emit(&source);
-        }
-        for (_, sink) in self.setup.active_sinks(time_s) {
-            let population = &mut self.work.population;
-            let leaves: Vec<bool> =
-                population.particles.x.iter().map(|&x| sink.shape.distance(x) <= 0.0).collect();
-            removed += population.remove(&leaves);
-        }
-        if added > 0 || removed > 0 {
-            let [in_m3, out_m3] =
-                [added as u64 * UNIT_MASS as u64, removed].map(|quanta| self.volume_of(quanta));
-            self.work.account.book_sources_and_sinks(in_m3, out_m3);
-            self.work.population.sort();
-            self.work.population.measure();
-        }
-    }
-
-    /// New particles of a source; how many.
-    fn emit(&mut self, source: &Source) -> usize {
-        let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
-        let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
-        let since_s = self.state.time_s - source.active_s[0];
-        let nozzle = source.nozzle(self.state.time_s, grid.bounds());
-        let outflow = nozzle.outflow();
-        // Where the moving lattice stands, and where a point of it was when the last ones came.
-        let phase = (outflow.as_dvec3() * since_s / d0 as f64).map(|v| v.rem_euclid(1.0)).as_vec3();
-        let back = outflow * since_s.min(self.state.last_dt_s) as f32;
-        let (size, bounds) = (grid.cells.map(|n| n as isize), grid.bounds());
-        let population = &mut self.work.population;
-        let mut added = 0;
-        // The lattice moves by up to a spacing within its cells: points of the cells below the domain may lie
-        // in it.
-        let along = |axis: usize| -1..size[axis];
-        let rows = along(2).flat_map(|k| along(1).map(move |j| (j, k)));
-        for (i, j, k) in rows.flat_map(|(j, k)| along(0).map(move |i| (i, j, k))) {
-            let corner = grid.min + grid.dx * Vec3::new(i as f32, j as f32, k as f32);
-            if nozzle.distance(corner + 0.5 * grid.dx) > 2.0 * grid.dx {
-                continue;
-            }
-            for part in 0..per_axis.pow(3) {
-                let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
-                let at = Vec3::from_array(at.map(|n| n as f32));
-                let x = corner + d0 * (at + phase + 0.5);
-                // A shape may begin outside the domain: what flows through the wall has just come in, too.
-                let is_in = |x: Vec3| nozzle.distance(x) < 0.0 && bounds.contains(x);
-                let free = || population.neighbours.is_empty_within(x, 0.5 * d0);
-                if is_in(x) && !is_in(x - back) && free() {
-                    population.particles.push_small(x, nozzle.velocity(x));
-                    added += 1;
-                }
-            }
-        }
-        added
     }
 
     /// Brings solids to a moment.

@@ -22,7 +22,7 @@ const SKIN_IN_CELLS: f32 = 0.6;
 
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those
-    /// that cross an open wall leave.
+    /// that cross an open wall leave, and those of sources come in.
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
@@ -55,24 +55,8 @@ impl SheetsSolver {
         population.families.follow(&population.particles);
         self.carry_through_sources(dt_s as f32);
         self.work.population.grow_older(dt_s as f32);
+        self.emit(dt_s);
         Ok(())
-    }
-
-    /// Inside a source the lattice runs as a whole, up to its skin, where the grid's velocity has no values
-    /// to interpolate.
-    fn carry_through_sources(&mut self, dt_s: f32) {
-        let Carriers { before, after, .. } = &self.work.carriers;
-        let particles = &mut self.work.population.particles;
-        for (_, source) in self.setup.active_sources(self.state.time_s) {
-            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
-            for (n, &i) in after.id.iter().enumerate() {
-                let from = before.x[i as usize];
-                if nozzle.distance(from) < 0.0 {
-                    let velocity = nozzle.velocity(from);
-                    (particles.x[n], particles.v[n]) = (from + dt_s * velocity, velocity);
-                }
-            }
-        }
     }
 
     /// Measures particles and cells where the particles are now, and marks the cells whose pressure is
@@ -228,13 +212,6 @@ impl SheetsSolver {
             &Flight::NONE,
         );
         std::mem::swap(&mut carrier.v, &mut particles.v);
-        for (_, source) in self.setup.active_sources(self.state.time_s) {
-            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
-            for (x, v) in particles.x.iter().zip(&mut particles.v) {
-                if nozzle.distance(*x) < 0.0 {
-                    *v = nozzle.velocity(*x);
-                }
-            }
-        }
+        self.prescribe_in_sources();
     }
 }

@@ -101,36 +101,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "front position, mean error",
         reason: "5.3 %: the front is a few particles thick and drawn to half a spacing beyond them; 4.7 % when the skin of the surface flies freely, which stirs still water",
     },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "pouring: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "filling: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "dam break: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "plate: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "ledge: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
 ];
 
 const SQUEEZED: &str = "particles keep their mass to the quantum; what drifts, 0.12 to 0.17 %, is the measure of what is squeezed, 5^3 cells in which particles that rearranged stand closer than on the lattice";
@@ -138,6 +108,3 @@ const TILTED: &str = "0.07 sqrt(g h), growing: next to walls, which mirror the l
 const HALF_DENSITY: &str = "0.10 and 0.16 %: the level of half density is a distance for a flat surface far from walls; against a slope it is off by 1 % of a cell";
 const SMALL_WAVE: &str = "the wave is 0.1 and 0.16 cells high: at 8 particles a cell its surface, a sum over about 250 of them, moves by as much when they rearrange";
 const TENSION: &str = "curvature is the density's second derivatives, a mean over 3^3 cells: the jump of pressure is right to 1.2 %, currents stay at a hundredth of what they were but grow by 3 in a quarter of a second, and the oscillating drop crosses its mean too rarely to give a period. This method is not for tension-driven motion";
-
-/// Why the mesh is not the volume.
-const DRAWN: &str = "the surface is a level of the particles' density: a jet of 2.6 cells and its films are drawn 12 to 26 % off, a dam break 2 %";

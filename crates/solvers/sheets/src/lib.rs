@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod draw;
 mod expected;
 mod flow;
 mod measure;
@@ -11,6 +12,7 @@ mod method;
 mod params;
 mod pressure;
 mod save;
+mod sources;
 mod state;
 mod step;
 
@@ -18,15 +20,14 @@ pub use fluvial_sheets::{Kind, Topology, UNIT_MASS};
 pub use params::{Params, PositionCorrection};
 
 use fluvial_foundation::{Vec3, parallel};
-use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
+use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_pressure::MultigridCg;
-use fluvial_sheets::{Bins, Population, SheetSurface, Walls};
+use fluvial_sheets::{Bins, Population, Walls};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
     StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
-use fluvial_surface::{MeshParams, mesh_samples, set_velocities};
 use measure::Measured;
 use state::{State, Work};
 use std::borrow::Cow;
@@ -215,29 +216,7 @@ impl Solver for SheetsSolver {
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
-        let shape = self.surface_shape();
-        let field = self.state.population.surface_field(&shape);
-        let surface = SheetSurface::sample(&field, &shape);
-        let lattice = Lattice { size: shape.size, origin: shape.origin, spacing: shape.spacing };
-        let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let (nodes, phi_solid) = (self.grid.nodes(), &self.state.boundaries.solids.fields.phi_node);
-        let overlap = 0.25 * self.grid.dx;
-        let clip = !self.setup.solids.is_empty();
-        let value = |at: [usize; 3]| {
-            let value = surface.value(at);
-            // Only liquid asks for the solid.
-            if !clip || value >= 0.0 {
-                return value;
-            }
-            value.max(-nodes.sample(phi_solid, lattice.position(at[0], at[1], at[2])) - overlap)
-        };
-        let fill_row = |j: usize, k: usize, out: &mut [f32]| {
-            out.iter_mut().enumerate().for_each(|(i, out)| *out = value([i, j, k]));
-        };
-        let mut mesh = mesh_samples(&lattice, &mesh_params, fill_row, value);
-        field.pull_mesh(&mut mesh.positions, &mesh.triangles);
-        set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
-        mesh
+        self.draw(params)
     }
 
     fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {

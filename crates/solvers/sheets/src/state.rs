@@ -5,7 +5,7 @@ use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
-use fluvial_solids::SolidFields;
+use fluvial_solids::{Column, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -103,8 +103,8 @@ pub(crate) struct Work {
     pub velocity: GridVelocity,
     /// The sources' faces on top of the solids'.
     pub cover: Cover,
-    /// Outlets of sources that stand still among solids that do, from step to step; by source.
-    pub outlets: Vec<Option<Outlet>>,
+    /// Inlets of sources that stand still among solids that do, from step to step; by source.
+    pub inlets: Vec<Option<Inlet>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
     /// Velocity before the projection, without surface tension; filled where there is any.
@@ -112,6 +112,14 @@ pub(crate) struct Work {
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,
     pub level_set: level_set::Scratch,
+}
+
+/// A source among solids at one moment.
+pub(crate) struct Inlet {
+    /// Its faces and its flow.
+    pub outlet: Outlet,
+    /// Its liquid as columns that particles follow one another in.
+    pub columns: Vec<Column>,
 }
 
 /// The particles as the shared transport knows them.
@@ -176,7 +184,7 @@ impl Work {
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
-            outlets: vec![],
+            inlets: vec![],
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],

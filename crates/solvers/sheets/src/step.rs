@@ -16,7 +16,7 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
     stages.run("begin", |_| s.begin())?;
-    stages.run("sources", |_| s.apply_sources_and_sinks())?;
+    stages.run("sinks", |_| s.apply_sinks())?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("position_correction", |clamps| s.correct_positions(clamps))?;
     stages.run("sheets", |clamps| s.preserve_sheets(clamps))?;

@@ -1,8 +1,12 @@
-//! What is drawn has the volume of its mass: sheets far thinner than a sample, threads, drops.
+//! What is drawn has the volume of its mass: sheets far thinner than a sample, threads, drops, scenes.
 
+use fluvial_conformance::{advance, dam_break, tank};
 use fluvial_foundation::{Vec3, random::unit_vec3};
 use fluvial_grids::Lattice;
 use fluvial_sheets::*;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_interface::{Fill, Setup, Solid, Solver, Source, SurfaceParams};
+use fluvial_solver_sheets::{Params, SheetsSolver};
 use fluvial_surface::{MeshParams, mesh_samples};
 
 const N: usize = 40;
@@ -46,7 +50,7 @@ fn lattice(normal: Vec3, counts: [i32; 3], spacing: f32) -> impl Iterator<Item =
 }
 
 #[test]
-fn sheets_and_drops_are_drawn_with_their_volume() {
+fn sheets_and_threads_are_drawn_with_their_volume() {
     let mut wrong = vec![];
     let mut check = |what: String, [sampled, pulled]: [f64; 2], bound: f64| {
         println!("{what}: {sampled:.3} as sampled, {pulled:.3} drawn, may be off by {bound:.2}");
@@ -68,7 +72,45 @@ fn sheets_and_drops_are_drawn_with_their_volume() {
         }
         check(format!("{direction}, a thread"), drawn(lattice(normal, [40, 1, 1], 1.0), 1.0), 0.2);
     }
-    check("drops".into(), drawn(lattice(Vec3::Y, [4, 4, 1], 12.0), 1.0), 0.2);
-    check("drops of a tenth".into(), drawn(lattice(Vec3::Y, [4, 4, 1], 12.0), 0.1), 2.0);
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Volume that is drawn over that of the account, after some seconds of a scene.
+fn drawn_share(setup: Setup, seconds: f64) -> f64 {
+    let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
+    advance(&mut solver, seconds);
+    let mesh = solver.surface(&SurfaceParams { smoothing: 0 });
+    assert!(mesh.defects().is_clean());
+    mesh.volume() / solver.initial_report().liquid_volume_m3
+}
+
+/// A jet of 2.6 cells that becomes a film on a ball was drawn 25 % too large, a dam break 2 %, drops smaller
+/// than a particle were drawn with twice their volume.
+#[test]
+fn what_is_drawn_is_what_there_is() {
+    let mut pouring = tank(16, 0.1);
+    pouring.fills.clear();
+    let ball = |center: Vec3, radius: f32| Shape::Sphere { center, radius };
+    pouring.sources = vec![Source {
+        shape: ball(Vec3::new(0.5, 0.85, 0.5), 0.08),
+        motion: Motion::Static,
+        velocity: Vec3::new(0.0, -1.5, 0.0),
+        active_s: [0.0, 2.0],
+    }];
+    let (shape, motion) = (ball(Vec3::new(0.5, 0.4, 0.5), 0.15), Motion::Static);
+    pouring.solids = vec![Solid { name: "ball".into(), shape, motion, sticky: false }];
+    let mut drops = tank(16, 0.1);
+    drops.fills = (0..8)
+        .map(|n| {
+            let at = [n & 1, n >> 1 & 1, n >> 2].map(|side| 0.3 + 0.4 * side as f32);
+            let shape = ball(Vec3::from_array(at) + 0.017 * n as f32, 0.012 + 0.004 * n as f32);
+            Fill { shape, velocity: Vec3::ZERO }
+        })
+        .collect();
+    for (what, setup, seconds) in
+        [("pouring", pouring, 0.5), ("dam break", dam_break(16, 0.5), 0.6), ("drops", drops, 0.05)]
+    {
+        let share = drawn_share(setup, seconds);
+        assert!((share - 1.0).abs() < 2e-3, "{what}: {share}");
+    }
 }

@@ -25,30 +25,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "user-scenes",
-        variants: &["uniform/levelset"],
-        quantity: "pouring: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/levelset"],
-        quantity: "filling: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/levelset"],
-        quantity: "plate: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/levelset"],
-        quantity: "ledge: mesh / volume - 1, largest",
-        reason: DRAWN,
-    },
-    ExpectedFailure {
-        case: "user-scenes",
         variants: &["uniform/flip"],
         quantity: "filling: mesh / volume - 1, largest",
         reason: "2.7 % at 16 cells, where the jet is 2.6 cells wide and breaks on the ball",
@@ -60,7 +36,3 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "5.7 % at 16 cells, in the first frames, when the jet is 2.6 cells wide and a few cells long",
     },
 ];
-
-/// Why the level set draws less than it holds.
-const DRAWN: &str =
-    "what cells are owed beside phi is not drawn: 15 to 25 % of a jet of 2.6 cells on its way through films";

@@ -4,10 +4,10 @@
 
 mod adapt;
 mod advect;
+mod draw;
 mod drops;
 mod expected;
 mod extend;
-mod films;
 mod forces;
 mod mass;
 mod measure;
@@ -40,9 +40,6 @@ use std::borrow::Cow;
 
 /// Drops among the kinds of particles, `fluvial_solver_interface::PARTICLE_KINDS`.
 const FLYING: u8 = 3;
-/// How far the mesh of the level-set tracker reaches into solids, so that no gap shows between them, in cells.
-/// With particles it has the volume of their mass, and none is in solids.
-const OVERLAP_CELLS: f32 = 0.25;
 
 /// A liquid on a uniform grid.
 pub struct UniformSolver {
@@ -115,14 +112,15 @@ impl UniformSolver {
         }
     }
 
-    /// The mesh of a level set outside the solids, which it may overlap by so many cells.
-    fn mesh(&self, phi_cell: &[f32], overlap_cells: f32, params: &MeshParams) -> TriangleMesh {
+    /// The mesh of a level set outside the solids.
+    fn mesh(&self, phi_cell: &[f32], params: &MeshParams) -> TriangleMesh {
         let cells = self.grid.cell_centers();
         if self.setup.solids.is_empty() {
             return mesh_level_set(phi_cell, &cells, params);
         }
-        let (nodes, overlap) = (self.grid.nodes(), overlap_cells * self.grid.dx);
-        let clip = SolidClip { phi: &self.state.boundaries.solids.fields.phi_node, lattice: &nodes, overlap };
+        let nodes = self.grid.nodes();
+        let phi_solid = &self.state.boundaries.solids.fields.phi_node;
+        let clip = SolidClip { phi: phi_solid, lattice: &nodes, overlap: 0.0 };
         mesh_level_set_outside(phi_cell, &cells, &clip, params)
     }
 
@@ -203,20 +201,14 @@ impl Solver for UniformSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let overlap_cells = if self.params.has_particles() { 0.0 } else { OVERLAP_CELLS };
-        let mut mesh = self.mesh(&self.drawn_phi(), overlap_cells, &drawn);
+        let mut mesh = self.mesh(&self.drawn_phi(), &drawn);
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
             self.draw_particles(&mut mesh);
-            return mesh;
+        } else {
+            self.draw_all_volume(&mut mesh);
+            add_drops(&mut mesh, &self.state.drops);
         }
-        let Fields { phi_cell, fraction_cell, u_face, .. } = &self.state.fields;
-        films::add_wall_films(&mut mesh, phi_cell, fraction_cell, u_face, &self.grid);
-        if !self.setup.solids.is_empty() {
-            let solids = &self.state.boundaries.solids.fields;
-            films::add_solid_films(&mut mesh, phi_cell, fraction_cell, solids, u_face, &self.grid);
-        }
-        add_drops(&mut mesh, &self.state.drops);
         mesh
     }
 

@@ -210,7 +210,7 @@ impl UniformSolver {
         let alone = state.particles.x.iter().filter(|x| self.is_drawn_alone(**x, &near)).count();
         let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * alone as f64;
         let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
-        let drawn_m3 = |way: f64| self.mesh(&shifted(way), 0.0, &MeshParams::default()).volume();
+        let drawn_m3 = |way: f64| self.mesh(&shifted(way), &MeshParams::default()).volume();
         let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
         let mut known = (0.0, drawn_m3(0.0));
         let mut way = (wanted_m3 - known.1) / (area_m2 * dx).max(f64::MIN_POSITIVE);

@@ -3,7 +3,6 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, State};
-use fluvial_drops::Drops;
 use fluvial_foundation::AXES;
 use fluvial_particles::{Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -56,7 +55,7 @@ impl UniformSolver {
         out.field("fraction_cell", fraction_cell)?;
         out.field("residual_cell", residual_cell)?;
         out.account(volume)?;
-        save_drops(drops, out)?;
+        out.drops(drops)?;
         out.value("reserve.rest_m3", *rest_m3)?;
         out.value("reserve.inflow_m3", *inflow_m3)?;
         out.list("reserve.deep_cell", deep_cell)?;
@@ -80,7 +79,7 @@ impl UniformSolver {
         from.field("fraction_cell", fraction_cell)?;
         from.field("residual_cell", residual_cell)?;
         read.volume = from.account(phi_cell.len())?;
-        read.drops = restore_drops(from)?;
+        read.drops = from.drops()?;
         read.reserve.rest_m3 = from.value("reserve.rest_m3")?;
         read.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
         read.reserve.deep_cell = from.list("reserve.deep_cell")?;
@@ -97,33 +96,6 @@ impl UniformSolver {
         self.place_boundaries_of_state();
         Ok(())
     }
-}
-
-fn save_drops(drops: &Drops, out: &mut StateWriter) -> io::Result<()> {
-    let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
-    out.value("drops.next_id", *next_id)?;
-    out.list("drops.x", x)?;
-    out.list("drops.v", v)?;
-    out.list("drops.volume_m3", volume_m3)?;
-    out.list("drops.age_s", age_s)?;
-    out.list("drops.id", id)
-}
-
-fn restore_drops(from: &mut StateReader) -> Result<Drops, RestoreError> {
-    let next_id = from.value("drops.next_id")?;
-    let drops = Drops {
-        x: from.list("drops.x")?,
-        v: from.list("drops.v")?,
-        volume_m3: from.list("drops.volume_m3")?,
-        age_s: from.list("drops.age_s")?,
-        id: from.list("drops.id")?,
-        next_id,
-    };
-    let n = drops.len();
-    if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()].iter().any(|&len| len != n) {
-        return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
-    }
-    Ok(drops)
 }
 
 fn save_particles(particles: &Particles, out: &mut StateWriter) -> io::Result<()> {

@@ -103,7 +103,7 @@ impl UniformSolver {
     /// Labels the bodies of `phi` and measures each; errors start at zero.
     fn measure_regions(&mut self, phi: &[f32], gap_cell: &[f32], old: &Account, solids: &Solids) -> Account {
         let mut new = old.totals();
-        let regional = self.params.volume_correction == VolumeCorrection::Regional;
+        let regional = self.params.volume_correction == VolumeCorrection::On;
         let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
         self.fill_fractions(&mut fractions, phi, gap_cell, &solids.fields);
         let cells = self.grid.cell_centers();

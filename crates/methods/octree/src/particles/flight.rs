@@ -1,4 +1,4 @@
-//! Particles on their way: with the liquid or through the air, around solids.
+//! Particles on their way with the liquid, around solids.
 
 use crate::interpolate::Sampler;
 use crate::sides::TreeSides;
@@ -7,7 +7,7 @@ use fluvial_grids::Octree;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Walls and solids at the end of a step.
-pub struct Surroundings<'a, D, V> {
+pub struct Surroundings<'a, D> {
     /// Sides of thin solids, which hold particles.
     pub sides: TreeSides<'a>,
     /// The domain.
@@ -18,8 +18,6 @@ pub struct Surroundings<'a, D, V> {
     pub has_solids: bool,
     /// Distance to the nearest solid, metres, true up to four finest cells.
     pub solid_distance: D,
-    /// Velocity of the nearest solid, m/s.
-    pub solid_velocity: V,
     /// Edge of the finest cells.
     pub dx: f32,
     /// Particles keep this distance from solids and closed walls, metres.
@@ -42,32 +40,22 @@ enum Held {
     Trapped,
 }
 
-/// Moves particles by `dt_s`: those that fly (`flies` is not 0) by their own velocity, the others through
-/// `u_face` by the midpoint rule. Solids and closed walls hold them, and a drop loses the speed with which it
-/// meets one. Verified by `particles_move_with_the_liquid_and_stop_at_walls`.
-pub fn carry<D, V>(
-    (x, v): (&mut [Vec3], &mut [Vec3]),
-    flies: &[u8],
+/// Moves particles by `dt_s` through `u_face` by the midpoint rule. Solids and closed walls hold them. Verified by `particles_move_with_the_liquid_and_stop_at_walls`.
+pub fn carry<D>(
+    x: &mut [Vec3],
     (sampler, u_face): (&Sampler, &[f32]),
-    around: &Surroundings<D, V>,
+    around: &Surroundings<D>,
     dt_s: f32,
 ) -> FlightInfo
 where
     D: Fn(Vec3) -> f32 + Sync + Send,
-    V: Fn(Vec3) -> Vec3 + Sync + Send,
 {
     let [pushed, trapped] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-    parallel::for_each_indexed_mut2(x, v, |p, x, v| {
-        let (flies, from) = (flies[p] != 0, *x);
-        *x = if flies {
-            *x + dt_s * *v
-        } else {
-            let middle = *x + 0.5 * dt_s * sampler.velocity(u_face, *x);
-            *x + dt_s * sampler.velocity(u_face, middle)
-        };
-        *x = around.sides.walk(from, *x);
+    parallel::for_each_indexed_mut(x, |_, x| {
+        let middle = *x + 0.5 * dt_s * sampler.velocity(u_face, *x);
+        *x = around.sides.walk(*x, *x + dt_s * sampler.velocity(u_face, middle));
         let walked = *x;
-        let held = around.hold(x, v, flies);
+        let held = around.hold(x);
         if !x.is_nan() {
             *x = around.sides.walk(walked, *x);
         }
@@ -80,14 +68,13 @@ where
     FlightInfo { pushed: pushed.into_inner(), trapped: trapped.into_inner() }
 }
 
-impl<D: Fn(Vec3) -> f32, V: Fn(Vec3) -> Vec3> Surroundings<'_, D, V> {
-    fn hold(&self, x: &mut Vec3, v: &mut Vec3, flies: bool) -> Held {
+impl<D: Fn(Vec3) -> f32> Surroundings<'_, D> {
+    fn hold(&self, x: &mut Vec3) -> Held {
         let (min, max) = (self.bounds.min + self.margin_m, self.bounds.max - self.margin_m);
         for axis in AXES {
             let [low, high] = [0, 1].map(|side| !self.open_walls[2 * axis + side]);
             if (low && x[axis] < min[axis]) || (high && x[axis] > max[axis]) {
                 x[axis] = x[axis].clamp(min[axis], max[axis]);
-                v[axis] = if flies { 0.0 } else { v[axis] };
             }
         }
         if !self.has_solids {
@@ -106,10 +93,6 @@ impl<D: Fn(Vec3) -> f32, V: Fn(Vec3) -> Vec3> Surroundings<'_, D, V> {
             let normal = Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)).normalize_or_zero();
             *x += (1.01 * margin - d) * normal;
             *x = x.clamp(min, max);
-            if flies {
-                let relative = *v - (self.solid_velocity)(*x);
-                *v -= normal.dot(relative).min(0.0) * normal;
-            }
             held = Held::Pushed;
         }
         if distance(*x) >= 0.0 {
@@ -120,23 +103,17 @@ impl<D: Fn(Vec3) -> f32, V: Fn(Vec3) -> Vec3> Surroundings<'_, D, V> {
     }
 }
 
-/// FLIP: particles in the liquid take up the change of its velocity, `v = u_new + ratio (v - u_old)`; those
-/// that fly take up `push`, gravity's velocity over the step. Verified by
+/// FLIP: particles take up the change of the liquid's velocity, `v = u_new + ratio (v - u_old)`. Verified by
 /// `flip_keeps_what_the_grid_cannot_hold`.
 pub fn update_velocities(
     v: &mut [Vec3],
-    (x, flies): (&[Vec3], &[u8]),
+    x: &[Vec3],
     sampler: &Sampler,
     (u_new, u_old): (&[f32], &[f32]),
-    push: Vec3,
     ratio: f32,
 ) {
     parallel::for_each_indexed_mut(v, |p, v| {
-        *v = if flies[p] != 0 {
-            *v + push
-        } else {
-            sampler.velocity(u_new, x[p]) + ratio * (*v - sampler.velocity(u_old, x[p]))
-        };
+        *v = sampler.velocity(u_new, x[p]) + ratio * (*v - sampler.velocity(u_old, x[p]));
     });
 }
 
@@ -154,19 +131,6 @@ pub fn sample_phi(
     });
 }
 
-/// Drops of `drop_m3` at places with velocities give their momentum to the faces of the cells that they fell
-/// into: a face stands for half of the cells on either side. Verified by `a_drop_gives_its_momentum_away`.
-pub fn absorb_drops(u_face: &mut [f32], tree: &Octree, drops: &[(Vec3, Vec3)], drop_m3: f64) {
-    for &(x, v) in drops {
-        let cell = tree.locate(x).cell as usize;
-        let share = 0.5 * (drop_m3 / (tree.cell_dx(cell) as f64).powi(3)) as f32;
-        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
-            let u = &mut u_face[face as usize];
-            *u += share * (v[side / 2] - *u);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,13 +142,17 @@ mod tests {
         Octree::build(shape, 0, |_| false)
     }
 
-    /// In a rotation the midpoint rule errs by `(omega dt)^3 r / 6` a step; a drop keeps to its straight
-    /// line; a solid half space and a closed wall hold what would pass, and take a drop's speed towards them.
+    /// In a rotation the midpoint rule errs by `(omega dt)^3 r / 6` a step; a solid half space and a closed wall
+    /// hold what would pass.
     #[test]
     fn particles_move_with_the_liquid_and_stop_at_walls() {
         let tree = tree();
         let sampler = Sampler::new(&tree, Interpolation::Mls);
-        let spin = |x: Vec3| Vec3::new(0.5 - x.y, x.x - 0.5, 0.0);
+        // A rotation that sinks at the side of high x, and flows outwards at high z.
+        let spin = |x: Vec3| {
+            let out = if x.z > 0.8 { 1.0 } else { 0.0 };
+            Vec3::new(0.5 - x.y + out, x.x - 0.5, if x.x > 0.8 { -1.0 } else { 0.0 })
+        };
         let u: Vec<f32> = (0..tree.face_count())
             .map(|f| spin(tree.face_center(f, tree.face_axis(f)))[tree.face_axis(f)])
             .collect();
@@ -194,20 +162,16 @@ mod tests {
             open_walls: [false; 6],
             has_solids: true,
             solid_distance: |x: Vec3| x.z - 0.25,
-            solid_velocity: |_: Vec3| Vec3::ZERO,
             dx: 1.0 / 16.0,
             margin_m: 0.001,
         };
         let dt = 0.1f32;
-        let mut x =
-            [Vec3::new(0.7, 0.5, 0.5), Vec3::splat(0.5), Vec3::new(0.5, 0.5, 0.3), Vec3::new(0.99, 0.5, 0.5)];
-        let mut v = [Vec3::ZERO, Vec3::ONE, Vec3::new(1.0, 0.0, -1.0), Vec3::new(1.0, 1.0, 0.0)];
-        let info = carry((&mut x, &mut v), &[0, 1, 1, 1], (&sampler, &u), &around, dt);
+        let mut x = [Vec3::new(0.7, 0.5, 0.5), Vec3::new(0.9, 0.5, 0.3), Vec3::new(0.95, 0.5, 0.95)];
+        let info = carry(&mut x, (&sampler, &u), &around, dt);
         let exact = Vec3::new(0.5 + 0.2 * dt.cos(), 0.5 + 0.2 * dt.sin(), 0.5);
         assert!(x[0].distance(exact) < 0.2 * dt.powi(3) / 5.0, "{}", x[0]);
-        assert!(x[1].distance(Vec3::splat(0.6)) < 1e-6 && v[1] == Vec3::ONE);
-        assert!((x[2].z - 0.25 - 0.00101).abs() < 1e-5 && v[2].distance(Vec3::X) < 1e-3, "{} {}", x[2], v[2]);
-        assert!((x[3].x - 0.999).abs() < 1e-6 && v[3] == Vec3::Y);
+        assert!((x[1].z - 0.25 - 0.00101).abs() < 1e-5, "{}", x[1]);
+        assert!((x[2].x - 0.999).abs() < 1e-6, "{}", x[2]);
         assert_eq!(info, FlightInfo { pushed: 1, trapped: 0 });
     }
 
@@ -216,23 +180,8 @@ mod tests {
         let tree = tree();
         let sampler = Sampler::new(&tree, Interpolation::Mls);
         let (old, new) = (vec![1.0; tree.face_count()], vec![3.0; tree.face_count()]);
-        let mut v = [Vec3::splat(1.5); 2];
-        let x = [Vec3::splat(0.4); 2];
-        update_velocities(&mut v, (&x, &[0, 1]), &sampler, (&new, &old), Vec3::new(0.0, -1.0, 0.0), 0.5);
+        let (mut v, x) = ([Vec3::splat(1.5)], [Vec3::splat(0.4)]);
+        update_velocities(&mut v, &x, &sampler, (&new, &old), 0.5);
         assert!(v[0].distance(Vec3::splat(3.25)) < 1e-6, "half of its own 0.5 is left");
-        assert_eq!(v[1], Vec3::new(1.5, 0.5, 1.5));
-    }
-
-    #[test]
-    fn a_drop_gives_its_momentum_away() {
-        let tree = tree();
-        let mut u = vec![0.0; tree.face_count()];
-        let (v, cell_m3) = (Vec3::new(1.0, -2.0, 0.5), (1.0f64 / 16.0).powi(3));
-        absorb_drops(&mut u, &tree, &[(Vec3::splat(0.4), v)], cell_m3 / 8.0);
-        for axis in AXES {
-            // Every face stands for a cell's volume.
-            let momentum: f64 = tree.faces(axis).map(|f| u[f] as f64 * cell_m3).sum();
-            assert!((momentum / (v[axis] as f64 * cell_m3 / 8.0) - 1.0).abs() < 1e-6);
-        }
     }
 }

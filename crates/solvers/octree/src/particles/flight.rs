@@ -1,14 +1,15 @@
-//! Particles on their way: with the liquid or through the air, out of the liquid and back.
+//! Particles on their way with the liquid, and out of it.
 
 use super::{GONE, MARGIN_CELLS, Particles, Swarm};
+use crate::mass::{MassScratch, Settled};
 use crate::state::{Ground, Start, Step};
 use fluvial_octree::particles::flight::{Surroundings, carry, sample_phi};
 use fluvial_octree::particles::surface::{Sorted, pull_surface};
 use fluvial_particles::Average;
 use fluvial_solver_interface::Clamps;
 
-/// A particle farther outside the surface than this flies, cells.
-const FLIES_AT_CELLS: f32 = 0.25;
+/// A particle farther outside the surface than this becomes a drop, cells: farther than drops arrive at.
+const FLIES_AT_CELLS: f32 = 0.75;
 /// Solids' distances are true up to this many cells.
 const SOLID_BAND_CELLS: f32 = 4.0;
 
@@ -35,13 +36,12 @@ impl Swarm<'_> {
             open_walls: model.setup.open_walls(),
             has_solids: !solids.is_empty(),
             solid_distance: |x| solids.distance(x, reach),
-            solid_velocity: |x| solids.velocity(x, reach),
             dx,
             margin_m: MARGIN_CELLS * dx,
         };
-        let Particles { x, v, flies, .. } = &mut *self.particles;
+        let Particles { x, .. } = &mut *self.particles;
         let sampler = model.sampler(&step.old.fields.tree);
-        let info = carry((x, v), flies, (&sampler, &start.u_face), &around, step.dt_s as f32);
+        let info = carry(x, (&sampler, &start.u_face), &around, step.dt_s as f32);
         clamps.add("particles_pushed_out_of_solids", info.pushed);
         clamps.add("particles_trapped", info.trapped);
         self.remove_outside(step);
@@ -53,53 +53,42 @@ impl Swarm<'_> {
         pull_surface(phi_cell, tree, &sorted, level_set, &mut c.near_cell);
     }
 
-    /// Marks particles that are trapped in solids or have left the domain as gone; those that flew have their
-    /// volume booked.
+    /// Marks particles that are trapped in solids or have left the domain as gone: the cells hold their volume.
     fn remove_outside(&mut self, step: &Step) {
-        let (bounds, particle_m3) = (step.model.shape.bounds(), step.model.particle_m3());
-        let Particles { x, flies, heat, .. } = &mut *self.particles;
-        let flights = &mut self.scratch.flights;
-        for p in 0..x.len() {
-            if x[p].is_nan() {
-                // In a solid without a way out: the liquid around has its volume.
-                (x[p], heat[p]) = (bounds.min, GONE);
-                if flies[p] != 0 {
-                    flights.booked.push((None, -particle_m3));
-                }
-            } else if x[p] != x[p].clamp(bounds.min, bounds.max) {
-                heat[p] = GONE;
-                flights.left_m3 += if flies[p] != 0 { particle_m3 } else { 0.0 };
+        let bounds = step.model.shape.bounds();
+        let Particles { x, heat, .. } = &mut *self.particles;
+        for (x, heat) in x.iter_mut().zip(heat) {
+            if x.is_nan() {
+                (*x, *heat) = (bounds.min, GONE);
+            } else if *x != x.clamp(bounds.min, bounds.max) {
+                *heat = GONE;
             }
         }
     }
 
-    /// With the surface in its place: finds which particles have begun to fly and which have fallen back in,
-    /// and books their volume.
-    pub fn sort_flights(&mut self, step: &Step, phi_cell: &[f32], ground: Ground) {
-        let (tree, sides) = (ground.tree, ground.boundaries.sides());
-        let (model, old_tree) = (step.model, &step.old.fields.tree);
+    /// With the surface in its place: particles outside of it become drops, with volume that their cells give.
+    pub fn release_drops(
+        &mut self,
+        step: &Step,
+        liquid: &mut Settled,
+        mass: &mut MassScratch,
+        ground: Ground,
+    ) {
+        let (tree, sides, model) = (ground.tree, ground.boundaries.sides(), step.model);
         if !model.has_particles() {
             return;
         }
         let (particles, c) = (&mut *self.particles, &mut *self.scratch);
-        sample_phi(&mut c.phi, &particles.x, (tree, &model.sampler(tree), sides), phi_cell);
+        sample_phi(&mut c.phi, &particles.x, (tree, &model.sampler(tree), sides), liquid.phi);
         let (dx, volume_m3) = (model.shape.dx, model.particle_m3());
-        for p in 0..particles.len() {
-            let (x, phi, flew) = (particles.x[p], c.phi[p], particles.flies[p] != 0);
-            let booked_m3 = if flew && phi < 0.0 {
-                (particles.flies[p], particles.heat[p]) = (0, 1.0);
-                if tree.locate(x).level > 0 {
-                    c.flights.absorbed.push((x, particles.v[p]));
-                    particles.heat[p] = GONE;
-                }
-                -volume_m3
-            } else if !flew && phi > FLIES_AT_CELLS * dx {
-                (particles.flies[p], particles.heat[p]) = (1, 1.0);
-                volume_m3
-            } else {
-                continue;
-            };
-            c.flights.booked.push((Some(old_tree.locate(x).cell), booked_m3));
+        let push = step.dt_s as f32 * model.setup.liquid.gravity;
+        for p in (0..particles.len()).filter(|&p| c.phi[p] > FLIES_AT_CELLS * dx) {
+            let (x, cell) = (particles.x[p], tree.locate(particles.x[p]).cell as usize);
+            particles.heat[p] = GONE;
+            if model.conserves_volume() {
+                mass.volume_cell[cell] -= (volume_m3 / f64::from(tree.cell_dx(cell)).powi(3)) as f32;
+            }
+            liquid.drops.push(x, particles.v[p] + push, volume_m3);
         }
         self.sort(tree);
     }

@@ -3,9 +3,8 @@
 //! Where the surface asks for smaller cells than there are, particles are seeded in a band under it. They
 //! carry velocity that the grid would smear (FLIP) and put back liquid that the level set loses. Each has a
 //! heat, which decays: cold particles are removed, and the level set alone describes the liquid again. A
-//! particle that leaves the liquid flies as a drop of its own until it falls back in; its volume is booked,
-//! so that nothing is lost on the way. The kernels are `fluvial_octree::particles`; here are their order and
-//! the bookkeeping.
+//! particle that leaves the liquid becomes a drop with its volume. The kernels are `fluvial_octree::particles`;
+//! here is their order.
 
 mod flight;
 
@@ -14,7 +13,7 @@ use crate::thin::FineSolids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_octree::gradient::Geometry;
-use fluvial_octree::particles::flight::{absorb_drops, sample_phi, update_velocities};
+use fluvial_octree::particles::flight::{sample_phi, update_velocities};
 use fluvial_octree::particles::seeding::{Band, Pool, SeedingScratch, find_hot_cells, find_seeds};
 use fluvial_octree::particles::{Bins, to_faces};
 use fluvial_octree::sides::TreeSides;
@@ -41,8 +40,6 @@ pub(crate) struct Particles {
     pub v: Vec<Vec3>,
     /// 1 where something happens, decaying.
     pub heat: Vec<f32>,
-    /// 1: outside the liquid, subject to gravity alone.
-    pub flies: Vec<u8>,
     pub age_s: Vec<f32>,
     pub id: Vec<u64>,
     pub next_id: u64,
@@ -65,7 +62,6 @@ impl Particles {
         pick(&mut self.x, &from.x, keep());
         pick(&mut self.v, &from.v, keep());
         pick(&mut self.heat, &from.heat, keep());
-        pick(&mut self.flies, &from.flies, keep());
         pick(&mut self.age_s, &from.age_s, keep());
         pick(&mut self.id, &from.id, keep());
     }
@@ -74,23 +70,10 @@ impl Particles {
         self.x.push(x);
         self.v.push(v);
         self.heat.push(1.0);
-        self.flies.push(0);
         self.age_s.push(0.0);
         self.id.push(self.next_id);
         self.next_id += 1;
     }
-}
-
-/// What drops did in a step, for the accounts.
-#[derive(Default)]
-pub(crate) struct Flights {
-    /// Torn off (positive) or fallen back into the body of a cell of the old tree, m3; no cell where no body
-    /// has it.
-    pub booked: Vec<(Option<u32>, f64)>,
-    /// Flown through an open wall or into a sink, m3.
-    pub left_m3: f64,
-    /// Drops that fell into cells larger than the finest, with their velocity.
-    absorbed: Vec<(Vec3, Vec3)>,
 }
 
 /// The memory that the particles' stages work in.
@@ -106,7 +89,6 @@ pub(crate) struct ParticleScratch {
     seeding: SeedingScratch,
     /// phi at each particle.
     phi: Vec<f32>,
-    flights: Flights,
     /// Velocity that forces and pressure have yet to change.
     u_before_forces: Vec<f32>,
 }
@@ -147,11 +129,6 @@ impl Swarm<'_> {
         self.particles.len() == 0
     }
 
-    /// What drops did in this step.
-    pub fn flights(&self) -> &Flights {
-        &self.scratch.flights
-    }
-
     /// Copies the state's particles, removes those in active sinks, heats those where something happens, and
     /// seeds new ones there.
     pub fn begin(
@@ -174,10 +151,6 @@ impl Swarm<'_> {
             };
             fluvial_particles::flee(&mut self.particles.x, &fine.fields.sides, &fine.grid, refuge);
         }
-        let Flights { booked, left_m3, absorbed } = &mut self.scratch.flights;
-        booked.clear();
-        absorbed.clear();
-        *left_m3 = 0.0;
         self.drain(step);
         self.sort(tree);
         let (particles, c, band) = (&mut *self.particles, &mut *self.scratch, model.band());
@@ -198,21 +171,19 @@ impl Swarm<'_> {
         }
     }
 
-    /// Active sinks take particles; those that fly have their volume booked.
+    /// Active sinks take particles.
     fn drain(&mut self, step: &Step) {
-        let (particles, left_m3) = (&mut *self.particles, &mut self.scratch.flights.left_m3);
+        let particles = &mut *self.particles;
         for (_, sink) in step.model.setup.active_sinks(step.old.time_s) {
             for p in 0..particles.len() {
                 if particles.heat[p] >= 0.0 && sink.shape.distance(particles.x[p]) < 0.0 {
                     particles.heat[p] = GONE;
-                    *left_m3 += if particles.flies[p] != 0 { step.model.particle_m3() } else { 0.0 };
                 }
             }
         }
     }
 
-    /// Particles deposit their velocity on the faces around them; drops that fell into larger cells give
-    /// theirs away.
+    /// Particles deposit their velocity on the faces around them.
     pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry, ground: Ground) {
         if !step.model.has_particles() {
             return;
@@ -227,46 +198,41 @@ impl Swarm<'_> {
             let share = if is_wet(face) { (weight / FULL_WEIGHT).min(1.0) } else { 1.0 };
             on_grid[face] + share * (u - on_grid[face])
         });
-        absorb_drops(u_face, tree, &c.flights.absorbed, step.model.particle_m3());
         c.u_before_forces.clear();
         c.u_before_forces.extend_from_slice(u_face);
     }
 
-    /// Particles receive the change that forces and pressure made to the grid's velocity, drops receive
-    /// gravity. Heat decays; particles that are cold, deep or outside the finest cells are removed.
+    /// Particles receive the change that forces and pressure made to the grid's velocity. Heat decays; particles that are cold, deep or outside the finest cells are removed.
     pub fn update(&mut self, step: &Step, u_face: &[f32], liquid: &Geometry, ground: Ground) {
         let model = step.model;
         if !model.has_particles() {
             return;
         }
         let (sampler, dt) = (model.sampler(liquid.tree), step.dt_s as f32);
-        let Particles { x, v, flies, heat, age_s, .. } = &mut *self.particles;
+        let Particles { x, v, heat, age_s, .. } = &mut *self.particles;
         let c = &mut *self.scratch;
         let sight = (liquid.tree, &sampler, ground.boundaries.sides());
         sample_phi(&mut c.phi, x, sight, liquid.phi_cell);
-        let (push, ratio) = (dt * model.setup.liquid.gravity, model.params.flip_ratio);
-        update_velocities(v, (x, flies), &sampler, (u_face, &c.u_before_forces), push, ratio);
+        update_velocities(v, x, &sampler, (u_face, &c.u_before_forces), model.params.flip_ratio);
         let remaining = model.params.sizing(model.shape.dx).remaining(dt);
         let deepest_m = -model.band().depth_m(liquid.tree) - model.shape.dx;
         // Sorting has put particles that are in no finest cell behind the others.
         let in_finest_cells = c.bins.count();
         for p in 0..x.len() {
             age_s[p] += dt;
-            if flies[p] == 0 {
-                heat[p] *= remaining;
-                if heat[p] < COLDEST || c.phi[p] < deepest_m || p >= in_finest_cells {
-                    heat[p] = GONE;
-                }
+            heat[p] *= remaining;
+            if heat[p] < COLDEST || c.phi[p] < deepest_m || p >= in_finest_cells {
+                heat[p] = GONE;
             }
         }
         self.sort(liquid.tree);
     }
 
-    /// Sorts by finest cell, drops last; those that are gone are left out.
+    /// Sorts by finest cell; those that are gone are left out.
     fn sort(&mut self, tree: &Octree) {
-        let Particles { x, flies, heat, .. } = &*self.particles;
+        let Particles { x, heat, .. } = &*self.particles;
         let bins = &mut self.scratch.bins;
-        bins.sort(tree, x, |p| flies[p] == 0 && heat[p] >= 0.0);
+        bins.sort(tree, x, |p| heat[p] >= 0.0);
         self.particles.arrange(bins.order(), &mut self.scratch.unsorted);
     }
 }
@@ -282,30 +248,23 @@ mod tests {
     /// momentum too.
     #[test]
     fn a_drop_flies_and_falls_in() {
-        let params = Params { tracker: Tracker::Flip, ..Params::default() };
-        let mut solver = OctreeSolver::new(tank(32, 0.25), params).unwrap();
+        let mut solver = OctreeSolver::new(tank(32, 0.25), Params::default()).unwrap();
         let (x, v) = (Vec3::new(0.3, 0.5, 0.5), Vec3::new(0.5, 1.0, 0.0));
-        solver.state.particles.push(x, v);
-        solver.state.particles.flies[0] = 1;
         let volume_m3 = solver.model.particle_m3();
-        solver.state.volume.flying_m3 = volume_m3;
+        solver.state.drops.push(x, v, volume_m3);
         solver.state.volume.start_m3 += volume_m3;
         let (g, dt_s) = (solver.model.setup.liquid.gravity, 2e-3f32);
-        while solver.state.particles.flies.contains(&1) {
+        while !solver.state.drops.is_empty() {
             let report = solver.step(dt_s as f64).unwrap();
-            // In the step in which it falls in, the pool owes its volume.
-            assert!(report.volume_error.abs() < 1.001 * volume_m3 / 0.25, "{}", report.volume_error);
+            assert!(report.volume_error.abs() < 1e-6, "{}", report.volume_error);
             let t = solver.time_s() as f32;
             assert!(t < 0.5, "it falls in");
-            if let [flies] = solver.state.particles.flies[..]
-                && flies == 1
-            {
+            if let [now] = solver.state.drops.x[..] {
                 // Velocity stands half a step ahead: x = x0 + v t + g t (t - dt) / 2.
                 let exact = x + t * v + 0.5 * t * (t - dt_s) * g;
-                assert!((solver.state.particles.x[0] - exact).length() < 1e-5, "t = {t}");
+                assert!((now - exact).length() < 1e-5, "t = {t}");
             }
         }
-        assert_eq!(solver.state.volume.flying_m3, 0.0);
         let momentum: f64 = (0..solver.tree().cell_count())
             .filter(|&cell| solver.state.fields.phi_cell[cell] < 0.0)
             .map(|cell| {
@@ -318,13 +277,5 @@ mod tests {
             .sum();
         // What walls do not take at once.
         assert!(momentum > 0.0 && momentum < 1.2 * volume_m3 * v.x as f64, "{momentum}");
-        for _ in 0..40 {
-            solver.step(dt_s as f64).unwrap();
-        }
-        assert!(
-            solver.state.volume.error().abs() < 0.5 * volume_m3 / 0.25,
-            "{}",
-            solver.state.volume.error()
-        );
     }
 }

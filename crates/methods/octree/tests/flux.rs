@@ -1,0 +1,184 @@
+//! Liquid across the faces of a tree, and what cells hold from tree to tree.
+
+use crate::common::{at_cells, at_faces, closed_box, quartered, random_tree};
+use fluvial_foundation::{DVec3, Vec3, random};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Shape;
+use fluvial_octree::flux::{Carrier, Fluxes};
+use fluvial_octree::interpolate::Tracing;
+use fluvial_octree::owed::{Owed, carry_residual, hand_over};
+use fluvial_octree::settle::Settlement;
+use fluvial_octree::sides::TreeSides;
+use fluvial_octree::volume::liquid_fractions;
+
+fn cell_m3(tree: &Octree, cell: usize) -> f64 {
+    f64::from(tree.cell_dx(cell)).powi(3)
+}
+
+fn total_m3(tree: &Octree, parts: &[f32]) -> f64 {
+    parts.iter().enumerate().map(|(cell, &part)| f64::from(part) * cell_m3(tree, cell)).sum()
+}
+
+fn shares(tree: &Octree, phi: &[f32]) -> Vec<f32> {
+    let mut out = vec![];
+    liquid_fractions(&mut out, tree, phi, None);
+    out
+}
+
+/// Volume of every cell after a step, m3.
+fn carried_m3(tree: &Octree, phi: &[f32], u: &[f32], open: &[f32], dt_s: f32) -> Vec<f64> {
+    let (mut tracing, mut fluxes) = (Tracing::default(), Fluxes::default());
+    tracing.fill(tree, u);
+    fluxes.fill(&Carrier {
+        tree,
+        phi_cell: phi,
+        u_face: u,
+        tracing: &tracing,
+        open_area: open,
+        sides: TreeSides::NONE,
+        dt_s,
+    });
+    let part =
+        |(cell, share): (usize, f32)| f64::from(share) * cell_m3(tree, cell) - fluxes.outflow_m3(tree, cell);
+    shares(tree, phi).into_iter().enumerate().map(part).collect()
+}
+
+/// A sphere across cells of two sizes, carried by half a finest cell: the volume of every cell against the moved
+/// sphere's falls in second order.
+#[test]
+fn a_sphere_across_sizes_is_carried_in_second_order() {
+    let v = Vec3::new(0.6, -0.5, 0.4);
+    let error = |n: usize| -> f64 {
+        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / n as f32, levels: 2, roots: [n / 2; 3] };
+        let tree = Octree::build(shape, 3, |cell| shape.center(cell).x < 0.5);
+        assert!(tree.junction_count() > 0);
+        let (center, dt_s) = (Vec3::new(0.5, 0.55, 0.5), 0.5 / n as f32 / v.length());
+        let ball = |c: Vec3| at_cells(&tree, |x| x.distance(c.as_dvec3()) - 0.25);
+        let (u, open) = (at_faces(&tree, |_| v.as_dvec3()), vec![1.0; tree.face_count()]);
+        let after = carried_m3(&tree, &ball(center), &u, &open, dt_s);
+        let exact = shares(&tree, &ball(center + dt_s * v));
+        let wrong = |(cell, m3): (usize, &f64)| (m3 - f64::from(exact[cell]) * cell_m3(&tree, cell)).abs();
+        after.iter().enumerate().map(wrong).sum()
+    };
+    let errors = [16, 32, 64].map(error);
+    let orders = [0, 1].map(|n| (errors[n] / errors[n + 1]).log2());
+    println!("{errors:?} {orders:?}");
+    assert!(orders.iter().all(|order| *order > 1.8), "{errors:?} {orders:?}");
+}
+
+/// A plane that crosses T-junctions moves exactly, whatever the step.
+#[test]
+fn a_level_surface_across_sizes_moves_exactly() {
+    let tree = quartered(32, 1, |x, dx| (x.y - 0.45).abs() < 0.2 + dx);
+    for cells in [0.3, 1.0, 2.6] {
+        let (v, dt_s) = (DVec3::new(0.7, 1.0, -0.4), cells / 32.0);
+        let phi = at_cells(&tree, |x| x.y - 0.41);
+        let after =
+            carried_m3(&tree, &phi, &at_faces(&tree, |_| v), &vec![1.0; tree.face_count()], dt_s as f32);
+        for (cell, after) in after.iter().enumerate() {
+            let (x, dx) = (tree.cell_center(cell).as_dvec3(), f64::from(tree.cell_dx(cell)));
+            // Away from the walls, beyond which nothing is known.
+            if [x.x, x.y, x.z].iter().all(|&v| v > 0.3 && v < 0.7) {
+                let exact = ((0.41 + dt_s - (x.y - 0.5 * dx)) / dx).clamp(0.0, 1.0);
+                assert!(
+                    (after / dx.powi(3) - exact).abs() < 1e-3,
+                    "{cells} cells at {x}: {} {exact}",
+                    after / dx.powi(3)
+                );
+            }
+        }
+    }
+}
+
+/// Whatever flows on whatever tree, inside closed walls nothing is made or lost.
+#[test]
+fn nothing_is_made_or_lost() {
+    for seed in 0..4 {
+        let tree = random_tree(3, [4; 3], 1, seed);
+        let open = closed_box(&tree);
+        let center = tree.shape().bounds().center().as_dvec3();
+        let phi = at_cells(&tree, |x| x.distance(center) - 0.3);
+        let u: Vec<f32> = (0..tree.face_count()).map(|f| random::unit_f32(f as u64, seed) - 0.5).collect();
+        let before = total_m3(&tree, &shares(&tree, &phi));
+        let after: f64 = carried_m3(&tree, &phi, &u, &open, 0.2).iter().sum();
+        assert!((after / before - 1.0).abs() < 1e-6, "{before} {after}");
+    }
+}
+
+/// A ball across two sizes that is owed a twentieth of a cell in every cell at its surface grows by just that.
+#[test]
+fn the_surface_takes_up_what_its_cells_are_owed() {
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };
+    let tree = Octree::build(shape, 3, |cell| shape.center(cell).x < 0.5);
+    for amount in [0.05, -0.05] {
+        let mut phi = at_cells(&tree, |x| x.distance(DVec3::splat(0.5)) - 0.3);
+        let before = shares(&tree, &phi);
+        let owed: Vec<f32> = before.iter().map(|&f| if f > 0.0 && f < 1.0 { amount } else { 0.0 }).collect();
+        let open = vec![1.0; tree.cell_count()];
+        let held = Settlement::default().displace(&mut phi, &owed, &open, TreeSides::NONE, &tree);
+        let gained = total_m3(&tree, &shares(&tree, &phi)) - total_m3(&tree, &before);
+        assert_eq!(held, 0);
+        assert!(
+            (gained / total_m3(&tree, &owed) - 1.0).abs() < 0.05,
+            "{gained} of {}",
+            total_m3(&tree, &owed)
+        );
+    }
+}
+
+/// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
+#[test]
+fn a_residual_goes_with_the_flow() {
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };
+    let tree = Octree::build(shape, 3, |cell| shape.center(cell).x < 0.5);
+    let v = Vec3::new(0.9, 0.3, -0.6);
+    let mut tracing = Tracing::default();
+    tracing.fill(&tree, &at_faces(&tree, |_| v.as_dvec3()));
+    let (phi, open) = (vec![0.0; tree.cell_count()], vec![1.0; tree.cell_count()]);
+    let owed = |x: Vec3| if x.distance(Vec3::new(0.45, 0.5, 0.5)) < 0.15 { x.x - 0.3 } else { 0.0 };
+    let before: Vec<f32> = (0..tree.cell_count()).map(|c| owed(tree.cell_center(c))).collect();
+    let (mut after, dt_s) = (vec![], 0.07);
+    let moment = |parts: &[f32]| -> DVec3 {
+        let part = |(c, p): (usize, &f32)| tree.cell_center(c).as_dvec3() * f64::from(*p) * cell_m3(&tree, c);
+        parts.iter().enumerate().map(part).sum::<DVec3>() / total_m3(&tree, parts)
+    };
+    let what = Owed {
+        tree: &tree,
+        residual_cell: &before,
+        phi_cell: &phi,
+        deep_cells: 2.0,
+        open_volume: &open,
+        open_walls: [false; 6],
+        sides: TreeSides::NONE,
+    };
+    assert_eq!(carry_residual(&mut after, &what, &tracing, dt_s), 0.0);
+    assert!((total_m3(&tree, &after) / total_m3(&tree, &before) - 1.0).abs() < 1e-6);
+    let way = (moment(&after) - moment(&before)).as_vec3();
+    // A large cell takes all of a small box's share to its own centre: a part of a finest cell.
+    assert!(way.distance(dt_s * v) < 0.3 / 32.0, "{way} {}", dt_s * v);
+}
+
+/// From tree to tree and back: every cell of the coarser of the two keeps its volume.
+#[test]
+fn trees_hand_over_what_their_cells_hold() {
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 3, roots: [8; 3] };
+    let left = Octree::build(shape, 3, |cell| shape.center(cell).x < 0.3);
+    let right = Octree::build(shape, 3, |cell| shape.center(cell).x > 0.7);
+    let phi = |tree: &Octree| at_cells(tree, |x| x.distance(DVec3::splat(0.5)) - 0.35);
+    let parts: Vec<f32> = (0..left.cell_count()).map(|c| random::unit_f32(c as u64, 7)).collect();
+    let phi_right = phi(&right);
+    let (fraction, open) = (shares(&right, &phi_right), vec![1.0; right.cell_count()]);
+    let mut got = vec![];
+    hand_over(&mut got, (&left, &parts), &right, (&phi_right, &fraction, &open));
+    let by_root = |tree: &Octree, parts: &[f32]| {
+        let mut sums = vec![0.0; 512];
+        for (cell, part) in parts.iter().enumerate() {
+            let at = (8.0 * tree.cell_center(cell)).as_uvec3();
+            sums[(at.x + 8 * at.y + 64 * at.z) as usize] += f64::from(*part) * cell_m3(tree, cell);
+        }
+        sums
+    };
+    for (a, b) in by_root(&left, &parts).iter().zip(by_root(&right, &got)) {
+        assert!((a - b).abs() < 1e-6 / 512.0, "{a} {b}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Films on the domain's walls, drawn: liquid between a wall and the outermost cell centres, where the mesh of a
+//! level set has no sample.
+
+use fluvial_foundation::{Aabb, Axis, Vec3};
+use fluvial_grids::TriangleMesh;
+use std::collections::HashMap;
+
+/// A wall, and a point of it in finest cells.
+type WallPoint = ((Axis, bool), [i32; 3]);
+
+/// The film on a wall of the domain in one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct WallFilm {
+    /// The wall: its axis, and whether it is the high one.
+    pub wall: (Axis, bool),
+    /// The cell's centre and edge, metres.
+    pub center: Vec3,
+    /// Its edge.
+    pub dx: f32,
+    /// What is to be drawn, m3.
+    pub volume_m3: f32,
+    /// Velocity, m/s.
+    pub velocity: Vec3,
+}
+
+impl WallFilm {
+    /// A corner of the cell's face on the wall: bit 0 the axis after the wall's, bit 1 the one after that.
+    fn corner(&self, n: usize, domain: Aabb) -> Vec3 {
+        let (axis, high) = self.wall;
+        let mut x = self.center;
+        x[axis] = if high { domain.max[axis] } else { domain.min[axis] };
+        for (bit, along) in [(axis + 1) % 3, (axis + 2) % 3].into_iter().enumerate() {
+            x[along] += if n >> bit & 1 == 1 { 0.5 * self.dx } else { -0.5 * self.dx };
+        }
+        x
+    }
+}
+
+/// Adds a closed slab for every film: as thick as its volume, the corners' heights the mean of the slabs around.
+/// `finest_dx` is the edge of the smallest cells. Test: `slabs_join_and_have_their_volume`.
+pub fn add_wall_films(mesh: &mut TriangleMesh, films: &[WallFilm], domain: Aabb, finest_dx: f32) {
+    let place = |film: &WallFilm, n: usize| {
+        let at = ((film.corner(n, domain) - domain.min) / finest_dx).round();
+        (film.wall, [at.x as i32, at.y as i32, at.z as i32])
+    };
+    let mut height_m: HashMap<WallPoint, (f32, f32)> = HashMap::new();
+    for film in films {
+        for n in 0..4 {
+            let (sum, count) = height_m.entry(place(film, n)).or_default();
+            *sum += film.volume_m3 / (film.dx * film.dx);
+            *count += 1.0;
+        }
+    }
+    for film in films {
+        let thickness = [0, 1, 2, 3].map(|n| {
+            let (sum, count) = height_m[&place(film, n)];
+            sum / count
+        });
+        add_slab(mesh, film, thickness, domain);
+    }
+}
+
+fn add_slab(mesh: &mut TriangleMesh, film: &WallFilm, thickness_m: [f32; 4], domain: Aabb) {
+    let (axis, high) = film.wall;
+    let first = mesh.positions.len() as u32;
+    for n in 0..8 {
+        let mut x = film.corner(n & 3, domain);
+        let out = if n >= 4 { thickness_m[n & 3] } else { 0.0 };
+        x[axis] += if high { -out } else { out };
+        mesh.positions.push(x);
+        mesh.velocities.push(film.velocity);
+    }
+    // Counter-clockwise from outside where (first, second, out of the wall) is right-handed.
+    const QUADS: [[u32; 4]; 6] =
+        [[4, 5, 7, 6], [0, 2, 3, 1], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    for [a, b, c, d] in QUADS {
+        for t in [[a, b, c], [a, c, d]] {
+            let t = t.map(|n| first + n);
+            mesh.triangles.push(if high { [t[0], t[2], t[1]] } else { t });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_join_and_have_their_volume() {
+        let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+        for wall in [(1, false), (0, true)] {
+            let (axis, along) = (wall.0, (wall.0 + 1) % 3);
+            let film = |n: usize| {
+                let mut center = Vec3::splat(0.55);
+                center[axis] = if wall.1 { 0.95 } else { 0.05 };
+                center[along] += 0.1 * n as f32;
+                WallFilm { wall, center, dx: 0.1, volume_m3: 1e-4 * (n + 1) as f32, velocity: Vec3::X }
+            };
+            let mut mesh = TriangleMesh::default();
+            add_wall_films(&mut mesh, &[film(0), film(1), film(2)], domain, 0.1);
+            assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
+            assert!((mesh.volume() - 6e-4).abs() < 1e-8, "{}", mesh.volume());
+            let from_wall = |x: &Vec3| if wall.1 { 1.0 - x[axis] } else { x[axis] };
+            let mut heights: Vec<i32> = mesh
+                .positions
+                .iter()
+                .map(|x| (from_wall(x) * 1e4).round() as i32)
+                .filter(|h| *h > 0)
+                .collect();
+            heights.sort_unstable();
+            assert_eq!(
+                heights,
+                [100, 100, 150, 150, 150, 150, 250, 250, 250, 250, 300, 300],
+                "shared corners agree"
+            );
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Meshes that enclose the volume that there is.
+
+use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::{Lattice, TriangleMesh};
+
+/// Rounds in which neighbourhoods are fitted, and then the whole.
+const LOCAL_ROUNDS: usize = 2;
+const GLOBAL_ROUNDS: usize = 6;
+/// Bounds of how far a vertex moves in all, over what it may give: a sheet becomes no thinner than half of
+/// what it was and no thicker than twice.
+const FARTHEST: [f32; 2] = [-0.5, 1.0];
+/// The whole is fitted to this share of its volume.
+const CLOSE_ENOUGH: f64 = 1e-4;
+
+/// Cells in whose neighbourhoods a mesh is fitted.
+pub trait Neighbourhoods {
+    /// The cell of a point.
+    fn cell_at(&self, x: Vec3) -> usize;
+    /// Replaces every cell's value by a weighted sum over the cells around.
+    fn spread(&self, value_cell: &mut Vec<f32>);
+    /// A field at cell centres at a point.
+    fn sample(&self, value_cell: &[f32], x: Vec3) -> f32;
+    /// The domain, and the edge of its smallest cells, metres.
+    fn domain(&self) -> (Aabb, f32);
+}
+
+/// Equal cells, and neighbourhoods that are bells.
+#[derive(Clone, Copy, Debug)]
+pub struct Bells<'a> {
+    /// The centres of the cells.
+    pub cells: &'a Lattice,
+    /// Rounds of sums over three cells per axis that make a neighbourhood: n of them are a bell of
+    /// `sqrt(2 n / 3)` cells in the root of the mean square.
+    pub sums: usize,
+}
+
+impl Neighbourhoods for Bells<'_> {
+    fn cell_at(&self, x: Vec3) -> usize {
+        let at = ((x - self.cells.origin) / self.cells.spacing).round();
+        self.cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)
+    }
+
+    fn spread(&self, value_cell: &mut Vec<f32>) {
+        let mut scratch = vec![0.0; value_cell.len()];
+        (0..3 * self.sums).for_each(|n| add_neighbours(value_cell, &mut scratch, self.cells, n % 3));
+    }
+
+    fn sample(&self, value_cell: &[f32], x: Vec3) -> f32 {
+        self.cells.sample(value_cell, x)
+    }
+
+    fn domain(&self) -> (Aabb, f32) {
+        let size = Vec3::from_array(self.cells.size.map(|n| n as f32));
+        let min = self.cells.origin - 0.5 * self.cells.spacing;
+        (Aabb { min, max: min + self.cells.spacing * size }, self.cells.spacing)
+    }
+}
+
+/// What a mesh is fitted to.
+pub struct VolumeToFit<'a, N> {
+    /// The cells of the domain.
+    pub cells: &'a N,
+    /// What each cell holds beyond what is drawn of it, m3.
+    pub lacking_cell: Vec<f32>,
+    /// All that the mesh shall enclose, m3.
+    pub wanted_m3: f64,
+}
+
+/// Moves the vertices of a closed mesh along their normals until it encloses the volume that there is.
+///
+/// Moving vertex v by s along n changes the volume by `a_v s`, `a_v n = 1/6 sum (b - a) x (c - a)` over the
+/// triangles around it. `half_m` is half of the liquid's thickness at each vertex, 0 where one must stay: all
+/// move in proportion to it, so that thin sheets are not turned inside out by what thick liquid lacks. First
+/// every neighbourhood gets what it lacks, `s = half sum w lacking / sum w a half`, w the cells'
+/// neighbourhoods; then one share of the thickness for all makes up for what is left. Vertices on a wall of the
+/// domain stay on it. Returns how many vertices the bound on their way has held back.
+///
+/// Tests: `a_ball_gets_its_volume_and_stays_round`, `neighbourhoods_get_their_own_volumes`.
+pub fn fit_to_volume(mesh: &mut TriangleMesh, half_m: &[f32], to: VolumeToFit<impl Neighbourhoods>) -> usize {
+    let VolumeToFit { cells, mut lacking_cell, wanted_m3 } = to;
+    // What each vertex has moved, over its half thickness.
+    let mut moved = vec![0.0f32; half_m.len()];
+    for _ in 0..LOCAL_ROUNDS {
+        let ways = ways_out(mesh, half_m, cells);
+        let misfit = misfits(mesh, &ways, half_m, &lacking_cell, cells);
+        for (v, way) in ways.iter().enumerate() {
+            let x = mesh.positions[v];
+            let shift = advance(&mut moved[v], cells.sample(&misfit, x)) * half_m[v];
+            lacking_cell[cells.cell_at(x)] -= way.area * shift;
+            mesh.positions[v] = inside(x + shift * way.normal, cells);
+        }
+    }
+    for _ in 0..GLOBAL_ROUNDS {
+        let lacking_m3 = wanted_m3 - mesh.volume();
+        let ways = ways_out(mesh, half_m, cells);
+        let room = |(way, (half, moved)): (&Way, (&f32, &f32))| {
+            let is_held = *moved == FARTHEST[(lacking_m3 > 0.0) as usize];
+            if is_held { 0.0 } else { f64::from(way.area * half) }
+        };
+        let room_m3: f64 = ways.iter().zip(half_m.iter().zip(&moved)).map(room).sum();
+        if lacking_m3.abs() < CLOSE_ENOUGH * wanted_m3 || room_m3 == 0.0 {
+            break;
+        }
+        let share = (lacking_m3 / room_m3) as f32;
+        for (v, way) in ways.iter().enumerate() {
+            let shift = advance(&mut moved[v], share) * half_m[v];
+            mesh.positions[v] = inside(mesh.positions[v] + shift * way.normal, cells);
+        }
+    }
+    moved.iter().filter(|moved| FARTHEST.contains(moved)).count()
+}
+
+/// Moves on by a share of the half thickness, within bounds; how far it came.
+fn advance(moved: &mut f32, by: f32) -> f32 {
+    let before = *moved;
+    *moved = (before + by).clamp(FARTHEST[0], FARTHEST[1]);
+    *moved - before
+}
+
+/// Where a vertex may go, and the volume that it gains a metre, m2.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    normal: Vec3,
+    area: f32,
+}
+
+/// What moving each vertex does to the volume: `a_v n`, see [`fit_to_volume`], m2.
+pub fn volume_gradients(mesh: &TriangleMesh) -> Vec<Vec3> {
+    let mut gradients = vec![Vec3::ZERO; mesh.positions.len()];
+    for t in &mesh.triangles {
+        let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+        let normal = (b - a).cross(c - a) / 6.0;
+        t.iter().for_each(|&v| gradients[v as usize] += normal);
+    }
+    gradients
+}
+
+fn ways_out(mesh: &TriangleMesh, half_m: &[f32], cells: &impl Neighbourhoods) -> Vec<Way> {
+    let areas = volume_gradients(mesh);
+    let (Aabb { min, max }, dx) = cells.domain();
+    let near = 1e-3 * dx;
+    let way = |v: usize| {
+        if half_m[v] == 0.0 {
+            return Way::default();
+        }
+        let (x, mut area) = (mesh.positions[v], areas[v]);
+        for axis in 0..3 {
+            if x[axis] < min[axis] + near || x[axis] > max[axis] - near {
+                area[axis] = 0.0;
+            }
+        }
+        Way { normal: area.normalize_or_zero(), area: area.length() }
+    };
+    (0..areas.len()).map(way).collect()
+}
+
+/// What the cells around each lack, over what their surface gains when all of it moves by its half
+/// thickness; 0 where there is no surface.
+fn misfits(
+    mesh: &TriangleMesh,
+    ways: &[Way],
+    half_m: &[f32],
+    lacking_cell: &[f32],
+    cells: &impl Neighbourhoods,
+) -> Vec<f32> {
+    let mut room_cell = rooms(mesh, ways, half_m, lacking_cell.len(), cells);
+    let mut out = lacking_cell.to_vec();
+    cells.spread(&mut out);
+    cells.spread(&mut room_cell);
+    let share = |lacking: &mut f32, room: &f32| {
+        *lacking = if *room > 0.0 { (*lacking / room).clamp(FARTHEST[0], FARTHEST[1]) } else { 0.0 };
+    };
+    for_each_beside_mut(&mut out, &room_cell, share);
+    out
+}
+
+/// What the surface in every cell gains when all of it moves by its half thickness, m3.
+fn rooms(
+    mesh: &TriangleMesh,
+    ways: &[Way],
+    half_m: &[f32],
+    count: usize,
+    cells: &impl Neighbourhoods,
+) -> Vec<f32> {
+    let mut room_cell = vec![0.0f32; count];
+    for ((x, way), half) in mesh.positions.iter().zip(ways).zip(half_m) {
+        room_cell[cells.cell_at(*x)] += way.area * half;
+    }
+    room_cell
+}
+
+/// The volume by which a mesh can grow around each of `count` cells when it is fitted, m3.
+pub fn room_around(
+    mesh: &TriangleMesh,
+    half_m: &[f32],
+    count: usize,
+    cells: &impl Neighbourhoods,
+) -> Vec<f32> {
+    let mut room = rooms(mesh, &ways_out(mesh, half_m, cells), half_m, count, cells);
+    cells.spread(&mut room);
+    room
+}
+
+/// Replaces every value by the sum of it and its neighbours along an axis.
+fn add_neighbours(values: &mut Vec<f32>, scratch: &mut Vec<f32>, cells: &Lattice, axis: usize) {
+    let stride = cells.stride(axis);
+    cells.for_each_mut(scratch, |cell, at, out| {
+        let low = if at[axis] > 0 { values[cell - stride] } else { 0.0 };
+        let high = if at[axis] + 1 < cells.size[axis] { values[cell + stride] } else { 0.0 };
+        *out = low + values[cell] + high;
+    });
+    std::mem::swap(values, scratch);
+}
+
+/// The nearest place to x in the domain.
+fn inside(x: Vec3, cells: &impl Neighbourhoods) -> Vec3 {
+    let (Aabb { min, max }, _) = cells.domain();
+    x.clamp(min, max)
+}

@@ -1,0 +1,130 @@
+//! The level set drawn with all of its volume, as in `uniform`.
+
+use crate::OctreeSolver;
+use crate::state::Fields;
+use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel};
+use fluvial_grids::cut::octants_below;
+use fluvial_grids::{Octree, TriangleMesh};
+use fluvial_octree::interpolate::{Interpolation, Sampler};
+use fluvial_octree::settle::Around;
+use fluvial_octree::slope::slopes;
+use fluvial_surface::{Neighbourhoods, Place, VolumeToFit, draw_volume};
+use std::borrow::Cow;
+
+/// Vertices nearer to a solid than this lie on it, cells.
+const ON_SOLID_CELLS: f32 = 0.1;
+/// Cells farther from the surface than this hold what the mesh encloses, cells.
+const FAR_CELLS: f32 = 3.0;
+
+/// The tree's cells, and those around each.
+struct TreeCells<'a>(Around<'a>);
+
+impl Neighbourhoods for TreeCells<'_> {
+    fn cell_at(&self, x: Vec3) -> usize {
+        self.0.tree.locate(x).cell as usize
+    }
+
+    fn spread(&self, value_cell: &mut Vec<f32>) {
+        self.0.spread(value_cell);
+    }
+
+    fn sample(&self, value_cell: &[f32], x: Vec3) -> f32 {
+        value_cell[self.cell_at(x)]
+    }
+
+    fn domain(&self) -> (Aabb, f32) {
+        (self.0.tree.shape().bounds(), self.0.tree.shape().dx)
+    }
+}
+
+impl OctreeSolver {
+    /// phi, with solids cut out of the liquid.
+    pub(crate) fn phi_outside_solids(&self) -> Cow<'_, [f32]> {
+        let phi = &self.state.fields.phi_cell;
+        if !self.model.has_solids() {
+            return Cow::Borrowed(phi);
+        }
+        let solid = &self.state.boundaries.phi_solid_cell;
+        Cow::Owned(phi.iter().zip(solid).map(|(phi, solid)| phi.max(-solid)).collect())
+    }
+
+    /// Fits a mesh of the level set to what its cells hold, and draws beside it what it knows nothing of.
+    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh, clipped: &[f32]) {
+        let Fields { tree, phi_cell: phi, fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
+        let lacking_cell = parallel::map_indices(phi.len(), |cell| {
+            let (held, dx) = (fraction_cell[cell] + residual_cell[cell], tree.cell_dx(cell));
+            if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
+                // What a cell holds beyond its volume has no place in it.
+                (held.min(1.0) - drawn_share(tree, clipped, cell)) * dx.powi(3)
+            } else {
+                0.0
+            }
+        });
+        let cells = TreeCells(Around { tree, sides: self.state.boundaries.sides() });
+        let placed = self.model.setup.solids_at(self.state.time_s);
+        let solid = |x: Vec3, dx: f32| if placed.is_empty() { dx } else { placed.distance(x, dx) };
+        let half_m: Vec<f32> = mesh
+            .positions
+            .iter()
+            .map(|&x| {
+                let dx = tree.cell_dx(cells.cell_at(x));
+                if solid(x, dx) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx }
+            })
+            .collect();
+        let wanted_m3 = self.state.volume.volume_m3 - self.state.drops.total_m3();
+        let sampler = self.model.sampler(tree);
+        draw_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 }, |cell| {
+            let (mut center, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
+            let [along] = slopes(tree, cell, |_| true, |cell| [phi[cell]]).map(|s| s.as_vec3());
+            let mut normal = along.normalize_or(Vec3::Y);
+            let depth_m = solid(center, dx);
+            if depth_m < 0.5 * dx {
+                let side =
+                    |axis: Vec3| solid(center + 0.1 * dx * axis, dx) - solid(center - 0.1 * dx * axis, dx);
+                normal = Vec3::new(side(Vec3::X), side(Vec3::Y), side(Vec3::Z)).normalize_or(Vec3::Y);
+                center -= depth_m.min(0.0) * normal;
+            }
+            let velocity = sampler.velocity(u_face, center);
+            Place { center, dx, wall: film_wall(tree, phi, cell), normal, velocity }
+        });
+    }
+}
+
+/// The part of a cell that a mesh of samples at cell centres encloses: between them it interpolates, beyond the
+/// outermost ones the surface goes on as it is there.
+fn drawn_share(tree: &Octree, value_cell: &[f32], cell: usize) -> f32 {
+    let (x, dx, here) = (tree.cell_center(cell), tree.cell_dx(cell), value_cell[cell]);
+    if here.abs() > 1.8 * dx {
+        return (here < 0.0) as u8 as f32;
+    }
+    let bounds = tree.shape().bounds();
+    let sampler = Sampler::new(tree, Interpolation::Mls);
+    let points: [f64; 27] = std::array::from_fn(|n| {
+        if n == 13 {
+            return f64::from(here);
+        }
+        let mut at =
+            x + 0.5 * dx * Vec3::new((n % 3) as f32 - 1.0, (n / 3 % 3) as f32 - 1.0, (n / 9) as f32 - 1.0);
+        for axis in AXES {
+            if at[axis] <= bounds.min[axis] || at[axis] >= bounds.max[axis] {
+                at[axis] = x[axis];
+            }
+        }
+        f64::from(sampler.cells(value_cell, at))
+    });
+    octants_below(&points) as f32
+}
+
+/// The wall that a film in a cell with a dry centre lies on: where phi, continued to the wall, is deepest.
+fn film_wall(tree: &Octree, phi: &[f32], cell: usize) -> Option<(Axis, bool)> {
+    let (x, dx, bounds) = (tree.cell_center(cell), tree.cell_dx(cell), tree.shape().bounds());
+    let sampler = Sampler::new(tree, Interpolation::Mls);
+    let walls = (0..3).flat_map(|axis| [(axis, false), (axis, true)]);
+    let at_wall = |(axis, high): (Axis, bool)| {
+        let mut at = x;
+        at[axis] = if high { bounds.max[axis] } else { bounds.min[axis] };
+        ((at[axis] - x[axis]).abs() < 0.6 * dx).then(|| (sampler.cells(phi, at), (axis, high)))
+    };
+    let deepest = walls.filter_map(at_wall).min_by(|a, b| a.0.total_cmp(&b.0));
+    deepest.filter(|(value, _)| phi[cell] >= 0.0 && *value < 0.0).map(|(_, wall)| wall)
+}

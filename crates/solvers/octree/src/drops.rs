@@ -1,0 +1,232 @@
+//! Drops: how they leave the liquid of the tree, fly, and become liquid of the tree again.
+
+use crate::mass::{FAR_CELLS, MassScratch, Settled};
+use crate::state::{Ground, Start, Step};
+use crate::thin::FineSolids;
+use fluvial_drops::{Drops, Obstacles, fly};
+use fluvial_foundation::Vec3;
+use fluvial_grids::Octree;
+use fluvial_grids::octree::OUTSIDE;
+use fluvial_octree::sides::TreeSides;
+use fluvial_solids::{PlacedSolids, SideChange};
+
+/// The smallest drop, in finest cells' volumes; less waits for company.
+const SMALLEST: f64 = 1e-3;
+/// A drop closer to the surface than this has arrived, cells.
+const ARRIVES_CELLS: f32 = 0.5;
+/// Drops that fill this part of a cell are liquid that the tree can hold.
+const FULL: f64 = 0.5;
+/// More drops than this in one cell join.
+const MOST_IN_A_CELL: usize = 4;
+/// Drops keep this distance from solids and walls, finest cells.
+const MARGIN_CELLS: f32 = 0.02;
+/// Solids' distances are true up to this many finest cells.
+const SOLID_BAND_CELLS: f32 = 4.0;
+/// Cells with more of drops than this, in finest cells' volumes, should be finest ones: there they can collect.
+const WANTS_FINEST: f64 = 0.25;
+
+impl Step<'_> {
+    /// Lets drops fly; those that reach liquid and those that fill a cell become liquid of the tree.
+    pub fn move_drops(
+        &self,
+        liquid: &mut Settled,
+        mass: &mut MassScratch,
+        (fine, changes): (Option<&FineSolids>, &[SideChange]),
+        ground: Ground,
+    ) {
+        let (setup, dx) = (&self.model.setup, self.model.shape.dx);
+        let sides = ground.boundaries.sides();
+        liquid.drops.clone_from(&self.old.drops);
+        mass.arrived.clear();
+        if liquid.drops.is_empty() {
+            return;
+        }
+        let (solids, reach) = (setup.solids_at(self.old.time_s + self.dt_s), SOLID_BAND_CELLS * dx);
+        let distance = |x: Vec3| solids.distance(x, reach);
+        let around = Obstacles {
+            bounds: self.model.shape.bounds(),
+            open_walls: setup.open_walls(),
+            has_solids: !solids.is_empty(),
+            solid_distance: distance,
+            solid_normal: |x: Vec3| normal(distance, x, dx),
+            solid_velocity: |x: Vec3| solids.velocity(x, reach),
+            margin_m: MARGIN_CELLS * dx,
+        };
+        if let Some(fine) = fine.filter(|_| !changes.is_empty()) {
+            let refuge = |cell: usize| {
+                let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+                changes[found].refuge.map(|cell| cell as usize)
+            };
+            fluvial_particles::flee(&mut liquid.drops.x, &fine.fields.sides, &fine.grid, refuge);
+        }
+        for (_, sink) in setup.active_sinks(self.old.time_s) {
+            liquid.drops.retain(|drops, n| {
+                let stays = sink.shape.distance(drops.x[n]) > 0.0;
+                mass.out_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
+                stays
+            });
+        }
+        let (gravity, dt) = (setup.liquid.gravity, self.dt_s as f32);
+        mass.out_m3 += fly(liquid.drops, &around, |from, to| sides.walk(from, to), gravity, dt);
+        self.let_arrive(liquid, mass, ground);
+    }
+
+    fn let_arrive(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
+        let (tree, sides, open) = (ground.tree, ground.boundaries.sides(), &ground.boundaries.open_volume);
+        let (sampler, phi) = (self.model.sampler(tree), &mut *liquid.phi);
+        let arrived = &mut mass.arrived;
+        liquid.drops.retain(|drops, n| {
+            let (x, cell) = (drops.x[n], cell_of(tree, drops.x[n]));
+            let here = sides.sample(tree, phi, x).unwrap_or_else(|| sampler.cells(phi, x));
+            let arrives = here < ARRIVES_CELLS * tree.cell_dx(cell) && open[cell] > 0.0;
+            if arrives {
+                arrived.push((cell, drops.v[n], drops.volume_m3[n]));
+            }
+            !arrives
+        });
+        if !self.model.conserves_volume() {
+            return;
+        }
+        liquid.drops.join(MOST_IN_A_CELL, |x| cell_of(tree, x));
+        let enough_m3 = |cell: usize| FULL * f64::from(open[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
+        let mut full = volume_by_cell(liquid.drops, tree);
+        full.retain(|&(cell, volume_m3)| open[cell] > 0.0 && volume_m3 >= enough_m3(cell));
+        full.iter().for_each(|&(cell, volume_m3)| stamp(phi, (tree, sides), cell, volume_m3));
+        liquid.drops.retain(|drops, n| {
+            let cell = cell_of(tree, drops.x[n]);
+            let is_full = full.binary_search_by_key(&cell, |&(cell, _)| cell).is_ok();
+            if is_full {
+                arrived.push((cell, drops.v[n], drops.volume_m3[n]));
+            }
+            !is_full
+        });
+    }
+
+    /// Positive residuals in the air become drops, with the air's velocity and this step's gravity. Negative
+    /// ones move to the neighbour that holds most, or else to the one nearest to the surface.
+    pub fn shed_drops(&self, liquid: &mut Settled, start: &Start, ground: Ground) {
+        let (tree, sides) = (ground.tree, ground.boundaries.sides());
+        let Settled { phi, residual, drops, .. } = liquid;
+        let is_far = |cell: usize| phi[cell] > FAR_CELLS * tree.cell_dx(cell);
+        let found: Vec<usize> = (0..phi.len()).filter(|&c| residual[c] != 0.0 && is_far(c)).collect();
+        for &cell in found.iter().filter(|&&cell| residual[cell] < 0.0).collect::<Vec<_>>() {
+            let debtor = debtor_of((tree, sides), cell, residual, phi);
+            let amount = std::mem::take(&mut residual[cell]);
+            residual[debtor] += amount * (tree.cell_dx(cell) / tree.cell_dx(debtor)).powi(3);
+        }
+        let push = self.dt_s as f32 * self.model.setup.liquid.gravity;
+        let sampler = self.model.sampler(&self.old.fields.tree);
+        let obstacles = self.model.setup.solids_at(self.old.time_s + self.dt_s);
+        let smallest_m3 = SMALLEST * f64::from(self.model.shape.dx).powi(3);
+        for cell in found {
+            let volume_m3 = f64::from(residual[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
+            if volume_m3 > smallest_m3 {
+                let x = out_of_solids(&obstacles, tree.cell_center(cell), self.model.shape.dx);
+                residual[cell] = 0.0;
+                drops.push(x, sampler.velocity(&start.u_face, x) + push, volume_m3);
+            }
+        }
+    }
+
+    /// Drops that have become liquid give it their momentum: a face stands for half of the cells beside it.
+    pub fn absorb_momentum(&self, u_face: &mut [f32], mass: &MassScratch, fraction: &[f32], tree: &Octree) {
+        for &(cell, v, volume_m3) in &mass.arrived {
+            let cell_m3 = f64::from(tree.cell_dx(cell)).powi(3);
+            for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
+                let beyond = tree.leaf_across(cell, side).filter(|&other| other != OUTSIDE);
+                let beyond = beyond.map_or(0.0, |other| fraction[other as usize]);
+                // The liquid there is now has the drop's volume already.
+                let half = 0.5 * (volume_m3 / cell_m3) as f32;
+                let share = half / (0.5 * (fraction[cell] + beyond)).max(half);
+                let u = &mut u_face[face as usize];
+                *u += share * (v[side / 2] - *u);
+            }
+        }
+    }
+
+    /// Cells with many drops want to be small.
+    pub fn refine_at_drops(&self, size_cell: &mut [f32]) {
+        let (tree, dx) = (&*self.old.fields.tree, self.model.shape.dx);
+        let mut order: Vec<(usize, f64)> = self
+            .old
+            .drops
+            .x
+            .iter()
+            .zip(&self.old.drops.volume_m3)
+            .map(|(&x, &v)| (cell_of(tree, x), v))
+            .collect();
+        order.sort_unstable_by_key(|(cell, _)| *cell);
+        for of_cell in order.chunk_by(|a, b| a.0 == b.0) {
+            let volume_m3: f64 = of_cell.iter().map(|(_, v)| v).sum();
+            if volume_m3 > WANTS_FINEST * f64::from(dx).powi(3) {
+                size_cell[of_cell[0].0] = size_cell[of_cell[0].0].max(1.0 / dx);
+            }
+        }
+    }
+}
+
+/// The nearest place outside of solids to a point of a cell that they cut.
+fn out_of_solids(solids: &PlacedSolids, x: Vec3, dx: f32) -> Vec3 {
+    let reach = SOLID_BAND_CELLS * dx;
+    let (distance, margin) = (|x: Vec3| solids.distance(x, reach), 2.0 * MARGIN_CELLS * dx);
+    if solids.is_empty() || distance(x) > margin {
+        return x;
+    }
+    x + (margin - distance(x)) * normal(distance, x, dx)
+}
+
+/// Direction of growing distance.
+fn normal(distance: impl Fn(Vec3) -> f32, x: Vec3, dx: f32) -> Vec3 {
+    let along = |axis: Vec3| distance(x + 0.1 * dx * axis) - distance(x - 0.1 * dx * axis);
+    Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)).normalize_or_zero()
+}
+
+fn cell_of(tree: &Octree, x: Vec3) -> usize {
+    tree.locate(x).cell as usize
+}
+
+/// Cells with drops that are sorted by cell, in ascending order, and how much of them there is, m3.
+fn volume_by_cell(drops: &Drops, tree: &Octree) -> Vec<(usize, f64)> {
+    let mut sums: Vec<(usize, f64)> = vec![];
+    for n in 0..drops.len() {
+        let (cell, volume_m3) = (cell_of(tree, drops.x[n]), drops.volume_m3[n]);
+        match sums.last_mut() {
+            Some((last, sum)) if *last == cell => *sum += volume_m3,
+            _ => sums.push((cell, volume_m3)),
+        }
+    }
+    sums
+}
+
+/// The cells that touch one and are seen by it, itself included.
+fn around((tree, sides): (&Octree, TreeSides), cell: usize) -> Vec<usize> {
+    let nodes = tree.cell_nodes(cell);
+    let mut found: Vec<usize> = nodes
+        .iter()
+        .flat_map(|&node| tree.node_cells()[node as usize])
+        .filter(|&other| other != OUTSIDE)
+        .map(|other| other as usize)
+        .filter(|&other| other == cell || sides.sees(tree, cell, other))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// A ball of a volume around a cell's centre becomes liquid.
+fn stamp(phi: &mut [f32], on: (&Octree, TreeSides), cell: usize, volume_m3: f64) {
+    let (center, radius) = (on.0.cell_center(cell), fluvial_drops::radius_m(volume_m3));
+    for other in around(on, cell) {
+        phi[other] = phi[other].min(on.0.cell_center(other).distance(center) - radius);
+    }
+}
+
+/// Who pays for a cell's negative residual.
+fn debtor_of(on: (&Octree, TreeSides), cell: usize, residual: &[f32], phi: &[f32]) -> usize {
+    let around = around(on, cell);
+    let richest = around.iter().copied().max_by(|&a, &b| residual[a].total_cmp(&residual[b]));
+    match richest {
+        Some(other) if residual[other] > 0.0 => other,
+        _ => around.into_iter().min_by(|&a, &b| phi[a].total_cmp(&phi[b])).unwrap_or(cell),
+    }
+}

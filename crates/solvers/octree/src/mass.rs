@@ -1,0 +1,287 @@
+//! Volume by construction: fluxes carry what each cell holds from tree to tree, and phi follows. The kernels are
+//! `fluvial_octree::{flux, owed, settle}`; the scheme is that of `uniform`, see its `mass.rs`.
+//!
+//! Liquid is what phi stands for, drops that are too small for it, and a signed residual that cells are owed.
+//! A step
+//!
+//! 1. moves volume through the faces of the old tree, so that the sum changes by what sources, sinks and open
+//!    walls do alone, and hands it to the cells of the new one,
+//! 2. displaces the carried surface by what its neighbourhood is owed,
+//! 3. keeps the rest for the next step: a residual in the air becomes a drop, one deep inside is asked of the
+//!    projection as divergence, which moves it to the surface.
+
+use crate::state::{Boundaries, Ground, Model, Start, Step, TransportScratch};
+use crate::thin::FineSolids;
+use fluvial_drops::Drops;
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_octree::extend::{ExtendScratch, extend_cells};
+use fluvial_octree::flux::{Carrier, Fluxes};
+use fluvial_octree::owed::{Owed, carry_residual, hand_over};
+use fluvial_octree::settle::Settlement;
+use fluvial_octree::volume::liquid_fractions;
+use fluvial_solids::SideChange;
+use fluvial_solver_interface::{Clamps, VolumeCorrection};
+use fluvial_volume::Account;
+
+/// A residual farther from the surface than this has none to be settled by, cells.
+pub(crate) const FAR_CELLS: f32 = 1.5;
+/// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
+const DEEP_CELLS: f32 = 2.0;
+/// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
+const ROUNDS: usize = 2;
+/// Part of a deep residual that goes to the surface while liquid crosses a cell, and the most of a cell's volume
+/// that does.
+const EXPANSION: f32 = 0.3;
+const LARGEST_EXPANSION: f32 = 0.1;
+/// Cells with less of their faces open ask the projection for nothing: through what is left it would be a jet.
+const LEAST_OPEN_PART: f32 = 0.7;
+
+/// What a step carries volume with.
+#[derive(Default)]
+pub(crate) struct MassScratch {
+    fluxes: Fluxes,
+    /// Volume of every cell of the old tree after transport, and of the new one, in the cells' volumes.
+    volume_old_cell: Vec<f32>,
+    pub volume_cell: Vec<f32>,
+    settlement: Settlement,
+    extend: ExtendScratch,
+    /// Drops that have become liquid of the grid: cell, velocity, m3.
+    pub arrived: Vec<(usize, Vec3, f64)>,
+    /// What came in from sources, and what left through sinks and open walls, m3.
+    in_m3: f64,
+    pub out_m3: f64,
+}
+
+/// The liquid that a step makes, beside its velocity.
+pub(crate) struct Settled<'a> {
+    pub phi: &'a mut Vec<f32>,
+    /// What phi stands for in every cell, in its volume.
+    pub fraction: &'a mut Vec<f32>,
+    /// What the cells are owed beside.
+    pub residual: &'a mut Vec<f32>,
+    pub drops: &'a mut Drops,
+}
+
+impl Model {
+    /// Is volume carried by fluxes?
+    pub fn conserves_volume(&self) -> bool {
+        self.params.volume_correction != VolumeCorrection::Off
+    }
+
+    /// What phi stands for.
+    pub fn fill_fractions(
+        &self,
+        fraction: &mut Vec<f32>,
+        tree: &Octree,
+        phi: &[f32],
+        boundaries: &Boundaries,
+    ) {
+        liquid_fractions(fraction, tree, phi, self.open(boundaries));
+    }
+}
+
+/// Volume of all cells, m3.
+pub(crate) fn total_m3(tree: &Octree, part_cell: &[f32]) -> f64 {
+    let chunks = parallel::chunk_count(part_cell.len(), parallel::CHUNK);
+    parallel::ordered_sum(chunks, |n| {
+        let cells = parallel::chunk_range(n, parallel::CHUNK, part_cell.len());
+        cells.map(|cell| f64::from(part_cell[cell]) * f64::from(tree.cell_dx(cell)).powi(3)).sum()
+    })
+}
+
+impl Step<'_> {
+    /// Moves the volume of every cell through its faces, on the old tree: `F = L + r - sum of fluxes`.
+    pub fn carry_volume(
+        &self,
+        mass: &mut MassScratch,
+        start: &Start,
+        flow: &TransportScratch,
+        thin: (Option<&FineSolids>, &[SideChange]),
+    ) {
+        (mass.in_m3, mass.out_m3) = (0.0, start.drained_m3);
+        let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
+        let carrier = Carrier {
+            tree,
+            phi_cell: &start.phi_cell,
+            u_face: &flow.u_face,
+            tracing: &flow.tracing,
+            // The velocity is free of divergence between the solids of the step that made it.
+            open_area: &boundaries.open_area,
+            sides: boundaries.sides(),
+            dt_s: self.dt_s as f32,
+        };
+        let MassScratch { fluxes, volume_old_cell: volume, .. } = mass;
+        fluxes.fill(&carrier);
+        mass.out_m3 += fluxes.out_of_domain_m3(tree);
+        if !self.model.conserves_volume() {
+            return;
+        }
+        let owed = Owed {
+            tree,
+            residual_cell: &start.residual_cell,
+            phi_cell: &start.phi_cell,
+            deep_cells: DEEP_CELLS,
+            open_volume: &boundaries.open_volume,
+            open_walls: self.model.setup.open_walls(),
+            sides: boundaries.sides(),
+        };
+        mass.out_m3 += carry_residual(volume, &owed, &flow.tracing, self.dt_s as f32);
+        let fluxes = &*fluxes;
+        parallel::for_each_indexed_mut(volume, |cell, volume| {
+            let out = fluxes.outflow_m3(tree, cell) / f64::from(tree.cell_dx(cell)).powi(3);
+            *volume += (f64::from(start.fraction_cell[cell]) - out) as f32;
+        });
+        self.hand_over_at_thin_solids(volume, thin);
+    }
+
+    /// Cells that a thin solid passes give what they hold to the next cell of their old side, and share with the
+    /// next one of their new side. All of them are finest ones.
+    fn hand_over_at_thin_solids(
+        &self,
+        volume: &mut [f32],
+        (fine, changes): (Option<&FineSolids>, &[SideChange]),
+    ) {
+        let Some(fine) = fine.filter(|_| !changes.is_empty()) else { return };
+        let (tree, sides, open) = (&*self.old.fields.tree, fine.sides(), &fine.fields.open_volume);
+        let leaf = |cell: u32| sides.leaf(tree, cell as usize);
+        for change in changes {
+            if let Some(refuge) = change.refuge {
+                volume[leaf(refuge)] += std::mem::take(&mut volume[leaf(change.cell)]);
+            }
+        }
+        for change in changes {
+            let Some(donor) = change.donor else { continue };
+            let [part, whole] = [change.cell, donor].map(|cell| open[cell as usize]);
+            let given = part / (part + whole).max(f32::MIN_POSITIVE) * volume[leaf(donor)];
+            volume[leaf(donor)] -= given;
+            volume[leaf(change.cell)] += given;
+        }
+    }
+
+    /// Hands the volume to the new tree, with what drops and sources bring, and displaces the carried surface by
+    /// what its cells are owed.
+    pub fn settle_volume(
+        &self,
+        liquid: &mut Settled,
+        mass: &mut MassScratch,
+        thin: (Option<&FineSolids>, &[SideChange]),
+        ground: Ground,
+        clamps: &mut Clamps,
+    ) {
+        let (tree, boundaries) = (ground.tree, ground.boundaries);
+        self.move_drops(liquid, mass, thin, ground);
+        if self.model.has_solids() {
+            extend_cells(liquid.phi, tree, &boundaries.closed_cell, &mut mass.extend);
+        }
+        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
+        if !self.model.conserves_volume() {
+            mass.in_m3 = self.inflow_m3(ground);
+            return;
+        }
+        let old = (&*self.old.fields.tree, &mass.volume_old_cell[..]);
+        let stands = (&liquid.phi[..], &liquid.fraction[..], &boundaries.open_volume[..]);
+        hand_over(&mut mass.volume_cell, old, tree, stands);
+        for &(cell, _, volume_m3) in &mass.arrived {
+            mass.volume_cell[cell] += (volume_m3 / f64::from(tree.cell_dx(cell)).powi(3)) as f32;
+        }
+        self.fill_from_sources(liquid, mass, ground);
+        for round in 0..ROUNDS {
+            if round > 0 {
+                self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
+            }
+            find_residual(liquid, &mass.volume_cell);
+            let (open, sides) = (&boundaries.open_volume, boundaries.sides());
+            let held_back = mass.settlement.displace(liquid.phi, liquid.residual, open, sides, tree);
+            clamps.add("surface_displacement", held_back);
+        }
+    }
+
+    /// What sources bring in during the step.
+    fn inflow_m3(&self, ground: Ground) -> f64 {
+        ground.sources.outlets.iter().map(|(outlet, part)| outlet.flow_m3_s * part * self.dt_s).sum()
+    }
+
+    /// The cells of the sources are full to what phi says. What that takes is the inflow but for the error of
+    /// the fluxes there, which the cells that the sources flow into are owed.
+    fn fill_from_sources(&self, liquid: &Settled, mass: &mut MassScratch, ground: Ground) {
+        let (tree, cell_m3) = (ground.tree, |cell: usize| f64::from(ground.tree.cell_dx(cell)).powi(3));
+        let inflow_m3 = self.inflow_m3(ground);
+        let mut taken_m3 = 0.0;
+        for nozzle in self.filled_nozzles(tree.shape().bounds()) {
+            for cell in 0..tree.cell_count() {
+                if nozzle.0.filled_distance(tree.cell_center(cell), nozzle.1) < 0.0 {
+                    let missing = liquid.fraction[cell] - mass.volume_cell[cell];
+                    mass.volume_cell[cell] += missing;
+                    taken_m3 += f64::from(missing) * cell_m3(cell);
+                }
+            }
+        }
+        let flows = &ground.sources.flow_into_cell;
+        let sum: f64 = flows.iter().map(|(_, flow)| flow).sum();
+        let (owed_m3, mut given_m3) = (inflow_m3 - taken_m3, 0.0);
+        for &(cell, flow) in flows {
+            let amount = (owed_m3 * flow / sum / cell_m3(cell)) as f32;
+            mass.volume_cell[cell] += amount;
+            given_m3 += f64::from(amount) * cell_m3(cell);
+        }
+        mass.in_m3 = taken_m3 + given_m3;
+    }
+
+    /// With the surface in its place: what it does not stand for stays residual, or flies as drops; all of it is
+    /// the liquid's volume.
+    pub fn close_volume(
+        &self,
+        liquid: &mut Settled,
+        mass: &MassScratch,
+        start: &Start,
+        ground: Ground,
+    ) -> Account {
+        let tree = ground.tree;
+        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, ground.boundaries);
+        if self.model.conserves_volume() {
+            find_residual(liquid, &mass.volume_cell);
+            self.shed_drops(liquid, start, ground);
+        } else {
+            liquid.residual.clear();
+            liquid.residual.resize(tree.cell_count(), 0.0);
+        }
+        let mut account = self.old.volume.totals();
+        account.book_sources_and_sinks(mass.in_m3, mass.out_m3);
+        let in_cells_m3 = total_m3(tree, liquid.fraction) + total_m3(tree, liquid.residual);
+        account.measure(in_cells_m3 + liquid.drops.total_m3());
+        account
+    }
+
+    /// Volume that a cell's residual asks the projection to move out of it, m3/s.
+    pub fn wanted_m3_s(
+        &self,
+        residual_cell: &[f32],
+        liquid: (&[f32], &[f32]),
+        tree: &Octree,
+        cell: usize,
+    ) -> f64 {
+        let (phi_cell, open_area) = liquid;
+        let (residual, dx) = (residual_cell[cell], tree.cell_dx(cell));
+        if residual == 0.0 || phi_cell[cell] > -FAR_CELLS * dx {
+            return 0.0;
+        }
+        let open: f32 = tree.cell_faces()[cell].iter().map(|&face| open_area[face as usize]).sum();
+        if open < 6.0 * LEAST_OPEN_PART {
+            return 0.0;
+        }
+        // Not faster than liquid crosses the cell, or short steps would make it a blast.
+        let wave_m_s = (self.model.setup.liquid.gravity.length() * dx).sqrt();
+        let crossing_s = dx / (self.old.limits.speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
+        let most = LARGEST_EXPANSION / EXPANSION;
+        let rate_1_s = EXPANSION / crossing_s.max(self.dt_s as f32);
+        f64::from(rate_1_s * residual.clamp(-most, most)) * f64::from(dx).powi(3)
+    }
+}
+
+/// What each cell holds and phi does not stand for.
+fn find_residual(liquid: &mut Settled, volume_cell: &[f32]) {
+    let fraction = &liquid.fraction;
+    liquid.residual.resize(fraction.len(), 0.0);
+    parallel::for_each_indexed_mut(liquid.residual, |cell, owed| *owed = volume_cell[cell] - fraction[cell]);
+}

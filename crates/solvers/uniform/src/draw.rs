@@ -1,0 +1,104 @@
+//! The level set drawn with all of its volume.
+
+use crate::UniformSolver;
+use crate::state::Fields;
+use fluvial_foundation::{Axis, Vec3};
+use fluvial_grids::cut::octants_below;
+use fluvial_grids::{Lattice, TriangleMesh};
+use fluvial_surface::{Bells, Place, VolumeToFit, draw_volume};
+
+/// Neighbourhoods of a cell and a little more.
+const NEIGHBOURHOOD_SUMS: usize = 2;
+/// Vertices nearer to a solid than this lie on it, cells.
+const ON_SOLID_CELLS: f32 = 0.1;
+/// Cells farther from the surface than this hold what the mesh encloses, cells.
+const FAR_CELLS: f32 = 3.0;
+
+impl UniformSolver {
+    /// Fits a mesh of the level set to what its cells hold, and draws beside it what it knows nothing of.
+    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh) {
+        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
+        let Fields { phi_cell: phi, fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
+        let solid = |x: Vec3| self.solid_distance(x);
+        let clipped: Vec<f32> = (0..phi.len())
+            .map(|cell| {
+                let [i, j, k] = cells.coordinates(cell);
+                if phi[cell] < 0.0 { phi[cell].max(-solid(cells.position(i, j, k))) } else { phi[cell] }
+            })
+            .collect();
+        let mut lacking_cell = vec![0.0; phi.len()];
+        cells.for_each_mut(&mut lacking_cell, |cell, at, lacking| {
+            let held = fraction_cell[cell] + residual_cell.get(cell).copied().unwrap_or(0.0);
+            if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
+                // What a cell holds beyond its volume has no place in it.
+                let drawn = drawn_share(&clipped, &cells, at);
+                *lacking = (held.min(1.0) - drawn) * dx.powi(3);
+            }
+        });
+        let half_m: Vec<f32> = mesh
+            .positions
+            .iter()
+            .map(|&x| if solid(x) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx })
+            .collect();
+        let wanted_m3 = self.state.volume.volume_m3 - self.state.drops.total_m3();
+        let to = VolumeToFit {
+            cells: &Bells { cells: &cells, sums: NEIGHBOURHOOD_SUMS },
+            lacking_cell,
+            wanted_m3,
+        };
+        draw_volume(mesh, &half_m, to, |cell| {
+            let [i, j, k] = cells.coordinates(cell);
+            let mut center = cells.position(i, j, k);
+            let mut normal = cells.gradient(phi, center).normalize_or(Vec3::Y);
+            let depth_m = solid(center);
+            if depth_m < 0.5 * dx {
+                normal = self.solid_normal(center);
+                center -= depth_m.min(0.0) * normal;
+            }
+            let velocity = self.grid.sample_velocity(u_face, center);
+            Place { center, dx, wall: film_wall(phi, &cells, cell), normal, velocity }
+        });
+    }
+
+    /// Distance to solids, metres; far without any.
+    fn solid_distance(&self, x: Vec3) -> f32 {
+        if self.setup.solids.is_empty() {
+            return f32::INFINITY;
+        }
+        self.grid.nodes().sample(&self.state.boundaries.solids.fields.phi_node, x)
+    }
+
+    fn solid_normal(&self, x: Vec3) -> Vec3 {
+        self.grid.nodes().gradient(&self.state.boundaries.solids.fields.phi_node, x).normalize_or(Vec3::Y)
+    }
+}
+
+/// The part of a cell that a mesh of samples at cell centres encloses: between them it interpolates, beyond the
+/// outermost ones the surface goes on as it is there.
+fn drawn_share(value_cell: &[f32], cells: &Lattice, at: [usize; 3]) -> f32 {
+    let value = |d: [isize; 3]| {
+        let [i, j, k] = std::array::from_fn(|a| at[a] as isize + d[a]);
+        f64::from(value_cell[cells.index_clamped(i, j, k)])
+    };
+    // Means of the cells that meet at each point of the lattice of half the size.
+    let points: [f64; 27] = std::array::from_fn(|n| {
+        let step = [n % 3, n / 3 % 3, n / 9].map(|s| s as isize - 1);
+        let corners = (0..8).map(|c| std::array::from_fn(|a| if c >> a & 1 == 1 { step[a] } else { 0 }));
+        corners.map(value).sum::<f64>() / 8.0
+    });
+    octants_below(&points) as f32
+}
+
+/// The wall that a film in a cell with a dry centre lies on: where phi, continued to the wall, is deepest.
+fn film_wall(phi: &[f32], cells: &Lattice, cell: usize) -> Option<(Axis, bool)> {
+    let at = cells.coordinates(cell);
+    let at_wall = |axis: Axis, high: bool| {
+        let is_there = cells.size[axis] > 1 && at[axis] == if high { cells.size[axis] - 1 } else { 0 };
+        let stride = cells.stride(axis);
+        is_there.then(|| 1.5 * phi[cell] - 0.5 * phi[if high { cell - stride } else { cell + stride }])
+    };
+    let walls = (0..3).flat_map(|axis| [(axis, false), (axis, true)]);
+    let wet = walls.filter_map(|(axis, high)| at_wall(axis, high).map(|value| (value, (axis, high))));
+    let deepest = wet.min_by(|a, b| a.0.total_cmp(&b.0));
+    deepest.filter(|(value, _)| phi[cell] >= 0.0 && *value < 0.0).map(|(_, wall)| wall)
+}
