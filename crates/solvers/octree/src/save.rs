@@ -36,6 +36,7 @@ impl OctreeSolver {
                     // A function of phi: made anew.
                     fraction_cell: _,
                     residual_cell,
+                    parted_cell,
                 },
             // A function of the tree and the time: made anew.
             boundaries: _,
@@ -72,6 +73,8 @@ impl OctreeSolver {
         out.list("volume.totals", &totals)?;
         out.list("volume.bodies", &bodies)?;
         out.field("residual_cell", residual_cell)?;
+        let parted: Vec<u8> = parted_cell.iter().map(|&parted| parted as u8).collect();
+        out.field("parted_cell", &parted)?;
         save_drops(drops, out)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
@@ -106,6 +109,7 @@ impl OctreeSolver {
             impulse_cell: vec![0.0; cells],
             fraction_cell: vec![],
             residual_cell: vec![0.0; cells],
+            parted_cell: vec![],
         };
         from.field("phi_cell", &mut state.fields.phi_cell)?;
         from.field("u_face", &mut state.fields.u_face)?;
@@ -117,6 +121,9 @@ impl OctreeSolver {
         let (totals, bodies): (Vec<f64>, Vec<f64>) =
             (from.list("volume.totals")?, from.list("volume.bodies")?);
         from.field("residual_cell", &mut state.fields.residual_cell)?;
+        let mut parted = vec![0u8; cells];
+        from.field("parted_cell", &mut parted)?;
+        state.fields.parted_cell = parted.iter().map(|&parted| parted != 0).collect();
         state.drops = restore_drops(from)?;
         state.volume = Account::from_numbers(&totals, &bodies, vec![])
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;

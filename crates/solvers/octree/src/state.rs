@@ -70,6 +70,8 @@ pub(crate) struct Fields {
     /// What phi stands for in every cell, and what the cell is owed beside, in its volume.
     pub fraction_cell: Vec<f32>,
     pub residual_cell: Vec<f32>,
+    /// Cells that have let go of a wall or solid: what they are owed is the gap.
+    pub parted_cell: Vec<bool>,
 }
 
 /// Walls and solids on one tree at one moment.
@@ -86,6 +88,8 @@ pub(crate) struct Boundaries {
     pub u_solid: Vec<f32>,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells that touch a boundary which liquid may let go of.
+    pub may_part_cell: Vec<bool>,
     /// Solids around thin ones.
     pub fine: Option<Arc<FineSolids>>,
 }
@@ -248,7 +252,7 @@ pub(crate) struct DistanceScratch {
 /// For the pressure's operator.
 #[derive(Default)]
 pub(crate) struct OperatorScratch {
-    /// phi as the pressure sees it: drops of one cell have none.
+    /// phi as the pressure sees it: drops of one cell have none, nor has liquid that lets go of walls.
     pub phi_cell: Vec<f32>,
     pub gradient: PressureGradient,
     pub system: System,
@@ -267,6 +271,8 @@ pub(crate) struct TensionScratch {
 /// For the pressure solve.
 #[derive(Default)]
 pub(crate) struct SolveScratch {
+    /// Velocity before the projection.
+    pub u_face: Vec<f32>,
     pub rhs_cell: Vec<f64>,
     pub cg: CgScratch<f64>,
     pub bicgstab: BicgstabScratch<f64>,
