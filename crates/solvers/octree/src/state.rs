@@ -1,6 +1,6 @@
 //! What the solver remembers from step to step, and the memory that a step works in.
 
-use crate::mass::MassScratch;
+use crate::mass::{MassScratch, Settled};
 use crate::params::Params;
 use crate::particles::{ParticleScratch, Particles};
 use crate::thin::FineSolids;
@@ -72,6 +72,38 @@ pub(crate) struct Fields {
     pub residual_cell: Vec<f32>,
     /// Cells that have let go of a wall or solid: what they are owed is the gap.
     pub parted_cell: Vec<bool>,
+}
+
+/// The tree and what is on it beside the liquid's shape.
+pub(crate) struct Carried<'a> {
+    pub tree: &'a mut Arc<Octree>,
+    pub u: &'a mut Vec<f32>,
+    pub size: &'a mut Vec<f32>,
+    pub impulse: &'a mut Vec<f64>,
+}
+
+impl Fields {
+    /// The liquid's shape with its drops, and the rest.
+    pub fn split<'a>(&'a mut self, drops: &'a mut Drops) -> (Settled<'a>, Carried<'a>) {
+        let Fields {
+            tree,
+            phi_cell,
+            u_face,
+            size_cell,
+            impulse_cell,
+            fraction_cell,
+            residual_cell,
+            parted_cell,
+        } = self;
+        let shape = Settled {
+            phi: phi_cell,
+            fraction: fraction_cell,
+            residual: residual_cell,
+            parted: parted_cell,
+            drops,
+        };
+        (shape, Carried { tree, u: u_face, size: size_cell, impulse: impulse_cell })
+    }
 }
 
 /// Walls and solids on one tree at one moment.

@@ -16,7 +16,7 @@
 use crate::OctreeSolver;
 use crate::mass::Settled;
 use crate::particles::Swarm;
-use crate::state::{Fields, State, Step};
+use crate::state::{Carried, State, Step};
 use fluvial_solver_interface::{Stages, StepError, StepReport};
 
 pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
@@ -24,23 +24,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     model.setup.check_step(dt_s, state.limits.speed_m_s)?;
     let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
     let State { fields, boundaries, particles, volume, drops, .. } = next;
-    let Fields {
-        tree,
-        phi_cell,
-        u_face: u,
-        size_cell: size,
-        impulse_cell: impulse,
-        fraction_cell,
-        residual_cell,
-        parted_cell,
-    } = fields;
-    let mut new = Settled {
-        phi: phi_cell,
-        fraction: fraction_cell,
-        residual: residual_cell,
-        parted: parted_cell,
-        drops,
-    };
+    let (mut new, Carried { tree, u, size, impulse }) = fields.split(drops);
     let mut swarm = Swarm { particles, scratch: &mut c.particles };
 
     let (fine, changes) = stages.run("solids", |_| step.thin_solids())?;
