@@ -18,6 +18,12 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let cases = choose_cases(&args.cases)?;
     let methods = choose_methods(&args.method)?;
+    if let Some(case) = cases.iter().find(|case| !args.cases.is_empty() && !applies_to_any(case, &methods)) {
+        let able: Vec<&str> = variants().iter().filter(|m| (case.applies)(m)).map(|m| m.name).collect();
+        let wanted = args.method.join("`, `");
+        let message = format!("the case `{}` says nothing about the method `{wanted}`", case.name);
+        return Err(Failure::bad_input(message, format!("it applies to {}", able.join(", "))));
+    }
     let stop = stop::on_interrupt()?;
     args.output.as_deref().map(create_dir).transpose()?;
     let mut rows: Vec<Row> = Vec::new();
@@ -48,6 +54,10 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
         write_json_atomic(file, &rows)?;
     }
     judge(&rows, broken)
+}
+
+fn applies_to_any(case: &Case, methods: &[Variant]) -> bool {
+    methods.iter().any(|method| (case.applies)(method))
 }
 
 fn judge(rows: &[Row], broken: usize) -> Result<(), Failure> {

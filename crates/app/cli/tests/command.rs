@@ -110,6 +110,7 @@ fn bad_input_exits_with_2_and_says_what_to_do() {
         &["walk"],
         &["validate", "no-such-case"],
         &["validate", "hydrostatic", "--method", "no-such-method"],
+        &["validate", "drop-across-levels", "--method", "uniform/flip"],
         &["bench", "no-such-case"],
         &["bench", "pressure", "--case", "no-such-case"],
         &["bench", "pressure", "--solver", "no-such-solver"],
@@ -121,6 +122,8 @@ fn bad_input_exits_with_2_and_says_what_to_do() {
     ] {
         place.expect(2, args);
     }
+    let said = place.expect(2, &["validate", "drop-across-levels", "--method", "uniform/flip"]);
+    assert!(said.contains("it applies to octree"), "{said}");
     assert!(!place.path("out").exists(), "nothing is written before everything is checked");
 }
 

@@ -4,6 +4,7 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 use fluvial_output::OutputError;
 use fluvial_scene::{Scene, SceneError};
+use fluvial_simulation::checkpoint::CrcWriter;
 use fluvial_simulation::fingerprint::fingerprint;
 use fluvial_simulation::{Recorder, RunError, StepRecord, next_step, reached};
 use fluvial_solids::Shape;
@@ -29,10 +30,13 @@ pub enum Error {
     /// A step failed at every length tried. The state is that before the step.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// No simulation ever reaches such a time.
+    #[error("a simulation advances to a finite time in seconds, not to {0}")]
+    Time(f64),
     /// A saved state could not be written.
     #[error("could not save the state: {0}")]
     Save(#[from] io::Error),
-    /// A saved state could not be taken over. The simulation is then good for nothing.
+    /// A saved state could not be taken over. The simulation is what it was before.
     #[error(transparent)]
     Restore(#[from] RestoreError),
 }
@@ -79,6 +83,8 @@ impl StopHandle {
 pub struct Simulation {
     solver: Box<dyn Solver>,
     method: ChosenMethod,
+    /// Stands for the set-up in saved states.
+    setup_crc32: u32,
     steps: u64,
     stop: StopHandle,
 }
@@ -97,12 +103,14 @@ impl Simulation {
 
     /// From a set-up that was built in Rust.
     pub fn new(method: ChosenMethod, setup: Setup) -> Result<Self, Error> {
+        method.check_params()?;
         method.check_size(&setup)?;
+        let setup_crc32 = crc32fast::hash(format!("{setup:?}").as_bytes());
         let mut solver = method.build(setup)?;
         let stop = StopHandle::default();
         let asked = stop.clone();
         solver.stop_when(Arc::new(move || asked.is_set()));
-        Ok(Simulation { solver, method, steps: 0, stop })
+        Ok(Simulation { solver, method, setup_crc32, steps: 0, stop })
     }
 
     /// Simulated time, seconds.
@@ -111,12 +119,16 @@ impl Simulation {
     }
 
     /// Takes as many steps as the liquid needs and ends exactly at `end_s`. A step that fails is tried again
-    /// at half its length, a few times. `watch` sees every step and may end the call.
+    /// at half its length, a few times. `watch` sees every step and may end the call. A time that has passed
+    /// is reached without a step; one that is not finite is an error.
     pub fn advance_to(
         &mut self,
         end_s: f64,
         mut watch: impl FnMut(&StepRecord) -> Go,
     ) -> Result<Reached, Error> {
+        if !end_s.is_finite() {
+            return Err(Error::Time(end_s));
+        }
         while !reached(self.time_s(), end_s) {
             if self.stop.is_set() {
                 return Ok(Reached::Stopped);
@@ -172,26 +184,43 @@ impl Simulation {
         self.solver.volume_in(shape)
     }
 
-    /// Writes everything that the next step reads and the scene does not give.
+    /// Writes everything that the next step reads and the scene does not give, and a checksum.
     pub fn save(&self, out: &mut dyn Write) -> Result<(), Error> {
-        let mut state = StateWriter::new(out);
+        let mut out = CrcWriter::new(out);
+        let mut state = StateWriter::new(&mut out);
         state.value("fluvial", fingerprint(&*self.method))?;
+        state.value("setup", self.setup_crc32)?;
         state.value("steps", self.steps)?;
-        Ok(self.solver.save(&mut state)?)
+        self.solver.save(&mut state)?;
+        Ok(out.write_crc32()?)
     }
 
     /// Takes over what [`Self::save`] wrote for the same scene, `bytes` long: every later step then gives the
-    /// same bits. States of another method, other parameters or a version that computes differently are
-    /// refused.
+    /// same bits. The bytes are held in memory and verified before any of them is believed; a damaged state,
+    /// one of another scene, method or parameters, or of a version that computes differently is refused, and
+    /// the simulation is then what it was before.
     pub fn restore(&mut self, from: &mut dyn Read, bytes: u64) -> Result<(), Error> {
-        let mut state = StateReader::new(from, bytes);
-        if state.value::<u32>("fluvial")? != fingerprint(&*self.method) {
-            let why = "it is of another method, other parameters or another version of Fluvial".to_owned();
-            return Err(RestoreError::Mismatch(why).into());
+        let refuse = |why: &str| Err(RestoreError::Mismatch(why.to_owned()).into());
+        let mut saved = vec![];
+        from.take(bytes).read_to_end(&mut saved).map_err(RestoreError::Read)?;
+        let Some((saved, crc32)) = saved.split_last_chunk() else {
+            return refuse("it is too short");
+        };
+        if crc32fast::hash(saved) != u32::from_le_bytes(*crc32) {
+            return refuse("its checksum does not match: it is cut, changed, or no state of Fluvial");
         }
-        self.steps = state.value("steps")?;
+        let mut source = saved;
+        let mut state = StateReader::new(&mut source, saved.len() as u64);
+        if state.value::<u32>("fluvial")? != fingerprint(&*self.method) {
+            return refuse("it is of another method, other parameters or another version of Fluvial");
+        }
+        if state.value::<u32>("setup")? != self.setup_crc32 {
+            return refuse("it is of another scene");
+        }
+        let steps = state.value("steps")?;
         self.solver.restore(&mut state)?;
-        Ok(state.end()?)
+        self.steps = steps;
+        Ok(())
     }
 }
 

@@ -77,3 +77,47 @@ fn a_state_of_other_parameters_is_refused_with_the_reason() {
     let error = other.restore(&mut saved.as_slice(), saved.len() as u64).unwrap_err();
     assert!(error.to_string().contains("another method, other parameters"), "{error}");
 }
+
+#[test]
+fn a_damaged_or_foreign_state_is_refused_and_leaves_no_trace() {
+    let mut water = Simulation::new(ChosenMethod::default(), column()).unwrap();
+    let saved = |water: &Simulation| {
+        let mut bytes = vec![];
+        water.save(&mut bytes).unwrap();
+        bytes
+    };
+    water.advance_to(0.02, |_| Go::On).unwrap();
+    let good = saved(&water);
+    water.advance_to(0.03, |_| Go::On).unwrap();
+    let before = saved(&water);
+    let mut refuse = |bytes: &[u8], why: &str| {
+        let error = water.restore(&mut &*bytes, bytes.len() as u64).unwrap_err().to_string();
+        assert!(error.contains(why), "{why}: {error}");
+        assert!(saved(&water) == before, "{why}");
+    };
+    refuse(&[], "too short");
+    refuse(&good[..good.len() / 2], "checksum");
+    refuse(&[good.as_slice(), &[0]].concat(), "checksum");
+    for at in (0..good.len()).step_by(good.len() / 50) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        refuse(&bad, "checksum");
+    }
+    let mut other = column();
+    other.liquid.density = 900.0;
+    let other = Simulation::new(ChosenMethod::default(), other).unwrap();
+    refuse(&saved(&other), "another scene");
+    water.restore(&mut good.as_slice(), good.len() as u64).unwrap();
+    assert!(saved(&water) == good);
+}
+
+#[test]
+fn a_time_that_is_never_reached_is_an_error_of_its_own() {
+    let mut water = Simulation::new(ChosenMethod::default(), column()).unwrap();
+    for end_s in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let error = water.advance_to(end_s, |_| Go::On).unwrap_err().to_string();
+        assert!(error.contains("finite time") && error.contains(&end_s.to_string()), "{error}");
+    }
+    assert_eq!(water.advance_to(-1.0, |_| Go::On).unwrap(), Reached::Time);
+    assert_eq!(water.time_s(), 0.0);
+}

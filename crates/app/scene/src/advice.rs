@@ -9,6 +9,10 @@ use fluvial_solver_interface::{Setup, Source, inside_cells};
 const LARGEST_GRAVITY: f32 = 1e6;
 /// Gravities that look like metres, in other units, m/s2.
 const USUAL_GRAVITY: [f32; 2] = [0.1, 100.0];
+/// Nothing incompressible moves as fast as this, m/s: it is above the speed of sound in water.
+const LARGEST_SPEED_M_S: f32 = 1e4;
+/// Liquid faster than this is probably meant in other units, m/s: fire hoses have 30 to 60.
+const USUAL_SPEED_M_S: f32 = 100.0;
 /// A body so many times as large as the domain was probably modelled in another unit.
 const LARGE_BODY: f32 = 10.0;
 /// A jet narrower than so many cells breaks up on the grid.
@@ -26,6 +30,7 @@ impl Scene {
                 "it is given in m/s2; on Earth it is [0, -9.81, 0]",
             ));
         }
+        self.check_speeds(setup)?;
         if !setup.solids.is_empty() && !setup.fills.is_empty() && setup.sources.is_empty() {
             let solids = setup.solids_at(0.0);
             // Whole distances: blocks far inside liquid or solids are then counted at once.
@@ -34,6 +39,34 @@ impl Scene {
                 let help = "look at the solids' size and place; meshes are read in metres, `transform` has a `scale`";
                 return Err(self.fail("solid.0", "solids cover all liquid", help));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses fills and sources that are too fast for any liquid.
+    fn check_speeds(&self, setup: &Setup) -> Result<(), SceneError> {
+        for (n, fill) in setup.fills.iter().enumerate() {
+            let speed = fill.velocity.length();
+            if speed > LARGEST_SPEED_M_S {
+                let message = format!("a fill of {speed:.3e} m/s cannot be simulated");
+                let help = "the velocity is given in m/s; sound in water has 1500";
+                return Err(self.fail(&format!("fill.{n}.velocity"), message, help));
+            }
+        }
+        for (n, source) in setup.sources.iter().enumerate() {
+            let speed = source.velocity.length();
+            if speed <= LARGEST_SPEED_M_S {
+                continue;
+            }
+            let message = format!("a jet of {speed:.3e} m/s cannot be simulated");
+            let (key, help) = match self.source[n].flow {
+                Some(_) => (
+                    "flow",
+                    "the flow is given in m3/s and leaves through the shape's section: give less, or a wider shape",
+                ),
+                None => ("velocity", "the velocity is given in m/s; a fire hose has 30 to 60"),
+            };
+            return Err(self.fail(&format!("source.{n}.{key}"), message, help));
         }
         Ok(())
     }
@@ -57,6 +90,14 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
                 size / domain
             ));
         }
+    }
+    let fastest = setup.fills.iter().map(|f| f.velocity).chain(setup.sources.iter().map(|s| s.velocity));
+    let fastest = fastest.map(Vec3::length).fold(0.0, f32::max);
+    if fastest > USUAL_SPEED_M_S {
+        notes.push(format!(
+            "liquid of {fastest:.0} m/s crosses the domain in {:.1e} s: speeds are in m/s, flows in m3/s; a fire hose has 30 to 60 m/s",
+            domain / fastest
+        ));
     }
     let dx = setup.domain.grid.dx;
     for (n, source) in setup.sources.iter().enumerate() {

@@ -45,6 +45,8 @@ pub(crate) struct Origin {
     tree: Node,
     folder: PathBuf,
     name: String,
+    /// What `--set` did beside setting a value.
+    notes: Vec<String>,
 }
 
 impl Scene {
@@ -80,9 +82,12 @@ impl Scene {
     ) -> Result<Scene, SceneError> {
         let mut sources = Sources(vec![(file.to_string(), text.to_string())]);
         let mut tree = Node::parse(&sources)?;
+        let mut notes = vec![];
         for (path, value) in overrides {
             sources.0.push(("--set".to_string(), format!("{path}={value}")));
-            tree.set(path, value, &sources)?;
+            if let Some(other) = tree.set(path, value, &sources)? {
+                notes.push(format!("--set {path}={value} replaces the scene's `{other}`"));
+            }
         }
         conform::check(&tree, &schema(), &sources)?;
         let mut json = tree.to_json();
@@ -92,7 +97,7 @@ impl Scene {
         let mut scene: Scene = serde_json::from_value(json)
             .map_err(|e| sources.error(&tree.place, e.to_string(), "compare with the scene reference"))?;
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        scene.origin = Origin { sources, tree, folder: folder.to_path_buf(), name };
+        scene.origin = Origin { sources, tree, folder: folder.to_path_buf(), name, notes };
         Ok(scene)
     }
 

@@ -72,7 +72,7 @@ pub enum ProbeKind {
 impl Scene {
     /// Ready objects, or the first thing that makes no sense.
     pub fn build(&self) -> Result<Ready, SceneError> {
-        let mut notes = Vec::new();
+        let mut notes = self.origin.notes.clone();
         self.check_method()?;
         let grid = self.grid(&mut notes)?;
         let bounds = grid.bounds();
@@ -100,7 +100,7 @@ impl Scene {
             flow: self.flow.as_ref().map(|flow| self.given_flow(flow)).transpose()?,
             cfl: self.time.cfl,
         };
-        self.method.check_size(&setup).map_err(|error| self.too_large(&error))?;
+        self.method.check_size(&setup).map_err(|error| self.does_not_fit(error))?;
         self.check_sense(&setup)?;
         let probes = self.probes(bounds)?;
         self.check_output()?;
@@ -116,14 +116,12 @@ impl Scene {
         };
         let advice = crate::advice::advise(&ready);
         ready.notes.extend(advice);
+        ready.notes.extend(ready.method.notes(&ready.setup));
         Ok(ready)
     }
 
     fn check_method(&self) -> Result<(), SceneError> {
-        if let Some((name, wanted)) = self.method.first_error() {
-            let message = format!("`{name}` is out of range");
-            return Err(self.fail(&format!("method.{name}"), message, format!("give {wanted}")));
-        }
+        self.method.check_params().map_err(|error| self.does_not_fit(error))?;
         if !self.refine.is_empty() && !self.method.capabilities().adaptive {
             let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
             let help =
@@ -133,8 +131,11 @@ impl Scene {
         Ok(())
     }
 
-    /// What is too many cells for the method, at the key that asks for them.
-    fn too_large(&self, error: &SetupError) -> SceneError {
+    /// What the method refuses, at the key that asks for it: a parameter, or too many cells.
+    fn does_not_fit(&self, error: SetupError) -> SceneError {
+        if let SetupError::Parameter { name, message, help } = error {
+            return self.fail(&format!("method.{name}"), message, help);
+        }
         let help = "choose a larger `dx` or a smaller `resolution`, or a method whose cells differ in size";
         self.fail(self.cell_size_key(), error.to_string(), help)
     }

@@ -130,8 +130,14 @@ impl Node {
         }
     }
 
-    /// Applies `--set path=value`; the text has been added as the last source.
-    pub fn set(&mut self, path: &str, value: &str, sources: &Sources) -> Result<(), SceneError> {
+    /// Applies `--set path=value`; the text has been added as the last source. Returns the other key that it
+    /// replaces, if it does.
+    pub fn set(
+        &mut self,
+        path: &str,
+        value: &str,
+        sources: &Sources,
+    ) -> Result<Option<&'static str>, SceneError> {
         let source = sources.0.len() - 1;
         let whole = Place { source, span: 0..path.len() };
         let keys = split_path(path).ok_or_else(|| {
@@ -153,9 +159,14 @@ impl Node {
             ([domain], "resolution") if domain == "domain" => Some("dx"),
             _ => None,
         };
-        if let (Some(other), Value::Table(entries)) = (replaced, &mut at.value) {
-            entries.retain(|e| e.key != other);
-        }
+        let replaced = replaced.filter(|other| match &mut at.value {
+            Value::Table(entries) => {
+                let before = entries.len();
+                entries.retain(|e| e.key != *other);
+                entries.len() < before
+            }
+            _ => false,
+        });
         match &mut at.value {
             Value::Table(entries) => {
                 let entry = Entry { key: last.clone(), key_place: whole, node };
@@ -163,13 +174,10 @@ impl Node {
                     Some(old) => *old = entry,
                     None => entries.push(entry),
                 }
-                Ok(())
             }
-            _ => {
-                *at.child_mut(last, &whole, sources)? = node;
-                Ok(())
-            }
+            _ => *at.child_mut(last, &whole, sources)? = node,
         }
+        Ok(replaced)
     }
 
     fn child_mut(&mut self, key: &str, place: &Place, sources: &Sources) -> Result<&mut Node, SceneError> {

@@ -95,10 +95,22 @@ pub enum CheckpointError {
     },
 }
 
-/// Counts and sums up what passes.
-struct CrcWriter<'a> {
+/// Takes the checksum of what passes.
+pub struct CrcWriter<'a> {
     out: &'a mut dyn Write,
     hasher: crc32fast::Hasher,
+}
+
+impl<'a> CrcWriter<'a> {
+    /// Writes to `out`.
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        CrcWriter { out, hasher: crc32fast::Hasher::new() }
+    }
+
+    /// Ends with the checksum of all before, four bytes.
+    pub fn write_crc32(self) -> io::Result<()> {
+        self.out.write_all(&self.hasher.finalize().to_le_bytes())
+    }
 }
 
 impl Write for CrcWriter<'_> {
@@ -123,15 +135,14 @@ pub fn write_checkpoint(
     let Position { frame, step } = header.position;
     let path = folder.join(format!("{frame:04}-{step:06}{ENDING}"));
     write_atomic(&path, |out| {
-        let mut out = CrcWriter { out, hasher: crc32fast::Hasher::new() };
+        let mut out = CrcWriter::new(out);
         let text = serde_json::to_vec(header)?;
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&(text.len() as u32).to_le_bytes())?;
         out.write_all(&text)?;
         solver.save(&mut StateWriter::new(&mut out))?;
-        let crc = out.hasher.clone().finalize();
-        out.write_all(&crc.to_le_bytes())
+        out.write_crc32()
     })?;
     Ok(path)
 }
@@ -187,15 +198,16 @@ pub fn read_verified(
 }
 
 impl Checkpoint {
-    /// Gives the state to a solver that was built from the same scene.
+    /// Gives the state to a solver that was built from the same scene. After an error the solver is what it was.
     pub fn restore(&self, solver: &mut dyn Solver) -> Result<(), CheckpointError> {
         let io = |e| CheckpointError::Io(OutputError::new("read", &self.path, e));
         let mut file = File::open(&self.path).map_err(io)?;
         file.seek(SeekFrom::Start(self.state_at)).map_err(io)?;
         let mut file = BufReader::with_capacity(1 << 18, file);
         let mut reader = StateReader::new(&mut file, self.bytes - self.state_at - CRC_BYTES);
-        let restored = solver.restore(&mut reader).and_then(|()| reader.end());
-        restored.map_err(|source| CheckpointError::State { path: self.path.display().to_string(), source })
+        solver
+            .restore(&mut reader)
+            .map_err(|source| CheckpointError::State { path: self.path.display().to_string(), source })
     }
 }
 

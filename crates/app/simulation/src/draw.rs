@@ -3,7 +3,7 @@
 use crate::picture::{Picture, PictureBudget};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::TriangleMesh;
-use fluvial_output::{OutputError, PointCloud, create_dir};
+use fluvial_output::{OutputError, PointCloud, create_dir, write_bytes_atomic};
 use fluvial_preview::{Ball, Camera, FilmWriter, Image, RenderParams, RenderScene, render, render_balls};
 use fluvial_scene::{CameraSpec, Ready};
 use fluvial_solids::Motion;
@@ -128,7 +128,8 @@ pub struct RunPictures {
     drawer: Drawer,
     budget: PictureBudget,
     film: FilmWriter,
-    last: Option<Image>,
+    /// The last picture and its frame.
+    last: Option<(u32, Image)>,
     left_out: u32,
     plainer: u32,
 }
@@ -170,11 +171,30 @@ impl RunPictures {
             if let Ok(image) = Image::read_png(&pictures.dir.join(picture_name(n)))
                 && [image.width, image.height] == pictures.drawer.size
             {
-                pictures.last = Some(image);
+                pictures.last = Some((n, image));
             }
-            pictures.last.iter().for_each(|image| pictures.film.push(image));
+            pictures.last.iter().for_each(|(_, image)| pictures.film.push(image));
         }
         Ok(pictures)
+    }
+}
+
+impl RunPictures {
+    /// The last picture stands in for one that there is no time for, so that the film keeps its time and the
+    /// folder has no gaps. Returns whether there is one.
+    fn stand_in(&mut self, frame: u32) -> Result<bool, OutputError> {
+        let Some((drawn, image)) = &self.last else {
+            tracing::info!("frame {frame}: no picture, a fifth of the time is spent on pictures already");
+            return Ok(false);
+        };
+        self.film.push(image);
+        let from = self.dir.join(picture_name(*drawn));
+        let bytes = std::fs::read(&from).map_err(|e| OutputError::new("read", &from, e))?;
+        write_bytes_atomic(&self.dir.join(picture_name(frame)), &bytes)?;
+        tracing::info!(
+            "frame {frame}: the picture of frame {drawn} stands in, a fifth of the time is spent on pictures already"
+        );
+        Ok(true)
     }
 }
 
@@ -196,10 +216,7 @@ impl Picture for RunPictures {
     ) -> Result<bool, OutputError> {
         let Some(level) = self.budget.choose(elapsed.as_secs_f64()) else {
             self.left_out += 1;
-            // The last picture stands in, so that the film keeps its time.
-            self.last.iter().for_each(|image| self.film.push(image));
-            tracing::info!("frame {frame}: no picture, a fifth of the time is spent on pictures already");
-            return Ok(false);
+            return self.stand_in(frame);
         };
         if level > 0 {
             self.plainer += 1;
@@ -211,14 +228,14 @@ impl Picture for RunPictures {
         let image = self.drawer.draw(time_s, surface, level);
         image.write_png(&self.dir.join(picture_name(frame)))?;
         self.film.push(&image);
-        self.last = Some(image);
+        self.last = Some((frame, image));
         self.budget.spent(level, start.elapsed().as_secs_f64());
         Ok(true)
     }
 
     fn finish(&mut self) -> Result<bool, OutputError> {
         if self.left_out + self.plainer > 0 {
-            tracing::info!("{} pictures left out, {} drawn plainer", self.left_out, self.plainer);
+            tracing::info!("{} pictures stand in for others, {} drawn plainer", self.left_out, self.plainer);
         }
         if !self.film.is_empty() {
             self.film.write_apng(&self.dir.join(FILM))?;
@@ -228,5 +245,26 @@ impl Picture for RunPictures {
 
     fn budget(&self) -> &PictureBudget {
         &self.budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_there_is_no_time_for_gets_the_last_picture() {
+        let scene = fluvial_scene::Scene::load("dam-break", &[]).unwrap();
+        let mut drawer = Drawer::new(&scene.build().unwrap());
+        drawer.look(None, [32, 16]);
+        let dir = tempfile::tempdir().unwrap();
+        let mut pictures = RunPictures::new(dir.path().to_owned(), drawer, 5, 24.0).unwrap();
+        let liquid = TriangleMesh::default();
+        assert!(pictures.frame(0, 0.0, &liquid, Duration::ZERO).unwrap());
+        pictures.budget.spent(0, 1e3);
+        assert!(pictures.frame(1, 0.04, &liquid, Duration::from_secs(1)).unwrap());
+        assert_eq!(pictures.left_out, 1);
+        let bytes = |frame: u32| std::fs::read(dir.path().join(picture_name(frame))).unwrap();
+        assert!(bytes(0) == bytes(1));
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// Draws frames as they come and joins them into a film at the end.
 pub trait Picture {
-    /// Draws a frame; `elapsed` is the run's wall time so far. Returns whether there was time for it.
+    /// Draws a frame, or lets the last picture stand in when there is no time; `elapsed` is the run's wall
+    /// time so far. Returns whether the frame has a picture.
     fn frame(
         &mut self,
         frame: u32,

@@ -161,6 +161,7 @@ impl Solver for FallingBlock {
     fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
         let values: Vec<f64> = from.list("block")?;
         let [y, v, time_s] = values[..] else { return Err(RestoreError::Mismatch("no block".into())) };
+        from.end()?;
         (self.y, self.v, self.time_s) = (y, v, time_s);
         Ok(())
     }

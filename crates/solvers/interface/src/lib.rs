@@ -81,7 +81,17 @@ pub enum SetupError {
         /// Memory that they would take, GiB.
         gib: f64,
     },
-    /// A parameter that does not fit the rest of the scene.
+    /// A parameter of the method that is out of range or does not fit the scene.
+    #[error("{message}: {help}")]
+    Parameter {
+        /// Its name in the scene's `[method]`.
+        name: &'static str,
+        /// What is wrong.
+        message: String,
+        /// How to mend it.
+        help: String,
+    },
+    /// Anything else that does not fit the rest of the scene.
     #[error("{0}")]
     Invalid(String),
 }
@@ -124,6 +134,7 @@ pub trait Solver: Send {
     /// Writes everything that the next step reads and the set-up does not give.
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;
     /// Takes over what [`Self::save`] wrote for the same set-up: every later step then gives the same bits.
-    /// After an error the solver is good for nothing.
+    /// Everything is read and checked, to the end of the state, before anything is replaced: after an error
+    /// the solver is what it was before.
     fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError>;
 }

@@ -21,8 +21,11 @@ pub trait Method: std::fmt::Debug + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// By which factor its pressure solve reduces the residual.
     fn pressure_tolerance(&self) -> f64;
-    /// Refuses a set-up that is too large for the method. Nothing large may be allocated to find out.
+    /// Refuses a set-up that is too large for the method, or that its parameters do not fit. Nothing large may
+    /// be allocated to find out.
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
+    /// What it will do otherwise than the set-up says, a sentence each.
+    fn notes(&self, setup: &Setup) -> Vec<String>;
     /// What a run will need.
     fn predict(&self, scenario: &Scenario) -> Needs;
     /// Makes a solver with the liquid of a set-up in its place.
@@ -45,6 +48,10 @@ pub trait Listed:
     fn pressure_tolerance(&self) -> f64;
     /// See [`Method::check_size`].
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
+    /// See [`Method::notes`].
+    fn notes(&self, _: &Setup) -> Vec<String> {
+        vec![]
+    }
     /// See [`Method::predict`].
     fn predict(&self, scenario: &Scenario) -> Needs;
     /// See [`Method::build`].
@@ -80,12 +87,31 @@ impl<M: Listed> Method for M {
         Listed::check_size(self, setup)
     }
 
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        Listed::notes(self, setup)
+    }
+
     fn predict(&self, scenario: &Scenario) -> Needs {
         Listed::predict(self, scenario)
     }
 
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
         Listed::build(self, setup)
+    }
+}
+
+impl dyn Method + '_ {
+    /// The first parameter that is out of range, as an error.
+    pub fn check_params(&self) -> Result<(), SetupError> {
+        let Some((name, wanted)) = self.first_error() else { return Ok(()) };
+        let (message, help) = match &self.params()[name] {
+            serde_json::Value::String(choice) => (
+                format!("the method `{}` has no {name} `{choice}`", self.name()),
+                format!("this method has {wanted}"),
+            ),
+            _ => (format!("`{name}` is out of range"), format!("give {wanted}")),
+        };
+        Err(SetupError::Parameter { name, message, help })
     }
 }
 

@@ -40,10 +40,14 @@ pub trait Plain: Copy + Default {
     fn put(self, bytes: &mut [u8]);
     /// Reads the value from its bytes.
     fn get(bytes: &[u8]) -> Self;
+    /// Can a state hold it? Floats must be finite.
+    fn is_sound(self) -> bool {
+        true
+    }
 }
 
 macro_rules! plain {
-    ($($type:ty, $kind:literal;)*) => {$(
+    ($($type:ty, $kind:literal $(, $is_sound:path)?;)*) => {$(
         impl Plain for $type {
             const BYTES: usize = size_of::<$type>();
             const KIND: u8 = $kind;
@@ -55,10 +59,13 @@ macro_rules! plain {
                 own.copy_from_slice(bytes);
                 <$type>::from_le_bytes(own)
             }
+            $(fn is_sound(self) -> bool {
+                $is_sound(self)
+            })?
         }
     )*};
 }
-plain! { f32, b'f'; f64, b'd'; u8, b'b'; u32, b'u'; u64, b'q'; }
+plain! { f32, b'f', f32::is_finite; f64, b'd', f64::is_finite; u8, b'b'; u32, b'u'; u64, b'q'; }
 
 impl Plain for Vec3 {
     const BYTES: usize = 12;
@@ -68,6 +75,16 @@ impl Plain for Vec3 {
     }
     fn get(bytes: &[u8]) -> Self {
         Vec3::new(f32::get(&bytes[..4]), f32::get(&bytes[4..8]), f32::get(&bytes[8..]))
+    }
+    fn is_sound(self) -> bool {
+        self.is_finite()
+    }
+}
+
+fn check_sound<T: Plain>(name: &str, values: &[T]) -> Result<(), RestoreError> {
+    match values.iter().position(|value| !value.is_sound()) {
+        Some(n) => mismatch(format!("value {n} of `{name}` is no finite number")),
+        None => Ok(()),
     }
 }
 
@@ -207,6 +224,7 @@ impl<'a> StateReader<'a> {
             self.take(BLOCK.min(count as usize - values.len()) * T::BYTES)?;
             values.extend(self.block.chunks_exact(T::BYTES).map(T::get));
         }
+        check_sound(name, &values)?;
         Ok(values)
     }
 
@@ -242,7 +260,7 @@ impl<'a> StateReader<'a> {
                 kind => return mismatch(format!("`{name}` has a block of kind {kind}")),
             }
         }
-        Ok(())
+        check_sound(name, values)
     }
 }
 
@@ -255,7 +273,7 @@ mod tests {
         let field: Vec<f32> =
             (0..2 * BLOCK + 7).map(|n| if n < BLOCK { -0.0 } else { (n as f32).sin() }).collect();
         let mut twin = field.clone();
-        twin[2 * BLOCK + 3] = f32::NAN;
+        twin[2 * BLOCK + 3] = -1e30;
         let list = vec![Vec3::new(1.0, f32::MIN_POSITIVE, -3.5); 3];
         let mut bytes = vec![];
         let mut out = StateWriter::new(&mut bytes);
@@ -305,5 +323,19 @@ mod tests {
         assert!(read(&[bytes.clone(), vec![0]].concat(), fields[0].len()).is_err(), "trailing byte");
         let error = read(&bytes, 5).unwrap_err().to_string();
         assert!(error.contains("`field` has 8199 values"), "{error}");
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_named() {
+        let mut bytes = vec![];
+        let mut out = StateWriter::new(&mut bytes);
+        out.list("list", &[Vec3::ZERO, Vec3::new(0.0, f32::NAN, 0.0)]).unwrap();
+        out.field("field", &[0.0, f32::INFINITY]).unwrap();
+        let mut source = bytes.as_slice();
+        let mut from = StateReader::new(&mut source, bytes.len() as u64);
+        let error = from.list::<Vec3>("list").unwrap_err().to_string();
+        assert!(error.contains("value 1 of `list` is no finite number"), "{error}");
+        let error = from.field("field", &mut [0.0f32; 2]).unwrap_err().to_string();
+        assert!(error.contains("value 1 of `field` is no finite number"), "{error}");
     }
 }

@@ -1,7 +1,8 @@
 //! Parts of a state that several solvers save alike: fields on faces, marks, the volume's account.
 
 use crate::{RestoreError, StateReader, StateWriter};
-use fluvial_foundation::AXES;
+use fluvial_drops::Drops;
+use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::FaceField;
 use fluvial_volume::Account;
 use std::io;
@@ -41,6 +42,17 @@ impl StateWriter<'_> {
         self.value("volume.has_labels", !account.label_cell.is_empty() as u8)?;
         self.field("volume.label_cell", &account.label_cell)
     }
+
+    /// Drops in the air.
+    pub fn drops(&mut self, drops: &Drops) -> io::Result<()> {
+        let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
+        self.value("drops.next_id", *next_id)?;
+        self.list("drops.x", x)?;
+        self.list("drops.v", v)?;
+        self.list("drops.volume_m3", volume_m3)?;
+        self.list("drops.age_s", age_s)?;
+        self.list("drops.id", id)
+    }
 }
 
 impl StateReader<'_> {
@@ -79,12 +91,42 @@ impl StateReader<'_> {
         Account::from_numbers(&totals, &bodies, label_cell)
             .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))
     }
+
+    /// What [`StateWriter::drops`] wrote.
+    pub fn drops(&mut self) -> Result<Drops, RestoreError> {
+        let next_id = self.value("drops.next_id")?;
+        let drops = Drops {
+            x: self.list("drops.x")?,
+            v: self.list("drops.v")?,
+            volume_m3: self.list("drops.volume_m3")?,
+            age_s: self.list("drops.age_s")?,
+            id: self.list("drops.id")?,
+            next_id,
+        };
+        let n = drops.len();
+        if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()] != [n; 4] {
+            return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
+        }
+        Ok(drops)
+    }
+
+    /// Do the places of a list that was read lie in the domain? What flies out through an open wall may be
+    /// as far from it as the domain is large.
+    pub fn check_places(&self, name: &str, x: &[Vec3], domain: Aabb) -> Result<(), RestoreError> {
+        let reach = Vec3::splat((domain.max - domain.min).max_element());
+        let (low, high) = (domain.min - reach, domain.max + reach);
+        match x.iter().position(|x| x.cmplt(low).any() || x.cmpgt(high).any()) {
+            Some(n) => {
+                Err(RestoreError::Mismatch(format!("value {n} of `{name}` lies far outside the domain")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluvial_foundation::Vec3;
     use fluvial_grids::UniformGrid;
 
     #[test]
@@ -97,12 +139,15 @@ mod tests {
         let marks = [true, false, true];
         let mut account = Account { inflow_m3: 0.5, label_cell: vec![3; 6], ..Account::default() };
         account.open(2.0);
+        let mut drops = Drops { next_id: 7, ..Drops::default() };
+        drops.push(Vec3::ONE, Vec3::X, 1e-3);
         let mut bytes = vec![];
         let mut out = StateWriter::new(&mut bytes);
         out.face_field("u", &u).unwrap();
         out.face_field_beside("twin", &twin, &u).unwrap();
         out.marks("marks", &marks).unwrap();
         out.account(&account).unwrap();
+        out.drops(&drops).unwrap();
         let length = bytes.len() as u64;
         let mut source = bytes.as_slice();
         let mut from = StateReader::new(&mut source, length);
@@ -112,6 +157,7 @@ mod tests {
         from.face_field_beside("twin", &mut twin_read, &u_read).unwrap();
         from.marks("marks", &mut marks_read).unwrap();
         assert_eq!(from.account(6).unwrap(), account);
+        assert_eq!(from.drops().unwrap(), drops);
         from.end().unwrap();
         assert_eq!((u_read, twin_read, marks_read), (u, twin, marks));
     }

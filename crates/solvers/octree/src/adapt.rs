@@ -23,30 +23,63 @@ const FIRST_ROUNDS: usize = 3;
 /// wide at least.
 const REBUILD_AFTER_CELLS: f64 = 1.0;
 
+/// How many times `dx` was doubled to give `size_m`, if a number of times was.
+fn doublings(name: &'static str, size_m: f32, dx: f32) -> Result<usize, SetupError> {
+    let exact = (size_m / dx).log2();
+    let nearest = exact.round().max(0.0);
+    // Lengths of scenes are typed with four digits.
+    if (exact - nearest).abs() < 1e-3 {
+        return Ok(nearest as usize);
+    }
+    let below = dx * exact.floor().max(0.0).exp2();
+    let help = match size_m < dx {
+        true => format!("the smallest is {dx} m, the domain's `dx`"),
+        false => format!("give {below} or {} m", 2.0 * below),
+    };
+    let message =
+        format!("{name} = {size_m} m is no size of a cell: those are `dx`, {dx} m, times a power of two");
+    Err(SetupError::Parameter { name, message, help })
+}
+
+/// The size of the tree's cells where one of `wanted_m` is asked for: the largest that is not larger.
+pub(crate) fn size_given(wanted_m: f32, shape: &TreeShape) -> f32 {
+    let level = (1.0001 * wanted_m / shape.dx).log2().floor().clamp(0.0, (shape.levels - 1) as f32);
+    shape.dx * level.exp2()
+}
+
 /// The tree's box for a set-up: as many levels as all sides allow.
-pub(crate) fn tree_shape(setup: &Setup, max_dx: Option<f32>) -> Result<TreeShape, SetupError> {
+pub(crate) fn tree_shape(setup: &Setup, params: &Params) -> Result<TreeShape, SetupError> {
     let grid = setup.domain.grid;
     let possible = grid.cells.iter().map(|n| n.trailing_zeros() as usize + 1).min().unwrap_or(1);
-    let levels = match max_dx {
+    let levels = match params.max_dx {
         None => {
             let shortest = grid.cells.into_iter().min().unwrap_or(1);
             let few = (1..MOST_LEVELS).take_while(|&level| shortest >> level >= FEWEST_ROOTS).count() + 1;
             possible.min(few)
         }
         Some(max_dx) => {
-            let levels = (max_dx / grid.dx * 1.0001).log2().floor().max(0.0) as usize + 1;
+            let levels = doublings("max_dx", max_dx, grid.dx)? + 1;
             if levels > possible {
                 let [x, y, z] = grid.cells;
-                return Err(SetupError::Invalid(format!(
-                    "method.max_dx = {max_dx} m is {} finest cells, and the domain's {x} x {y} x {z} are no multiple of that: \
-                     give the domain sides that are, or a max_dx of at most {} m",
-                    1usize << (levels - 1),
-                    grid.dx * (1usize << (possible - 1)) as f32,
-                )));
+                let message = format!(
+                    "max_dx = {max_dx} m is {} finest cells, and the domain's {x} x {y} x {z} are no multiple of that",
+                    1usize << (levels - 1)
+                );
+                let most = grid.dx * (1usize << (possible - 1)) as f32;
+                let help = format!("give the domain sides that are, or a max_dx of at most {most} m");
+                return Err(SetupError::Parameter { name: "max_dx", message, help });
             }
             levels
         }
     };
+    if let Some(min_dx) = params.min_dx
+        && doublings("min_dx", min_dx, grid.dx)? >= levels
+    {
+        let largest = grid.dx * (1usize << (levels - 1)) as f32;
+        let message = format!("min_dx = {min_dx} m is larger than the largest cell, {largest} m");
+        let help = format!("give at most {largest} m, or a larger `max_dx`");
+        return Err(SetupError::Parameter { name: "min_dx", message, help });
+    }
     let roots = grid.cells.map(|n| n >> (levels - 1));
     Ok(TreeShape { min: grid.min, dx: grid.dx, levels, roots })
 }

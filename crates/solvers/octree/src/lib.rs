@@ -64,7 +64,7 @@ pub struct OctreeSolver {
 impl OctreeSolver {
     /// Places the liquid of a set-up on its first tree.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        let shape = adapt::tree_shape(&setup, params.max_dx)?;
+        let shape = adapt::tree_shape(&setup, &params)?;
         let mut solver = OctreeSolver {
             model: Model { thin: thin::find_thin(&setup, &shape), setup, params, shape },
             state: State::default(),
@@ -209,7 +209,7 @@ pub struct TreeCount {
 
 /// Builds a set-up's first tree, and nothing else, to count its cells.
 pub fn count_first_tree(setup: &Setup, params: &Params) -> Result<TreeCount, SetupError> {
-    let shape = adapt::tree_shape(setup, params.max_dx)?;
+    let shape = adapt::tree_shape(setup, params)?;
     let tree = adapt::first_tree(setup, params, shape, &thin::find_thin(setup, &shape));
     let phi_cell =
         parallel::map_indices(tree.cell_count(), |cell| setup.fill_distance(tree.cell_center(cell)));

@@ -1,5 +1,6 @@
 //! What `octree` says about itself.
 
+use crate::adapt::{size_given, tree_shape};
 use crate::expected::EXPECTED_FAILURES;
 use crate::{OctreeSolver, Params, count_first_tree};
 use fluvial_foundation::Vec3;
@@ -64,12 +65,31 @@ impl Listed for Params {
     /// The finest cells need not all exist: a side must fit the tree's coordinates, memory is predicted.
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
         let longest = setup.domain.grid.cells.into_iter().fold(0, usize::max);
-        if longest <= MAX_CELLS {
-            return Ok(());
+        if longest > MAX_CELLS {
+            return Err(SetupError::Invalid(format!(
+                "{longest} finest cells along a side are too many: the method `octree` has {MAX_CELLS} at most"
+            )));
         }
-        Err(SetupError::Invalid(format!(
-            "{longest} finest cells along a side are too many: the method `octree` has {MAX_CELLS} at most"
-        )))
+        tree_shape(setup, self).map(drop)
+    }
+
+    /// Regions get the largest cells of the tree that are not larger than they ask for.
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        let Ok(shape) = tree_shape(setup, self) else { return vec![] };
+        let mut notes = vec![];
+        for (n, region) in setup.refine.iter().enumerate() {
+            let given = size_given(region.dx, &shape);
+            if (given / region.dx - 1.0).abs() > 1e-3 {
+                notes.push(format!(
+                    "refine {} asks for cells of {} m and gets {given} m: sizes are `dx` times a power of two, from {} to {} m",
+                    n + 1,
+                    region.dx,
+                    shape.dx,
+                    size_given(f32::MAX, &shape),
+                ));
+            }
+        }
+        notes
     }
 
     /// The first tree is built and counted; a splash makes it grow towards one that is fine all along the

@@ -59,8 +59,8 @@ pub struct Params {
     /// Depth of the particle band below the surface, finest cells (tracker `flip`).
     #[schemars(range(min = 1, max = 16))]
     pub narrow_band: f32,
-    /// Smallest cell that the liquid itself may ask for, m; `[[refine]]` goes down to the domain's `dx`,
-    /// which is the default.
+    /// Smallest cell that the liquid itself may ask for, m: the domain's `dx`, which is the default, times a
+    /// power of two. `[[refine]]` goes down to `dx`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub min_dx: Option<f32>,

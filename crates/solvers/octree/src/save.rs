@@ -4,11 +4,9 @@
 use crate::OctreeSolver;
 use crate::particles::Particles;
 use crate::state::{Fields, Limits, State};
-use fluvial_drops::Drops;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
-use fluvial_volume::Account;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -69,13 +67,11 @@ impl OctreeSolver {
         out.field("impulse_cell", impulse_cell)?;
         let flowing: Vec<u8> = sources_flowing.iter().map(|&f| f as u8).collect();
         out.field("sources_flowing", &flowing)?;
-        let (totals, bodies) = volume.to_numbers();
-        out.list("volume.totals", &totals)?;
-        out.list("volume.bodies", &bodies)?;
+        out.account(volume)?;
         out.field("residual_cell", residual_cell)?;
         let parted: Vec<u8> = parted_cell.iter().map(|&parted| parted as u8).collect();
         out.field("parted_cell", &parted)?;
-        save_drops(drops, out)?;
+        out.drops(drops)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
         out.list("particles.v", v)?;
@@ -89,19 +85,22 @@ impl OctreeSolver {
             return Err(RestoreError::Mismatch("there are three limits".into()));
         };
         let OctreeSolver { model, state, scratch, .. } = self;
-        state.limits = Limits { speed_m_s, cells_1_s, surface_dx };
-        state.time_s = from.value("time_s")?;
-        state.steps = from.value("steps")?;
-        state.last_dt_s = from.value("last_dt_s")?;
-        state.cells_moved = from.value("cells_moved")?;
-        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        state.mean_velocity = from
+        let mut read = State {
+            limits: Limits { speed_m_s, cells_1_s, surface_dx },
+            time_s: from.value("time_s")?,
+            steps: from.value("steps")?,
+            last_dt_s: from.value("last_dt_s")?,
+            cells_moved: from.value("cells_moved")?,
+            kinetic_energy_j: from.value("kinetic_energy_j")?,
+            ..State::default()
+        };
+        read.mean_velocity = from
             .list("mean_velocity")?
             .try_into()
             .map_err(|_| RestoreError::Mismatch("a mean velocity has three components".into()))?;
         let tree = tree_of(model.shape, from.list("tree.divided")?)?;
         let (cells, faces) = (tree.cell_count(), tree.face_count());
-        state.fields = Fields {
+        read.fields = Fields {
             tree: Arc::new(tree),
             phi_cell: vec![0.0; cells],
             u_face: vec![0.0; faces],
@@ -111,57 +110,32 @@ impl OctreeSolver {
             residual_cell: vec![0.0; cells],
             parted_cell: vec![],
         };
-        from.field("phi_cell", &mut state.fields.phi_cell)?;
-        from.field("u_face", &mut state.fields.u_face)?;
-        from.field("size_cell", &mut state.fields.size_cell)?;
-        from.field("impulse_cell", &mut state.fields.impulse_cell)?;
+        from.field("phi_cell", &mut read.fields.phi_cell)?;
+        from.field("u_face", &mut read.fields.u_face)?;
+        from.field("size_cell", &mut read.fields.size_cell)?;
+        from.field("impulse_cell", &mut read.fields.impulse_cell)?;
         let mut flowing = vec![0u8; state.sources_flowing.len()];
         from.field("sources_flowing", &mut flowing)?;
-        state.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
-        let (totals, bodies): (Vec<f64>, Vec<f64>) =
-            (from.list("volume.totals")?, from.list("volume.bodies")?);
-        from.field("residual_cell", &mut state.fields.residual_cell)?;
+        read.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
+        read.volume = from.account(cells)?;
+        from.field("residual_cell", &mut read.fields.residual_cell)?;
         let mut parted = vec![0u8; cells];
         from.field("parted_cell", &mut parted)?;
-        state.fields.parted_cell = parted.iter().map(|&parted| parted != 0).collect();
-        state.drops = restore_drops(from)?;
-        state.volume = Account::from_numbers(&totals, &bodies, vec![])
-            .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))?;
-        state.particles = restore_particles(from)?;
-        let fine = model.fine_solids(state.time_s, None);
-        let boundaries = model.boundaries_on(&state.fields.tree, state.time_s, fine, &mut scratch.fractions);
-        let Fields { tree, phi_cell, fraction_cell, .. } = &mut state.fields;
+        read.fields.parted_cell = parted.iter().map(|&parted| parted != 0).collect();
+        read.drops = from.drops()?;
+        read.particles = restore_particles(from)?;
+        let domain = model.setup.domain.bounds();
+        from.check_places("drops.x", &read.drops.x, domain)?;
+        from.check_places("particles.x", &read.particles.x, domain)?;
+        from.end()?;
+        let fine = model.fine_solids(read.time_s, None);
+        let boundaries = model.boundaries_on(&read.fields.tree, read.time_s, fine, &mut scratch.fractions);
+        let Fields { tree, phi_cell, fraction_cell, .. } = &mut read.fields;
         model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries);
-        state.boundaries = Arc::new(boundaries);
+        read.boundaries = Arc::new(boundaries);
+        *state = read;
         Ok(())
     }
-}
-
-fn save_drops(drops: &Drops, out: &mut StateWriter) -> io::Result<()> {
-    let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
-    out.value("drops.next_id", *next_id)?;
-    out.list("drops.x", x)?;
-    out.list("drops.v", v)?;
-    out.list("drops.volume_m3", volume_m3)?;
-    out.list("drops.age_s", age_s)?;
-    out.list("drops.id", id)
-}
-
-fn restore_drops(from: &mut StateReader) -> Result<Drops, RestoreError> {
-    let next_id = from.value("drops.next_id")?;
-    let drops = Drops {
-        x: from.list("drops.x")?,
-        v: from.list("drops.v")?,
-        volume_m3: from.list("drops.volume_m3")?,
-        age_s: from.list("drops.age_s")?,
-        id: from.list("drops.id")?,
-        next_id,
-    };
-    let n = drops.len();
-    if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()].iter().any(|&len| len != n) {
-        return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
-    }
-    Ok(drops)
 }
 
 fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> {

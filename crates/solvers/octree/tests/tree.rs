@@ -3,7 +3,7 @@
 use fluvial_conformance::{advance, dam_break, tank};
 use fluvial_foundation::Vec3;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Refine, Setup, SetupError, Solver, VolumeCorrection};
+use fluvial_solver_interface::{Listed, Refine, Setup, SetupError, Solver, VolumeCorrection};
 use fluvial_solver_octree::{OctreeSolver, Params};
 
 fn ball(center: Vec3, radius: f32) -> Shape {
@@ -96,6 +96,32 @@ fn a_domain_that_does_not_fit_the_largest_cells_is_refused_with_advice() {
     };
     assert!(of(8.0).is_ok());
     let error = of(16.0).err().expect("40 cells are no multiple of 16");
-    let SetupError::Invalid(text) = &error else { panic!("{error}") };
-    assert!(text.contains("48 x 40 x 48") && text.contains("0.5 m"), "{text}");
+    let SetupError::Parameter { name: "max_dx", message, help } = &error else { panic!("{error}") };
+    assert!(message.contains("48 x 40 x 48") && help.contains("0.5 m"), "{error}");
+}
+
+#[test]
+fn sizes_that_no_cell_has_are_refused_or_reported() {
+    let mut setup = tank(32, 0.5);
+    let dx = setup.domain.grid.dx;
+    let refused = |params: Params| Listed::check_size(&params, &setup).unwrap_err().to_string();
+    let largest = |size_m: f32| Params { max_dx: Some(size_m), ..Params::default() };
+    let smallest = |size_m: f32| Params { min_dx: Some(size_m), ..Params::default() };
+    assert!(refused(largest(3.0 * dx)).contains("give 0.0625 or 0.125 m"), "{}", refused(largest(3.0 * dx)));
+    assert!(refused(largest(0.5 * dx)).contains("smallest is 0.03125 m"));
+    assert!(refused(smallest(1.5 * dx)).contains("give 0.03125 or 0.0625 m"));
+    assert!(refused(smallest(0.7 * dx)).contains("smallest is 0.03125 m"));
+    assert!(refused(smallest(16.0 * dx)).contains("larger than the largest cell"));
+    for good in [largest(4.0 * dx), smallest(2.0 * dx), smallest(dx), Params::default()] {
+        Listed::check_size(&good, &setup).unwrap();
+    }
+    let region = Shape::Sphere { center: Vec3::splat(0.5), radius: 0.1 };
+    for (asked, given) in [(3.0 * dx, Some("0.0625 m")), (0.5 * dx, Some("0.03125 m")), (2.0 * dx, None)] {
+        setup.refine = vec![Refine { shape: region.clone(), dx: asked }];
+        let notes = Listed::notes(&Params::default(), &setup);
+        match given {
+            None => assert!(notes.is_empty(), "{notes:?}"),
+            Some(given) => assert!(notes[0].contains(&format!("gets {given}")), "{notes:?}"),
+        }
+    }
 }

@@ -48,22 +48,29 @@ impl SheetsSolver {
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
-        let state = &mut self.state;
-        state.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
-        state.time_s = from.value("time_s")?;
-        state.steps = from.value("steps")?;
-        state.last_dt_s = from.value("last_dt_s")?;
-        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
-        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut state.fields;
-        state.account = from.account(phi_cell.len())?;
+        let limiting_speed_m_s = from.value("limiting_speed_m_s")?;
+        let (time_s, steps) = (from.value("time_s")?, from.value("steps")?);
+        let (last_dt_s, kinetic_energy_j) = (from.value("last_dt_s")?, from.value("kinetic_energy_j")?);
+        let mut fields = Fields::zero(&self.grid);
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut fields;
+        let account = from.account(phi_cell.len())?;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
         from.field("gap_cell", gap_cell)?;
-        // The solids stand where the last step left them: at the present time. They mirror the particles that
-        // follow.
+        let (particles, families) = restore_particles(from)?;
+        from.check_places("particles.x", &particles.x, self.grid.bounds())?;
+        from.end()?;
+        let state = &mut self.state;
+        (state.limiting_speed_m_s, state.time_s, state.steps) = (limiting_speed_m_s, time_s, steps);
+        (state.last_dt_s, state.kinetic_energy_j) = (last_dt_s, kinetic_energy_j);
+        (state.account, state.fields) = (account, fields);
+        (state.population.particles, state.population.families) = (particles, families);
+        // The solids stand where the last step left them: at the present time. They mirror the particles.
         self.place_boundaries_of_state();
-        restore_population(&mut self.state.population, from)
+        self.state.population.sort();
+        self.state.population.measure();
+        Ok(())
     }
 }
 
@@ -87,7 +94,7 @@ fn save_population(population: &Population, out: &mut StateWriter) -> io::Result
     out.list("families.free", &free)
 }
 
-fn restore_population(population: &mut Population, from: &mut StateReader) -> Result<(), RestoreError> {
+fn restore_particles(from: &mut StateReader) -> Result<(Particles, Families), RestoreError> {
     let mismatch = |what: &str| RestoreError::Mismatch(what.into());
     let next_id = from.value("particles.next_id")?;
     let (x, v) = (from.list("particles.x")?, from.list("particles.v")?);
@@ -111,9 +118,5 @@ fn restore_population(population: &mut Population, from: &mut StateReader) -> Re
     }
     let (rows, free): (Vec<u32>, Vec<u32>) = (from.list("families.rows")?, from.list("families.free")?);
     let families = Families::from_rows(&rows, &free, &particles);
-    population.families = families.ok_or_else(|| mismatch("the particles' families do not fit"))?;
-    population.particles = particles;
-    population.sort();
-    population.measure();
-    Ok(())
+    Ok((particles, families.ok_or_else(|| mismatch("the particles' families do not fit"))?))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    fn zero(grid: &UniformGrid) -> Self {
+    pub fn zero(grid: &UniformGrid) -> Self {
         Fields {
             phi_cell: vec![0.0; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),

@@ -3,7 +3,6 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, State};
-use fluvial_drops::Drops;
 use fluvial_foundation::AXES;
 use fluvial_particles::{Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -56,7 +55,7 @@ impl UniformSolver {
         out.field("fraction_cell", fraction_cell)?;
         out.field("residual_cell", residual_cell)?;
         out.account(volume)?;
-        save_drops(drops, out)?;
+        out.drops(drops)?;
         out.value("reserve.rest_m3", *rest_m3)?;
         out.value("reserve.inflow_m3", *inflow_m3)?;
         out.list("reserve.deep_cell", deep_cell)?;
@@ -64,14 +63,14 @@ impl UniformSolver {
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
-        let state = &mut self.state;
-        state.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
-        state.time_s = from.value("time_s")?;
-        state.steps = from.value("steps")?;
-        state.last_dt_s = from.value("last_dt_s")?;
-        state.kinetic_energy_j = from.value("kinetic_energy_j")?;
+        let mut read = State::new(&self.grid, !self.state.fields.residual_cell.is_empty());
+        read.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
+        read.time_s = from.value("time_s")?;
+        read.steps = from.value("steps")?;
+        read.last_dt_s = from.value("last_dt_s")?;
+        read.kinetic_energy_j = from.value("kinetic_energy_j")?;
         let Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell } =
-            &mut state.fields;
+            &mut read.fields;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.face_field_beside("u_transport", u_transport, u_face)?;
@@ -79,46 +78,24 @@ impl UniformSolver {
         from.field("gap_cell", gap_cell)?;
         from.field("fraction_cell", fraction_cell)?;
         from.field("residual_cell", residual_cell)?;
-        state.volume = from.account(phi_cell.len())?;
-        state.drops = restore_drops(from)?;
-        state.reserve.rest_m3 = from.value("reserve.rest_m3")?;
-        state.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
-        state.reserve.deep_cell = from.list("reserve.deep_cell")?;
-        if state.reserve.deep_cell.len() != state.fields.phi_cell.len() {
+        read.volume = from.account(phi_cell.len())?;
+        read.drops = from.drops()?;
+        read.reserve.rest_m3 = from.value("reserve.rest_m3")?;
+        read.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
+        read.reserve.deep_cell = from.list("reserve.deep_cell")?;
+        if read.reserve.deep_cell.len() != read.fields.phi_cell.len() {
             return Err(RestoreError::Mismatch("the reserve's cells are not the grid's".into()));
         }
-        state.particles = restore_particles(from)?;
+        read.particles = restore_particles(from)?;
+        from.check_places("drops.x", &read.drops.x, self.grid.bounds())?;
+        from.check_places("particles.x", &read.particles.x, self.grid.bounds())?;
+        from.end()?;
+        read.boundaries = std::mem::take(&mut self.state.boundaries);
+        self.state = read;
         // The solids stand where the last step left them: at the present time.
         self.place_boundaries_of_state();
         Ok(())
     }
-}
-
-fn save_drops(drops: &Drops, out: &mut StateWriter) -> io::Result<()> {
-    let Drops { x, v, volume_m3, age_s, id, next_id } = drops;
-    out.value("drops.next_id", *next_id)?;
-    out.list("drops.x", x)?;
-    out.list("drops.v", v)?;
-    out.list("drops.volume_m3", volume_m3)?;
-    out.list("drops.age_s", age_s)?;
-    out.list("drops.id", id)
-}
-
-fn restore_drops(from: &mut StateReader) -> Result<Drops, RestoreError> {
-    let next_id = from.value("drops.next_id")?;
-    let drops = Drops {
-        x: from.list("drops.x")?,
-        v: from.list("drops.v")?,
-        volume_m3: from.list("drops.volume_m3")?,
-        age_s: from.list("drops.age_s")?,
-        id: from.list("drops.id")?,
-        next_id,
-    };
-    let n = drops.len();
-    if [drops.v.len(), drops.volume_m3.len(), drops.age_s.len(), drops.id.len()].iter().any(|&len| len != n) {
-        return Err(RestoreError::Mismatch("the drops' lists differ in length".into()));
-    }
-    Ok(drops)
 }
 
 fn save_particles(particles: &Particles, out: &mut StateWriter) -> io::Result<()> {

@@ -102,6 +102,10 @@ fn overrides_are_applied_and_their_mistakes_shown() {
     assert_eq!(set("domain.walls.y_max", "open").unwrap().domain.walls.y_max, fluvial_scene::WallSpec::Open);
     let finer = set("domain.resolution", "64").unwrap();
     assert_eq!((finer.domain.dx, finer.domain.resolution), (None, Some(64)));
+    assert!(finer.build().unwrap().notes[0].contains("domain.resolution=64 replaces the scene's `dx`"));
+    assert!(
+        !set("domain.dx", "0.125").unwrap().build().unwrap().notes.iter().any(|n| n.contains("replaces"))
+    );
     assert!(!set("output.preview", "false").unwrap().output.preview);
     let moved = set("fill[0].shape.box.min[1]", "0.25").unwrap();
     let fluvial_scene::ShapeSpec::Box(shape) = &moved.fill[0].shape else { panic!() };

@@ -39,7 +39,7 @@ fn exact_s() -> f64 {
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
     let exact_s = exact_s();
-    let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[16.0] };
+    let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[12.8] };
     // Three zero crossings are the fewest that give a period.
     let periods: f64 = if context.fine { 4.0 } else { 1.3 };
     let mut outcome = Outcome::default();
@@ -73,7 +73,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
 }
 
 fn across_levels(context: &Context) -> Result<Outcome, CaseError> {
-    let per_diameter = if context.fine { 32.0 } else { 24.0 };
+    let per_diameter = if context.fine { 32.0 } else { 20.0 };
     let mut setup = drop(per_diameter);
     let (dx, bounds) = (setup.domain.grid.dx, setup.domain.grid.bounds());
     let middle = 0.5 * (bounds.min.x + bounds.max.x);

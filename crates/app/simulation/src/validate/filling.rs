@@ -16,8 +16,9 @@ pub const CASE: Case = Case {
     run,
 };
 
-const END_S: f64 = 4.0;
-const FLOWS_S: f64 = 2.0;
+/// How long it flows, and how long the run is.
+const FINE_S: [f64; 2] = [2.0, 4.0];
+const COARSE_S: [f64; 2] = [1.2, 2.5];
 /// The jet has met ball, pool and far wall.
 const FIRST_LOOK_S: f64 = 1.0;
 const POOL_M: f32 = 0.15;
@@ -25,7 +26,7 @@ const RADIUS: f64 = 0.08;
 const SPEED: f64 = 1.5;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let n = if context.fine { 64 } else { 24 };
+    let (n, [flows_s, end_s]) = if context.fine { (64, FINE_S) } else { (20, COARSE_S) };
     let (from, to) = (Vec3::new(-0.1, 0.75, 0.5), Vec3::new(0.08, 0.75, 0.5));
     let jet = Shape::Cylinder { from, to, radius: RADIUS as f32 };
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.45, 0.5), radius: 0.16 };
@@ -35,12 +36,12 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         shape: jet,
         motion: Motion::Static,
         velocity: Vec3::new(SPEED as f32, 0.0, 0.0),
-        active_s: [0.0, FLOWS_S],
+        active_s: [0.0, flows_s],
     });
     setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
     let (mut grown, mut inflow) = (vec![], vec![]);
     let (mut pool_m3, mut largest, mut raw_m3) = (0.0, 0.0f64, 0.0);
-    let plan = FramePlan { frames: (24.0 * END_S) as u32, fps: 24.0 };
+    let plan = FramePlan { frames: (24.0 * end_s) as u32, fps: 24.0 };
     drive(context, setup, plan, &mut |step, _| {
         let report = &step.report;
         if step.step == 0 {
@@ -55,10 +56,10 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         raw_m3 = report.raw_volume_error * (pool_m3 + report.inflow_m3);
     })?;
     // Surfaces of particles breathe: the mean over the last second, when nothing flows.
-    let last: Vec<f64> = grown.iter().filter(|g| g[0] > END_S - 1.0).map(|g| g[1]).collect();
+    let last: Vec<f64> = grown.iter().filter(|g| g[0] > end_s - 1.0).map(|g| g[1]).collect();
     let grown_m3 = last.iter().sum::<f64>() / last.len() as f64;
     let inflow_m3 = inflow[inflow.len() - 1][1];
-    let asked_m3 = std::f64::consts::PI * RADIUS * RADIUS * SPEED * FLOWS_S;
+    let asked_m3 = std::f64::consts::PI * RADIUS * RADIUS * SPEED * flows_s;
     let resolution = format!("{n} cells per edge");
     let row = |quantity: &str, value: f64| Row::new(resolution.clone(), quantity, value);
     let plot = Plot {

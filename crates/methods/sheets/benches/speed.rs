@@ -1,5 +1,5 @@
 //! Seconds of each operation on a pool with a sheet above it, 400 000 particles in 100^3 cells:
-//! `cargo run --release -p fluvial-sheets --example speed`.
+//! `cargo bench -p fluvial-sheets --bench speed`.
 
 use fluvial_foundation::Vec3;
 use fluvial_foundation::random::unit_vec3;

@@ -1,5 +1,5 @@
 //! Times the pressure solve (one full cycle, two V-cycles) at the paper's grid sizes and larger areas, on the
-//! GPU and, up to a size, on the CPU: `cargo run --release -p fluvial-tall --features gpu --example
+//! GPU and, up to a size, on the CPU: `cargo bench -p fluvial-tall --features gpu --bench
 //! pressure_speed`.
 
 use fluvial_device::{AdapterChoice, Device, DeviceError, Recording};

@@ -1,5 +1,5 @@
 //! Enright's deformation with and without sheet preservation, in numbers:
-//! `cargo run --release --example enright -- [cells] [refinement] [steps]`.
+//! `cargo bench --bench enright -- [cells] [refinement] [steps]`.
 
 #[path = "../tests/enright/mod.rs"]
 mod enright;
@@ -9,7 +9,9 @@ use fluvial_sheets::Kind;
 use std::time::Instant;
 
 fn main() {
-    let argument = |n: usize, default: usize| std::env::args().nth(n).map_or(default, |a| a.parse().unwrap());
+    let argument = |n: usize, default: usize| {
+        std::env::args().filter(|a| a != "--bench").nth(n).map_or(default, |a| a.parse().unwrap())
+    };
     let (n, refinement) = (argument(1, 100), argument(2, 2));
     // The paper's 0.006 s at 100^3.
     let steps = argument(3, 2 * (250 * n).div_ceil(100));

@@ -1,4 +1,4 @@
-//! Times solids on a grid: `cargo run --release -p fluvial-solids --example rasterize_speed [n]`.
+//! Times solids on a grid: `cargo bench -p fluvial-solids --bench rasterize_speed [n]`.
 
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 fn main() {
-    let n: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(128);
+    let n: usize =
+        std::env::args().filter(|a| a != "--bench").nth(1).and_then(|a| a.parse().ok()).unwrap_or(128);
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
     let ball = Shape::Sphere { center: Vec3::splat(0.5), radius: 0.25 };
     let box_around = Aabb { min: Vec3::ZERO, max: Vec3::ONE };

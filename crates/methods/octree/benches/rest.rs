@@ -2,7 +2,7 @@
 //! each form of the free surface leaves after one projection, as a part of what gravity gave (1 is free
 //! fall).
 //!
-//! `cargo run --release -p fluvial-octree --example rest -- [trees]`
+//! `cargo bench -p fluvial-octree --bench rest -- [trees]`
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -11,7 +11,8 @@ use fluvial_foundation::DVec3;
 use fluvial_octree::gradient::FreeSurface;
 
 fn main() {
-    let trees: u64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(12);
+    let trees: u64 =
+        std::env::args().filter(|a| a != "--bench").nth(1).and_then(|a| a.parse().ok()).unwrap_or(12);
     println!(
         "{trees} random trees of four levels; speeds: largest, root of the mean square, of the worst tree"
     );

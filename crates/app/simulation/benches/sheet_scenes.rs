@@ -1,7 +1,7 @@
 //! What sheet preservation does in the scenes, in numbers: pieces, handles and areas of the surface, drawn
 //! volume over the mass's, particles by kind.
 //!
-//! `cargo run --release -p fluvial-simulation --example sheet_scenes -- [scene|all] [resolution]
+//! `cargo bench -p fluvial-simulation --bench sheet_scenes -- [scene|all] [resolution]
 //! [frames,frames...]`
 
 use fluvial_scene::Scene;
@@ -17,7 +17,7 @@ const SCENES: [(&str, &[u32]); 4] = [
 ];
 
 fn main() {
-    let argument = |n: usize| std::env::args().nth(n);
+    let argument = |n: usize| std::env::args().filter(|a| a != "--bench").nth(n);
     let wanted = argument(1).unwrap_or("all".into());
     let resolution = argument(2).unwrap_or("64".into());
     let chosen: Option<Vec<u32>> = argument(3).map(|a| a.split(',').map(|f| f.parse().unwrap()).collect());

@@ -1,5 +1,5 @@
 //! Nanoseconds per particle of each stage, dam break 0.4 x 0.5 x 1 of a unit box, swirling.
-//! `cargo run --release -p fluvial-particles --example particle_speed -- 128 4` (cells, band in cells; 0:
+//! `cargo bench -p fluvial-particles --bench particle_speed -- 128 4` (cells, band in cells; 0:
 //! all).
 
 use fluvial_foundation::Vec3;
@@ -8,7 +8,8 @@ use fluvial_particles::*;
 use std::time::Instant;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|a| a.parse::<usize>().expect("a number"));
+    let mut arguments =
+        std::env::args().filter(|a| a != "--bench").skip(1).map(|a| a.parse::<usize>().expect("a number"));
     let (n, band) = (arguments.next().unwrap_or(128), arguments.next().unwrap_or(4));
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
     let band_m = if band == 0 { f32::INFINITY } else { band as f32 * grid.dx };

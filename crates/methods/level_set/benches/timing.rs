@@ -1,5 +1,5 @@
 //! Milliseconds per kernel on a dam break (liquid 0.4 x 0.5 x 1 of a unit box); with one thread, of processor
-//! time. `cargo run --release -p fluvial-level-set --example timing -- 128 2`
+//! time. `cargo bench -p fluvial-level-set --bench timing -- 128 2`
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
@@ -7,7 +7,10 @@ use fluvial_level_set::*;
 use std::time::Instant;
 
 fn main() {
-    let mut args = std::env::args().skip(1).map(|a| a.parse::<usize>().expect("cells and threads"));
+    let mut args = std::env::args()
+        .filter(|a| a != "--bench")
+        .skip(1)
+        .map(|a| a.parse::<usize>().expect("cells and threads"));
     let (n, threads) = (args.next().unwrap_or(128), args.next().unwrap_or(2));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| run(n));

@@ -1,5 +1,5 @@
 //! Draws procedural liquids, to judge the look of the renderer without a simulation:
-//! `cargo run --release -p fluvial-preview --example gallery -- OUTPUT_DIR [NAME]`.
+//! `cargo bench -p fluvial-preview --bench gallery -- OUTPUT_DIR [NAME]`.
 
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
@@ -114,7 +114,7 @@ fn fill(l: &Lattice, f: impl Fn(Vec3) -> f32) -> Vec<f32> {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().filter(|a| a != "--bench").skip(1);
     let out = PathBuf::from(arguments.next().unwrap_or_else(|| "gallery".into()));
     let only = arguments.next();
     std::fs::create_dir_all(&out).expect("the output folder can be made");

@@ -1,4 +1,4 @@
-//! Times the mesher on a breaking dam: `cargo run --release -p fluvial-surface --example mesh_timing`.
+//! Times the mesher on a breaking dam: `cargo bench -p fluvial-surface --bench mesh_timing`.
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;

@@ -2,7 +2,7 @@
 //! [octree §8]; and how large trees become: the first, one with the finest cells all along the first surface,
 //! the largest of the run.
 //!
-//! `cargo run --release -p fluvial-simulation --example octree_junctions -- [scene|all] [resolution]
+//! `cargo bench -p fluvial-simulation --bench octree_junctions -- [scene|all] [resolution]
 //! [frames]`
 
 use fluvial_scene::Scene;
@@ -12,7 +12,7 @@ use fluvial_solver_octree::{OctreeSolver, Params, count_first_tree};
 const SCENES: [&str; 5] = ["water-drop", "moving-cylinder", "rocky-waterfall", "merging-bodies", "seaplane"];
 
 fn main() {
-    let argument = |n: usize| std::env::args().nth(n);
+    let argument = |n: usize| std::env::args().filter(|a| a != "--bench").nth(n);
     let wanted = argument(1).unwrap_or("all".into());
     let resolution = argument(2).unwrap_or("64".into());
     let frames: u32 = argument(3).map_or(24, |frames| frames.parse().expect("a number of frames"));

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::time::Instant;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<String> = std::env::args().filter(|a| a != "--bench").collect();
     let argument = |n: usize, default: &str| arguments.get(n).map_or(default.to_string(), String::clone);
     let n: usize = argument(1, "128").parse().expect("a number of cells");
     let name = argument(2, "wavy-tank");

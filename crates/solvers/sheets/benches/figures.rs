@@ -1,4 +1,4 @@
-//! Figures of the method: `cargo run --release --example figures -- sampling [seconds [on|off]] | spacing |
+//! Figures of the method: `cargo bench --bench figures -- sampling [seconds [on|off]] | spacing |
 //! speed`.
 //!
 //! - `sampling`: a dam break with and without merged particles: counts, time, front and mean height;
@@ -13,7 +13,7 @@ use fluvial_solver_sheets::{Kind, Params, PositionCorrection, SheetsSolver};
 use std::time::Instant;
 
 fn main() {
-    match std::env::args().nth(1).as_deref() {
+    match std::env::args().filter(|a| a != "--bench").nth(1).as_deref() {
         Some("sampling") => sampling(),
         Some("spacing") => spacing(),
         Some("speed") => speed(),
@@ -43,10 +43,11 @@ fn mean_height(solver: &SheetsSolver) -> f64 {
 
 fn sampling() {
     let n = 64;
-    let end_s: f64 = std::env::args().nth(2).map_or(0.6, |a| a.parse().expect("seconds"));
+    let end_s: f64 =
+        std::env::args().filter(|a| a != "--bench").nth(2).map_or(0.6, |a| a.parse().expect("seconds"));
     println!("dam break 0.4 x 0.5 x 1 in {n}^3; front and mean height (centre of mass) in metres");
     println!("adaptive  t/s  particles  merged  step/s  front   mean height");
-    let only = std::env::args().nth(3);
+    let only = std::env::args().filter(|a| a != "--bench").nth(3);
     for adaptive in [true, false] {
         if only.as_ref().is_some_and(|only| (only == "on") != adaptive) {
             continue;

@@ -1,6 +1,6 @@
 //! Time of every stage at the size of the paper's dragon scene: 128 x 64 x 32 cells, tracker 512 x 256 x 128,
 //! without and with a solid of 5,000 triangles, on a splash of 400 drops above a wavy pool.
-//! `cargo run --release -p fluvial-cutcell --example frame_timing`
+//! `cargo bench -p fluvial-cutcell --bench frame_timing`
 
 use fluvial_cutcell::curvature_flow::CurvatureFlow;
 use fluvial_cutcell::cut::{CutScratch, cut};

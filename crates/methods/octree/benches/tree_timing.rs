@@ -37,8 +37,9 @@ fn best(count: usize, mut body: impl FnMut() -> f32) -> f64 {
 }
 
 fn main() {
-    let n: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
-    let only = std::env::args().nth(2);
+    let n: usize =
+        std::env::args().filter(|a| a != "--bench").nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
+    let only = std::env::args().filter(|a| a != "--bench").nth(2);
     let wanted = |what: &str| only.as_deref().is_none_or(|only| what.contains(only));
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / n as f32, levels: 5, roots: [n / 16, n / 32, n / 16] };
     let height = |x: Vec3| x.y - 0.25 - 0.05 * (9.0 * x.x).sin() * (7.0 * x.z).cos();

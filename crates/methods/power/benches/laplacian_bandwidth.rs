@@ -1,7 +1,7 @@
 //! Speed of the Laplacian as a share of copying the same field of the same pages, for the first-order, the
 //! second-order and the explicit-mesh version [power Table 1].
 //!
-//! `cargo run --release -p fluvial-power --example laplacian_bandwidth -- [roots] [threads]`
+//! `cargo bench -p fluvial-power --bench laplacian_bandwidth -- [roots] [threads]`
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::octree::Shape;
@@ -108,7 +108,8 @@ fn measure(roots: usize) {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|a| a.parse::<usize>().expect("a number"));
+    let mut arguments =
+        std::env::args().filter(|a| a != "--bench").skip(1).map(|a| a.parse::<usize>().expect("a number"));
     let roots = arguments.next().unwrap_or(96);
     let threads = arguments.next().map_or(vec![1, 2], |n| vec![n]);
     for count in threads {

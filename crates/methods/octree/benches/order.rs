@@ -12,8 +12,10 @@ const AUTHORS: [[f64; 4]; 3] =
     [[5.6e-5, 5.2e-4, 7.6e-3, 2.6e-2], [1.4e-5, 8.7e-5, 4.6e-3, 1.5e-2], [3.7e-6, 2.2e-5, 1.4e-3, 4.8e-3]];
 
 fn main() {
-    let most: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
-    let passes: u32 = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(1);
+    let most: usize =
+        std::env::args().filter(|a| a != "--bench").nth(1).and_then(|a| a.parse().ok()).unwrap_or(256);
+    let passes: u32 =
+        std::env::args().filter(|a| a != "--bench").nth(2).and_then(|a| a.parse().ok()).unwrap_or(1);
     let radii: Vec<i32> = (-4..=4).collect();
     for form in [FreeSurface::Symmetric, FreeSurface::SecondOrder, FreeSurface::Naive] {
         let mut before: Option<[f64; 4]> = None;
