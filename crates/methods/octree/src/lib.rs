@@ -42,6 +42,7 @@ pub mod net_force;
 pub mod outlet;
 pub mod owed;
 pub mod particles;
+pub mod parting;
 mod quadric;
 pub mod redistance;
 pub mod regions;

@@ -18,6 +18,8 @@ pub struct Owed<'a> {
     pub residual_cell: &'a [f32],
     /// The surface.
     pub phi_cell: &'a [f32],
+    /// Amounts in these cells stay.
+    pub stays_cell: &'a [bool],
     /// Amounts deeper in the liquid than this stay, in the cell's edges.
     pub deep_cells: f32,
     /// Open part of every cell: closed ones take nothing.
@@ -32,7 +34,7 @@ pub struct Owed<'a> {
 /// where the flow carries its cell in `dt_s`, shared by the open cells that the carried cell overlaps. The sum
 /// is kept but for what leaves through open walls, which is returned, m3. Verified by tests/flux.rs.
 pub fn carry_residual(moved: &mut Vec<f32>, owed: &Owed, tracing: &Tracing, dt_s: f32) -> f64 {
-    let Owed { tree, residual_cell, phi_cell, deep_cells, open_walls, sides, .. } = *owed;
+    let Owed { tree, residual_cell, phi_cell, stays_cell, deep_cells, open_walls, sides, .. } = *owed;
     let bounds = tree.shape().bounds();
     moved.clear();
     moved.resize(tree.cell_count(), 0.0);
@@ -40,7 +42,7 @@ pub fn carry_residual(moved: &mut Vec<f32>, owed: &Owed, tracing: &Tracing, dt_s
     let targets: Vec<Vec<(usize, Vec3)>> = parallel::map_indices(chunks, |n| {
         let place = |cell: usize| {
             let x = tree.cell_center(cell);
-            if phi_cell[cell] <= -deep_cells * tree.cell_dx(cell) {
+            if stays_cell[cell] || phi_cell[cell] <= -deep_cells * tree.cell_dx(cell) {
                 return (cell, x);
             }
             (cell, sides.walk(x, tracing.trace(tree, x, tracing.v_cell[cell], dt_s)))

@@ -146,6 +146,7 @@ fn a_residual_goes_with_the_flow() {
         tree: &tree,
         residual_cell: &before,
         phi_cell: &phi,
+        stays_cell: &vec![false; tree.cell_count()],
         deep_cells: 2.0,
         open_volume: &open,
         open_walls: [false; 6],

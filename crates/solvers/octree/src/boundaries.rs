@@ -5,6 +5,7 @@ use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions, solid_velocity};
+use fluvial_octree::parting::parting_cells;
 use std::sync::Arc;
 
 /// Solids' distances are true up to this many cells.
@@ -60,6 +61,9 @@ impl Model {
             solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));
         }
         close_walls(&mut out.open_area, tree, self.setup.open_walls().map(|open| !open));
+        let (holds_wall, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
+        let holds = |x, dx| sticky.distance(x, dx) < dx;
+        out.may_part_cell = parting_cells(tree, &out.open_area, holds_wall, holds);
         let area = &out.open_area;
         out.closed_cell =
             tree.cell_faces().iter().map(|faces| faces.iter().all(|&f| area[f as usize] == 0.0)).collect();

@@ -120,9 +120,17 @@ impl OctreeSolver {
         let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &boundaries.open_area };
         state.mean_velocity = mean_velocity(&geometry, &fraction_cell, &u_face).0;
         let (size_cell, impulse_cell) = (vec![0.0; tree.cell_count()], vec![0.0; tree.cell_count()]);
-        let residual_cell = vec![0.0; tree.cell_count()];
-        state.fields =
-            Fields { tree, phi_cell, u_face, size_cell, impulse_cell, fraction_cell, residual_cell };
+        let (residual_cell, parted_cell) = (vec![0.0; tree.cell_count()], vec![false; tree.cell_count()]);
+        state.fields = Fields {
+            tree,
+            phi_cell,
+            u_face,
+            size_cell,
+            impulse_cell,
+            fraction_cell,
+            residual_cell,
+            parted_cell,
+        };
         (state.boundaries, state.volume) = (Arc::new(boundaries), volume);
         state.sources_flowing = vec![false; setup.sources.len()];
     }
@@ -139,6 +147,7 @@ impl OctreeSolver {
             flow_into_cell: &[],
             open_volume: &boundaries.open_volume,
             fraction_cell: &fields.fraction_cell,
+            parted_cell: &fields.parted_cell,
             wanted_m3_s: &|_| 0.0,
             volume: &state.volume,
             particles: state.particles.len(),

@@ -15,9 +15,11 @@ use crate::thin::FineSolids;
 use fluvial_drops::Drops;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
+use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::extend::{ExtendScratch, extend_cells};
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::owed::{Owed, carry_residual, hand_over};
+use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::SideChange;
@@ -60,6 +62,8 @@ pub(crate) struct Settled<'a> {
     pub fraction: &'a mut Vec<f32>,
     /// What the cells are owed beside.
     pub residual: &'a mut Vec<f32>,
+    /// Cells that have let go of walls and solids: they lack the gap.
+    pub parted: &'a mut Vec<bool>,
     pub drops: &'a mut Drops,
 }
 
@@ -121,6 +125,7 @@ impl Step<'_> {
             tree,
             residual_cell: &start.residual_cell,
             phi_cell: &start.phi_cell,
+            stays_cell: &self.old.fields.parted_cell,
             deep_cells: DEEP_CELLS,
             open_volume: &boundaries.open_volume,
             open_walls: self.model.setup.open_walls(),
@@ -176,6 +181,9 @@ impl Step<'_> {
         }
         self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
         if !self.model.conserves_volume() {
+            // Gaps are volume that cells lack: without an account of it walls hold on.
+            liquid.parted.clear();
+            liquid.parted.resize(tree.cell_count(), false);
             mass.in_m3 = self.inflow_m3(ground);
             return;
         }
@@ -186,15 +194,38 @@ impl Step<'_> {
             mass.volume_cell[cell] += (volume_m3 / f64::from(tree.cell_dx(cell)).powi(3)) as f32;
         }
         self.fill_from_sources(liquid, mass, ground);
-        for round in 0..ROUNDS {
-            if round > 0 {
-                self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
-            }
+        find_residual(liquid, &mass.volume_cell);
+        self.open_gaps(liquid, ground);
+        for _ in 0..ROUNDS {
+            self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
             find_residual(liquid, &mass.volume_cell);
             let (open, sides) = (&boundaries.open_volume, boundaries.sides());
+            // A gap at a wall is not the surface's to fill.
+            liquid
+                .residual
+                .iter_mut()
+                .zip(&*liquid.parted)
+                .filter(|(_, parted)| **parted)
+                .for_each(|(r, _)| *r = 0.0);
             let held_back = mass.settlement.displace(liquid.phi, liquid.residual, open, sides, tree);
             clamps.add("surface_displacement", held_back);
         }
+    }
+
+    /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air.
+    fn open_gaps(&self, liquid: &mut Settled, ground: Ground) {
+        let (old, tree, boundaries) = (&self.old.fields, ground.tree, ground.boundaries);
+        *liquid.parted = parallel::map_indices(tree.cell_count(), |cell| {
+            boundaries.may_part_cell[cell]
+                && liquid.phi[cell] < 0.0
+                && old.parted_cell[old.tree.locate(tree.cell_center(cell)).cell as usize]
+        });
+        let distance = |cell: usize| {
+            let at_wall = (0..6).any(|side| tree.leaf_across(cell, side) == Some(OUTSIDE));
+            let to_wall_m = if at_wall { 0.5 * tree.cell_dx(cell) } else { f32::INFINITY };
+            boundaries.phi_solid_cell.get(cell).map_or(to_wall_m, |solid| solid.min(to_wall_m))
+        };
+        parting::open_gaps(liquid.phi, liquid.parted, liquid.residual, tree, distance);
     }
 
     /// What sources bring in during the step.

@@ -33,6 +33,8 @@ pub(crate) struct Liquid<'a> {
     pub flow_into_cell: &'a [(usize, f64)],
     pub open_volume: &'a [f32],
     pub fraction_cell: &'a [f32],
+    /// Cells that have let go of walls.
+    pub parted_cell: &'a [bool],
     /// What the projection was asked to let out of a cell, m3/s.
     pub wanted_m3_s: &'a (dyn Fn(usize) -> f64 + Sync),
     pub volume: &'a Account,
@@ -58,6 +60,7 @@ impl Step<'_> {
             flow_into_cell: &sources.flow_into_cell,
             open_volume: &next.boundaries.open_volume,
             fraction_cell: &next.fields.fraction_cell,
+            parted_cell: &next.fields.parted_cell,
             wanted_m3_s: &|cell| {
                 let fields = &next.fields;
                 self.wanted_m3_s(
@@ -129,7 +132,7 @@ impl Model {
                     part.cells_1_s = part.cells_1_s.max(counted / dx);
                     let divergence = (outflow(of, cell) - (of.wanted_m3_s)(cell)) / dx.powi(3);
                     let open = faces.iter().any(|&face| of.area_face[face as usize] > 0.0);
-                    if open && !lone(of, cell) {
+                    if open && !of.parted_cell[cell] && !lone(of, cell) {
                         part.divergence = max_or_nan(part.divergence, divergence.abs());
                     }
                 }

@@ -10,22 +10,60 @@ use fluvial_octree::assemble::System;
 use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, stop_at_walls};
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
-use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};
+use fluvial_octree::gradient::{FreeSurface, Geometry, GradientInfo, GradientParams, PressureGradient};
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
+use fluvial_octree::parting::{AtBoundaries, let_go};
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
+
+/// Rounds of the search for cells that let go of walls and solids; it goes on in the next step.
+const MOST_ROUNDS: usize = 3;
 
 /// The pressure's operator for one shape of the liquid.
 pub(crate) struct Operator<'a> {
-    /// The liquid as it is, and as the pressure sees it.
+    /// The liquid as it is.
     pub liquid: Geometry<'a>,
-    pub geometry: Geometry<'a>,
-    pub gradient: &'a PressureGradient,
     /// T-junctions that the surface crosses, and degenerate ones among them.
     pub junctions: [usize; 2],
-    system: &'a mut System,
+    scratch: &'a mut OperatorScratch,
+    form: FreeSurface,
     /// What BiCGSTAB is preconditioned by.
     symmetric: Option<FluxMatrix<f32>>,
+}
+
+impl Operator<'_> {
+    /// The liquid as the pressure sees it.
+    pub fn geometry(&self) -> Geometry<'_> {
+        Geometry { phi_cell: &self.scratch.phi_cell, ..self.liquid }
+    }
+
+    /// The pressure's gradient.
+    pub fn gradient(&self) -> &PressureGradient {
+        &self.scratch.gradient
+    }
+
+    /// Gradient and system, from how the pressure sees the liquid.
+    fn assemble(&mut self) -> GradientInfo {
+        let OperatorScratch { phi_cell, gradient, system } = &mut *self.scratch;
+        let geometry = Geometry { phi_cell, ..self.liquid };
+        // BiCGSTAB is preconditioned by the symmetric form.
+        self.symmetric = (self.form == FreeSurface::SecondOrder).then(|| {
+            gradient.prepare(&geometry, &GradientParams::default());
+            system.assemble(&geometry, gradient);
+            matrix(system)
+        });
+        let info =
+            gradient.prepare(&geometry, &GradientParams { form: self.form, ..GradientParams::default() });
+        system.assemble(&geometry, gradient);
+        info
+    }
+
+    /// The same with air in the cells that have let go.
+    fn part(&mut self, at: &AtBoundaries, parted_cell: &[bool]) {
+        hide_lone_cells(&mut self.scratch.phi_cell, &self.liquid);
+        at.show(&mut self.scratch.phi_cell, parted_cell);
+        self.assemble();
+    }
 }
 
 impl Step<'_> {
@@ -42,54 +80,98 @@ impl Step<'_> {
         scratch: &'b mut OperatorScratch,
         clamps: &mut Clamps,
     ) -> Operator<'b> {
-        let OperatorScratch { phi_cell, gradient, system } = scratch;
-        hide_lone_cells(phi_cell, liquid);
-        let geometry = Geometry { phi_cell, ..*liquid };
+        hide_lone_cells(&mut scratch.phi_cell, liquid);
         let form = self.model.params.form();
-        // BiCGSTAB is preconditioned by the symmetric form.
-        let symmetric = (form == FreeSurface::SecondOrder).then(|| {
-            gradient.prepare(&geometry, &GradientParams::default());
-            system.assemble(&geometry, gradient);
-            matrix(system)
-        });
-        let info = gradient.prepare(&geometry, &GradientParams { form, ..GradientParams::default() });
+        let mut operator = Operator { liquid: *liquid, junctions: [0; 2], scratch, form, symmetric: None };
+        let info = operator.assemble();
         clamps.add("ghost_theta_floor", info.theta_floors);
         clamps.add("degenerate_junctions", info.degenerate_junctions);
-        system.assemble(&geometry, gradient);
-        let junctions = [info.surface_junctions, info.degenerate_junctions];
-        Operator { liquid: *liquid, geometry, gradient, junctions, system, symmetric }
+        operator.junctions = [info.surface_junctions, info.degenerate_junctions];
+        operator
     }
 
-    /// Solves for the pressure impulse that leaves the divergence which deep residuals ask for, and subtracts
-    /// its gradient.
+    /// Makes velocity free of divergence, but for what deep residuals ask for, and lets liquid part from boundaries
+    /// that would pull on it: the problem is solved anew with those cells as air.
     pub fn project(
         &self,
-        u: &mut [f32],
-        impulse_cell: &mut Vec<f64>,
+        (u, impulse_cell, parted_cell): (&mut [f32], &mut Vec<f64>, &mut [bool]),
         operator: &mut Operator,
         ground: Ground,
         residual_cell: &[f32],
         scratch: &mut SolveScratch,
     ) -> Result<PressureReport, StepError> {
-        let Operator { liquid, geometry, gradient, system, symmetric, .. } = operator;
-        let SolveScratch { rhs_cell, cg, bicgstab: bi } = scratch;
-        self.right_side(rhs_cell, geometry, ground, u, residual_cell);
+        let at = self.at_boundaries(operator.liquid, ground, residual_cell);
+        scratch.u_face.clear();
+        scratch.u_face.extend_from_slice(u);
+        self.fill_guess(impulse_cell, &operator.liquid);
+        if parted_cell.contains(&true) {
+            operator.part(&at, parted_cell);
+        }
+        let (mut round, mut iterations) = (1, 0);
+        loop {
+            let mut solved = self.solve(u, impulse_cell, operator, ground, residual_cell, scratch)?;
+            iterations += solved.iterations;
+            solved.iterations = iterations;
+            let parts = self.model.conserves_volume();
+            let changes =
+                if parts { at.revise(parted_cell, &operator.scratch.phi_cell, impulse_cell, u) } else { 0 };
+            if changes == 0 || round == MOST_ROUNDS {
+                impulse_cell
+                    .iter_mut()
+                    .zip(&*parted_cell)
+                    .filter(|(_, parted)| **parted)
+                    .for_each(|(p, _)| *p = 0.0);
+                return Ok(solved);
+            }
+            round += 1;
+            u.copy_from_slice(&scratch.u_face);
+            operator.part(&at, parted_cell);
+        }
+    }
+
+    fn at_boundaries<'b>(
+        &self,
+        liquid: Geometry<'b>,
+        ground: Ground<'b>,
+        residual_cell: &'b [f32],
+    ) -> AtBoundaries<'b> {
+        AtBoundaries {
+            liquid,
+            u_boundary: &ground.sources.u_boundary,
+            may_part_cell: &ground.boundaries.may_part_cell,
+            residual_cell,
+            fall_m_s: self.dt_s * f64::from(self.model.setup.liquid.gravity.length()),
+        }
+    }
+
+    /// Solves for the pressure impulse and subtracts its gradient.
+    fn solve(
+        &self,
+        u: &mut [f32],
+        impulse_cell: &mut [f64],
+        operator: &mut Operator,
+        ground: Ground,
+        residual_cell: &[f32],
+        scratch: &mut SolveScratch,
+    ) -> Result<PressureReport, StepError> {
+        let SolveScratch { rhs_cell, cg, bicgstab: bi, .. } = scratch;
+        self.right_side(rhs_cell, &operator.geometry(), ground, u, residual_cell);
+        let system = &mut operator.scratch.system;
         let rhs = system.gather(rhs_cell);
-        self.fill_guess(impulse_cell, liquid);
         let mut p = system.gather(impulse_cell);
-        let operator = matrix(system);
+        let flux_matrix = matrix(system);
         let stop = self.model.params.pressure.stopping();
-        let preconditioned = symmetric.as_ref().unwrap_or(&operator);
+        let preconditioned = operator.symmetric.as_ref().unwrap_or(&flux_matrix);
         let mut amg = Amg::new(preconditioned, AmgParams::default());
         let mut cycle = amg.on(preconditioned);
         let solved = if self.model.params.free_surface == SurfaceForm::SecondOrder {
-            bicgstab(&mut p, &operator, &mut cycle, &rhs, &stop, bi)
+            bicgstab(&mut p, &flux_matrix, &mut cycle, &rhs, &stop, bi)
         } else {
-            conjugate_gradients(&mut p, &operator, &mut cycle, &rhs, &stop, cg)
+            conjugate_gradients(&mut p, &flux_matrix, &mut cycle, &rhs, &stop, cg)
         };
         let solved = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
         system.scatter(impulse_cell, &p);
-        gradient.subtract(u, geometry, impulse_cell);
+        operator.gradient().subtract(u, &operator.geometry(), impulse_cell);
         Ok(PressureReport { iterations: solved.iterations, relative_residual: solved.relative_residual })
     }
 
@@ -158,15 +240,16 @@ impl Step<'_> {
         u: &mut [f32],
         ground: Ground,
         operator: &Operator,
+        (parted_cell, residual_cell): (&[bool], &[f32]),
         scratch: &mut VelocityScratch,
     ) -> usize {
         let Ground { tree, boundaries, sources } = ground;
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
-        let (phi, seen) = (operator.liquid.phi_cell, operator.geometry.phi_cell);
+        let (phi, seen) = (operator.liquid.phi_cell, operator.geometry().phi_cell);
         let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && seen[c] >= 0.0);
         known_face.clear();
         known_face.extend(parallel::map_indices(tree.face_count(), |face| {
-            operator.gradient.acts_on(face) || (sources.area_face[face] > 0.0 && flies(face))
+            operator.gradient().acts_on(face) || (sources.area_face[face] > 0.0 && flies(face))
         }));
         for (face, u_source) in sources.closed_faces() {
             (known_face[face], u[face]) = (true, u_source);
@@ -182,6 +265,9 @@ impl Step<'_> {
             constrain_to_solids(u, tree, &solids, through_cell);
         }
         stop_at_walls(u, tree, self.model.setup.open_walls());
+        if self.model.conserves_volume() {
+            let_go(u, parted_cell, seen, &self.at_boundaries(operator.liquid, ground, residual_cell));
+        }
         known_face.iter().filter(|&&known| known).count()
     }
 }

@@ -34,6 +34,7 @@ impl OctreeSolver {
                     // A function of phi: made anew.
                     fraction_cell: _,
                     residual_cell,
+                    parted_cell,
                 },
             // A function of the tree and the time: made anew.
             boundaries: _,
@@ -68,6 +69,8 @@ impl OctreeSolver {
         out.field("sources_flowing", &flowing)?;
         out.account(volume)?;
         out.field("residual_cell", residual_cell)?;
+        let parted: Vec<u8> = parted_cell.iter().map(|&parted| parted as u8).collect();
+        out.field("parted_cell", &parted)?;
         out.drops(drops)?;
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
@@ -105,6 +108,7 @@ impl OctreeSolver {
             impulse_cell: vec![0.0; cells],
             fraction_cell: vec![],
             residual_cell: vec![0.0; cells],
+            parted_cell: vec![],
         };
         from.field("phi_cell", &mut read.fields.phi_cell)?;
         from.field("u_face", &mut read.fields.u_face)?;
@@ -115,6 +119,9 @@ impl OctreeSolver {
         read.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
         read.volume = from.account(cells)?;
         from.field("residual_cell", &mut read.fields.residual_cell)?;
+        let mut parted = vec![0u8; cells];
+        from.field("parted_cell", &mut parted)?;
+        read.fields.parted_cell = parted.iter().map(|&parted| parted != 0).collect();
         read.drops = from.drops()?;
         read.particles = restore_particles(from)?;
         let domain = model.setup.domain.bounds();

@@ -1,6 +1,6 @@
 //! What the solver remembers from step to step, and the memory that a step works in.
 
-use crate::mass::MassScratch;
+use crate::mass::{MassScratch, Settled};
 use crate::params::Params;
 use crate::particles::{ParticleScratch, Particles};
 use crate::thin::FineSolids;
@@ -70,6 +70,40 @@ pub(crate) struct Fields {
     /// What phi stands for in every cell, and what the cell is owed beside, in its volume.
     pub fraction_cell: Vec<f32>,
     pub residual_cell: Vec<f32>,
+    /// Cells that have let go of a wall or solid: what they are owed is the gap.
+    pub parted_cell: Vec<bool>,
+}
+
+/// The tree and what is on it beside the liquid's shape.
+pub(crate) struct Carried<'a> {
+    pub tree: &'a mut Arc<Octree>,
+    pub u: &'a mut Vec<f32>,
+    pub size: &'a mut Vec<f32>,
+    pub impulse: &'a mut Vec<f64>,
+}
+
+impl Fields {
+    /// The liquid's shape with its drops, and the rest.
+    pub fn split<'a>(&'a mut self, drops: &'a mut Drops) -> (Settled<'a>, Carried<'a>) {
+        let Fields {
+            tree,
+            phi_cell,
+            u_face,
+            size_cell,
+            impulse_cell,
+            fraction_cell,
+            residual_cell,
+            parted_cell,
+        } = self;
+        let shape = Settled {
+            phi: phi_cell,
+            fraction: fraction_cell,
+            residual: residual_cell,
+            parted: parted_cell,
+            drops,
+        };
+        (shape, Carried { tree, u: u_face, size: size_cell, impulse: impulse_cell })
+    }
 }
 
 /// Walls and solids on one tree at one moment.
@@ -86,6 +120,8 @@ pub(crate) struct Boundaries {
     pub u_solid: Vec<f32>,
     /// Cells without any open face.
     pub closed_cell: Vec<bool>,
+    /// Cells that touch a boundary which liquid may let go of.
+    pub may_part_cell: Vec<bool>,
     /// Solids around thin ones.
     pub fine: Option<Arc<FineSolids>>,
 }
@@ -248,7 +284,7 @@ pub(crate) struct DistanceScratch {
 /// For the pressure's operator.
 #[derive(Default)]
 pub(crate) struct OperatorScratch {
-    /// phi as the pressure sees it: drops of one cell have none.
+    /// phi as the pressure sees it: drops of one cell have none, nor has liquid that lets go of walls.
     pub phi_cell: Vec<f32>,
     pub gradient: PressureGradient,
     pub system: System,
@@ -267,6 +303,8 @@ pub(crate) struct TensionScratch {
 /// For the pressure solve.
 #[derive(Default)]
 pub(crate) struct SolveScratch {
+    /// Velocity before the projection.
+    pub u_face: Vec<f32>,
     pub rhs_cell: Vec<f64>,
     pub cg: CgScratch<f64>,
     pub bicgstab: BicgstabScratch<f64>,

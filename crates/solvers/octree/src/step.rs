@@ -16,7 +16,7 @@
 use crate::OctreeSolver;
 use crate::mass::Settled;
 use crate::particles::Swarm;
-use crate::state::{Fields, State, Step};
+use crate::state::{Carried, State, Step};
 use fluvial_solver_interface::{Stages, StepError, StepReport};
 
 pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, StepError> {
@@ -24,16 +24,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     model.setup.check_step(dt_s, state.limits.speed_m_s)?;
     let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
     let State { fields, boundaries, particles, volume, drops, .. } = next;
-    let Fields {
-        tree,
-        phi_cell,
-        u_face: u,
-        size_cell: size,
-        impulse_cell: impulse,
-        fraction_cell,
-        residual_cell,
-    } = fields;
-    let mut new = Settled { phi: phi_cell, fraction: fraction_cell, residual: residual_cell, drops };
+    let (mut new, Carried { tree, u, size, impulse }) = fields.split(drops);
     let mut swarm = Swarm { particles, scratch: &mut c.particles };
 
     let (fine, changes) = stages.run("solids", |_| step.thin_solids())?;
@@ -58,7 +49,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("redistance", |n| step.redistance(new.phi, ground, &mut c.distance, n))?;
     stages.run("particles", |_| swarm.release_drops(&step, &mut new, &mut c.mass, ground))?;
     *volume = stages.run("settle_volume", |_| step.close_volume(&mut new, &c.mass, start, ground))?;
-    let Settled { phi, fraction, residual, drops } = new;
+    let Settled { phi, fraction, residual, parted, drops } = new;
     let liquid = ground.liquid(phi);
     stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, (ground, phi), &mut c.carry))?;
     stages.run("particles", |_| swarm.deposit(&step, u, &liquid, ground))?;
@@ -66,14 +57,16 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
     stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;
-    let solved = stages
-        .try_run("pressure", |_| step.project(u, impulse, &mut operator, ground, residual, &mut c.solve))?;
+    let solved = stages.try_run("pressure", |_| {
+        step.project((u, impulse, parted), &mut operator, ground, residual, &mut c.solve)
+    })?;
     next.mean_velocity = stages.run("pressure", |_| {
         step.keep_momentum(u, &liquid, fraction, swarm.is_empty() && drops.is_empty())
     })?;
     next.junctions = operator.junctions;
-    next.liquid_faces =
-        stages.run("extrapolate", |_| step.extend_velocity(u, ground, &operator, &mut c.extrapolate))?;
+    next.liquid_faces = stages.run("extrapolate", |_| {
+        step.extend_velocity(u, ground, &operator, (parted, residual), &mut c.extrapolate)
+    })?;
     stages.run("particles", |_| swarm.update(&step, u, &liquid, ground))?;
     let report = stages.try_run("measure", |_| step.measure(next, &c.sources, solved))?;
     Ok(stages.commit("measure", report, |_| std::mem::swap(state, next)))

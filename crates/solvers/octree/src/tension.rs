@@ -23,7 +23,8 @@ impl Step<'_> {
         }
         let (dt_s, sigma) = (self.dt_s, liquid.surface_tension / liquid.density);
         let TensionScratch { p_face, curvature, capillary, net_force } = scratch;
-        let (tree, phi) = (operator.geometry.tree, operator.geometry.phi_cell);
+        let geometry = operator.geometry();
+        let (tree, phi) = (geometry.tree, geometry.phi_cell);
         let mut filtered = true;
         let info = filtered_curvature(p_face, tree, phi, curvature, |kappa| {
             if self.model.params.capillary_cfl > 0.0 {
@@ -34,7 +35,7 @@ impl Step<'_> {
         clamps.add("capillary_filter_unfinished", !filtered as usize);
         let per_curvature = dt_s as f32 * sigma;
         parallel::for_each_indexed_mut(p_face, |_, p| *p *= per_curvature);
-        operator.gradient.add_surface_pressure(u, &operator.geometry, p_face);
-        subtract_net_force(u, &operator.geometry, p_face, net_force);
+        operator.gradient().add_surface_pressure(u, &geometry, p_face);
+        subtract_net_force(u, &geometry, p_face, net_force);
     }
 }

@@ -3,6 +3,7 @@
 mod conformance;
 mod options;
 mod particles;
+mod parting;
 mod rest;
 mod tension;
 mod tree;

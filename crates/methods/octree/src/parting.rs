@@ -1,0 +1,261 @@
+//! Liquid on a tree that lets go of walls and solids [batty-2007 §5].
+//!
+//! A wall can push liquid, it cannot pull it: in cells that touch a boundary `p >= 0`, `div u >= 0`,
+//! `p div u = 0` instead of `div u = 0`. Which cells have let go is found by an active set, as in
+//! `fluvial_mac::project`. A cell that has let go keeps its phi while it loses volume: what it lacks is the gap
+//! at the boundary, until that reaches the cell's centre and is air like any other.
+
+use crate::divergence::signed_area;
+use crate::gradient::Geometry;
+use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::{OUTSIDE, Side};
+
+/// Pressures count as negative from this part of `g dt` on, over one cell: below it is the solver's residual.
+const LEAST_PULL: f64 = 1e-2;
+/// A cell that has let go has air's pressure: phi as neighbours see it, in its edges.
+const BEYOND_CELLS: f32 = 1e-4;
+/// A gap thinner than this is closed, in edges of the cell.
+const LEAST_GAP_CELLS: f32 = 1e-3;
+
+/// Which cells touch a boundary that liquid may let go of. `open_area` is what solids and closed walls leave of the
+/// faces; `holds_wall` and `holds(x, dx)` say which walls, and which solids near a cell, hold on to it.
+/// Test: `cells_part_from_boundaries_that_do_not_hold`.
+pub fn parting_cells(
+    tree: &Octree,
+    open_area: &[f32],
+    holds_wall: [bool; 6],
+    holds: impl Fn(Vec3, f32) -> bool + Sync + Send,
+) -> Vec<bool> {
+    parallel::map_indices(tree.cell_count(), |cell| {
+        let mut sides = tree.cell_faces()[cell].iter().enumerate();
+        sides.any(|(side, &face)| {
+            let is_wall = tree.leaf_across(cell, side) == Some(OUTSIDE);
+            let is_held =
+                || if is_wall { holds_wall[side] } else { holds(tree.cell_center(cell), tree.cell_dx(cell)) };
+            open_area[face as usize] < 1.0 && !is_held()
+        })
+    })
+}
+
+/// The liquid that may let go, as a projection finds it.
+#[derive(Clone, Copy)]
+pub struct AtBoundaries<'a> {
+    /// The liquid and its faces, sources closed.
+    pub liquid: Geometry<'a>,
+    /// Velocity of boundaries at what they close of faces, m/s.
+    pub u_boundary: &'a [f32],
+    /// Cells that touch a boundary which does not hold on to it.
+    pub may_part_cell: &'a [bool],
+    /// What each cell lacks of its volume is negative here.
+    pub residual_cell: &'a [f32],
+    /// What gravity adds to a velocity in the step, m/s.
+    pub fall_m_s: f64,
+}
+
+impl AtBoundaries<'_> {
+    /// Is there a gap in a cell that has let go?
+    fn has_gap(&self, cell: usize) -> bool {
+        self.residual_cell[cell] < -LEAST_GAP_CELLS
+    }
+
+    /// Air in the cells that have let go.
+    pub fn show(&self, seen_cell: &mut [f32], parted_cell: &[bool]) {
+        for cell in (0..parted_cell.len()).filter(|&cell| parted_cell[cell]) {
+            seen_cell[cell] = BEYOND_CELLS * self.liquid.tree.cell_dx(cell);
+        }
+    }
+
+    /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the projected
+    /// velocity presses together; returns how many there were. `seen_cell` is phi as the pressure saw it.
+    pub fn revise(
+        &self,
+        parted_cell: &mut [bool],
+        seen_cell: &[f32],
+        impulse_cell: &[f64],
+        u: &[f32],
+    ) -> usize {
+        let Geometry { tree, open_area, .. } = self.liquid;
+        let mut changes = 0;
+        for (cell, parted) in parted_cell.iter_mut().enumerate().filter(|(cell, _)| self.may_part_cell[*cell])
+        {
+            let dx = f64::from(tree.cell_dx(cell));
+            let least_m_s = LEAST_PULL * self.fall_m_s.max(1e-6);
+            let parts = if *parted {
+                let out = |(side, &face): (usize, &u32)| {
+                    let (face, area) = (face as usize, open_area[face as usize]);
+                    -signed_area(dx, side) * f64::from(area * u[face] + (1.0 - area) * self.u_boundary[face])
+                };
+                let outflow: f64 = tree.cell_faces()[cell].iter().enumerate().map(out).sum();
+                self.has_gap(cell) || outflow >= -least_m_s * dx * dx
+            } else {
+                seen_cell[cell] < 0.0 && impulse_cell[cell] < -least_m_s * dx
+            };
+            changes += (parts != *parted) as usize;
+            *parted = parts;
+        }
+        changes
+    }
+}
+
+/// Where liquid has let go of a boundary, and where one cell of air is between the two, the velocity at the closed
+/// face is that of the other side, if that leads away from the boundary: the gap opens as fast as the liquid leaves.
+/// Test: `a_closed_face_goes_with_liquid_that_leaves`.
+pub fn let_go(u: &mut [f32], parted_cell: &[bool], seen_cell: &[f32], at: &AtBoundaries) {
+    let Geometry { tree, open_area: area, .. } = at.liquid;
+    for cell in (0..parted_cell.len()).filter(|&cell| at.may_part_cell[cell]) {
+        if !parted_cell[cell] && seen_cell[cell] < 0.0 {
+            continue;
+        }
+        let faces = tree.cell_faces()[cell].map(|face| face as usize);
+        // A face of a larger cell has other cells beside it too.
+        let is_own = |side: usize| tree.face_dx(faces[side]) == tree.cell_dx(cell);
+        let is_liquid = |side: usize| match tree.sides(faces[side])[side % 2] {
+            Side::Cell(other) => seen_cell[other as usize] < 0.0,
+            _ => false,
+        };
+        for axis in AXES {
+            for (closed, open) in [(2 * axis, 2 * axis + 1), (2 * axis + 1, 2 * axis)] {
+                let (face, from) = (faces[closed], faces[open]);
+                if area[face] == 0.0
+                    && is_own(closed)
+                    && area[from] > 0.0
+                    && (parted_cell[cell] || is_liquid(open))
+                {
+                    let away = if closed % 2 == 0 { f32::max } else { f32::min };
+                    u[face] = away(u[from], at.u_boundary[face]);
+                }
+            }
+        }
+    }
+}
+
+/// Gaps that have reached the centres of their cells become air: `phi = gap - d`, d the centre's distance from the
+/// boundary, which `distance(cell)` gives. The cells around them, whose distances know nothing of it, follow. What
+/// has become air has no longer let go. Test: `a_gap_at_the_centre_is_air`.
+pub fn open_gaps(
+    phi: &mut [f32],
+    parted_cell: &mut [bool],
+    residual_cell: &[f32],
+    tree: &Octree,
+    distance: impl Fn(usize) -> f32,
+) {
+    let mut opened = vec![];
+    for (cell, parted) in parted_cell.iter_mut().enumerate().filter(|(_, parted)| **parted) {
+        let gap_m = -residual_cell[cell] * tree.cell_dx(cell);
+        let beyond_m = gap_m - distance(cell);
+        if phi[cell] >= 0.0 || beyond_m >= 0.0 {
+            phi[cell] = phi[cell].max(beyond_m);
+            *parted = false;
+            opened.push(cell);
+        }
+    }
+    for cell in opened {
+        let (x, here, reach) = (tree.cell_center(cell), phi[cell], 3.5 * tree.cell_dx(cell));
+        let (mut ring, mut known) = (vec![cell], vec![cell]);
+        for _ in 0..3 {
+            let mut next = vec![];
+            for &from in &ring {
+                tree.for_neighbours(from, |other| {
+                    let away = tree.cell_center(other).distance(x);
+                    if away < reach && !known.contains(&other) {
+                        phi[other] = phi[other].max(here - away);
+                        known.push(other);
+                        next.push(other);
+                    }
+                });
+            }
+            ring = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluvial_grids::octree::Shape;
+
+    fn tree() -> Octree {
+        let shape = Shape { min: Vec3::ZERO, dx: 0.25, levels: 1, roots: [3, 4, 3] };
+        Octree::build(shape, 0, |_| false)
+    }
+
+    fn cell(tree: &Octree, at: [u32; 3]) -> usize {
+        tree.leaf_at(0, at).unwrap() as usize
+    }
+
+    fn closed_at(tree: &Octree, walls: [bool; 6]) -> Vec<f32> {
+        let mut area = vec![1.0; tree.face_count()];
+        crate::fractions::close_walls(&mut area, tree, walls);
+        area
+    }
+
+    #[test]
+    fn cells_part_from_boundaries_that_do_not_hold() {
+        let tree = tree();
+        let mut area = closed_at(&tree, [false, false, true, true, false, false]);
+        let middle = cell(&tree, [1, 2, 1]);
+        area[tree.cell_faces()[middle][2] as usize] = 0.5;
+        let holds_floor = [false, false, true, false, false, false];
+        let may_part = parting_cells(&tree, &area, holds_floor, |x, _| x.y < 0.5);
+        for (n, may_part) in may_part.iter().enumerate() {
+            let at = tree.cells()[n].at;
+            assert_eq!(*may_part, at[1] == 3 || n == middle, "{at:?}");
+        }
+    }
+
+    #[test]
+    fn a_closed_face_goes_with_liquid_that_leaves() {
+        let tree = tree();
+        let area = closed_at(&tree, [false, false, false, true, false, false]);
+        let top = cell(&tree, [1, 3, 1]);
+        let (phi, still) = (vec![-1.0; tree.cell_count()], vec![0.0; tree.face_count()]);
+        let may_part: Vec<bool> = (0..tree.cell_count()).map(|n| tree.cells()[n].at[1] == 3).collect();
+        let mut residual = vec![0.0; tree.cell_count()];
+        residual[top] = -0.2;
+        let at = AtBoundaries {
+            liquid: Geometry { tree: &tree, phi_cell: &phi, open_area: &area },
+            u_boundary: &still,
+            may_part_cell: &may_part,
+            residual_cell: &residual,
+            fall_m_s: 0.1,
+        };
+        let (mut parted, mut impulse) = (vec![false; tree.cell_count()], vec![0.0; tree.cell_count()]);
+        impulse[top] = -0.1;
+        assert_eq!(at.revise(&mut parted, &phi, &impulse, &still), 1);
+        assert!(parted[top], "it pulls");
+        let (mut u, below) = (still.clone(), tree.cell_faces()[top][2] as usize);
+        u[below] = -0.5;
+        let mut seen = phi.clone();
+        at.show(&mut seen, &parted);
+        let_go(&mut u, &parted, &seen, &at);
+        assert_eq!(u[tree.cell_faces()[top][3] as usize], -0.5);
+        // Pressed together it stays apart while there is a gap, and is taken back without one.
+        u[below] = 0.5;
+        assert_eq!(at.revise(&mut parted, &seen, &impulse, &u), 0);
+        let at = AtBoundaries { residual_cell: &vec![0.0; tree.cell_count()], ..at };
+        assert_eq!(at.revise(&mut parted, &seen, &impulse, &u), 1);
+        assert!(!parted[top]);
+    }
+
+    #[test]
+    fn a_gap_at_the_centre_is_air() {
+        let tree = tree();
+        let top = cell(&tree, [1, 3, 1]);
+        let (mut phi, mut parted) = (vec![-1.0; tree.cell_count()], vec![false; tree.cell_count()]);
+        let mut residual = vec![0.0; tree.cell_count()];
+        parted[top] = true;
+        residual[top] = -0.4;
+        open_gaps(&mut phi, &mut parted, &residual, &tree, |_| 0.125);
+        assert!(parted[top] && phi[top] == -1.0, "a gap of 0.1 is beside phi");
+        residual[top] = -0.8;
+        open_gaps(&mut phi, &mut parted, &residual, &tree, |_| 0.125);
+        assert!(!parted[top] && (phi[top] - 0.075).abs() < 1e-6);
+        // The surface lies between it and its neighbours.
+        let at = |at| phi[cell(&tree, at)];
+        assert!(
+            (at([1, 2, 1]) - (0.075 - 0.25)).abs() < 1e-6 && (at([1, 1, 1]) - (0.075 - 0.5)).abs() < 1e-6
+        );
+        assert_eq!(at([1, 0, 1]), 0.075 - 0.75);
+    }
+}
