@@ -63,8 +63,8 @@ impl GreyImage {
     }
 }
 
-/// The decoder makes room for a tag's values before it looks whether the file is that long; so we look. A
-/// BigTIFF, for files over 4 GB, is no picture of 2048 pixels a side.
+/// The decoder makes room for a tag's values before it checks that the file is that long, so this function
+/// checks first. BigTIFF is for files over 4 GB, which no picture of 2048 pixels a side is.
 fn check_tiff_tags(bytes: &[u8]) -> Result<(), MeshError> {
     let little = match bytes {
         [b'I', b'I', 42, 0, ..] => true,
@@ -92,7 +92,7 @@ fn check_tiff_tags(bytes: &[u8]) -> Result<(), MeshError> {
         if number(at + 4, 4)? * value_bytes > bytes.len() {
             return Err(MeshError::Format("the image has a tag longer than the file".into()));
         }
-        // And for as many channels as it is told of.
+        // The decoder also makes room for as many channels as the file claims.
         let channels = || number(at + 8, value_bytes.min(4));
         if number(at, 2)? == SAMPLES_PER_PIXEL && channels()? > MOST_CHANNELS {
             return Err(MeshError::Format(format!(
