@@ -40,7 +40,7 @@ fn exact_s() -> f64 {
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
     let exact_s = exact_s();
-    let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[12.8] };
+    let resolutions: &[f64] = if context.fine { &[12.8, 16.0, 25.6] } else { &[16.0] };
     // Three zero crossings are the fewest that give a period.
     let periods: f64 = if context.fine { 4.0 } else { 1.3 };
     let mut outcome = Outcome::default();
