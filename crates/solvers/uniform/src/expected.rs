@@ -47,18 +47,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "ledge: mesh / volume - 1, largest",
         reason: DRAWN,
     },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/flip"],
-        quantity: "filling: mesh / volume - 1, largest",
-        reason: "2.7 % at 16 cells, where the jet is 2.6 cells wide and breaks on the ball",
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/apic"],
-        quantity: "pouring: mesh / volume - 1, largest",
-        reason: "5.7 % at 16 cells, in the first frames, when the jet is 2.6 cells wide and a few cells long",
-    },
 ];
 
 /// Why the level set draws less than it holds.

@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod crowding;
 mod drops;
 mod expected;
 mod extend;
@@ -204,7 +205,11 @@ impl Solver for UniformSolver {
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
         let overlap_cells = if self.params.has_particles() { 0.0 } else { OVERLAP_CELLS };
-        let mut mesh = self.mesh(&self.drawn_phi(), overlap_cells, &drawn);
+        let drawn_phi = self.drawn_phi();
+        let mut mesh = self.mesh(&drawn_phi, overlap_cells, &drawn);
+        if self.params.has_particles() {
+            self.fit_mesh(&mut mesh, &drawn_phi);
+        }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
             self.draw_particles(&mut mesh);
