@@ -1,4 +1,4 @@
-//! The ground everything stands on: vectors, ordered parallel loops, seeded randomness, stage timers.
+//! What all crates use: vectors, ordered parallel loops, seeded randomness, stage timers.
 //!
 //! Nothing here knows a grid or a liquid.
 

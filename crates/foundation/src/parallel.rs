@@ -10,7 +10,7 @@ use std::ops::Range;
 pub const CHUNK: usize = 1 << 14;
 
 /// Runs `body(chunk_index, chunk)` over consecutive chunks of `out`, in parallel.
-/// The natural use on grids is one z-slab or one x-row a chunk.
+/// On grids a chunk is usually one z-slab or one x-row.
 pub fn for_each_chunk_mut<T: Send>(
     out: &mut [T],
     chunk: usize,
@@ -19,7 +19,8 @@ pub fn for_each_chunk_mut<T: Send>(
     out.par_chunks_mut(chunk.max(1)).enumerate().for_each(|(index, slice)| body(index, slice));
 }
 
-/// As [`for_each_chunk_mut`] over two arrays cut alike (each with its own chunk length).
+/// As [`for_each_chunk_mut`], over two arrays that are cut into the same number of chunks, each with its own
+/// chunk length.
 pub fn for_each_chunk_mut2<A: Send, B: Send>(
     (a, chunk_a): (&mut [A], usize),
     (b, chunk_b): (&mut [B], usize),
@@ -50,8 +51,8 @@ pub fn for_each_indexed_mut2<A: Send, B: Send>(
     });
 }
 
-/// Runs `body(value, input)` over two arrays of one length, in parallel: values at the same place belong
-/// together. Loops of this form vectorise.
+/// Runs `body(value, input)` over the pairs of values at the same place of two arrays of one length, in
+/// parallel. Loops of this form vectorise.
 pub fn for_each_beside_mut<T: Send, I: Sync>(
     out: &mut [T],
     input: &[I],

@@ -25,8 +25,8 @@ pub(crate) struct Piece<V> {
 }
 
 impl<V: Real> Csr<V> {
-    /// A matrix with so many columns; row `i` has the entries `start[i]..start[i + 1]`. Panics on arrays that
-    /// do not describe a matrix.
+    /// A matrix with the given number of columns; row `i` has the entries `start[i]..start[i + 1]`. Panics on
+    /// arrays that do not describe a matrix.
     pub fn new(columns: usize, start: Vec<u32>, column: Vec<u32>, value: Vec<V>) -> Self {
         assert!(start.first() == Some(&0), "the first row starts at 0");
         assert!(start.windows(2).all(|w| w[0] <= w[1]), "rows follow each other");
@@ -97,9 +97,9 @@ impl<V: Real> Csr<V> {
         Csr { columns, start, column, value }
     }
 
-    /// From the number of entries in every row and `body(rows, their starts, columns and values to be
-    /// written, extra)`, called in parallel for the ranges of rows that end where `parts` tell, with what
-    /// each of them has extra.
+    /// Builds a matrix from the number of entries in every row. `body(rows, their starts, columns and values to
+    /// be written, extra)` fills a range of rows; it is called in parallel for the ranges that end at `parts`,
+    /// each with its own extra value.
     pub fn from_lengths<E: Send>(
         columns: usize,
         lengths: impl Iterator<Item = u32>,

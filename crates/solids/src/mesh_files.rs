@@ -218,6 +218,3 @@ fn scan_stl_text(bytes: &[u8], sink: &mut dyn Sink) -> Result<(), MeshError> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

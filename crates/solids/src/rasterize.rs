@@ -454,6 +454,3 @@ fn set_areas(
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

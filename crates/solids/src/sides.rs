@@ -317,6 +317,3 @@ fn mark_near(barred: &mut [u8], scratch: &mut [u8], cells: &Lattice) {
         *barred |= if near != 0 { Sides::NEAR } else { 0 };
     });
 }
-
-#[cfg(test)]
-mod tests;

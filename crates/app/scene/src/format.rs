@@ -195,7 +195,7 @@ pub struct SolidSpec {
     /// How it moves; at rest where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub motion: Option<MotionSpec>,
-    /// Does liquid never let go of it? It does by default: a solid can push liquid, it cannot pull it.
+    /// Liquid never lets go of it. By default it does: a solid can push liquid but cannot pull it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sticky: bool,
 }
@@ -209,8 +209,8 @@ pub struct SourceSpec {
     pub shape: ShapeSpec,
     /// Velocity of the new liquid, m/s; not zero. It turns with a shape that moves, and adds to its motion.
     pub velocity: [f32; 3],
-    /// Volume per second, m3/s: the speed becomes what the shape's section asks for, `velocity` gives the
-    /// direction alone.
+    /// Volume per second, m3/s. The speed then follows from the shape's section, and `velocity` gives
+    /// only the direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<f64>,
     /// How it moves; at rest where none is given.
@@ -238,7 +238,7 @@ pub struct SinkSpec {
 pub struct RefineSpec {
     /// Where.
     pub shape: ShapeSpec,
-    /// Edge of a cell, m.
+    /// Largest edge of a cell there, m: cells get the next of the method's sizes that is not larger.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub dx: f64,
 }

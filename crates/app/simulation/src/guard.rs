@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Share of the liquid that may be lost or made within a second of simulated time, before and after
 /// correction.
 const VOLUME_PER_SECOND: f64 = 0.02;
-/// From this error on, before or after correction, a result is none.
+/// A result with a larger error than this, before or after correction, cannot be trusted.
 pub const WORST_VOLUME_ERROR: f64 = 0.2;
 /// Speeds up to this many times what head, inflow and moving boundaries can give have a cause.
 const SPEED_ALLOWANCE: f64 = 2.0;
@@ -136,7 +136,7 @@ impl Guard {
 }
 
 impl Findings {
-    /// Was the volume so far off that the result is none? `largest_error` is that after correction.
+    /// Was the volume so far off that the result cannot be trusted? `largest_error` is that after correction.
     pub fn are_fatal(&self, largest_error: f64) -> bool {
         largest_error > WORST_VOLUME_ERROR || self.largest_raw_volume_error > WORST_VOLUME_ERROR
     }

@@ -23,7 +23,7 @@ pub trait Picture {
 
 /// Share of the run's time planned for pictures; with the film at the end they stay below a fifth.
 pub const PICTURE_SHARE: f64 = 0.17;
-/// A run of a few seconds gets its pictures all the same: they may always take so long in all, seconds.
+/// A run of a few seconds gets its pictures too: all of them together may always take this long, seconds.
 pub const ALWAYS_ALLOWED_S: f64 = 3.0;
 
 /// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the
@@ -59,7 +59,7 @@ impl PictureBudget {
         self.frames_left = frames.saturating_sub(done);
     }
 
-    /// The level for the next frame, or `None` to leave it out, `elapsed_s` into the run.
+    /// The level for the next frame, or `None` where there is no time for it, `elapsed_s` into the run.
     pub fn choose(&mut self, elapsed_s: f64) -> Option<usize> {
         let (seen, left) = (f64::from(self.frames_seen), f64::from(self.frames_left.max(1)));
         self.frames_seen += 1;
@@ -75,7 +75,8 @@ impl PictureBudget {
         let allowance_s = |run_s: f64| allowed_s(run_s) - self.drawn_s;
         let per_frame_s = allowance_s(whole_run_s) / left;
         let all_can_be_drawn = (0..self.levels).find(|&level| cost_s(level) <= per_frame_s);
-        // Where even the plainest cannot be had for all, it is had for as many as the run has earned by now.
+        // Where there is no time for all frames even at the plainest level, this one is drawn if the run has
+        // earned the time for it by now.
         let plainest = self.levels - 1;
         all_can_be_drawn.or((cost_s(plainest) <= allowance_s(run_s)).then_some(plainest))
     }

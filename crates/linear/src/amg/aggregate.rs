@@ -6,7 +6,8 @@ use fluvial_foundation::parallel::map_chunks;
 
 /// Rows whose flags are kept together.
 const FLAG_ROWS: usize = 4096;
-/// An unknown without strong connections follows a neighbour that makes so much of its diagonal.
+/// An unknown without strong connections joins the aggregate of a neighbour that contributes at least this
+/// share of its diagonal.
 const FOLLOW: f64 = 0.25;
 
 /// In no aggregate: left to the smoother.
@@ -16,12 +17,12 @@ const FREE: u32 = u32::MAX - 1;
 /// How an unknown is connected.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Kind {
-    /// By nothing that counts: the smoother solves it.
+    /// It has no connection of any weight: the smoother solves it.
     #[default]
     Alone,
-    /// To neighbours that matter to it, while it does not matter to them.
+    /// Its neighbours are strong for it, while it is weak for them.
     Follower,
-    /// Strongly.
+    /// It has strong connections.
     Strong,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Strength {
 impl Strength {
     /// `a_ij^2 > threshold^2 a_ii a_jj` [vanek-1996 eq. 5]. That measure, being symmetric, calls a
     /// small coefficient weak even where it is all that an unknown has (the dead end behind a nearly closed
-    /// face): such an unknown has as strong what makes a large part of its own diagonal.
+    /// face). For such an unknown every connection counts as strong that makes a large part of its diagonal.
     pub fn new(a: &FluxMatrix<f32>, threshold: f64) -> Self {
         let rows = a.excess.len();
         let mut diagonal = vec![0.0f32; rows];
@@ -141,8 +142,7 @@ impl Aggregates {
                 continue;
             }
             if strength.kind[row] == Kind::Follower {
-                // Behind a follower that has found its aggregate, or behind one that is alone, as good as
-                // alone.
+                // Its neighbour has joined an aggregate already, or is alone: this one is then alone too.
                 of[row] = strongest(a, strength, row, &of);
                 if of[row] == FREE {
                     of[row] = ISOLATED;

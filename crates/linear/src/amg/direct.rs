@@ -3,8 +3,8 @@
 use crate::sealed::{OPEN, Sealed};
 use crate::sparse::FluxMatrix;
 
-/// Columns without a larger pivot than this part of the matrix' largest entry belong to nothing that could be
-/// solved: 0.
+/// A column whose pivots are all below this part of the matrix' largest entry cannot be solved for: its
+/// unknown is set to 0.
 const NULL_PIVOT: f64 = 1e-13;
 
 /// `P A = L U`.

@@ -12,9 +12,9 @@ use std::ops::Range;
 const FINE_ROWS: usize = 4096;
 /// Rows of a task of `R (A P)`.
 const COARSE_ROWS: usize = 512;
-/// Batches of coarse rows: the more, the less of `A P` is there at a time.
+/// Number of batches of coarse rows. More batches hold less of `A P` in memory at a time.
 const BATCHES: usize = 16;
-/// Entries of a row of `A P` that are made room for.
+/// Entries of a row of `A P` for which memory is reserved.
 const ENTRIES: usize = 12;
 
 /// Some rows of `A P`.

@@ -86,7 +86,7 @@ pub fn advect_phi_on_sides(
             let forward_field = CubicField::new(forward, &grid.cell_centers());
             let returned = &mut scratch.phi_returned;
             for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |index, cell, x| {
-                // What goes past the outermost centres does not come back whole: no correction.
+                // A path that leaves the outermost centres does not lead back exactly: no correction there.
                 let inside = among_centers(grid.cells, cell, x) == x;
                 if inside && !sides.is_near(index) {
                     forward_field.linear_with_bounds(cell, x).0

@@ -6,7 +6,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 
 /// Gives the `layers` layers of faces around those with `valid != 0` the mean of their known 6-neighbours
 /// (of the same axis), one layer after the other. `valid` becomes layer + 1 on faces of that layer (at most
-/// 255). Whether a face is open or solid is the caller's matter: mark it valid or set it afterwards.
+/// 255). The kernel does not know solids: the caller marks their faces valid or sets them afterwards.
 ///
 /// A constant field is extended with its own bits; across a plane front along an axis the extension is
 /// constant along the normal (tests/extrapolation.rs).

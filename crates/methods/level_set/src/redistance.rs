@@ -73,11 +73,11 @@ pub struct RedistanceReport {
 /// on how far phi was from a distance. The search starts from the nearest closest point of a neighbour,
 /// cell layer by cell layer.
 ///
-/// What is a distance already stays: a cell whose value is right to rounding keeps its bits, and one next to
-/// the interface keeps it to the interpolation's own uncertainty (the fourth difference of phi: O(dx^4) where
-/// phi is smooth, a tenth of a cell at an edge). So a plane at rest stays at rest and edges do not wear off,
-/// however often this is called. Where Newton fails (interface not resolved) the old value is kept, limited
-/// to what the crossings on the grid lines allow.
+/// Values that are distances already do not change: a cell whose value is right to rounding keeps its bits,
+/// and one next to the interface keeps its value within the interpolation's own uncertainty (the fourth
+/// difference of phi: O(dx^4) where phi is smooth, a tenth of a cell at an edge). So a plane at rest stays at
+/// rest and edges do not wear off, however often this is called. Where Newton fails (interface not resolved)
+/// the old value is kept, limited to what the crossings on the grid lines allow.
 ///
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
@@ -379,7 +379,7 @@ fn write_back(phi: &mut [f32], band: &Band, lattice: &Lattice, band_m: f32) {
             None => band_m,
         };
         let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };
-        // A NaN differs from everything and stays, so that it is found where it is looked for.
+        // A NaN stays a NaN, so that the check for finite values finds it.
         if (target - *value).abs() > same * (distance * distance / (dx * dx)).max(1.0) {
             *value = target;
         }

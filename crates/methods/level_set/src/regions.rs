@@ -40,8 +40,8 @@ pub fn label_regions(
         }
         pairs
     });
-    // Regions of all slabs in order of their first cells; the first of those that belong together speaks for
-    // all.
+    // Regions of all slabs in order of their first cells; those that belong together take the number of the
+    // first.
     let first_of_slab: Vec<usize> = (roots.iter())
         .scan(0, |sum, roots| {
             *sum += roots.len();

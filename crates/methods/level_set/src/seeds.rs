@@ -26,8 +26,8 @@ pub(crate) struct Seed {
     pub resolved: bool,
 }
 
-/// Closest point of a cell near a thin solid, where the interface is next to it on its own side: as far as
-/// the cell sees, or beyond, where phi is continued as into solids.
+/// Closest point of the interface for a cell near a thin solid. Only the cell's own side of the solid counts;
+/// beyond it phi is continued as it is into solids.
 pub(crate) fn seed_on_side(
     phi: &[f32],
     lattice: &Lattice,

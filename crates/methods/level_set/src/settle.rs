@@ -4,7 +4,8 @@ use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
-/// A cell with less surface around it than this, in cells' faces, has none to be settled by.
+/// A cell with less surface around it than this, in faces of a cell, is not settled: too little surface
+/// would have to move too far.
 const LEAST_AREA: f32 = 0.02;
 /// Less than this is rounding, in cells.
 const LEAST_OWED: f32 = 1e-7;
@@ -187,9 +188,9 @@ pub struct Owed<'a> {
     pub sides: &'a Sides,
 }
 
-/// What cells are owed goes with the flow: `moved` gets each amount at the place where the flow carries its
-/// cell's centre in `dt_s`, shared by the open cells around. The sum is kept but for what leaves through open
-/// walls, which is returned. Verified by tests/settle.rs.
+/// Carries what cells are owed with the flow: `moved` gets each amount at the place to which the flow carries
+/// its cell's centre in `dt_s`, shared among the open cells around it. The sum is kept but for what leaves
+/// through open walls, which is returned. Verified by tests/settle.rs.
 pub fn carry_residual(
     moved: &mut [f32],
     owed: &Owed,

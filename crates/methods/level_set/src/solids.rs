@@ -5,10 +5,11 @@ use fluvial_foundation::parallel;
 use fluvial_grids::Lattice;
 use fluvial_grids::patch::continued;
 
-/// phi in closed cells from open ones, `layers` layers deep, linearly: the mean over all directions (axes,
-/// then diagonals) along which two known cells in line end at the cell of 2 phi_1 - phi_2, those where phi
-/// saturates only for want of others; a cell that has no such line takes the mean of its known neighbours. A
-/// plane stays the same plane
+/// Continues phi linearly from open cells into closed ones, `layers` layers deep.
+///
+/// A closed cell gets the mean of `2 phi_1 - phi_2` over all directions (axes, then diagonals) in which two
+/// known cells lie in line with it. Lines on which phi saturates count only where there are no others; a cell
+/// without any line takes the mean of its known neighbours. A plane stays the same plane
 /// (tests/extrapolation.rs `a_plane_continues_into_solids`).
 pub fn extend_into_solids(
     phi: &mut [f32],

@@ -43,7 +43,7 @@ pub fn find_parting_cells(
     });
 }
 
-/// In a gap's place where liquid and boundary touch.
+/// The value of a cell without a gap: liquid and boundary touch.
 pub const NO_GAP: f32 = -1.0;
 
 /// The cells that have let go, and how the pressure sees the liquid then.
@@ -78,8 +78,8 @@ pub struct AtBoundaries<'a> {
     pub deepest_m: f32,
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f32,
-    /// Velocity without what presses on the surface ([`crate::push_at_surface`]), where anything does: the
-    /// pressure of a cell that lets go does not answer it.
+    /// Velocity without the push of a pressure on the surface ([`crate::push_at_surface`]), where there is one:
+    /// a cell that lets go has no pressure that could balance the push.
     pub u_without_push: Option<&'a FaceField>,
 }
 

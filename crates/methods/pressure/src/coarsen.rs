@@ -173,7 +173,7 @@ impl<E: Copy + Into<f64>> Source<'_, E> {
         if !excess.iter().any(|e| some(e)) {
             return;
         }
-        // Whoever has excess is an unknown, and the rows beside it have memory there, in one piece for both
+        // A cell with excess is an unknown, and the rows beside it have memory there, in one piece for both
         // blocks.
         let unknown = (0..len).find(|&n| excess.iter().any(|e| e[n].into() != 0.0)).expect("some excess");
         let sibling = |axis: usize, j: usize, k: usize| {
@@ -228,7 +228,8 @@ pub(crate) fn face_weights_from(transfer: &mut Transfer, finer: &Transfer, coars
     find_uniform_rows(transfer, coarse);
 }
 
-/// Has the row, or that before it along an axis, memory? Only there a weight meets a value other than zero.
+/// Does the row, or the row before it along an axis, have memory? Elsewhere all values are zero and need no
+/// weight.
 fn is_needed(l: &Layout, coarse: &Storage, row: usize, axis: usize) -> bool {
     let before = [0, 1, l.slab_rows][axis];
     coarse.has_memory(row) || coarse.has_memory(row - before)

@@ -82,8 +82,8 @@ impl<'a> RowData<'a> {
         }
     }
 
-    /// Is there liquid in the block, and a face that is not closed? Inside solids there may be one without
-    /// the other.
+    /// Does the block hold liquid and a face that is not closed? Inside solids it may have one without the
+    /// other.
     fn may_flow(&self, block: usize) -> bool {
         let cells = WIDTH * block..(WIDTH * (block + 1)).min(self.phi.len());
         let open = |area: &[f32]| area.iter().fold(false, |open, &a| open | (a > 0.0 || a.is_nan()));
@@ -259,7 +259,7 @@ impl Block {
         }
     }
 
-    /// Goes on with the runs of connected cells.
+    /// Extends the runs of connected cells by this block.
     fn extend_runs(
         &self,
         run: &mut Option<Run>,

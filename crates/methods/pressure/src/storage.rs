@@ -55,7 +55,7 @@ impl Mask {
         });
     }
 
-    /// What is set in `from` in a row or in the rows `step` before and after it.
+    /// Sets what is set in `from` in the same row, or in the rows `step` before and after it.
     fn spread(&mut self, from: &Mask, step: usize, l: &Layout) {
         self.clear(l);
         self.fill_rows(|row, out| {
@@ -237,7 +237,7 @@ impl Storage {
         self.row_start.last().map_or(0, |&end| end as usize)
     }
 
-    /// Too small to share out.
+    /// Is the level too small to be worth several threads?
     pub fn is_serial(&self) -> bool {
         self.tasks.len() <= 1
     }
@@ -248,12 +248,12 @@ impl Storage {
         self.row_start[row] as usize
     }
 
-    /// Has any of a row memory?
+    /// Does any part of a row have memory?
     pub fn has_memory(&self, row: usize) -> bool {
         self.row_start[row] != self.row_start[row + 1]
     }
 
-    /// What of a row has memory.
+    /// The parts of a row that have memory.
     #[inline(always)]
     pub fn runs(&self, row: usize) -> impl Iterator<Item = Run> + '_ {
         let runs = &self.runs[self.first_run[row] as usize..self.first_run[row + 1] as usize];

@@ -13,8 +13,8 @@ use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices}
 
 /// No body of liquid.
 pub const NO_BODY: u32 = u32::MAX;
-/// Bodies that are nowhere thicker than twice this, in cells, are left to themselves: films and drops that
-/// the grid cannot hold would be blown up in vain. What they lose is made up for by the others.
+/// Bodies that are nowhere thicker than twice this, in cells, are not corrected: they are films and drops
+/// that the grid cannot resolve. The other bodies make up for what these lose.
 const SHALLOWEST_CORRECTED_CELLS: f32 = 2.0;
 /// Largest relative change of volume that a correction may ask of one step.
 const LARGEST_CHANGE_PER_STEP: f64 = 0.02;

@@ -126,13 +126,18 @@ impl Listed for Params {
     }
 
     fn variants() -> Vec<Variant> {
-        vec![Variant {
-            name: "octree",
-            method: Arc::new(Params::default()),
-            uncorrected: Arc::new(Params { volume_correction: VolumeCorrection::Off, ..Params::default() }),
-            transport: TransportTest::None,
-            read: read_method::<Params>,
-        }]
+        let variant = |name, tracker| {
+            let params = Params { tracker, ..Params::default() };
+            let uncorrected = Params { volume_correction: VolumeCorrection::Off, ..params.clone() };
+            Variant {
+                name,
+                method: Arc::new(params),
+                uncorrected: Arc::new(uncorrected),
+                transport: TransportTest::None,
+                read: read_method::<Params>,
+            }
+        };
+        vec![variant("octree/levelset", Tracker::Levelset), variant("octree/flip", Tracker::Flip)]
     }
 
     fn expected_failures() -> &'static [ExpectedFailure] {

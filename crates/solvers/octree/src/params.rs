@@ -27,7 +27,7 @@ pub enum Interpolation {
     /// Moving least squares: jumps a little from region to region.
     #[default]
     Mls,
-    /// Continuous, dearer.
+    /// Continuous everywhere; takes more time.
     Continuous,
 }
 
@@ -49,8 +49,8 @@ pub enum Advection {
 pub struct Params {
     /// What carries the liquid's shape: a level set, or particles too where much happens.
     pub tracker: Tracker,
-    /// Particles are born where the surface asks for cells so many times as small as the finest (tracker
-    /// `flip`).
+    /// Particles are seeded where the surface asks for cells this many times smaller than the finest
+    /// (tracker `flip`).
     #[schemars(range(min = 0))]
     pub particle_detail: f32,
     /// Share of FLIP in the FLIP/PIC blend, 0 to 1 (tracker `flip`).
@@ -79,7 +79,7 @@ pub struct Params {
     /// Weight of stretching in the sizing function, gamma_u, s/m; 3 suits speeds of the order of 1 m/s.
     #[schemars(range(min = 0))]
     pub velocity_weight: f32,
-    /// What is left of a cell's wish to be small after a hundredth of a second.
+    /// Share of a refinement that is left a hundredth of a second after nothing asks for it any more.
     #[schemars(range(min = 0, max = 1))]
     pub decay: f32,
     /// How pressure meets the surface where cells of two sizes meet.

@@ -40,10 +40,10 @@ pub struct Params {
     pub insert_min: f32,
     /// Widest gap that a new particle bridges, in particle radii (beta_max).
     pub insert_max: f32,
-    /// Inserted particles that are no longer in a sheet go above this share of the full density
+    /// Inserted particles that are no longer in a sheet are removed above this share of the full density
     /// (beta_maxrho).
     pub collapse_density: f32,
-    /// Inserted particles go when another is nearer than this, in particle radii (beta_dist).
+    /// Inserted particles are removed when another is nearer than this, in particle radii (beta_dist).
     pub collapse_distance: f32,
     /// Stiffness of the position correction, 1/s, for steps of `nominal_dt` (gamma_s).
     pub stiffness: f32,
@@ -60,7 +60,7 @@ pub struct Params {
     pub position_correction: PositionCorrection,
     /// Rounds in which thin labels spread to the joints of sheets.
     pub junction_rounds: u32,
-    /// Sheets below this share of the full density are let go.
+    /// Sheets below this share of the full density are no longer kept whole.
     pub thinnest_density: f32,
     /// Particles lighter than this share of a small one are not split any more.
     pub lightest_mass: f32,

@@ -92,7 +92,6 @@ fn interpolate(curve: &[[f64; 2]], x: f64) -> f64 {
     a[1] + (x - a[0]) / (b[0] - a[0]) * (b[1] - a[1])
 }
 
-/// Steepest slope over windows of one unit of T: single steps would measure how cells fill.
 /// The farthest point of the largest piece of a surface: drops fly ahead of the front.
 fn front_of(mesh: &TriangleMesh) -> f32 {
     let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
@@ -117,6 +116,7 @@ fn front_of(mesh: &TriangleMesh) -> f32 {
     pieces.into_iter().max_by_key(|(vertices, _)| *vertices).map_or(0.0, |(_, x)| x)
 }
 
+/// Steepest slope over windows of one unit of T: single steps would measure how cells fill.
 fn front_speed(front: &[[f64; 2]]) -> f64 {
     let at = |t: f64| interpolate(front, t);
     let (first, last) = (front[0][0], front[front.len() - 1][0]);

@@ -16,7 +16,7 @@ pub const CASE: Case = Case {
 };
 
 const G: f64 = 9.80665;
-/// What is lost is said for so many periods, whatever the length of the run.
+/// Losses are given for this many periods, whatever the length of the run.
 const PERIODS: f64 = 4.0;
 const STEPS_PER_PERIOD: f64 = 64.0;
 

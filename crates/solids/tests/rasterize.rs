@@ -1,6 +1,8 @@
-use super::*;
-use crate::Key;
-use fluvial_foundation::Quat;
+//! Tests of `rasterize`.
+
+use fluvial_foundation::{AXES, Quat, Vec3};
+use fluvial_grids::UniformGrid;
+use fluvial_solids::{BAND_CELLS, Key, Motion, Shape, SolidFields, rasterize};
 
 const OPEN: [bool; 6] = [true; 6];
 

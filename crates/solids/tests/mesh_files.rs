@@ -1,6 +1,11 @@
-use super::*;
-use crate::{MeshDistance, Shape, parse_gltf, parse_ply};
-use fluvial_foundation::{Aabb, random::splitmix64};
+//! Tests of `mesh_files`.
+
+use fluvial_foundation::random::splitmix64;
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::TriangleMesh;
+use fluvial_solids::{
+    MeshDistance, MeshError, Shape, parse_gltf, parse_obj, parse_ply, parse_stl, read_mesh,
+};
 
 /// A cube with distinct sides, as every format must give it back.
 fn cube() -> TriangleMesh {

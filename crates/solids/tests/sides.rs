@@ -1,7 +1,9 @@
-use crate::{MeshDistance, Motion, Shape, SolidFields, rasterize};
+//! Tests of `sides`.
+
 use fluvial_foundation::random::{splitmix64, unit_vec3};
-use fluvial_foundation::{AXES, Aabb, Quat, Vec3};
-use fluvial_grids::UniformGrid;
+use fluvial_foundation::{AXES, Aabb, Axis, Quat, Vec3};
+use fluvial_grids::{Lattice, UniformGrid};
+use fluvial_solids::{MeshDistance, Motion, Shape, SolidFields, rasterize};
 use std::sync::Arc;
 
 const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [16, 15, 14], dx: 0.5 };
@@ -10,6 +12,15 @@ fn fields_of(shape: &Shape) -> SolidFields {
     let mut fields = SolidFields::default();
     rasterize(&mut fields, &[(shape, &Motion::Static)], [false; 6], &GRID, 0.0);
     fields
+}
+
+/// The cell beside one, if there is one.
+fn neighbour(cells: &Lattice, at: [usize; 3], cell: usize, axis: Axis, up: bool) -> Option<usize> {
+    let stride = cells.stride(axis);
+    match up {
+        true => (at[axis] + 1 < cells.size[axis]).then(|| cell + stride),
+        false => (at[axis] > 0).then(|| cell - stride),
+    }
 }
 
 /// Cells that liquid can reach from one through faces with open area.
@@ -25,7 +36,7 @@ fn flooded(fields: &SolidFields, start: usize) -> Vec<bool> {
             for up in [false, true] {
                 let face = faces.index(at[0], at[1], at[2]) + up as usize * faces.stride(axis);
                 if fields.open_area[axis][face] > 0.0
-                    && let Some(other) = super::neighbour(&cells, at, cell, axis, up)
+                    && let Some(other) = neighbour(&cells, at, cell, axis, up)
                     && !std::mem::replace(&mut reached[other], true)
                 {
                     assert!(!fields.sides.is_barred(cell, axis, up), "a barred face is open");

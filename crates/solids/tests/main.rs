@@ -1,0 +1,15 @@
+//! Tests through the public surface.
+
+mod contour;
+mod fractions;
+mod heightfield;
+mod mesh;
+mod mesh_files;
+mod motion;
+mod nozzle;
+mod placed;
+mod rasterize;
+mod shape;
+mod side_changes;
+mod sides;
+mod tessellate;
