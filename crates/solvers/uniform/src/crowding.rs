@@ -2,9 +2,10 @@
 //!
 //! FLIP's velocity is free of divergence at the faces, its particles are not incompressible: interpolation and
 //! the error of every step let them drift together, by 12 to 25 % in two seconds of a dam break. So the
-//! projection is asked for the divergence that brings the density back, as `sheets` and level sets ask for theirs
-//! (the idea of correcting density by a source term of the pressure: [kugelstadt-2019 §4], with one solve for
-//! both). The pressure's forces sum up to nothing but at walls, as always.
+//! projection is asked for the divergence that brings the density back, as `sheets` and level sets ask for theirs.
+//! [kugelstadt-2019] correct the density in a solve of its own, which moves particles and leaves their velocity alone;
+//! here one solve does both, and the next takes the divergence out again. Pressure is an inner force: momentum
+//! changes at walls alone.
 
 use crate::UniformSolver;
 use crate::state::ParticleWork;
