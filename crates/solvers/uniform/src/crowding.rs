@@ -2,16 +2,24 @@
 //!
 //! FLIP's velocity is free of divergence at the faces, its particles are not incompressible: interpolation and
 //! the error of every step let them drift together, by 12 to 25 % in two seconds of a dam break. So the
-//! projection is asked for the divergence that brings the density back, as `sheets` and level sets ask for theirs
-//! (the idea of correcting density by a source term of the pressure: [kugelstadt-2019 §4], with one solve for
-//! both). The pressure's forces sum up to nothing but at walls, as always.
+//! projection is asked for the divergence that brings the density back, as `sheets` and level sets ask for theirs.
+//! [kugelstadt-2019] correct the density in a solve of its own, which moves particles and leaves their velocity alone;
+//! here one solve does both, and the next takes the divergence out again. Pressure is an inner force: momentum
+//! changes at walls alone.
 
 use crate::UniformSolver;
 use crate::state::ParticleWork;
 use fluvial_solver_interface::Clamps;
 
-/// A density within this of the full one is how particles happen to lie in 27 cells; still water keeps every bit.
-const EVEN: f32 = 0.03;
+/// Four standard deviations of the particles in a block of one cell that happen to lie beyond its faces or not,
+/// over those that it holds: 0.7 for each of its 6 faces, of 8. In m cells it is m^(-2/3) of that. Still water and
+/// falling drops keep every bit.
+const EVEN: f32 = 0.85;
+/// Density is that of the full cells this far around, if there are enough of them.
+const REACH_CELLS: usize = 2;
+const LEAST_ROOM_CELLS: f32 = 20.0;
+/// Cells are full from this depth on, whatever the direction of the surface: half of a cell's diagonal, in cells.
+const FULL_DEPTH_CELLS: f32 = 0.87;
 /// Part of the excess that goes while liquid crosses a cell, and the largest excess that counts.
 const SPREADING: f32 = 0.3;
 const LARGEST_EXCESS: f32 = 0.3;
@@ -24,8 +32,8 @@ const PER_CELL: f32 = 8.0;
 
 impl UniformSolver {
     /// Fills the divergence times dx that every cell with particles below the surface shall have, m/s: with
-    /// `e = sum w (n / 8 - f) / sum w f` over the 27 cells around, w = 1, 1/2 per axis, n particles, f the liquid
-    /// share, `k e dx` beyond what is even. Deep cells hold no particles and are full.
+    /// `e = sum (n / 8 - f) / sum f` over the cells below the surface around, n particles, f the liquid share,
+    /// `k e dx` beyond what is even. Deep cells hold no particles and are full.
     ///
     /// Test: `stirred_particles_stay_even`, `still_water_with_particles_stays_still`.
     pub(crate) fn fill_spreading(&mut self, dt_s: f64, clamps: &mut Clamps) {
@@ -49,19 +57,22 @@ impl UniformSolver {
                 return;
             }
             let (mut held, mut room) = (0.0, 0.0);
-            let reach = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
-            let weight = |a: usize, c: usize| if at[a] == c { 1.0 } else { 0.5 };
+            let reach = |a: usize| at[a].saturating_sub(REACH_CELLS)..(at[a] + REACH_CELLS + 1).min(size[a]);
             for (k, j) in reach(2).flat_map(|k| reach(1).map(move |j| (k, j))) {
-                for i in reach(0) {
-                    let other = cells.index(i, j, k);
-                    let w = weight(0, i) * weight(1, j) * weight(2, k);
-                    let full = deep[other] != 0;
-                    held += w * if full { fraction[other] } else { ranges.count(other) as f32 / PER_CELL };
-                    room += w * fraction[other];
+                for other in reach(0).map(|i| cells.index(i, j, k)) {
+                    if phi[other] < -FULL_DEPTH_CELLS * dx {
+                        let full = deep[other] != 0;
+                        held += if full { fraction[other] } else { ranges.count(other) as f32 / PER_CELL };
+                        room += fraction[other];
+                    }
                 }
             }
-            let excess = held / room.max(f32::MIN_POSITIVE) - 1.0;
-            let beyond = excess - excess.clamp(-EVEN, EVEN);
+            if room < LEAST_ROOM_CELLS {
+                return;
+            }
+            let excess = held / room - 1.0;
+            let even = EVEN * room.powf(-2.0 / 3.0);
+            let beyond = excess - excess.clamp(-even, even);
             if beyond != 0.0 && openings.open_part(at) >= LEAST_OPEN_PART {
                 *out = rate_1_s * dx * beyond.clamp(-LARGEST_EXCESS, LARGEST_EXCESS);
             }
