@@ -7,10 +7,10 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, ParticleWork, Solids, State, Work};
-use fluvial_drops::add_ball;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
+use fluvial_grids::add_ball;
 use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume};
