@@ -1,5 +1,6 @@
 //! Geometry and connectivity only: where samples lie and what is next to what. No physics.
 
+mod ball;
 pub mod cut;
 pub mod lattice;
 pub mod octree;
@@ -11,6 +12,7 @@ pub mod tall;
 pub mod triangles;
 pub mod uniform;
 
+pub use ball::{add_ball, add_lens};
 pub use lattice::Lattice;
 pub use octree::Octree;
 pub use sides::Sides;

@@ -5,12 +5,11 @@
 //! grid again where they reach it. On any grid: cells, walls and solids are given as functions.
 
 mod flight;
-mod mesh;
 
 pub use flight::{Obstacles, fly};
-pub use mesh::{add_ball, add_drops, add_lens};
 
 use fluvial_foundation::Vec3;
+use fluvial_grids::{TriangleMesh, add_ball};
 
 /// Radius of the ball of a volume, metres.
 pub fn radius_m(volume_m3: f64) -> f32 {
@@ -124,6 +123,13 @@ impl Drops {
     }
 }
 
+/// Adds all drops to a mesh as balls. Verified by `balls_have_the_volume_of_their_drops`.
+pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops) {
+    for n in 0..drops.len() {
+        add_ball(mesh, drops.x[n], drops.v[n], drops.volume_m3[n]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +163,16 @@ mod tests {
         (0..5).for_each(|n| drops.push(Vec3::splat(n as f32), Vec3::ZERO, n as f64));
         drops.retain(|d, n| (d.volume_m3[n] as usize).is_multiple_of(2));
         assert_eq!((drops.id.as_slice(), drops.total_m3()), ([0, 2, 4].as_slice(), 6.0));
+    }
+
+    #[test]
+    fn balls_have_the_volume_of_their_drops() {
+        let (mut drops, mut mesh) = (Drops::default(), TriangleMesh::default());
+        drops.push(Vec3::splat(0.5), Vec3::X, 2e-3);
+        drops.push(Vec3::new(0.1, 0.9, 0.5), Vec3::Y, 1e-3);
+        add_drops(&mut mesh, &drops);
+        assert!((mesh.volume() - 3e-3).abs() < 1e-7, "{}", mesh.volume());
+        assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
+        assert_eq!(mesh.velocities[13], Vec3::Y);
     }
 }

@@ -243,8 +243,8 @@ pub fn let_go(
     }
 }
 
-/// Thickness of the gaps at the boundaries after `dt_s`, and the level set with them: liquid that has let go
-/// leaves at the velocity of its closed faces, `gap += v dt`. A gap that reaches the cell's centre, `d` from the
+/// Thickness of the gaps at the boundaries after `dt_s`, and the level set with them: what flows out of a cell that
+/// has let go leaves a gap, `gap += dx div u dt`, and what flows in closes it. A gap that reaches the cell's centre, `d` from the
 /// boundary, is air like any other, `phi = gap - d`; thinner ones are beside phi, whose zero they would not
 /// move. `solid_distance(x)` is the distance to the solids.
 ///
@@ -265,18 +265,17 @@ pub fn open_gaps(
             return;
         }
         let mut distance_m = solid_distance(cells.position(at[0], at[1], at[2]));
-        let mut away_m_s = f32::NEG_INFINITY;
+        let mut is_at_boundary = false;
         for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
             let face = lattices[axis].index(at[0], at[1], at[2]) + up * lattices[axis].stride(axis);
             if openings.area_face[axis][face] < 1.0 {
-                let relative = u_face[axis][face] - openings.u_boundary[axis][face];
-                away_m_s = away_m_s.max(if up == 0 { relative } else { -relative });
+                is_at_boundary = true;
                 if at[axis] + up == up * grid.cells[axis] {
                     distance_m = distance_m.min(0.5 * grid.dx);
                 }
             }
         }
-        *gap = if away_m_s.is_finite() { (*gap + dt_s * away_m_s).max(0.0) } else { NO_GAP };
+        *gap = if is_at_boundary { (*gap + dt_s * openings.outflow(u_face, at)).max(0.0) } else { NO_GAP };
         if *gap >= distance_m {
             *phi = phi.max(*gap - distance_m);
         } else if *phi >= 0.0 {
@@ -345,10 +344,11 @@ mod tests {
         open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
         assert!((gap[top] - 0.05).abs() < 1e-6 && phi[top] == -1.0, "{} {}", gap[top], phi[top]);
         // It closes again when the liquid comes back, and ends where it has become air.
-        u[1][face] = 1.0;
+        let below = faces.index(1, 3, 1);
+        u[1][below] = 1.0;
         open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
         assert_eq!((gap[top], phi[top]), (0.0, -1.0));
-        u[1][face] = -2.0;
+        u[1][below] = -2.0;
         open_gaps(&mut gap, &mut phi, &u, &openings, |_| f32::MAX, 0.1);
         assert_eq!(gap[top], NO_GAP);
         assert!((phi[top] - 0.075).abs() < 1e-6);

@@ -2,9 +2,8 @@
 
 use crate::film::{WallFilm, add_wall_films};
 use crate::fit::{Neighbourhoods, VolumeToFit, fit_to_volume, room_around};
-use fluvial_drops::add_lens;
 use fluvial_foundation::{Axis, Vec3};
-use fluvial_grids::TriangleMesh;
+use fluvial_grids::{TriangleMesh, add_lens};
 
 /// Less than this is not drawn by itself, in the cell's volume.
 const LEAST_DRAWN: f32 = 1e-4;

@@ -1,9 +1,9 @@
 //! The surface that is drawn: closed, and with the volume of the particles.
 
 use crate::SheetsSolver;
-use fluvial_drops::add_ball;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_grids::add_ball;
 use fluvial_grids::{Lattice, TriangleMesh};
 use fluvial_sheets::{Population, SheetSurface, box_sums, deposit, dilate};
 use fluvial_solids::open_cell_volume;

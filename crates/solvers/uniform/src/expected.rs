@@ -23,16 +23,4 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "parasitic speed, 2nd half / 1st half",
         reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
     },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/flip"],
-        quantity: "filling: mesh / volume - 1, largest",
-        reason: "2.7 % at 16 cells, where the jet is 2.6 cells wide and breaks on the ball",
-    },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["uniform/apic"],
-        quantity: "pouring: mesh / volume - 1, largest",
-        reason: "5.7 % at 16 cells, in the first frames, when the jet is 2.6 cells wide and a few cells long",
-    },
 ];

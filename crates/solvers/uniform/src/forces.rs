@@ -29,8 +29,10 @@ const DRAG: f32 = 4.0;
 const LARGEST_DRAG_PER_STEP: f32 = 1.0;
 /// L^2 of the shortest wave on a surface along the grid, alternating in two directions.
 const ROUGHEST: f32 = 64.0 / 144.0;
-/// Distance from the surface, in cells, of the cells that a crossed face touches.
+/// Distance from the surface, in cells, of the cells that a crossed face touches where phi is a distance.
 const REACH: f32 = 1.1;
+/// Where it is none, around films and drops, crossed faces are looked for up to this value of phi, in cells.
+const FARTHEST_CROSSED: f32 = 3.0;
 
 /// What presses on the surface, and what it is computed from.
 #[derive(Default)]
@@ -57,7 +59,6 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &self.work.fields;
         let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
         cells.find(phi_cell, grid);
-        // A crossed face may touch a cell that the list lacks, where phi is no distance: no pressure there.
         pressure_cell.clear();
         pressure_cell.resize(phi_cell.len(), 0.0);
         rough_cell.resize(phi_cell.len(), 0.0);
@@ -159,8 +160,17 @@ struct SurfaceCells {
 impl SurfaceCells {
     fn find(&mut self, phi: &[f32], grid: &UniformGrid) {
         let cells = grid.cell_centers();
-        let (nx, reach_m) = (cells.size[0], REACH * grid.dx);
+        let (nx, reach_m, crossed_m) = (cells.size[0], REACH * grid.dx, FARTHEST_CROSSED * grid.dx);
         let near = |cell: usize| phi[cell].abs() < reach_m;
+        // The push of one face of a cell is only right beside those of its others: the pressure answers all of
+        // them. Where one was left out, next to a cell with its surface at its centre, water flew at 20 m/s.
+        let is_crossed = |cell: usize, at: [usize; 3]| {
+            AXES.iter().any(|&axis| {
+                let stride = cells.stride(axis);
+                at[axis] > 0 && (phi[cell] < 0.0) != (phi[cell - stride] < 0.0)
+                    || at[axis] + 1 < cells.size[axis] && (phi[cell] < 0.0) != (phi[cell + stride] < 0.0)
+            })
+        };
         self.slabs.resize_with(cells.size[2], Vec::new);
         for_each_chunk_mut(&mut self.slabs, 1, |k, found| {
             let found = &mut found[0];
@@ -170,11 +180,14 @@ impl SurfaceCells {
                 let phi_row = &phi[start..start + nx];
                 // A look at the whole row first: this loop vectorises, and most rows are far from the
                 // surface.
-                if phi_row.iter().fold(f32::INFINITY, |least, phi| least.min(phi.abs())) >= reach_m {
+                if phi_row.iter().fold(f32::INFINITY, |least, phi| least.min(phi.abs())) >= crossed_m {
                     continue;
                 }
-                for i in (0..nx).filter(|&i| phi_row[i].abs() < reach_m) {
+                for i in (0..nx).filter(|&i| phi_row[i].abs() < crossed_m) {
                     let (cell, at) = (start + i, [i, j, k]);
+                    if !near(cell) && !is_crossed(cell, at) {
+                        continue;
+                    }
                     let mut between = 0;
                     for axis in AXES {
                         let stride = cells.stride(axis);

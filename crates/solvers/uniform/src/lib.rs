@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod crowding;
 mod draw;
 mod drops;
 mod expected;
@@ -201,7 +202,11 @@ impl Solver for UniformSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let mut mesh = self.mesh(&self.drawn_phi(), &drawn);
+        let drawn_phi = self.drawn_phi();
+        let mut mesh = self.mesh(&drawn_phi, &drawn);
+        if self.params.has_particles() {
+            self.fit_mesh(&mut mesh, &drawn_phi);
+        }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
             self.draw_particles(&mut mesh);

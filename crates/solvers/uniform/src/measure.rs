@@ -123,7 +123,10 @@ impl UniformSolver {
                         }
                         let wanted = match fields.residual_cell.get(cell) {
                             Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
-                            None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+                            None => match work.particles.spreading_cell.get(cell) {
+                                Some(&spreading_m_s) => spreading_m_s,
+                                None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
+                            },
                         };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }

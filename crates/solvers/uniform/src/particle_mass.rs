@@ -7,13 +7,13 @@
 
 use crate::UniformSolver;
 use crate::state::{Fields, ParticleWork, Solids, State, Work};
-use fluvial_drops::add_ball;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
+use fluvial_grids::add_ball;
 use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_surface::MeshParams;
+use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume};
 use fluvial_volume::Account;
 use std::borrow::Cow;
 
@@ -22,7 +22,10 @@ const CLOSE_ENOUGH_CELLS: f64 = 1e-3;
 /// The mesh is moved by at most this, until its volume is this near to its mass's, in so many rounds.
 const FARTHEST_DRAWN_CELLS: f64 = 0.4;
 const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
-const DRAWING_ROUNDS: usize = 4;
+const DRAWING_ROUNDS: usize = 2;
+/// Vertices of the mesh this near to the level set's zero lie on it, and may be moved by so much; in cells.
+const ON_SURFACE_CELLS: f32 = 0.25;
+const GIVEN_BY_MESH_CELLS: f32 = 0.5;
 /// The surface follows its mass by at most this in a step, in cells.
 const FARTHEST_CELLS: f32 = 0.3;
 /// Cells deeper than this say nothing about the surface, in cells.
@@ -207,8 +210,7 @@ impl UniformSolver {
         let (state, dx) = (&self.state, self.grid.dx as f64);
         let mut near = vec![];
         mark_near(&mut near, phi, &self.grid);
-        let alone = state.particles.x.iter().filter(|x| self.is_drawn_alone(**x, &near)).count();
-        let wanted_m3 = state.volume.volume_m3 - self.particle_m3() * alone as f64;
+        let wanted_m3 = self.drawn_as_one_m3(&near);
         let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
         let drawn_m3 = |way: f64| self.mesh(&shifted(way), &MeshParams::default()).volume();
         let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
@@ -224,6 +226,27 @@ impl UniformSolver {
             way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
         }
         if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
+    }
+
+    /// Volume of the liquid whose particles are not drawn by themselves, m3.
+    fn drawn_as_one_m3(&self, near_cell: &[u8]) -> f64 {
+        let State { particles, volume, .. } = &self.state;
+        let alone = particles.x.iter().filter(|x| self.is_drawn_alone(**x, near_cell)).count();
+        volume.volume_m3 - self.particle_m3() * alone as f64
+    }
+
+    /// Moves the vertices of the drawn surface until it has the volume of its particles: where the liquid is a few
+    /// cells thick no level of phi has it.
+    pub(crate) fn fit_mesh(&self, mesh: &mut TriangleMesh, drawn_phi: &[f32]) {
+        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
+        let mut near = vec![];
+        mark_near(&mut near, &self.state.fields.phi_cell, &self.grid);
+        let on_surface = |x: &Vec3| cells.sample(drawn_phi, *x).abs() < ON_SURFACE_CELLS * dx;
+        let half_m = |x: &Vec3| if on_surface(x) { GIVEN_BY_MESH_CELLS * dx } else { 0.0 };
+        let half_m: Vec<f32> = mesh.positions.iter().map(half_m).collect();
+        let (lacking_cell, wanted_m3) = (vec![0.0; cells.len()], self.drawn_as_one_m3(&near));
+        let cells = Bells { cells: &cells, sums: 1 };
+        fit_to_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
     }
 
     /// Is a particle at x drawn by itself? One that flies is, and one whose ball lies outside the surface: a film

@@ -220,6 +220,8 @@ pub(crate) struct ParticleWork {
     pub near_cell: Vec<u8>,
     /// How far the surface lies below where its particles put it, in cells.
     pub misfit_cell: Vec<f32>,
+    /// Divergence times dx that brings the particles' density back, m/s.
+    pub spreading_cell: Vec<f32>,
     /// What the particles weigh on the faces.
     pub weight_face: FaceField,
     /// Velocity after transport, before forces: FLIP carries the difference.

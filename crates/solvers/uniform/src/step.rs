@@ -31,6 +31,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
     stages.run("tension", |clamps| s.find_surface_pressure(dt_s, clamps))?;
     stages.run("forces", |_| s.apply_forces(dt_s))?;
+    stages.run("crowding", |clamps| s.fill_spreading(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.run("extrapolate", |_| s.extrapolate_velocity())?;
     let report = stages.try_run("measure", |_| s.measure(pressure))?;

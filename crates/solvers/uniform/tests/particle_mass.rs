@@ -41,9 +41,10 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
             let flowed_in = volume_m3 / report.inflow_m3 - 1.0;
             assert!(flowed_in.abs() < 1e-6, "{tracker:?}, step {step}: {flowed_in}");
             assert!(report.raw_volume_error.abs() < 1e-6 && report.volume_error.abs() < 1e-6);
-            if tracker == Tracker::Flip {
-                assert!(report.max_speed_m_s < 2.0 * fastest_m_s, "{} m/s", report.max_speed_m_s);
-            }
+            // The fastest of apic is a face beside the ball that is open by 3 %.
+            let most = if tracker == Tracker::Flip { 2.0 } else { 2.2 };
+            let over = report.max_speed_m_s / fastest_m_s;
+            assert!(over < most, "{tracker:?}, step {step}: {} m/s", report.max_speed_m_s);
             if step % 40 == 39 {
                 let drawn = drawn_over_account(&solver, volume_m3);
                 assert!((drawn - 1.0).abs() < 0.01, "{tracker:?}, step {step}: drawn {drawn}");
@@ -52,8 +53,8 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
     }
 }
 
-/// Two seconds of a dam break leave the particles below the surface evenly spread. Nothing in the pressure keeps
-/// their density: in the middle of the liquid it is 12 % (flip) to 25 % (apic) above what a cell has room for.
+/// Two seconds of a dam break leave the particles below the surface evenly spread. Without the projection's help
+/// there are 12 % (flip) to 25 % (apic) more in the middle of the liquid than a cell has room for.
 #[test]
 fn stirred_particles_stay_even() {
     for tracker in TRACKERS {
@@ -71,7 +72,7 @@ fn stirred_particles_stay_even() {
         let held: Vec<usize> = (0..count.len()).filter(amid).map(|cell| count[cell]).collect();
         let mean = held.iter().sum::<usize>() as f64 / held.len() as f64;
         let odd = held.iter().filter(|&&n| !(4..=16).contains(&n)).count() as f64 / held.len() as f64;
-        assert!(held.len() > 200 && (mean / 8.0 - 1.0).abs() < 0.3, "{tracker:?}: {mean} a cell");
+        assert!(held.len() > 200 && (mean / 8.0 - 1.0).abs() < 0.08, "{tracker:?}: {mean} a cell");
         assert!(odd < 0.02, "{tracker:?}: {odd} of the cells hold fewer than 4 or more than 16");
     }
 }

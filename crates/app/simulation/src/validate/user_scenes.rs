@@ -5,7 +5,7 @@ use super::set_up::{centroid, closed_box, drive};
 use super::{Bar, Case, CaseError, Context, Outcome, Row};
 use crate::guard::speed_bound_m_s;
 use crate::run::FramePlan;
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Vec3, parallel};
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Setup, Solid, Source, SurfaceParams};
 
@@ -41,10 +41,15 @@ const PI: f64 = std::f64::consts::PI;
 fn run(context: &Context) -> Result<Outcome, CaseError> {
     let resolutions: &[usize] = if context.fine { &[16, 24, 32, 48, 64] } else { &[16] };
     let end_s = if context.fine { 3.0 } else { 0.75 };
+    // The runs do not depend on each other: side by side they use all cores, small as they are. The longest first.
+    let pairs: Vec<(&Scene, usize)> =
+        resolutions.iter().rev().flat_map(|&n| SCENES.iter().map(move |scene| (scene, n))).collect();
+    let mut rows =
+        parallel::map_indices(pairs.len(), |run| measure(context, pairs[run].0, pairs[run].1, end_s));
     let mut outcome = Outcome::default();
-    for scene in &SCENES {
-        for &n in resolutions {
-            outcome.rows.extend(measure(context, scene, n, end_s)?);
+    for scene in 0..SCENES.len() {
+        for row in rows.iter_mut().skip(scene).step_by(SCENES.len()).rev() {
+            outcome.rows.extend(std::mem::replace(row, Ok(vec![]))?);
         }
     }
     Ok(outcome)

@@ -1,8 +1,7 @@
-//! Drops as balls of their volume in a mesh.
+//! Balls and lenses of a volume, as parts of a mesh.
 
-use crate::Drops;
+use crate::TriangleMesh;
 use fluvial_foundation::Vec3;
-use fluvial_grids::TriangleMesh;
 
 /// Corners of an icosahedron with edges of length 2: (0, +-1, +-phi) and its cyclic permutations.
 const GOLDEN: f32 = 1.618_034;
@@ -47,7 +46,8 @@ const VOLUME: f32 = 17.453_56;
 /// Distance of the corners from the centre, sqrt(1 + GOLDEN^2).
 const RADIUS: f32 = 1.902_113;
 
-/// Adds a ball to a mesh with velocities: an icosahedron of its volume.
+/// Adds a ball to a mesh with velocities: an icosahedron of its volume. Verified by
+/// `balls_have_the_volume_of_their_drops` of `fluvial-drops`.
 pub fn add_ball(mesh: &mut TriangleMesh, x: Vec3, v: Vec3, volume_m3: f64) {
     let scale = (volume_m3 as f32 / VOLUME).cbrt();
     let first = mesh.positions.len() as u32;
@@ -72,13 +72,6 @@ pub fn add_lens(mesh: &mut TriangleMesh, x: Vec3, normal: Vec3, v: Vec3, volume_
     mesh.triangles.extend(TRIANGLES.map(|t| t.map(|n| first + n)));
 }
 
-/// Adds all drops. Verified by `balls_have_the_volume_of_their_drops`.
-pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops) {
-    for n in 0..drops.len() {
-        add_ball(mesh, drops.x[n], drops.v[n], drops.volume_m3[n]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,16 +89,5 @@ mod tests {
             reach(n),
             reach(Vec3::Y)
         );
-    }
-
-    #[test]
-    fn balls_have_the_volume_of_their_drops() {
-        let (mut drops, mut mesh) = (Drops::default(), TriangleMesh::default());
-        drops.push(Vec3::splat(0.5), Vec3::X, 2e-3);
-        drops.push(Vec3::new(0.1, 0.9, 0.5), Vec3::Y, 1e-3);
-        add_drops(&mut mesh, &drops);
-        assert!((mesh.volume() - 3e-3).abs() < 1e-7, "{}", mesh.volume());
-        assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
-        assert_eq!(mesh.velocities[13], Vec3::Y);
     }
 }
