@@ -24,6 +24,7 @@ mod openings;
 mod parting;
 mod probe;
 mod project;
+mod short_waves;
 mod solids;
 mod sources;
 mod surface;
@@ -34,6 +35,9 @@ pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
 pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, let_go, open_gaps, project};
 pub use probe::{Probe, impulse_at};
 pub use project::{Impulse, first_guess, right_side, subtract_gradient};
+pub use short_waves::{
+    SurfaceCell, SurfaceCells, drag_m_s, drag_short_waves, roughness, short_wave_speed_m_s,
+};
 pub use solids::{SolidFaces, close_walls, constrain_to_solids};
 pub use sources::{Cover, Outlet, SourceFace, Sources};
 pub use surface::{SurfacePush, push_at_surface};

@@ -7,11 +7,11 @@
 use crate::SheetsSolver;
 use crate::state::{Density, Fields, GridVelocity};
 use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_foundation::parallel::{for_each_beside_mut, for_each_indexed_mut};
 use fluvial_level_set as level_set;
 use fluvial_mac::{
-    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, for_each_face,
-    keep_gaps, let_go, project, push_at_surface,
+    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, drag_m_s, drag_short_waves,
+    first_guess, for_each_face, keep_gaps, let_go, project, push_at_surface, short_wave_speed_m_s,
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
@@ -44,10 +44,69 @@ impl SheetsSolver {
         }
     }
 
-    /// Surface tension: with s = sigma kappa / rho the ghost value of a face between liquid and air becomes s
-    /// instead of 0, `u -= n dt s / (dx theta)`; the curvature is that of the level of half density,
-    /// which is a distance near the surface.
-    pub(crate) fn apply_tension(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    /// Pressure on the surface: with s over density the ghost value of a face between liquid and air becomes s
+    /// instead of 0, `u -= n dt s / (dx theta)`. Two things press on it: surface tension, s = sigma kappa / rho,
+    /// and a drag on waves of a few cells' length on bulk liquid, without which still water starts to
+    /// slosh by itself, see `fluvial_mac::drag_short_waves`.
+    ///
+    /// Test: `still_water_stays_still_for_long`.
+    pub(crate) fn apply_surface_pressure(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        let (grid, wave_m_s) = (self.grid, self.short_wave_speed_m_s());
+        if wave_m_s == 0.0 {
+            return;
+        }
+        let (drag, is_bounded) = drag_m_s(wave_m_s, grid.dx, dt_s as f32);
+        clamps.add("wave_drag_bounded", is_bounded as usize);
+        let mut s_cell = self.drag_on_bulk(drag);
+        self.add_tension(&mut s_cell, clamps);
+        let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
+        self.work.u_without_push.clone_from(u_face);
+        let push = SurfacePush {
+            phi_cell,
+            closed_cell: &self.work.boundaries.solids.closed_cell,
+            unknown_cell: &self.work.unknowns.unknown_cell,
+            strength: dt_s as f32 / grid.dx,
+        };
+        let value = |inside, outside| level_set::value_at_crossing(&s_cell, phi_cell, inside, outside);
+        for axis in AXES {
+            for_each_face(&mut u_face[axis], &grid, axis, |_, cells, u| {
+                if let FaceCells { low: Some(low), high: Some(high) } = cells {
+                    push_at_surface(u, [low, high], &push, value);
+                }
+            });
+        }
+    }
+
+    fn short_wave_speed_m_s(&self) -> f32 {
+        let liquid = self.setup.liquid;
+        let tension = liquid.surface_tension / liquid.density;
+        short_wave_speed_m_s(self.grid.dx, liquid.gravity.length(), tension)
+    }
+
+    /// The drag's pressure over density in the cells at the surface of bulk liquid, of the velocity of the last
+    /// step, which is known beyond the surface.
+    fn drag_on_bulk(&mut self, drag: f32) -> Vec<f32> {
+        const FAR_CELLS: f32 = 10.0;
+        let (grid, work) = (&self.grid, &mut self.work);
+        let distance = &work.density.distance_cell;
+        let far = |d: &f32| if d.is_nan() { FAR_CELLS } else { *d };
+        let distance: Vec<f32> = distance.iter().map(far).collect();
+        let (mut s_cell, mut once) = (vec![0.0; distance.len()], vec![0.0; distance.len()]);
+        work.surface_cells.find(&distance, 1.0, grid);
+        drag_short_waves(&mut s_cell, &mut once, &work.surface_cells, &self.state.fields.u_face, grid, drag);
+        // Sheets and drops, liquid by their deficit alone, are left to fly.
+        let phi_cell = &work.fields.phi_cell;
+        for_each_indexed_mut(&mut s_cell, |cell, s| {
+            if phi_cell[cell] < 0.0 && distance[cell] >= 0.0 {
+                *s = 0.0;
+            }
+        });
+        s_cell
+    }
+
+    /// `s += sigma kappa / rho`; the curvature is that of the level of half density, which is a distance near the
+    /// surface.
+    fn add_tension(&self, s_cell: &mut [f32], clamps: &mut Clamps) {
         let (grid, liquid) = (self.grid, self.setup.liquid);
         if liquid.surface_tension <= 0.0 {
             return;
@@ -79,22 +138,8 @@ impl SheetsSolver {
             let mean = sum / weight.max(1e-3);
             *k = mean / (1.0 + (h * mean).powi(2) / 24.0);
         });
-        let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
-        self.work.u_without_push.clone_from(u_face);
-        let push = SurfacePush {
-            phi_cell,
-            closed_cell: &self.work.boundaries.solids.closed_cell,
-            unknown_cell: &self.work.unknowns.unknown_cell,
-            strength: dt_s as f32 / grid.dx * liquid.surface_tension / liquid.density,
-        };
-        let value = |inside, outside| level_set::value_at_crossing(&kappa, phi_cell, inside, outside);
-        for axis in AXES {
-            for_each_face(&mut u_face[axis], &grid, axis, |_, cells, u| {
-                if let FaceCells { low: Some(low), high: Some(high) } = cells {
-                    push_at_surface(u, [low, high], &push, value);
-                }
-            });
-        }
+        let factor = liquid.surface_tension / liquid.density;
+        for_each_beside_mut(s_cell, &kappa, |s, kappa| *s += factor * kappa);
     }
 
     /// Solves for the pressure impulse and subtracts its gradient. Crowded cells are asked to let go of a
@@ -102,6 +147,7 @@ impl SheetsSolver {
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
+        let is_pressed = self.short_wave_speed_m_s() > 0.0;
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut work.fields;
         let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);
@@ -115,8 +161,7 @@ impl SheetsSolver {
         gap_cell.clone_from(&self.state.fields.gap_cell);
         let may_part_cell = &solids.may_part_cell;
         let deepest_m = f32::INFINITY;
-        let has_tension = self.setup.liquid.surface_tension > 0.0;
-        let u_without_push = has_tension.then_some(&work.u_without_push);
+        let u_without_push = is_pressed.then_some(&work.u_without_push);
         let liquid = AtBoundaries {
             openings: &openings,
             may_part_cell,

@@ -2,7 +2,7 @@
 
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, SurfaceCells, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::{Column, SolidFields};
@@ -107,7 +107,9 @@ pub(crate) struct Work {
     pub inlets: Vec<Option<Inlet>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
-    /// Velocity before the projection, without surface tension; filled where there is any.
+    /// The cells at the surface of bulk liquid.
+    pub surface_cells: SurfaceCells,
+    /// Velocity before the projection, without the pressure on the surface; filled where there is any.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,
@@ -201,6 +203,7 @@ impl Work {
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
+            surface_cells: SurfaceCells::default(),
             u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),

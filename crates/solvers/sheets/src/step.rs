@@ -35,7 +35,7 @@ fn advance(s: &mut SheetsSolver, stages: &mut Stages, dt_s: f64) -> Result<Press
     stages.run("density", |_| s.measure_liquid())?;
     stages.run("particles_to_grid", |_| s.particles_to_grid())?;
     stages.run("forces", |_| s.apply_gravity(dt_s))?;
-    stages.run("tension", |clamps| s.apply_tension(dt_s, clamps))?;
+    stages.run("tension", |clamps| s.apply_surface_pressure(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.run("extrapolate", |_| s.extrapolate_velocity())?;
     stages.run("grid_to_particles", |_| s.grid_to_particles())?;
