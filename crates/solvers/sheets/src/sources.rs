@@ -12,7 +12,7 @@ use crate::state::{Carriers, Inlet, Work};
 use fluvial_foundation::Vec3;
 use fluvial_mac::Outlet;
 use fluvial_sheets::{Kind, UNIT_MASS};
-use fluvial_solids::{Column, Nozzle};
+use fluvial_solids::Column;
 
 /// Columns at the rim with less than this share of a full section are left to the others.
 const LEAST_SHARE: f32 = 0.25;
@@ -116,7 +116,7 @@ impl SheetsSolver {
     pub(crate) fn prescribe_in_sources(&mut self) {
         let particles = &mut self.work.population.particles;
         for (_, source) in self.setup.active_sources(self.state.time_s) {
-            let nozzle: Nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
             for (x, v) in particles.x.iter().zip(&mut particles.v) {
                 if nozzle.distance(*x) < 0.0 {
                     *v = nozzle.velocity(*x);

@@ -5,5 +5,6 @@ mod drawn_volume;
 mod enright;
 mod enright_deformation;
 mod parting;
+mod rest;
 mod sampling;
 mod sources;

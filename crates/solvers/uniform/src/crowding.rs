@@ -11,10 +11,11 @@ use crate::UniformSolver;
 use crate::state::ParticleWork;
 use fluvial_solver_interface::Clamps;
 
-/// Four standard deviations of the particles in a block of one cell that happen to lie beyond its faces or not,
-/// over those that it holds: 0.7 for each of its 6 faces, of 8. In m cells it is m^(-2/3) of that. Still water and
-/// falling drops keep every bit.
-const EVEN: f32 = 0.85;
+/// Counts that are even: nine standard deviations of the particles in a block of one cell that happen to lie beyond its
+/// faces or not, over those that it holds, 0.7 for each of its 6 faces, of 8. In m cells it is m^(-2/3) of that. Four
+/// would do if particles were independent; those of a drop that drifts across the grid pass its faces in rows. Still
+/// water and falling drops keep every bit (`free-fall`, `galilean-drift`).
+const EVEN: f32 = 1.9;
 /// Density is that of the full cells this far around, if there are enough of them.
 const REACH_CELLS: usize = 2;
 const LEAST_ROOM_CELLS: f32 = 20.0;

@@ -17,8 +17,9 @@ const BYTES_PER_LIQUID_CELL: f64 = 70.0;
 const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
 const BYTES_PER_CELL_MOVING: f64 = 39.0;
 const BYTES_PER_CELL_TENSION: f64 = 8.0;
-/// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements.
-const BYTES_PER_CELL_VOLUME: f64 = 40.0;
+/// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements, and what
+/// the mesh is fitted to.
+const BYTES_PER_CELL_VOLUME: f64 = 70.0;
 /// More by cell where there are particles: their weights on the faces, the velocity that they gave.
 const BYTES_PER_CELL_PARTICLES: f64 = 36.0;
 /// More by cell where there are sources: the faces with what they cover.

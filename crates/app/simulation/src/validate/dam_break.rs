@@ -92,7 +92,8 @@ fn interpolate(curve: &[[f64; 2]], x: f64) -> f64 {
     a[1] + (x - a[0]) / (b[0] - a[0]) * (b[1] - a[1])
 }
 
-/// The farthest point of the largest piece of a surface: drops fly ahead of the front.
+/// The farthest point of the pieces of a surface that have a hundredth of its vertices at least: drops fly ahead of the
+/// front, and a tongue thinner than a cell may be apart from what feeds it.
 fn front_of(mesh: &TriangleMesh) -> f32 {
     let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
     fn find(root: &mut [u32], mut v: u32) -> u32 {
@@ -113,7 +114,8 @@ fn front_of(mesh: &TriangleMesh) -> f32 {
         let piece = &mut pieces[find(&mut root, v as u32) as usize];
         *piece = (piece.0 + 1, piece.1.max(x.x));
     }
-    pieces.into_iter().max_by_key(|(vertices, _)| *vertices).map_or(0.0, |(_, x)| x)
+    let is_large = |vertices: usize| 100 * vertices >= mesh.positions.len();
+    pieces.into_iter().filter(|(vertices, _)| is_large(*vertices)).fold(0.0, |most, (_, x)| x.max(most))
 }
 
 /// Steepest slope over windows of one unit of T: single steps would measure how cells fill.
