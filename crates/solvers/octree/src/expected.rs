@@ -17,4 +17,10 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "sideways / fallen",
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
+    ExpectedFailure {
+        case: "dam-break",
+        variants: &["octree/levelset", "octree/flip"],
+        quantity: "front speed / Ritter's bound",
+        reason: "1.02 between two of 60 moments, 0.95 without the tongue's tip: it is thinner than a cell and drawn from what its cells hold, so that it moves on by a part of a cell when the next one fills",
+    },
 ];
