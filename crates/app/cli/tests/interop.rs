@@ -199,11 +199,12 @@ fn openvdb_opens_the_volumes_and_finds_a_level_set() {
         for yes in ["same_transform", "active_in_band", "inactive_is_background"] {
             assert_eq!(volume[yes], true, "{yes} in frame {frame}");
         }
-        // The closed surface holds the volume that its mesh does, to a fraction of a cell along its edges. The
-        // run's own mesh has the particles that fly, too.
+        // The closed surface holds the volume that its mesh does, to a fraction of a cell along its edges and what the
+        // level set goes on into the solid, which the mesh leaves out: a quarter of a cell around it is 3 % of the
+        // liquid. The run's own mesh has the particles that fly, too.
         let mesh_m3 =
             read_ply(&run().dir.path().join(format!("again/surface.{frame:04}.ply"))).unwrap().volume();
-        assert!(close(&volume["volume_m3"], mesh_m3, 0.03 * mesh_m3), "{volume} {mesh_m3}");
+        assert!(close(&volume["volume_m3"], mesh_m3, 0.05 * mesh_m3), "{volume} {mesh_m3}");
         assert!(close(&volume["median_slope"], 1.0, 0.05), "{volume}");
         assert!(volume["slopes_near_one"].as_f64().unwrap() > 0.8, "{volume}");
     }
@@ -240,7 +241,7 @@ fn openvdb_opens_the_volumes_of_an_octree() {
             assert_eq!(volume[yes], true, "{yes} in frame {frame}");
         }
         let mesh_m3 = mesh(&format!("out/surface.{frame:04}.ply")).volume();
-        assert!(close(&volume["volume_m3"], mesh_m3, 0.03 * mesh_m3), "{volume} {mesh_m3}");
+        assert!(close(&volume["volume_m3"], mesh_m3, 0.05 * mesh_m3), "{volume} {mesh_m3}");
         assert!(close(&volume["median_slope"], 1.0, 0.05), "{volume}");
         assert!(volume["slopes_near_one"].as_f64().unwrap() > 0.8, "{volume}");
     }

@@ -6,7 +6,7 @@
 //!
 //! Surface: [`advect`], transport of phi, sizes and velocity from tree to tree. [`redistance`], phi as a
 //! distance everywhere. [`extend`], fields continued into solids. [`contour`], closed, manifold meshes.
-//! [`volume`], the liquid part of cells. [`regions`], bodies of liquid, their volumes and descent.
+//! [`volume`], the liquid part of cells. [`regions`], bodies of liquid.
 //! [`curvature`] where the surface crosses faces, [`capillary`], its filter for long steps.
 //!
 //! Pressure: [`gradient`], with T-junctions and the three treatments of the free surface. [`divergence`], its

@@ -1,6 +1,5 @@
-//! Connected bodies of liquid: their labels, volumes and descent.
+//! Connected bodies of liquid.
 
-use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 
@@ -52,77 +51,4 @@ fn first_of(labels: &mut [u32], mut cell: u32) -> u32 {
         cell = next;
     }
     cell
-}
-
-/// The body that a cell's liquid belongs to; cells beyond the surface belong to their wettest neighbour's.
-pub fn body_of_cell(tree: &Octree, cell: usize, label_cell: &[u32], phi_cell: &[f32]) -> u32 {
-    if label_cell[cell] != NO_REGION {
-        return label_cell[cell];
-    }
-    let mut best = (f32::INFINITY, NO_REGION);
-    for &face in &tree.cell_faces()[cell] {
-        for other in tree.cells_beside(face as usize) {
-            if label_cell[other] != NO_REGION && phi_cell[other] < best.0 {
-                best = (phi_cell[other], label_cell[other]);
-            }
-        }
-    }
-    best.1
-}
-
-/// Label, volume (m3) and depth (m) of the bodies, in parts: a label comes as often as the order of the cells
-/// meets it. Without labels all liquid is body 0. Verified by
-/// `bodies_are_measured_exactly`.
-pub fn measure_bodies(
-    tree: &Octree,
-    phi_cell: &[f32],
-    fraction_cell: &[f32],
-    label_cell: Option<&[u32]>,
-) -> impl Iterator<Item = (u32, f64, f32)> + use<> {
-    let parts = map_indices(chunk_count(fraction_cell.len(), CHUNK), |n| {
-        let mut bodies: Vec<(u32, f64, f32)> = Vec::new();
-        for cell in chunk_range(n, CHUNK, fraction_cell.len()) {
-            if fraction_cell[cell] > 0.0 {
-                let volume_m3 = fraction_cell[cell] as f64 * (tree.cell_dx(cell) as f64).powi(3);
-                let label = label_cell.map_or(0, |labels| body_of_cell(tree, cell, labels, phi_cell));
-                match bodies.last_mut() {
-                    Some((last, sum, depth_m)) if *last == label => {
-                        *sum += volume_m3;
-                        *depth_m = depth_m.max(-phi_cell[cell]);
-                    }
-                    _ => bodies.push((label, volume_m3, -phi_cell[cell])),
-                }
-            }
-        }
-        bodies
-    });
-    parts.into_iter().flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::volume::liquid_fractions;
-    use fluvial_foundation::Vec3;
-    use fluvial_grids::octree::Shape;
-
-    /// Two slabs are measured exactly, and all liquid together is one body without labels.
-    #[test]
-    fn bodies_are_measured_exactly() {
-        let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 16.0, levels: 2, roots: [8; 3] };
-        let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).x < 0.5);
-        let slabs = |x: Vec3| ((x.x - 0.2).abs() - 0.1).min((x.x - 0.75).abs() - 0.15);
-        let phi: Vec<f32> = (0..tree.cell_count()).map(|c| slabs(tree.cell_center(c))).collect();
-        let (mut fractions, mut labels) = (vec![], vec![]);
-        liquid_fractions(&mut fractions, &tree, &phi, None);
-        let area = vec![1.0; tree.face_count()];
-        assert_eq!(label_regions(&mut labels, &tree, &phi, &area), 2);
-        let mut volumes = [0.0; 2];
-        measure_bodies(&tree, &phi, &fractions, Some(&labels))
-            .for_each(|(n, m3, _)| volumes[n as usize] += m3);
-        volumes.sort_by(f64::total_cmp);
-        assert!((volumes[0] - 0.2).abs() < 1e-4 && (volumes[1] - 0.3).abs() < 1e-4, "{volumes:?}");
-        let all: f64 = measure_bodies(&tree, &phi, &fractions, None).map(|(_, m3, _)| m3).sum();
-        assert!((all - 0.5).abs() < 1e-4, "{all}");
-    }
 }

@@ -36,11 +36,7 @@ impl StateWriter<'_> {
 
     /// The volume's account.
     pub fn account(&mut self, account: &Account) -> io::Result<()> {
-        let (totals, bodies) = account.to_numbers();
-        self.list("volume.totals", &totals)?;
-        self.list("volume.bodies", &bodies)?;
-        self.value("volume.has_labels", !account.label_cell.is_empty() as u8)?;
-        self.field("volume.label_cell", &account.label_cell)
+        self.list("volume", &account.to_numbers())
     }
 
     /// Drops in the air.
@@ -81,15 +77,13 @@ impl StateReader<'_> {
         Ok(())
     }
 
-    /// What [`StateWriter::account`] wrote, for a grid of so many cells.
-    pub fn account(&mut self, cells: usize) -> Result<Account, RestoreError> {
-        let (totals, bodies): (Vec<f64>, Vec<f64>) =
-            (self.list("volume.totals")?, self.list("volume.bodies")?);
-        let has_labels: u8 = self.value("volume.has_labels")?;
-        let mut label_cell = vec![0u32; if has_labels != 0 { cells } else { 0 }];
-        self.field("volume.label_cell", &mut label_cell)?;
-        Account::from_numbers(&totals, &bodies, label_cell)
-            .ok_or_else(|| RestoreError::Mismatch("the volume's account has another shape".into()))
+    /// What [`StateWriter::account`] wrote.
+    pub fn account(&mut self) -> Result<Account, RestoreError> {
+        let numbers: Vec<f64> = self.list("volume")?;
+        let numbers = numbers.try_into();
+        let numbers =
+            numbers.map_err(|_| RestoreError::Mismatch("the volume's account has another shape".into()))?;
+        Ok(Account::from_numbers(numbers))
     }
 
     /// What [`StateWriter::drops`] wrote.
@@ -137,7 +131,7 @@ mod tests {
         let mut twin = u.clone();
         twin[2][7] = -1.0;
         let marks = [true, false, true];
-        let mut account = Account { inflow_m3: 0.5, label_cell: vec![3; 6], ..Account::default() };
+        let mut account = Account { inflow_m3: 0.5, ..Account::default() };
         account.open(2.0);
         let mut drops = Drops { next_id: 7, ..Drops::default() };
         drops.push(Vec3::ONE, Vec3::X, 1e-3);
@@ -156,7 +150,7 @@ mod tests {
         from.face_field("u", &mut u_read).unwrap();
         from.face_field_beside("twin", &mut twin_read, &u_read).unwrap();
         from.marks("marks", &mut marks_read).unwrap();
-        assert_eq!(from.account(6).unwrap(), account);
+        assert_eq!(from.account().unwrap(), account);
         assert_eq!(from.drops().unwrap(), drops);
         from.end().unwrap();
         assert_eq!((u_read, twin_read, marks_read), (u, twin, marks));

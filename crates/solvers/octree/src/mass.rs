@@ -277,7 +277,7 @@ impl Step<'_> {
             liquid.residual.clear();
             liquid.residual.resize(tree.cell_count(), 0.0);
         }
-        let mut account = self.old.volume.totals();
+        let mut account = self.old.volume;
         account.book_sources_and_sinks(mass.in_m3, mass.out_m3);
         let in_cells_m3 = total_m3(tree, liquid.fraction) + total_m3(tree, liquid.residual);
         account.measure(in_cells_m3 + liquid.drops.total_m3());

@@ -154,7 +154,7 @@ impl Model {
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
-            raw_volume_error: volume.raw_error(),
+            raw_volume_error: volume.error(),
             kinetic_energy_j: 0.5
                 * density
                 * (ordered_sum(parts.len(), |n| parts[n].kinetic) + drops.kinetic),

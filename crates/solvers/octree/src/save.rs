@@ -117,7 +117,7 @@ impl OctreeSolver {
         let mut flowing = vec![0u8; state.sources_flowing.len()];
         from.field("sources_flowing", &mut flowing)?;
         read.sources_flowing = flowing.iter().map(|&f| f != 0).collect();
-        read.volume = from.account(cells)?;
+        read.volume = from.account()?;
         from.field("residual_cell", &mut read.fields.residual_cell)?;
         let mut parted = vec![0u8; cells];
         from.field("parted_cell", &mut parted)?;

@@ -100,7 +100,7 @@ impl SheetsSolver {
             inflow_m3: account.inflow_m3,
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
-            raw_volume_error: account.raw_error(),
+            raw_volume_error: account.error(),
             kinetic_energy_j: unit_kg * kinetic,
             potential_energy_j: unit_kg * potential,
             max_speed_m_s,

@@ -53,7 +53,7 @@ impl SheetsSolver {
         let (last_dt_s, kinetic_energy_j) = (from.value("last_dt_s")?, from.value("kinetic_energy_j")?);
         let mut fields = Fields::zero(&self.grid);
         let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut fields;
-        let account = from.account(phi_cell.len())?;
+        let account = from.account()?;
         from.field("phi_cell", phi_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;

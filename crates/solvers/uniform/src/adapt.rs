@@ -72,14 +72,11 @@ impl UniformSolver {
         }
         self.start.copy(&self.state);
         let cells = self.grid.cell_centers();
-        let BeginMut { phi_cell, u_face, u_transport, particles, volume, .. } = self.start.changed();
+        let BeginMut { phi_cell, u_face, u_transport, particles } = self.start.changed();
         for &SideChange { cell, donor, .. } in &changes {
             let (cell, Some(donor)) = (cell as usize, donor) else { continue };
             let donor = donor as usize;
             phi_cell[cell] = phi_cell[donor];
-            if let Some(&label) = volume.label_cell.get(donor) {
-                volume.label_cell[cell] = label;
-            }
             for axis in AXES {
                 let faces = self.grid.faces(axis);
                 let low = |cell: usize| {

@@ -145,7 +145,7 @@ impl UniformSolver {
         let (cells, cell_m3) = (self.grid.cell_centers(), self.cell_m3());
         let (sources, Fields { residual_cell, .. }) = (&self.work.sources, &mut self.work.fields);
         let MassWork { volume_cell, in_m3, out_m3, drops, .. } = &mut self.work.mass;
-        let inflow: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum::<f64>() / cell_m3;
+        let inflow: f64 = sources.inflow_m3.iter().sum::<f64>() / cell_m3;
         // The cells of the sources are full to what phi says. What that takes is the inflow but for the error of
         // the fluxes there, which the cells that the sources flow into are owed.
         let mut taken = 0.0;
@@ -204,13 +204,24 @@ impl UniformSolver {
 
     /// Measures what phi stands for; the rest of each cell's volume is its residual.
     fn find_residual(&mut self) -> std::sync::Arc<Solids> {
+        let solids = self.measure_fractions();
+        self.find_residual_of_volume();
+        solids
+    }
+
+    /// Measures what phi stands for.
+    pub(crate) fn measure_fractions(&mut self) -> std::sync::Arc<Solids> {
         let solids = self.work.boundaries.solids.clone();
         let mut fractions = std::mem::take(&mut self.work.fields.fraction_cell);
         let Fields { phi_cell, gap_cell, .. } = &self.work.fields;
         self.fill_fractions(&mut fractions, phi_cell, gap_cell, &solids.fields);
         self.work.fields.fraction_cell = fractions;
-        self.find_residual_of_volume();
         solids
+    }
+
+    /// All that phi stands for, m3.
+    pub(crate) fn liquid_in_cells_m3(&self) -> f64 {
+        total(&self.work.fields.fraction_cell) * self.cell_m3()
     }
 
     fn find_residual_of_volume(&mut self) {
@@ -231,7 +242,7 @@ impl UniformSolver {
         let crossing_s =
             self.grid.dx / (self.state.limiting_speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
         mass.expansion_1_s = EXPANSION / crossing_s.max(dt_s as f32);
-        let mut volume = self.state.volume.totals();
+        let mut volume = self.state.volume;
         volume.book_sources_and_sinks(mass.in_m3, mass.out_m3);
         let in_cells = total(fraction_cell) + total(residual_cell);
         volume.measure(in_cells * f64::from(self.grid.dx).powi(3) + mass.drops.total_m3());

@@ -80,8 +80,7 @@ impl UniformSolver {
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
-        let (openings, open_volume) =
-            (boundaries.openings(&work.cover, &grid), &boundaries.solids.fields.open_volume);
+        let openings = boundaries.openings(&work.cover, &grid);
         let cells = grid.cell_centers();
         let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
@@ -123,10 +122,7 @@ impl UniformSolver {
                         }
                         let wanted = match fields.residual_cell.get(cell) {
                             Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
-                            None => match work.particles.spreading_cell.get(cell) {
-                                Some(&spreading_m_s) => spreading_m_s,
-                                None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
-                            },
+                            None => work.particles.spreading_cell.get(cell).copied().unwrap_or(0.0),
                         };
                         divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
                     }
@@ -152,7 +148,7 @@ impl UniformSolver {
             inflow_m3: volume.inflow_m3,
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
-            raw_volume_error: volume.raw_error(),
+            raw_volume_error: volume.error(),
             kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
             potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
             max_speed_m_s: max_speed_m_s.max(f64::from(flying.fastest_m_s())),

@@ -64,12 +64,12 @@ impl UniformSolver {
     /// Books what the step brought and took, and moves the surface to where its mass puts it.
     pub(crate) fn control_mass(&mut self, clamps: &mut Clamps) {
         let particle_m3 = self.particle_m3();
-        let mut account = self.start.of(&self.state).volume.totals();
+        let mut account = self.state.volume;
         let (work, sources) = (&mut self.work.particles, &self.work.sources);
-        let inflow_m3: f64 = sources.inflow.iter().map(|inflow| inflow.volume_m3).sum();
+        let inflow_m3: f64 = sources.inflow_m3.iter().sum();
         work.reserve.inflow_m3 += inflow_m3;
         work.reserve.rest_m3 += particle_m3 * work.trapped as f64;
-        if !sources.inside_cell.contains(&1) && sources.inflow.is_empty() {
+        if !sources.inside_cell.contains(&1) && sources.inflow_m3.is_empty() {
             // No source is left that could fill its cells with it.
             work.reserve.rest_m3 += std::mem::take(&mut work.reserve.inflow_m3);
         }

@@ -15,18 +15,8 @@ impl UniformSolver {
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
-        let Work {
-            fields,
-            boundaries,
-            cover,
-            unknowns,
-            parting,
-            volume,
-            mass,
-            u_without_push,
-            particles,
-            ..
-        } = &mut self.work;
+        let Work { fields, boundaries, cover, unknowns, parting, mass, u_without_push, particles, .. } =
+            &mut self.work;
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, residual_cell, .. } = fields;
         let (grid, openings, solids) =
             (&self.grid, boundaries.openings(cover, &self.grid), &boundaries.solids);
@@ -45,15 +35,11 @@ impl UniformSolver {
             fall_m_s,
             u_without_push,
         };
-        let open_volume = &solids.fields.open_volume;
         let (mass, residual_cell, cells) = (&*mass, &*residual_cell, grid.cell_centers());
         let spreading_cell = &particles.spreading_cell;
         let wanted = |cell: usize| match residual_cell.get(cell) {
             Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell)),
-            None => match spreading_cell.get(cell) {
-                Some(&spreading_m_s) => spreading_m_s,
-                None => volume.divergence_1_s(cell) * grid.dx * open_volume[cell],
-            },
+            None => spreading_cell.get(cell).copied().unwrap_or(0.0),
         };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);

@@ -78,7 +78,7 @@ impl UniformSolver {
         from.field("gap_cell", gap_cell)?;
         from.field("fraction_cell", fraction_cell)?;
         from.field("residual_cell", residual_cell)?;
-        read.volume = from.account(phi_cell.len())?;
+        read.volume = from.account()?;
         read.drops = from.drops()?;
         read.reserve.rest_m3 = from.value("reserve.rest_m3")?;
         read.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;

@@ -7,36 +7,21 @@ use fluvial_grids::FaceField;
 use fluvial_mac::Outlet;
 use fluvial_particles::{self as particles, Liquid, Occasion, Particles, Reserve};
 use fluvial_solids::{Nozzle, Shape};
-use fluvial_volume::Account;
 
 /// The sources and sinks of a step.
 #[derive(Default)]
 pub(crate) struct SourceWork {
     /// Outlets of sources that stand still among solids that do, from step to step; by source.
     outlets: Vec<Option<Outlet>>,
-    /// What each source brings in.
-    pub inflow: Vec<Inflow>,
-    /// What sinks take: the cell, m3.
-    pub taken_cell: Vec<(usize, f64)>,
+    /// What each source brings in, m3.
+    pub inflow_m3: Vec<f64>,
+    /// What sinks take of the level set, m3.
+    pub taken_m3: f64,
     /// 1 in the cells whose centres lie in an active source; empty when none is active.
     pub inside_cell: Vec<u8>,
     /// Particles in sinks, and the volume of deep cells there, m3.
     pub drained_particles: usize,
     pub drained_deep_m3: f64,
-}
-
-/// What one source brings in during a step.
-pub(crate) struct Inflow {
-    pub volume_m3: f64,
-    /// Cells that it flows into, and cells in it.
-    cells: Vec<usize>,
-}
-
-impl Inflow {
-    /// The body of an account that it flows into.
-    pub fn body(&self, account: &Account) -> Option<usize> {
-        self.cells.iter().map(|&cell| account.body_of(cell)).find(|&body| body < account.bodies.len())
-    }
 }
 
 impl UniformSolver {
@@ -46,7 +31,7 @@ impl UniformSolver {
         let (boundaries, work) = (&mut self.work.boundaries, &mut self.work.sources);
         let solids = &boundaries.solids.fields;
         work.outlets.resize(setup.sources.len(), None);
-        work.inflow.clear();
+        work.inflow_m3.clear();
         boundaries.sources.clear();
         for (n, source) in setup.sources_flowing(time_s, dt_s) {
             let end_s = time_s + dt_s;
@@ -58,8 +43,7 @@ impl UniformSolver {
             });
             let flows_s = source.flows_for_s(time_s, dt_s);
             boundaries.sources.add(&outlet, (flows_s / dt_s) as f32);
-            let cells = outlet.flow_into_cell.iter().map(|(cell, _)| *cell).collect();
-            work.inflow.push(Inflow { volume_m3: outlet.flow_m3_s * flows_s, cells });
+            work.inflow_m3.push(outlet.flow_m3_s * flows_s);
             work.outlets[n] = Some(outlet);
         }
         boundaries.sources.cover(&mut self.work.cover, grid, &solids.open_area, &solids.u_solid);
@@ -77,10 +61,10 @@ impl UniformSolver {
                 (source.nozzle(until_s, self.grid.bounds()), until_s - source.active_s[0])
             })
             .collect();
-        for (n, (nozzle, since_s)) in nozzles.iter().enumerate() {
-            self.fill_source(n, nozzle, *since_s);
+        for (nozzle, since_s) in &nozzles {
+            self.fill_source(nozzle, *since_s);
         }
-        self.work.sources.taken_cell.clear();
+        self.work.sources.taken_m3 = 0.0;
         (self.work.sources.drained_particles, self.work.sources.drained_deep_m3) = (0, 0.0);
         self.work.particles.reserve.clone_from(&self.state.reserve);
         let sinks: Vec<usize> = self.setup.active_sinks(time_s).map(|(n, _)| n).collect();
@@ -91,7 +75,7 @@ impl UniformSolver {
     }
 
     /// Unites the liquid with what has come into a source and marks the cells inside.
-    fn fill_source(&mut self, number: usize, nozzle: &Nozzle, since_s: f64) {
+    fn fill_source(&mut self, nozzle: &Nozzle, since_s: f64) {
         let (cells, reach_m, work) = (self.grid.cell_centers(), self.band_m(), &mut self.work);
         let inside_cell = &mut work.sources.inside_cell;
         inside_cell.resize(self.grid.cell_count(), 0);
@@ -104,29 +88,18 @@ impl UniformSolver {
                 *inside |= (distance < 0.0) as u8;
             }
         });
-        let inflow = &mut work.sources.inflow[number];
-        inflow.cells.extend(work.sources.inside_cell.iter().position(|&inside| inside != 0));
     }
 
-    /// Takes the liquid out of a sink's shape; what it takes is shared among the cells by what each lost.
+    /// Takes the liquid out of a sink's shape.
     fn empty_sink(&mut self, shape: &Shape) {
-        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
+        let cells = self.grid.cell_centers();
         let solids = self.work.boundaries.solids.clone();
         let before_m3 = self.liquid_volume(&self.work.fields.phi_cell, &solids.fields);
-        let share = |phi: f32| f64::from((0.5 - phi / dx).clamp(0.0, 1.0));
-        let mut taken = vec![];
-        for (cell, phi) in self.work.fields.phi_cell.iter_mut().enumerate() {
-            let [i, j, k] = cells.coordinates(cell);
-            let left = phi.max(-shape.distance(cells.position(i, j, k)));
-            if share(left) < share(*phi) {
-                taken.push((cell, share(*phi) - share(left)));
-            }
-            *phi = left;
-        }
-        let taken_m3 = before_m3 - self.liquid_volume(&self.work.fields.phi_cell, &solids.fields);
-        let sum: f64 = taken.iter().map(|(_, part)| part).sum();
-        let scale = if sum > 0.0 { taken_m3 / sum } else { 0.0 };
-        self.work.sources.taken_cell.extend(taken.into_iter().map(|(cell, part)| (cell, scale * part)));
+        cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
+            *phi = phi.max(-shape.distance(cells.position(i, j, k)));
+        });
+        let left_m3 = self.liquid_volume(&self.work.fields.phi_cell, &solids.fields);
+        self.work.sources.taken_m3 += before_m3 - left_m3;
         self.drain_particles(shape);
     }
 

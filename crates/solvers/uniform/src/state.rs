@@ -127,7 +127,6 @@ pub(crate) struct Start {
     u_face: FaceField,
     u_transport: FaceField,
     particles: Particles,
-    volume: Account,
 }
 
 /// The liquid that a step carries along.
@@ -136,7 +135,6 @@ pub(crate) struct Begin<'a> {
     pub u_face: &'a FaceField,
     pub u_transport: &'a FaceField,
     pub particles: &'a Particles,
-    pub volume: &'a Account,
 }
 
 /// The same while thin solids sweep it.
@@ -145,7 +143,6 @@ pub(crate) struct BeginMut<'a> {
     pub u_face: &'a mut FaceField,
     pub u_transport: &'a mut FaceField,
     pub particles: &'a mut Particles,
-    pub volume: &'a mut Account,
 }
 
 impl Start {
@@ -156,23 +153,22 @@ impl Start {
         self.u_face.clone_from(&state.fields.u_face);
         self.u_transport.clone_from(&state.fields.u_transport);
         self.particles.clone_from(&state.particles);
-        self.volume.clone_from(&state.volume);
     }
 
     pub fn changed(&mut self) -> BeginMut<'_> {
-        let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-        BeginMut { phi_cell, u_face, u_transport, particles, volume }
+        let Start { phi_cell, u_face, u_transport, particles, .. } = self;
+        BeginMut { phi_cell, u_face, u_transport, particles }
     }
 
     /// What the step begins with.
     pub fn of<'a>(&'a self, state: &'a State) -> Begin<'a> {
         if self.is_changed {
-            let Start { phi_cell, u_face, u_transport, particles, volume, .. } = self;
-            return Begin { phi_cell, u_face, u_transport, particles, volume };
+            let Start { phi_cell, u_face, u_transport, particles, .. } = self;
+            return Begin { phi_cell, u_face, u_transport, particles };
         }
         let Fields { phi_cell, u_face, u_transport, .. } = &state.fields;
-        let State { particles, volume, .. } = state;
-        Begin { phi_cell, u_face, u_transport, particles, volume }
+        let State { particles, .. } = state;
+        Begin { phi_cell, u_face, u_transport, particles }
     }
 }
 
