@@ -22,7 +22,7 @@ const LEAST_ROOM_CELLS: f32 = 20.0;
 /// Cells are full from this depth on, whatever the direction of the surface: half of a cell's diagonal, in cells.
 const FULL_DEPTH_CELLS: f32 = 0.87;
 /// Part of the excess that goes while liquid crosses a cell, and the largest excess that counts.
-const SPREADING: f32 = 0.3;
+const SPREADING: f32 = 0.2;
 const LARGEST_EXCESS: f32 = 0.3;
 /// Cells nearer to the surface than this are left to it, in cells.
 const LEAST_DEPTH_CELLS: f32 = 1.0;
