@@ -19,6 +19,10 @@ const AMID_IN_CELLS: f32 = 1.0;
 /// Cells take up or give away what is left over from this depth on, and no seed is nearer to the surface, in
 /// cells: above it the particles decide where the surface is.
 const EVEN_DEPTH_IN_CELLS: f32 = 0.5;
+/// Cells are full from this depth on, whatever the direction of the surface: half of a cell's diagonal, in cells.
+const FULL_DEPTH_IN_CELLS: f32 = 0.87;
+/// Particles that 27 cells lack or have too many by chance: two standard deviations of those at their faces.
+const UNEVEN_AROUND: f32 = 10.0;
 /// Seeds keep this distance from solids, in cells.
 const SOLID_MARGIN_IN_CELLS: f32 = 0.02;
 /// Places that are drawn in an octant of a film at the start, and how many particles too few or too many the
@@ -336,14 +340,14 @@ impl Planner<'_> {
         let rows = reach(2).flat_map(|k| reach(1).map(move |j| (j, k)));
         let around = rows.flat_map(|(j, k)| reach(0).map(move |i| centers.index(i, j, k)));
         let lack_around: f32 = around.map(|other| self.lacks(other)).sum();
-        if lack_around * lacks as f32 > 0.0 { lacks } else { 0 }
+        if lack_around * lacks.signum() as f32 > UNEVEN_AROUND { lacks } else { 0 }
     }
 
     /// Particles that a cell lacks; 0 near the surface and in the deep.
     fn lacks(&self, cell: usize) -> f32 {
         let phi = self.liquid.phi_cell[cell];
-        let below_surface = phi < -EVEN_DEPTH_IN_CELLS * self.around.grid.dx;
-        if !below_surface || phi <= -self.liquid.band_m || self.reserve.deep_cell[cell] != 0 {
+        let is_full = phi < -FULL_DEPTH_IN_CELLS * self.around.grid.dx;
+        if !is_full || phi <= -self.liquid.band_m || self.reserve.deep_cell[cell] != 0 {
             return 0.0;
         }
         PER_CELL as f32 * self.liquid.fraction_cell[cell] - self.ranges.count(cell) as f32
