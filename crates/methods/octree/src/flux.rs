@@ -37,6 +37,8 @@ pub struct Carrier<'a> {
 /// Volume of liquid that crosses every face in a step, m3, positive along the axis.
 #[derive(Clone, Debug, Default)]
 pub struct Fluxes {
+    /// phi around the leaves near the surface.
+    shapes: Shapes,
     /// Faces with one cell on each side; the whole of T-junctions.
     face_m3: Vec<f32>,
     /// T-junctions, by the smaller cell.
@@ -51,12 +53,15 @@ impl Fluxes {
     /// crosses the domain's boundary alone. Verified by tests/flux.rs.
     pub fn fill(&mut self, carrier: &Carrier) {
         let tree = carrier.tree;
-        self.face_m3.resize(tree.face_count(), 0.0);
-        self.quarter_m3.resize(tree.junction_count(), [0.0; 4]);
+        let Fluxes { shapes, face_m3, quarter_m3 } = self;
+        shapes.fit(carrier);
+        let carrier = &Near { carrier, shapes };
+        face_m3.resize(tree.face_count(), 0.0);
+        quarter_m3.resize(tree.junction_count(), [0.0; 4]);
         for axis in AXES {
             let faces = tree.faces(axis);
             let first = faces.start;
-            parallel::for_each_indexed_mut(&mut self.face_m3[faces], |n, flux| {
+            parallel::for_each_indexed_mut(&mut face_m3[faces], |n, flux| {
                 let face = first + n;
                 *flux = match tree.sides(face) {
                     [Side::Quad(_), _] | [_, Side::Quad(_)] => 0.0,
@@ -74,30 +79,7 @@ impl Fluxes {
                 };
             });
         }
-        self.fill_junctions(carrier);
-    }
-
-    fn fill_junctions(&mut self, carrier: &Carrier) {
-        let tree = carrier.tree;
-        for axis in AXES {
-            for face in tree.faces(axis) {
-                let Some((number, small)) = tree.junction(face) else { continue };
-                let sides = tree.sides(face);
-                let (Side::Quad(cells), Side::Cell(large)) = (sides[small], sides[1 - small]) else {
-                    continue;
-                };
-                let plane = tree.face_center(face, axis)[axis];
-                let quarters = cells.map(|cell| {
-                    let mut x = tree.cell_center(cell as usize);
-                    x[axis] = plane;
-                    let beside =
-                        if small == 0 { [Some(cell), Some(large)] } else { [Some(large), Some(cell)] };
-                    carrier.crossing_m3(face, axis, x, 0.5 * tree.face_dx(face), beside)
-                });
-                self.quarter_m3[number] = quarters;
-                self.face_m3[face] = quarters.iter().sum();
-            }
-        }
+        carrier.cross_junctions(face_m3, quarter_m3);
     }
 
     /// What leaves a cell, m3: the sum of the fluxes through its faces, counted outwards.
@@ -132,21 +114,81 @@ impl Fluxes {
     }
 }
 
-impl Carrier<'_> {
+/// Quadrics of phi at the leaves near the surface, fitted once for all faces that sweep them.
+#[derive(Clone, Debug, Default)]
+struct Shapes {
+    /// Where each cell's is in the list; [`NO_SHAPE`] far from the surface.
+    of_cell: Vec<u32>,
+    quadrics: Vec<Quadric>,
+}
+
+const NO_SHAPE: u32 = u32::MAX;
+
+impl Shapes {
+    fn fit(&mut self, carrier: &Carrier) {
+        let Carrier { tree, phi_cell, .. } = *carrier;
+        self.of_cell.clear();
+        self.of_cell.resize(tree.cell_count(), NO_SHAPE);
+        let is_near = |cell: usize| phi_cell[cell].abs() < CLEAR_OF_CELL_CELLS * tree.cell_dx(cell);
+        let near: Vec<u32> =
+            (0..tree.cell_count()).filter(|&cell| is_near(cell)).map(|cell| cell as u32).collect();
+        near.iter().enumerate().for_each(|(n, &cell)| self.of_cell[cell as usize] = n as u32);
+        self.quadrics = parallel::map_indices(near.len(), |n| Quadric::fit(tree, phi_cell, near[n] as usize));
+    }
+
+    fn at(&self, carrier: &Carrier, leaf: usize) -> Quadric {
+        match self.of_cell[leaf] {
+            NO_SHAPE => Quadric::fit(carrier.tree, carrier.phi_cell, leaf),
+            n => self.quadrics[n as usize],
+        }
+    }
+}
+
+/// What carries liquid, with phi near the surface.
+struct Near<'a> {
+    carrier: &'a Carrier<'a>,
+    shapes: &'a Shapes,
+}
+
+impl Near<'_> {
+    /// T-junctions, a square for each smaller cell.
+    fn cross_junctions(&self, face_m3: &mut [f32], quarter_m3: &mut [[f32; 4]]) {
+        let tree = self.carrier.tree;
+        for axis in AXES {
+            for face in tree.faces(axis) {
+                let Some((number, small)) = tree.junction(face) else { continue };
+                let sides = tree.sides(face);
+                let (Side::Quad(cells), Side::Cell(large)) = (sides[small], sides[1 - small]) else {
+                    continue;
+                };
+                let plane = tree.face_center(face, axis)[axis];
+                let quarters = cells.map(|cell| {
+                    let mut x = tree.cell_center(cell as usize);
+                    x[axis] = plane;
+                    let beside =
+                        if small == 0 { [Some(cell), Some(large)] } else { [Some(large), Some(cell)] };
+                    self.crossing_m3(face, axis, x, 0.5 * tree.face_dx(face), beside)
+                });
+                quarter_m3[number] = quarters;
+                face_m3[face] = quarters.iter().sum();
+            }
+        }
+    }
+
     /// What crosses a square of edge `h` around a point of a face, between two cells.
     #[inline]
     fn crossing_m3(&self, face: usize, axis: Axis, x: Vec3, h: f32, beside: [Option<u32>; 2]) -> f32 {
-        let u = self.u_face[face];
-        let swept_m3 = u * self.dt_s * self.open_area[face] * h * h;
+        let Carrier { tree, phi_cell, u_face, tracing, open_area, dt_s, .. } = *self.carrier;
+        let u = u_face[face];
+        let swept_m3 = u * dt_s * open_area[face] * h * h;
         if swept_m3 == 0.0 {
             return 0.0;
         }
         let upwind = if u > 0.0 { 0 } else { 1 };
         let Some(from) = beside[upwind].or(beside[1 - upwind]) else { return 0.0 };
         let from = from as usize;
-        let (phi, dx) = (self.phi_cell[from], self.tree.cell_dx(from));
-        let reach_m =
-            1.5 * self.dt_s * (self.tracing.v_cell[from].length() + u.abs()) + CLEAR_OF_CELL_CELLS * dx;
+        let (phi, dx) = (phi_cell[from], tree.cell_dx(from));
+        let reach_m = 1.5 * dt_s * (tracing.v_cell[from].length() + u.abs()) + CLEAR_OF_CELL_CELLS * dx;
         if phi.abs() > reach_m {
             return if phi < 0.0 { swept_m3 } else { 0.0 };
         }
@@ -155,12 +197,12 @@ impl Carrier<'_> {
 
     /// Liquid share of what a square of edge `h` sweeps.
     fn swept_share(&self, axis: Axis, x: Vec3, h: f32, u_face: f32) -> f32 {
-        let (tree, tracing) = (self.tree, self.tracing);
+        let Carrier { tree, tracing, dt_s, .. } = *self.carrier;
         let mut u = tracing.at(tree, x);
         u[axis] = u_face;
-        let length = (u_face * self.dt_s).abs();
+        let length = (u_face * dt_s).abs();
         let pieces = (length / h).ceil().max(1.0);
-        let dt = self.dt_s / pieces;
+        let dt = dt_s / pieces;
         let mut edges = [Vec3::X, Vec3::Y, Vec3::Z].map(|e| h * e);
         let (mut x, mut sum) = (x, 0.0);
         for piece in 1..=pieces as usize {
@@ -179,23 +221,23 @@ impl Carrier<'_> {
 
     /// Liquid share of a slanting box around a point.
     fn share_at(&self, x: Vec3, edges: [Vec3; 3]) -> f64 {
-        let tree = self.tree;
+        let Carrier { tree, phi_cell, sides, .. } = *self.carrier;
         let leaf = tree.locate(x).cell as usize;
-        let (phi, dx) = (self.phi_cell[leaf], tree.cell_dx(leaf));
+        let (phi, dx) = (phi_cell[leaf], tree.cell_dx(leaf));
         let offset = (x - tree.cell_center(leaf)) / dx;
         let edges = edges.map(|e| e / dx);
         let beyond = (0.5 * edges.iter().map(|e| e.abs()).sum::<Vec3>() + offset.abs()).length();
         if phi.abs() > (beyond + CLEAR_OF_BOX_CELLS - 1.0) * dx {
             return (phi < 0.0) as u8 as f64;
         }
-        if let Some(at) = self.sides.near_place(tree, leaf) {
-            let patch = self.sides.patch(tree, self.phi_cell, at, 2);
+        if let Some(at) = sides.near_place(tree, leaf) {
+            let patch = sides.patch(tree, phi_cell, at, 2);
             let [i, j, k] = patch.center.map(|v| v as f32);
             return share_of_lattice(offset, edges, |d| {
                 patch.lattice.interpolate(patch.values(), patch.lattice.stencil_at(d + Vec3::new(i, j, k)))
             });
         }
-        let fit = Quadric::fit(tree, self.phi_cell, leaf);
+        let fit = self.shapes.at(self.carrier, leaf);
         let [bend, twist] = fit.bend();
         if bend.iter().chain(&twist).all(|b| b.abs() < SHARPEST_BEND_CELLS) {
             let (d, edges) = (offset.as_dvec3().to_array(), edges.map(|e| e.as_dvec3()));
@@ -211,7 +253,7 @@ impl Carrier<'_> {
         }
         let sampler = Sampler::new(tree, Interpolation::Mls);
         let center = tree.cell_center(leaf);
-        share_of_lattice(offset, edges, |d| sampler.cells(self.phi_cell, center + dx * d))
+        share_of_lattice(offset, edges, |d| sampler.cells(phi_cell, center + dx * d))
     }
 }
 

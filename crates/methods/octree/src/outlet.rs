@@ -1,7 +1,7 @@
 //! Sources on the tree: boundaries with a prescribed flux, see [`Nozzle`].
 
 use crate::divergence::signed_area;
-use fluvial_foundation::{Vec3, parallel};
+use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_solids::Nozzle;
 
@@ -29,16 +29,11 @@ pub struct Outlet {
 
 impl Outlet {
     /// The faces that a nozzle covers and the cells that it flows into. `open_area` is what solids leave of
-    /// the faces, `is_blocked` says where the flow would leave into a solid.
+    /// the faces, `section_m2` of the nozzle's section ([`Nozzle::section_m2`]).
     ///
     /// Test: `an_outlet_across_levels_flows_at_section_times_speed`.
-    pub fn new(
-        nozzle: &Nozzle,
-        tree: &Octree,
-        open_area: &[f32],
-        is_blocked: impl Fn(Vec3) -> bool + Sync + Send,
-    ) -> Outlet {
-        let flow_m3_s = nozzle.section_m2(is_blocked) * nozzle.outflow().length() as f64;
+    pub fn new(nozzle: &Nozzle, tree: &Octree, open_area: &[f32], section_m2: f64) -> Outlet {
+        let flow_m3_s = section_m2 * nozzle.outflow().length() as f64;
         let domain = tree.shape().bounds();
         let cover = |face: usize| {
             let (axis, dx) = (tree.face_axis(face), tree.face_dx(face));
@@ -85,7 +80,7 @@ impl Outlet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluvial_foundation::AXES;
+    use fluvial_foundation::{AXES, Vec3};
     use fluvial_grids::octree::Shape as TreeShape;
     use fluvial_solids::{Motion, Shape};
 
@@ -97,7 +92,7 @@ mod tests {
         let velocity = Vec3::new(0.4, -1.5, 0.3);
         let ball = Shape::Sphere { center: Vec3::new(0.52, 0.5, 0.49), radius: 0.15 };
         let nozzle = Nozzle::new(&ball, velocity, &Motion::Static, 0.0, shape.bounds());
-        let outlet = Outlet::new(&nozzle, &tree, &open, |_| false);
+        let outlet = Outlet::new(&nozzle, &tree, &open, nozzle.section_m2(|_| false));
         let levels = |level| outlet.flow_into_cell.iter().any(|(cell, _)| tree.cells()[*cell].level == level);
         assert!(levels(0) && levels(1), "the outlet lies across two sizes");
         let exact = std::f64::consts::PI * 0.0225 * velocity.length() as f64;

@@ -92,7 +92,7 @@ fn interpolate(curve: &[[f64; 2]], x: f64) -> f64 {
     a[1] + (x - a[0]) / (b[0] - a[0]) * (b[1] - a[1])
 }
 
-/// The farthest point of the pieces of a surface that have a hundredth of its vertices at least: drops fly ahead of the
+/// The farthest point of the pieces of a surface that have a hundredth of its volume at least: drops fly ahead of the
 /// front, and a tongue thinner than a cell may be apart from what feeds it.
 fn front_of(mesh: &TriangleMesh) -> f32 {
     let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
@@ -109,13 +109,17 @@ fn front_of(mesh: &TriangleMesh) -> f32 {
             root[p.max(q) as usize] = p.min(q);
         }
     }
-    let mut pieces = vec![(0usize, f32::NEG_INFINITY); mesh.positions.len()];
+    let mut pieces = vec![(0.0f64, f32::NEG_INFINITY); mesh.positions.len()];
     for (v, x) in mesh.positions.iter().enumerate() {
         let piece = &mut pieces[find(&mut root, v as u32) as usize];
-        *piece = (piece.0 + 1, piece.1.max(x.x));
+        piece.1 = piece.1.max(x.x);
     }
-    let is_large = |vertices: usize| 100 * vertices >= mesh.positions.len();
-    pieces.into_iter().filter(|(vertices, _)| is_large(*vertices)).fold(0.0, |most, (_, x)| x.max(most))
+    for t in &mesh.triangles {
+        let [a, b, c] = t.map(|v| mesh.positions[v as usize].as_dvec3());
+        pieces[find(&mut root, t[0]) as usize].0 += a.dot(b.cross(c)) / 6.0;
+    }
+    let least_m3 = 0.01 * mesh.volume();
+    pieces.into_iter().filter(|(volume_m3, _)| *volume_m3 >= least_m3).fold(0.0, |most, (_, x)| x.max(most))
 }
 
 /// Steepest slope over windows of one unit of T: single steps would measure how cells fill.
