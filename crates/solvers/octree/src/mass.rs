@@ -238,20 +238,30 @@ impl Step<'_> {
     fn fill_from_sources(&self, liquid: &Settled, mass: &mut MassScratch, ground: Ground) {
         let (tree, cell_m3) = (ground.tree, |cell: usize| f64::from(ground.tree.cell_dx(cell)).powi(3));
         let inflow_m3 = self.inflow_m3(ground);
-        let mut taken_m3 = 0.0;
+        let (mut taken_m3, mut inside_cells) = (0.0, vec![]);
         for nozzle in self.filled_nozzles(tree.shape().bounds()) {
             for cell in 0..tree.cell_count() {
                 if nozzle.0.filled_distance(tree.cell_center(cell), nozzle.1) < 0.0 {
                     let missing = liquid.fraction[cell] - mass.volume_cell[cell];
                     mass.volume_cell[cell] += missing;
                     taken_m3 += f64::from(missing) * cell_m3(cell);
+                    inside_cells.push(cell);
                 }
             }
         }
-        let flows = &ground.sources.flow_into_cell;
+        // A shape that still fills from behind has not reached those: its own cells are owed it.
+        let all = &ground.sources.flow_into_cell;
+        let mut flows: Vec<(usize, f64)> =
+            all.iter().copied().filter(|(cell, _)| liquid.phi[*cell] < 0.0).collect();
+        if flows.is_empty() {
+            flows.extend(inside_cells.into_iter().map(|cell| (cell, 1.0)));
+        }
+        if flows.is_empty() {
+            flows.extend_from_slice(all);
+        }
         let sum: f64 = flows.iter().map(|(_, flow)| flow).sum();
         let (owed_m3, mut given_m3) = (inflow_m3 - taken_m3, 0.0);
-        for &(cell, flow) in flows {
+        for (cell, flow) in flows {
             let amount = (owed_m3 * flow / sum / cell_m3(cell)) as f32;
             mass.volume_cell[cell] += amount;
             given_m3 += f64::from(amount) * cell_m3(cell);

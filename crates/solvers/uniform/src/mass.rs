@@ -143,7 +143,7 @@ impl UniformSolver {
     /// which the fluxes have emptied, and sinks take what their cells hold beyond what is left of phi.
     fn fill_and_drain(&mut self) {
         let (cells, cell_m3) = (self.grid.cell_centers(), self.cell_m3());
-        let (sources, Fields { residual_cell, .. }) = (&self.work.sources, &mut self.work.fields);
+        let (sources, Fields { residual_cell, phi_cell, .. }) = (&self.work.sources, &mut self.work.fields);
         let MassWork { volume_cell, in_m3, out_m3, drops, .. } = &mut self.work.mass;
         let inflow: f64 = sources.inflow_m3.iter().sum::<f64>() / cell_m3;
         // The cells of the sources are full to what phi says. What that takes is the inflow but for the error of
@@ -154,10 +154,20 @@ impl UniformSolver {
             volume_cell[cell] -= amount;
             taken -= f64::from(amount);
         }
-        let flows = self.work.boundaries.sources.flow_into_cell();
+        // A shape that still fills from behind has not reached those: its own cells are owed it.
+        let all = self.work.boundaries.sources.flow_into_cell();
+        let mut flows: Vec<(usize, f32)> =
+            all.iter().copied().filter(|(cell, _)| phi_cell[*cell] < 0.0).collect();
+        if flows.is_empty() {
+            let inside = sources.inside_cell.iter().enumerate().filter(|(_, inside)| **inside != 0);
+            flows.extend(inside.map(|(cell, _)| (cell, 1.0)));
+        }
+        if flows.is_empty() {
+            flows.extend_from_slice(all);
+        }
         let sum: f64 = flows.iter().map(|(_, flow)| f64::from(*flow)).sum();
         let (owed, mut given) = (inflow - taken, 0.0);
-        for &(cell, flow) in flows {
+        for (cell, flow) in flows {
             let amount = (owed * f64::from(flow) / sum) as f32;
             volume_cell[cell] += amount;
             given += f64::from(amount);

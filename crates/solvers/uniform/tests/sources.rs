@@ -71,3 +71,19 @@ fn a_source_under_water_raises_the_surface_by_its_flow() {
         assert!((grown / inflow - 1.0).abs() < 0.1, "{resolution}: grown by {grown}, inflow {inflow}");
     }
 }
+
+/// A source begins quietly: while its shape fills from behind, the cells that it will flow into are none of its own.
+/// They were owed the error of the fluxes, and a jet of 2 m/s began with 21.
+#[test]
+fn a_source_begins_no_faster_than_it_flows() {
+    let mut setup = tank(32, 0.5);
+    setup.fills.clear();
+    let shape = Shape::Sphere { center: Vec3::new(0.52, 0.85, 0.47), radius: 0.1 };
+    let velocity = Vec3::new(0.0, -2.0, 0.0);
+    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, 1.0] });
+    let mut solver = UniformSolver::new(setup, Params::default()).unwrap();
+    for step in 0..4 {
+        let report = solver.step(1.0 / 48.0).unwrap();
+        assert!(report.max_speed_m_s < 3.0, "step {step}: {} m/s", report.max_speed_m_s);
+    }
+}
