@@ -8,7 +8,7 @@ mod flight;
 
 pub use flight::{Obstacles, fly};
 
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{TriangleMesh, add_ball};
 
 /// Radius of the ball of a volume, metres.
@@ -123,10 +123,13 @@ impl Drops {
     }
 }
 
-/// Adds all drops to a mesh as balls. Verified by `balls_have_the_volume_of_their_drops`.
-pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops) {
+/// Adds all drops to a mesh as balls, which lie in the domain as a whole. Verified by
+/// `balls_have_the_volume_of_their_drops`.
+pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops, domain: Aabb) {
     for n in 0..drops.len() {
-        add_ball(mesh, drops.x[n], drops.v[n], drops.volume_m3[n]);
+        let radius = Vec3::splat(radius_m(drops.volume_m3[n])).min(0.5 * domain.size());
+        let x = drops.x[n].clamp(domain.min + radius, domain.max - radius);
+        add_ball(mesh, x, drops.v[n], drops.volume_m3[n]);
     }
 }
 
@@ -169,10 +172,13 @@ mod tests {
     fn balls_have_the_volume_of_their_drops() {
         let (mut drops, mut mesh) = (Drops::default(), TriangleMesh::default());
         drops.push(Vec3::splat(0.5), Vec3::X, 2e-3);
-        drops.push(Vec3::new(0.1, 0.9, 0.5), Vec3::Y, 1e-3);
-        add_drops(&mut mesh, &drops);
+        drops.push(Vec3::new(0.1, 0.99, 0.5), Vec3::Y, 1e-3);
+        let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
+        add_drops(&mut mesh, &drops, domain);
         assert!((mesh.volume() - 3e-3).abs() < 1e-7, "{}", mesh.volume());
         assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
         assert_eq!(mesh.velocities[13], Vec3::Y);
+        // The icosahedron of a volume reaches a little farther than the ball.
+        assert!(mesh.positions.iter().all(|x| x.y < 1.01), "inside the wall");
     }
 }

@@ -56,6 +56,8 @@ pub fn draw_volume<N: Neighbourhoods>(
     }
     let (domain, finest_dx) = cells.domain();
     add_wall_films(&mut beside, &films, domain, finest_dx);
+    // A lens at a wall is cut off there; the mesh around makes up for it.
+    beside.positions.iter_mut().for_each(|x| *x = x.clamp(domain.min, domain.max));
     let wanted_m3 = wanted_m3 - beside.volume();
     fit_to_volume(mesh, half_m, VolumeToFit { cells, lacking_cell, wanted_m3 });
     mesh.append(beside);

@@ -257,7 +257,7 @@ impl Solver for OctreeSolver {
         let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
         self.draw_all_volume(&mut mesh, &clipped);
-        add_drops(&mut mesh, &self.state.drops);
+        add_drops(&mut mesh, &self.state.drops, self.model.shape.bounds());
         mesh
     }
 

@@ -212,7 +212,7 @@ impl Solver for UniformSolver {
             self.draw_particles(&mut mesh);
         } else {
             self.draw_all_volume(&mut mesh);
-            add_drops(&mut mesh, &self.state.drops);
+            add_drops(&mut mesh, &self.state.drops, self.grid.bounds());
         }
         mesh
     }
