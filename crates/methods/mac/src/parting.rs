@@ -20,6 +20,9 @@ const LEAST_PULL: f32 = 1e-2;
 /// cells, so that it has a sign.
 const BEYOND_CELLS: f32 = 1e-4;
 
+/// A gap thinner than this is closed, cells: what the solver's residual opens is none.
+const LEAST_GAP_CELLS: f32 = 1e-3;
+
 /// Marks the cells that touch a boundary which liquid may let go of. `open_area` is what solids and closed
 /// walls leave of the faces; `holds_wall` and `holds(x)` say which walls and solids hold on to it.
 pub fn find_parting_cells(
@@ -122,7 +125,8 @@ impl Parting {
                 continue;
             }
             let parts = if *parted {
-                liquid.gap_cell[cell] > 0.0 || openings.outflow(u_face, cells.coordinates(cell)) >= -least
+                liquid.gap_cell[cell] > LEAST_GAP_CELLS * openings.grid.dx
+                    || openings.outflow(u_face, cells.coordinates(cell)) >= -least
             } else {
                 q_cell[cell] < -least
             };

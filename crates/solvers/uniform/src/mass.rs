@@ -32,7 +32,7 @@ const ROUNDS: usize = 2;
 const EXPANSION: f32 = 0.3;
 const LARGEST_EXPANSION: f32 = 0.1;
 /// Cells with less of their faces open ask the projection for nothing.
-const LEAST_OPEN_PART: f32 = 0.45;
+const LEAST_OPEN_PART: f32 = 0.7;
 
 /// What a step carries volume with.
 #[derive(Default)]
