@@ -40,6 +40,7 @@ macro_rules! conformance_suite {
             energy_never_grows_without_work
             volume_is_accounted_for
             a_source_adds_what_it_says
+            overlapping_sources_flow_as_one
             an_open_wall_lets_liquid_out
             a_mirrored_scene_gives_the_mirrored_result
             a_rotated_scene_gives_the_rotated_result
@@ -157,6 +158,31 @@ pub fn a_source_adds_what_it_says(subject: Subject) {
     let flux = (0.25f64 * 0.25) * speed as f64; // m3/s
     assert!((last.inflow_m3 / flux - 1.0).abs() < 0.01, "booked inflow {}, flux {flux}", last.inflow_m3);
     assert!(last.volume_error.abs() < 0.02, "volume error {}", last.volume_error);
+}
+
+/// Two balls of a source that overlap let in what leaves their union, and no jet is faster than their liquid
+/// falls.
+pub fn overlapping_sources_flow_as_one(subject: Subject) {
+    let mut setup = tank(16, 0.1);
+    for x in [0.45, 0.55] {
+        setup.sources.push(Source {
+            shape: Shape::Sphere { center: Vec3::new(x, 0.7, 0.5), radius: 0.15 },
+            motion: Motion::Static,
+            velocity: Vec3::new(0.0, -1.0, 0.0),
+            active_s: [0.0, 10.0],
+        });
+    }
+    let mut solver = (subject.build)(setup);
+    let reports = advance(solver.as_mut(), 0.25);
+    let (r, d) = (0.15f64, 0.1f64);
+    let lens = 2.0 * r * r * (0.5 * d / r).acos() - 0.5 * d * (4.0 * r * r - d * d).sqrt();
+    let flow = 2.0 * std::f64::consts::PI * r * r - lens;
+    let inflow = reports.last().unwrap().inflow_m3 / (0.25 * flow);
+    assert!((inflow - 1.0).abs() < 0.01, "{inflow} of what leaves both");
+    // From the sources' lower ends to the floor.
+    let bound = (1.0f64 + 2.0 * 9.81 * 0.7).sqrt();
+    let fastest = reports.iter().map(|report| report.max_speed_m_s).fold(0.0, f64::max);
+    assert!(fastest < 1.3 * bound, "{fastest} m/s, falling liquid has {bound}");
 }
 
 /// Liquid leaves through an open wall, and what left is booked.

@@ -209,6 +209,21 @@ impl Setup {
         self.sources.iter().enumerate().filter(move |(_, source)| source.flows_for_s(time_s, dt_s) > 0.0)
     }
 
+    /// Source `n` at the end of a step among those that flow during it.
+    pub fn nozzle_among(&self, n: usize, time_s: f64, dt_s: f64) -> Nozzle {
+        let place = |n: usize| self.sources[n].nozzle(time_s + dt_s, self.domain.bounds());
+        let others = self.sources_flowing(time_s, dt_s).map(|(other, _)| other).filter(|other| *other != n);
+        place(n).beside(others.map(|other| (place(other), other < n)))
+    }
+
+    /// Which sources flow in a step, if all of them stand still among solids that do: what was measured on
+    /// sources holds as long as this stays the same.
+    pub fn resting_sources(&self, time_s: f64, dt_s: f64) -> Option<Vec<usize>> {
+        let rest = self.sources_flowing(time_s, dt_s).all(|(_, source)| source.motion.is_static());
+        let numbers = || self.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
+        (rest && !self.has_moving_solids()).then(numbers)
+    }
+
     /// The sinks that take liquid at a moment, with their numbers.
     pub fn active_sinks(&self, time_s: f64) -> impl Iterator<Item = (usize, &Sink)> {
         self.sinks.iter().enumerate().filter(move |(_, sink)| sink.is_active(time_s))
