@@ -10,8 +10,9 @@ use fluvial_solids::Nozzle;
 pub struct CoveredFace {
     /// Which.
     pub face: usize,
-    /// The covered part, 0 to 1, and the same of what sources before it leave open.
+    /// The covered part, 0 to 1.
     pub covered: f32,
+    /// The same part of what sources before it leave open.
     pub newly_covered: f32,
     /// Velocity of the source's liquid where the face's centre lies in it, m/s; none behind it.
     pub u_source: Option<f32>,
