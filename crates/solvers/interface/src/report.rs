@@ -26,16 +26,19 @@ pub struct SuggestedDt {
     pub dt_s: f64,
     /// What limits it.
     pub limiter: DtLimiter,
+    /// A moment that a step should end at, seconds: a motion changes its velocity there.
+    pub ends_at_s: f64,
 }
 
 impl SuggestedDt {
     /// A step that nothing limits yet.
-    pub const UNLIMITED: SuggestedDt = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
+    pub const UNLIMITED: SuggestedDt =
+        SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame, ends_at_s: f64::INFINITY };
 
     /// Shortens the step where this limit is the tightest so far.
     pub fn limit(&mut self, dt_s: f64, limiter: DtLimiter) {
         if dt_s < self.dt_s {
-            *self = SuggestedDt { dt_s, limiter };
+            (self.dt_s, self.limiter) = (dt_s, limiter);
         }
     }
 

@@ -110,7 +110,7 @@ impl Step<'_> {
         let is_far = |cell: usize| phi[cell] > FAR_CELLS * tree.cell_dx(cell);
         let found: Vec<usize> = (0..phi.len()).filter(|&c| residual[c] != 0.0 && is_far(c)).collect();
         for &cell in found.iter().filter(|&&cell| residual[cell] < 0.0).collect::<Vec<_>>() {
-            let debtor = debtor_of((tree, sides), cell, residual, phi);
+            let debtor = debtor_of((tree, sides), cell, (residual, phi), &ground.boundaries.open_volume);
             let amount = std::mem::take(&mut residual[cell]);
             residual[debtor] += amount * (tree.cell_dx(cell) / tree.cell_dx(debtor)).powi(3);
         }
@@ -221,9 +221,15 @@ fn stamp(phi: &mut [f32], on: (&Octree, TreeSides), cell: usize, volume_m3: f64)
     }
 }
 
-/// Who pays for a cell's negative residual.
-fn debtor_of(on: (&Octree, TreeSides), cell: usize, residual: &[f32], phi: &[f32]) -> usize {
-    let around = around(on, cell);
+/// Who pays for a cell's negative residual: an open cell.
+fn debtor_of(
+    on: (&Octree, TreeSides),
+    cell: usize,
+    (residual, phi): (&[f32], &[f32]),
+    open_volume: &[f32],
+) -> usize {
+    let mut around = around(on, cell);
+    around.retain(|&other| open_volume[other] > 0.0);
     let richest = around.iter().copied().max_by(|&a, &b| residual[a].total_cmp(&residual[b]));
     match richest {
         Some(other) if residual[other] > 0.0 => other,

@@ -158,6 +158,7 @@ impl SheetsSolver {
         if speed > 0.0 {
             dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
         }
+        dt.ends_at_s = self.setup.next_key_s(self.state.time_s);
         dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
