@@ -121,7 +121,8 @@ impl Step<'_> {
         for cell in found {
             let volume_m3 = f64::from(residual[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
             if volume_m3 > smallest_m3 {
-                let x = out_of_solids(&obstacles, tree.cell_center(cell), self.model.shape.dx);
+                let center = tree.cell_center(cell);
+                let x = sides.walk(center, out_of_solids(&obstacles, center, self.model.shape.dx));
                 residual[cell] = 0.0;
                 drops.push(x, sampler.velocity(&start.u_face, x) + push, volume_m3);
             }

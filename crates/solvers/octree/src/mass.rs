@@ -107,7 +107,8 @@ impl Step<'_> {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
         let carrier = Carrier {
             tree,
-            phi_cell: &start.phi_cell,
+            // As the old sides see it: cells that a thin solid passes in the step have not changed yet.
+            phi_cell: if thin.1.is_empty() { &start.phi_cell } else { &self.old.fields.phi_cell },
             u_face: &flow.u_face,
             tracing: &flow.tracing,
             // The velocity is free of divergence between the solids of the step that made it.
