@@ -25,7 +25,7 @@ mod volume;
 pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_drops::add_drops;
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
@@ -192,7 +192,7 @@ impl Solver for UniformSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        step::step(self, dt_s)
+        parallel::on_worker(|| step::step(self, dt_s))
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {
