@@ -393,7 +393,8 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
     for n in 0..out.side_search.divided.len() {
         let cell = out.side_search.divided[n].cell as usize;
         let at = cells.coordinates(cell);
-        set_areas(out, grid, walls, cell, at, |_, _, _| 0xff);
+        let phi = corners(&out.phi_node, at);
+        set_areas(out, grid, walls, (cell, at), &phi, |_, _, _| 0xff);
         let around = (0..6).filter_map(|f| sides::neighbour(&cells, at, cell, f / 2, f % 2 == 1));
         for cell in around.chain([cell]) {
             out.open_volume[cell] = open_cell_volume(corners(&out.phi_node, cells.coordinates(cell)));
@@ -405,14 +406,24 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
     };
     sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
     let divided = std::mem::take(&mut out.side_search.divided);
+    // A cell's corners as a side sees them.
+    let seen_by = |phi_node: &[f32], at: [usize; 3], side: u8| {
+        let reach = |corner: usize, axis: Axis| {
+            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + (corner >> a & 1));
+            let toward = if corner >> axis & 1 == 1 { -Vec3::AXES[axis] } else { Vec3::AXES[axis] };
+            reach_m(solids, nodes.position(i, j, k), toward, grid.dx) / grid.dx
+        };
+        sides::signed_by_reach(&corners(phi_node, at), side, reach)
+    };
     for &Divided { cell, .. } in &divided {
         let (cell, at) = (cell as usize, cells.coordinates(cell as usize));
         let own = std::mem::take(&mut out.sides.own_corners);
-        set_areas(out, grid, walls, cell, at, |other, axis, up| match other {
+        let phi = seen_by(&out.phi_node, at, own[cell]);
+        set_areas(out, grid, walls, (cell, at), &phi, |other, axis, up| match other {
             Some(other) => sides::shared_corners(own[cell], own[other], axis, up),
             None => own[cell],
         });
-        out.open_volume[cell] = sides::open_volume_of_side(&corners(&out.phi_node, at), own[cell]);
+        out.open_volume[cell] = open_cell_volume(phi);
         out.sides.own_corners = own;
     }
     for &Divided { cell, corners: part } in &divided {
@@ -424,10 +435,26 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         };
         let best = (0..6).filter_map(shared).rev().max_by_key(|(count, _)| *count);
         if let Some((_, other)) = best.filter(|(count, _)| *count > 0) {
-            out.open_volume[other] += sides::open_volume_of_side(&corners(&out.phi_node, at), part);
+            out.open_volume[other] += open_cell_volume(seen_by(&out.phi_node, at, part));
         }
     }
     out.side_search.divided = divided;
+}
+
+/// How far one comes from a point in a direction before a solid, at most `longest_m`.
+fn reach_m(solids: &[(Placed, Aabb)], from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
+    let mut way_m = 0.0;
+    while way_m < longest_m {
+        let x = from + way_m * toward;
+        let near = solids.iter().filter(|(_, bounds)| bounds.contains(from));
+        let free_m =
+            near.map(|(solid, _)| solid.distance_beside(x, f32::INFINITY, 0.0)).fold(longest_m, f32::min);
+        if free_m < ON_SURFACE_CELLS * longest_m {
+            return way_m;
+        }
+        way_m += free_m;
+    }
+    longest_m
 }
 
 /// Sets the open areas of a cell's faces, on each of which `own(other cell, axis, up)` corners of the cell
@@ -436,12 +463,11 @@ fn set_areas(
     out: &mut SolidFields,
     grid: &UniformGrid,
     walls: [bool; 6],
-    cell: usize,
-    at: [usize; 3],
+    (cell, at): (usize, [usize; 3]),
+    phi: &[f32; 8],
     own: impl Fn(Option<usize>, Axis, bool) -> u8,
 ) {
-    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
-    let phi = nodes.corner_values(&out.phi_node, nodes.index(at[0], at[1], at[2]));
+    let cells = grid.cell_centers();
     for axis in AXES {
         let faces = grid.faces(axis);
         for up in [false, true] {
@@ -449,7 +475,7 @@ fn set_areas(
             let face = faces.index(at[0], at[1], at[2]) + up as usize * faces.stride(axis);
             let at_closed_wall = other.is_none() && !walls[2 * axis + up as usize];
             let open = (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
-            let area = sides::open_area_of_side(&phi, open & own(other, axis, up), axis, up);
+            let area = sides::open_area_of_side(phi, open & own(other, axis, up), axis, up);
             out.open_area[axis][face] = if at_closed_wall || area < SMALLEST_OPEN_AREA { 0.0 } else { area };
         }
     }

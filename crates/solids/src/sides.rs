@@ -287,17 +287,31 @@ pub(crate) fn signed(phi: &[f32; 8], own: u8) -> [f32; 8] {
     std::array::from_fn(|n| if own >> n & 1 == 1 { phi[n] } else { -phi[n].abs() })
 }
 
+/// The same where `reach(corner, axis)` says how far one comes from an own corner along an edge before it meets a solid,
+/// as a part of the edge: between two open corners the wall has a thickness, and only its near face bounds the side.
+pub(crate) fn signed_by_reach(phi: &[f32; 8], own: u8, reach: impl Fn(usize, Axis) -> f32) -> [f32; 8] {
+    std::array::from_fn(|n| {
+        if own >> n & 1 == 1 || phi[n] <= 0.0 {
+            return phi[n];
+        }
+        let (mut sum, mut count) = (0.0, 0);
+        for axis in AXES {
+            let corner = n ^ 1 << axis;
+            if own >> corner & 1 == 1 {
+                let part = reach(corner, axis).clamp(0.01, 0.999);
+                (sum, count) = (sum + phi[corner] * (1.0 - part) / part, count + 1);
+            }
+        }
+        if count > 0 { -sum / count as f32 } else { -phi[n] }
+    })
+}
+
 /// Open part of a face of a cell with own corners `own`.
 pub(crate) fn open_area_of_side(phi: &[f32; 8], own: u8, axis: Axis, up: bool) -> f32 {
     let of_side = signed(phi, own);
     let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
     let base = (up as usize) << axis;
     open_face_area([0, 1 << s, 1 << t, 1 << s | 1 << t].map(|c| of_side[base | c]))
-}
-
-/// Open part of a cell on the side of its corners `own`.
-pub(crate) fn open_volume_of_side(phi: &[f32; 8], own: u8) -> f32 {
-    open_cell_volume(signed(phi, own))
 }
 
 /// Sets [`Sides::NEAR`] in cells no farther than [`NEAR_CELLS`] along each axis from one with a barred face.

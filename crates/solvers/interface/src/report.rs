@@ -30,9 +30,6 @@ pub struct SuggestedDt {
     pub ends_at_s: f64,
 }
 
-/// Length of the first step among moving solids, in steps.
-const FIRST_STEP: f64 = 0.02;
-
 impl SuggestedDt {
     /// A step that nothing limits yet.
     pub const UNLIMITED: SuggestedDt =
@@ -42,14 +39,6 @@ impl SuggestedDt {
     pub fn limit(&mut self, dt_s: f64, limiter: DtLimiter) {
         if dt_s < self.dt_s {
             (self.dt_s, self.limiter) = (dt_s, limiter);
-        }
-    }
-
-    /// The first step of a scene whose solids move from the start: the liquid does not know of their motion before the
-    /// first projection, and what they sweep until then finds no room.
-    pub fn shorten_first(&mut self, steps: u64, solids_move: bool) {
-        if steps == 0 && solids_move {
-            self.dt_s *= FIRST_STEP;
         }
     }
 

@@ -212,7 +212,6 @@ impl OctreeSolver {
             let times = if capillary_cfl > 0.0 { capillary_cfl } else { 1.0 };
             dt.limit(times * explicit, DtLimiter::SurfaceTension);
         }
-        dt.shorten_first(self.state.steps, setup.has_moving_solids());
         dt
     }
 

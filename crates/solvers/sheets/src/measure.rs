@@ -165,7 +165,6 @@ impl SheetsSolver {
             let capillary_s = (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt();
             dt.limit(capillary_s, DtLimiter::SurfaceTension);
         }
-        dt.shorten_first(self.state.steps, self.setup.has_moving_solids());
         dt
     }
 

@@ -195,7 +195,6 @@ impl UniformSolver {
             let capillary_s = (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt();
             dt.limit(capillary_s, DtLimiter::SurfaceTension);
         }
-        dt.shorten_first(self.state.steps, self.setup.has_moving_solids());
         dt
     }
 
