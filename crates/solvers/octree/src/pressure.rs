@@ -19,7 +19,7 @@ use fluvial_octree::slope::slopes;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
 /// Rounds of the search for cells that let go of walls and solids; it goes on in the next step. Also rounds of a step
-/// with degenerate junctions and no last pressure for them to follow: each takes 99 % of what is missing.
+/// with degenerate junctions or bonds and no last pressure for them: each takes 99 % of what is missing.
 const MOST_ROUNDS: usize = 3;
 
 /// The pressure's operator for one shape of the liquid.
@@ -110,7 +110,8 @@ impl Step<'_> {
         if parted_cell.contains(&true) {
             operator.part(&at, parted_cell);
         }
-        let follows_last = self.old.last_dt_s > 0.0 || operator.junctions[1] == 0;
+        let uses_last = operator.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
+        let has_last = self.old.last_dt_s > 0.0;
         let (mut round, mut iterations) = (1, 0);
         loop {
             follow_neighbours(u, &operator.geometry(), operator.gradient(), impulse_cell);
@@ -120,7 +121,7 @@ impl Step<'_> {
             let parts = self.model.conserves_volume();
             let changes =
                 if parts { at.revise(parted_cell, &operator.scratch.phi_cell, impulse_cell, u) } else { 0 };
-            if (changes == 0 && follows_last) || round == MOST_ROUNDS {
+            if (changes == 0 && (has_last || !uses_last)) || round == MOST_ROUNDS {
                 impulse_cell
                     .iter_mut()
                     .zip(&*parted_cell)
@@ -162,6 +163,7 @@ impl Step<'_> {
         let SolveScratch { rhs_cell, cg, bicgstab: bi, .. } = scratch;
         self.right_side(rhs_cell, &operator.geometry(), ground, u, residual_cell);
         let system = &mut operator.scratch.system;
+        system.add_bonds(rhs_cell, ground.tree, impulse_cell);
         let rhs = system.gather(rhs_cell);
         let mut p = system.gather(impulse_cell);
         let flux_matrix = matrix(system);
