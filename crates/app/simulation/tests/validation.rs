@@ -39,6 +39,7 @@ macro_rules! cases {
 
 cases! {
     hydrostatic "hydrostatic"
+    rest_through_sizes "rest-through-sizes"
     sloshing "sloshing"
     free_fall "free-fall"
     galilean_drift "galilean-drift"

@@ -269,7 +269,7 @@ fn mean_of_neighbours(tree: &Octree, u: &[f32], known: &[AtomicU8], face: usize)
 
 /// The faces of an axis of the cells beside a face, and of the cells across those cells' other sides. Some
 /// come twice.
-fn for_neighbours(tree: &Octree, face: usize, axis: Axis, mut body: impl FnMut(u32)) {
+pub(crate) fn for_neighbours(tree: &Octree, face: usize, axis: Axis, mut body: impl FnMut(u32)) {
     let of_cell = |cell: u32, body: &mut dyn FnMut(u32)| {
         let faces = &tree.cell_faces()[cell as usize];
         for side in [2 * axis, 2 * axis + 1] {

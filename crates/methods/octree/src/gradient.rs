@@ -140,6 +140,8 @@ enum Scaling {
     Scaled(f32),
     /// All entries of liquid cells replaced by one number.
     Equal(f32),
+    /// As [`Self::Scaled`], in place of a negative `W`.
+    Degenerate(f32),
 }
 
 impl Scaling {
@@ -148,7 +150,7 @@ impl Scaling {
         match self {
             Scaling::Dry => Row::default(),
             Scaling::Full => gradient_row(geometry.tree, face),
-            Scaling::Scaled(w) => liquid_row(geometry, face, |c| c * w as f64),
+            Scaling::Scaled(w) | Scaling::Degenerate(w) => liquid_row(geometry, face, |c| c * w as f64),
             Scaling::Equal(c) => liquid_row(geometry, face, |_| c as f64),
         }
     }
@@ -234,6 +236,18 @@ impl PressureGradient {
         self.scaling[face] != Scaling::Dry
     }
 
+    /// Does the surface cross the T-junction in such a way that its own cells do not tell the pressure's gradient?
+    #[inline]
+    pub fn is_degenerate(&self, face: usize) -> bool {
+        matches!(self.scaling[face], Scaling::Degenerate(_))
+    }
+
+    /// Is liquid in all cells beside the face?
+    #[inline]
+    pub fn is_full(&self, face: usize) -> bool {
+        self.scaling[face] == Scaling::Full
+    }
+
     /// `u -= [F grad] p` [octree eq. 4], with `p` in m2/s (pressure times dt over density).
     pub fn subtract(&self, u_face: &mut [f32], geometry: &Geometry, p_cell: &[f64]) {
         assert_eq!(u_face.len(), geometry.tree.face_count(), "one velocity per face");
@@ -294,11 +308,11 @@ fn scale(geometry: &Geometry, params: &GradientParams, face: usize, info: &mut G
             return Scaling::Equal((slope / wet_sum.min(-floor)) as f32);
         }
         let cut = row.entries().any(|(cell, _)| geometry.is_cut(cell));
-        return Scaling::Scaled(if cut { params.scale_at_solids as f32 } else { 0.0 });
+        return Scaling::Degenerate(if cut { params.scale_at_solids as f32 } else { 0.0 });
     }
     // A pressure of zero on the whole face where phi does not change across it.
     if slope == 0.0 {
-        return Scaling::Scaled(0.0);
+        return Scaling::Degenerate(0.0);
     }
     let floored = wet_slope.abs() < params.theta_min * slope.abs();
     info.theta_floors += floored as usize;

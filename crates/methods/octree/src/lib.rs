@@ -29,6 +29,7 @@ pub mod capillary;
 pub mod constrain;
 pub mod contour;
 pub mod curvature;
+pub mod degenerate;
 pub mod divergence;
 pub mod extend;
 pub mod extrapolate;

@@ -4,6 +4,7 @@
 use crate::common::*;
 use fluvial_foundation::DVec3;
 use fluvial_foundation::random::unit_vec3;
+use fluvial_octree::degenerate::follow_neighbours;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};
 
 /// The authors' figures (README.md of this crate, "Figures") at finest 64; `examples/order.rs` goes to 256.
@@ -44,6 +45,45 @@ fn still_liquid_stays_still_in_the_second_order_form() {
             }
             degenerate += clamped;
         }
+    }
+    assert!(degenerate > 20, "{degenerate}");
+}
+
+/// In the symmetric form degenerate junctions follow the faces beside them: with the pressure of the projection before,
+/// three times over, liquid under a plane rests on any tree, and liquid that falls keeps falling as one.
+#[test]
+fn degenerate_junctions_rest_with_the_last_pressure() {
+    let normal = DVec3::new(-0.35, 1.0, 0.25).normalize();
+    let mut degenerate = 0;
+    for seed in 0..12 {
+        let tree = random_tree(4, [4, 4, 4], 1, seed);
+        let middle = tree.shape().bounds().center().as_dvec3() + DVec3::new(0.0213, 0.0171, 0.0093);
+        let phi_cell = at_cells(&tree, |x| (x - middle).dot(normal));
+        let open_area = closed_box(&tree);
+        let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &open_area };
+        let mut gradient = PressureGradient::default();
+        let info = gradient.prepare(&geometry, &GradientParams::default());
+        let falling = at_faces(&tree, |_| -normal);
+        let mut q_cell = vec![0.0; tree.cell_count()];
+        let mut left = vec![];
+        for _ in 0..4 {
+            let mut u = falling.clone();
+            follow_neighbours(&mut u, &geometry, &gradient, &q_cell);
+            let projected = project(&geometry, FreeSurface::Symmetric, &u, 1e-10);
+            let speed = |face: usize| if gradient.acts_on(face) { projected.u_face[face].abs() } else { 0.0 };
+            left.push((0..tree.face_count()).map(speed).fold(0.0, f32::max));
+            q_cell = projected.p_cell;
+        }
+        if info.degenerate_junctions > 0 {
+            assert!(left[0] > 0.1, "{left:?}");
+        }
+        if info.theta_floors == 0 {
+            assert!(left[3] < 1e-4, "{left:?} {info:?}");
+        }
+        degenerate += info.degenerate_junctions;
+        let mut u = falling.clone();
+        follow_neighbours(&mut u, &geometry, &gradient, &vec![0.0; tree.cell_count()]);
+        assert!(u.iter().zip(&falling).all(|(u, falling)| (u - falling).abs() < 1e-6));
     }
     assert!(degenerate > 20, "{degenerate}");
 }

@@ -1,22 +1,25 @@
 //! Gravity and the projection [octree §4], then velocity beyond the liquid.
 
 use crate::params::SurfaceForm;
-use crate::state::{Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
+use crate::state::{Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 use fluvial_octree::assemble::System;
 use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, stop_at_walls};
+use fluvial_octree::degenerate::follow_neighbours;
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientInfo, GradientParams, PressureGradient};
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
 use fluvial_octree::parting::{AtBoundaries, let_go};
+use fluvial_octree::slope::slopes;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
-/// Rounds of the search for cells that let go of walls and solids; it goes on in the next step.
+/// Rounds of the search for cells that let go of walls and solids; it goes on in the next step. Also rounds of a step
+/// with degenerate junctions or bonds and no last pressure for them: each takes 99 % of what is missing.
 const MOST_ROUNDS: usize = 3;
 
 /// The pressure's operator for one shape of the liquid.
@@ -107,15 +110,18 @@ impl Step<'_> {
         if parted_cell.contains(&true) {
             operator.part(&at, parted_cell);
         }
+        let uses_last = operator.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
+        let has_last = self.old.last_dt_s > 0.0;
         let (mut round, mut iterations) = (1, 0);
         loop {
+            follow_neighbours(u, &operator.geometry(), operator.gradient(), impulse_cell);
             let mut solved = self.solve(u, impulse_cell, operator, ground, residual_cell, scratch)?;
             iterations += solved.iterations;
             solved.iterations = iterations;
             let parts = self.model.conserves_volume();
             let changes =
                 if parts { at.revise(parted_cell, &operator.scratch.phi_cell, impulse_cell, u) } else { 0 };
-            if changes == 0 || round == MOST_ROUNDS {
+            if (changes == 0 && (has_last || !uses_last)) || round == MOST_ROUNDS {
                 impulse_cell
                     .iter_mut()
                     .zip(&*parted_cell)
@@ -157,6 +163,7 @@ impl Step<'_> {
         let SolveScratch { rhs_cell, cg, bicgstab: bi, .. } = scratch;
         self.right_side(rhs_cell, &operator.geometry(), ground, u, residual_cell);
         let system = &mut operator.scratch.system;
+        system.add_bonds(rhs_cell, ground.tree, impulse_cell);
         let rhs = system.gather(rhs_cell);
         let mut p = system.gather(impulse_cell);
         let flux_matrix = matrix(system);
@@ -193,7 +200,8 @@ impl Step<'_> {
         });
     }
 
-    /// The impulse of the last step, scaled to this step's length, is the first guess.
+    /// The impulse of the last step, scaled to this step's length, is the first guess; on another tree it is continued
+    /// from the cells of the last one with its slope in the liquid, so that what is hydrostatic stays so.
     fn fill_guess(&self, impulse_cell: &mut Vec<f64>, liquid: &Geometry) {
         let scale = if self.old.last_dt_s > 0.0 { self.dt_s / self.old.last_dt_s } else { 0.0 };
         let (old, tree, phi) = (&self.old.fields, liquid.tree, liquid.phi_cell);
@@ -202,8 +210,8 @@ impl Step<'_> {
         parallel::for_each_indexed_mut(impulse_cell, |cell, p| {
             *p = 0.0;
             if phi[cell] < 0.0 && scale > 0.0 {
-                let there = if same { cell } else { old.tree.locate(tree.cell_center(cell)).cell as usize };
-                *p = scale * old.impulse_cell[there];
+                *p = scale
+                    * if same { old.impulse_cell[cell] } else { impulse_at(old, tree.cell_center(cell)) };
             }
         });
     }
@@ -270,6 +278,17 @@ impl Step<'_> {
         }
         known_face.iter().filter(|&&known| known).count()
     }
+}
+
+/// Impulse at a point, linear in every liquid cell.
+fn impulse_at(old: &Fields, x: Vec3) -> f64 {
+    let (tree, cell) = (&*old.tree, old.tree.locate(x).cell as usize);
+    let is_wet = |cell: usize| old.phi_cell[cell] < 0.0;
+    if !is_wet(cell) {
+        return 0.0;
+    }
+    let [slope] = slopes(tree, cell, is_wet, |cell| [old.impulse_cell[cell] as f32]);
+    old.impulse_cell[cell] + slope.dot((x - tree.cell_center(cell)).as_dvec3())
 }
 
 /// The system as a matrix; takes its entries.

@@ -12,6 +12,7 @@ mod filling;
 mod free_fall;
 mod hydrostatic;
 mod poisson;
+mod rest;
 mod row;
 mod set_up;
 mod signal;
@@ -79,6 +80,7 @@ pub enum CaseError {
 /// All cases, in the order in which they are run.
 pub const CASES: &[Case] = &[
     hydrostatic::CASE,
+    rest::CASE,
     sloshing::CASE,
     free_fall::CASE,
     drift::CASE,

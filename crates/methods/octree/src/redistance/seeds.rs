@@ -13,6 +13,9 @@ pub const NONE: u32 = u32::MAX;
 const DISC: f32 = 1.0;
 /// The same beside coarser cells, where the next seed may be as far as theirs are.
 const DISC_AT_COARSER: f32 = 2.0;
+/// The same beside closed cells: beyond the line where the surface meets a solid it goes on as it comes, or the fits
+/// there would bend it and still water would flow along the line.
+const DISC_AT_SOLID: f32 = 2.0;
 /// Cells to the surface of one that has a neighbour of the other sign, the neighbour being a larger one.
 const FARTHEST: f32 = 1.5;
 /// Part of its radius within which a patch is as good as any.
@@ -111,7 +114,7 @@ impl Seeds {
         let pieces = parallel::map_indices(parallel::chunk_count(cells.len(), TASK), |n| {
             let mut piece = Piece::default();
             for seed in parallel::chunk_range(n, TASK, cells.len()) {
-                piece.add(tree, phi, cells[seed] as usize, seed_of, sides);
+                piece.add(tree, phi, cells[seed] as usize, seed_of, closed, sides);
             }
             piece
         });
@@ -227,15 +230,24 @@ fn mark_on_sides(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32], closed: &[bo
 }
 
 impl Piece {
-    fn add(&mut self, tree: &Octree, phi: &[f32], cell: usize, seed_of: &[AtomicU32], sides: TreeSides) {
+    fn add(
+        &mut self,
+        tree: &Octree,
+        phi: &[f32],
+        cell: usize,
+        seed_of: &[AtomicU32],
+        closed: &[bool],
+        sides: TreeSides,
+    ) {
         let touching = Touching::new(tree, cell);
         let (own, before) = (cell as u32, self.neighbours.len());
-        let mut coarser = false;
+        let (mut coarser, mut at_solid) = (false, false);
         for &other in touching.cells().iter().filter(|&&other| other != own) {
             let seed = seed_of[other as usize].load(Relaxed);
             if seed != NONE && sides.sees(tree, cell, other as usize) {
                 self.neighbours.push(seed);
             }
+            at_solid |= closed.get(other as usize) == Some(&true);
             coarser |= other >= tree.cells_of(tree.cells()[cell].level as usize).end as u32;
         }
         self.lengths.push((self.neighbours.len() - before) as u32);
@@ -253,7 +265,12 @@ impl Piece {
                 Quadric::fit_values(tree, value, cell, &touching)
             }
         };
-        let (seed, found) = patch(tree, cell, &quadric, if coarser { DISC_AT_COARSER } else { DISC });
+        let disc = match (at_solid, coarser) {
+            (true, _) => DISC_AT_SOLID,
+            (_, true) => DISC_AT_COARSER,
+            _ => DISC,
+        };
+        let (seed, found) = patch(tree, cell, &quadric, disc);
         self.seeds.push(seed);
         self.flat += !found as usize;
     }
