@@ -13,6 +13,12 @@ use fluvial_solver_interface::{Clamps, StepError};
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;
 
+/// A cell that solids leave less of than this has room for a few particles, and often for none: it is liquid where the
+/// 5^3 cells around hold this share of what fits. As air at the bottom of a pool it had no pressure, and water flew
+/// into it at sqrt(2 g h).
+const CRAMPED: f32 = 0.5;
+const AMID_LIQUID: f32 = 0.75;
+
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those
     /// that cross an open wall leave, and those of sources come in.
@@ -105,9 +111,13 @@ impl SheetsSolver {
         deposit(phi_cell, particles, neighbours, params.d0, held);
         let Solids { fields, closed_cell, .. } = &*self.work.boundaries.solids;
         let (open, share) = (&fields.open_volume, self.params.liquid_share);
+        let crowding = &self.work.density.crowding_cell;
         parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
             let room = if closed_cell[cell] { 1.0 } else { open[cell].max(0.1) };
             *phi = share * room - *phi / full;
+            if !closed_cell[cell] && open[cell] < CRAMPED && crowding[cell] > AMID_LIQUID {
+                *phi = phi.min(-share * room);
+            }
         });
     }
 

@@ -1,7 +1,7 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::SheetsSolver;
-use crate::pressure::wanted_divergence;
+use crate::pressure::{EVEN, wanted_divergence};
 use crate::state::{Boundaries, Density, Fields, State, Work};
 use fluvial_foundation::parallel::{
     self, CHUNK, for_each_beside_mut, map_indices, ordered_max, ordered_sum_of,
@@ -70,9 +70,10 @@ impl SheetsSolver {
         let (openings, open_volume) =
             (boundaries.openings(&self.work.cover, &grid), &boundaries.solids.fields.open_volume);
         let Density { crowding_cell: crowding, bulk_cell: is_bulk, .. } = &self.work.density;
+        let part = self.mended_part(of_step.unwrap_or(0.0));
         let wanted = |cell: usize| match of_step {
             Some(dt_s) if self.setup.flow.is_none() => {
-                wanted_divergence(crowding[cell], is_bulk[cell], open_volume[cell], dt_s as f32)
+                wanted_divergence(crowding[cell], is_bulk[cell], open_volume[cell], part, dt_s as f32)
             }
             _ => 0.0,
         };
@@ -137,13 +138,17 @@ impl SheetsSolver {
     }
 
     /// The room that the particles take up: less than their volume where they are squeezed, more where bulk liquid is
-    /// thinner than it should be. A level that rises shows here, as the raw volume error.
-    pub(crate) fn occupied_volume(&self) -> f64 {
+    /// thinner than it should be. A level that rises shows here, as the raw volume error. Near the surface, where less
+    /// than what fits says nothing, only what is beyond an even spacing counts.
+    fn occupied_volume(&self) -> f64 {
         let mass = &self.work.population.mass_cell;
         let Density { crowding_cell, bulk_cell, .. } = &self.work.density;
-        let crowding =
-            |c: usize| if bulk_cell[c] { crowding_cell[c].max(0.1) } else { crowding_cell[c].max(1.0) };
-        let sum = ordered_sum_of(mass.len(), |c| (mass[c] / crowding(c)) as f64);
+        // Linear in the excess: noise adds up to nothing.
+        let squeezed = |c: usize| {
+            let excess = crowding_cell[c] - 1.0;
+            if bulk_cell[c] { excess.clamp(-1.0, 1.0) } else { (excess - EVEN).clamp(0.0, 1.0) }
+        };
+        let sum = ordered_sum_of(mass.len(), |c| (mass[c] * (1.0 - squeezed(c))) as f64);
         sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
     }
 

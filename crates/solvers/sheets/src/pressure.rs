@@ -23,20 +23,27 @@ const TENSION_BAND: f32 = 0.55;
 
 /// Crowding that differs from 1 by less than this is how particles happen to lie: the light ones that end a fill
 /// between two layers reach into the layer below, 1.2 % of 5^3 cells.
-const EVEN: f32 = 0.02;
-/// Part of what is beyond that a step lets go or calls in.
-const MENDED_PER_STEP: f32 = 0.1;
+pub(crate) const EVEN: f32 = 0.02;
+/// Part of what is beyond that which goes or comes while the fastest liquid crosses a cell, and in a step at most.
+const MENDED_PER_CELL: f32 = 0.1;
 
-/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, a tenth of the
-/// excess flows off in a step; where bulk liquid is thinner than it should be, as much flows in, so that its level
-/// does not rise.
-pub(crate) fn wanted_divergence(crowding: f32, is_bulk: bool, open_volume: f32, dt_s: f32) -> f32 {
+/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, `part` of the excess
+/// flows off in the step; where bulk liquid is thinner than it should be, as much flows in, so that its level does
+/// not rise.
+pub(crate) fn wanted_divergence(crowding: f32, is_bulk: bool, open_volume: f32, part: f32, dt_s: f32) -> f32 {
     let excess = crowding - 1.0;
     let beyond = excess - excess.clamp(-EVEN, EVEN);
-    if beyond > 0.0 || is_bulk { MENDED_PER_STEP * beyond * open_volume / dt_s } else { 0.0 }
+    if beyond > 0.0 || is_bulk { part * beyond * open_volume / dt_s } else { 0.0 }
 }
 
 impl SheetsSolver {
+    /// The part of what is crowded or thin that a step mends. Liquid becomes uneven by its flow: at rest nothing is
+    /// mended, because what cut cells and merged particles count wrongly would stir it, at 1e-3 sqrt(g h).
+    pub(crate) fn mended_part(&self, dt_s: f64) -> f32 {
+        let cells_crossed = self.state.limiting_speed_m_s * dt_s / self.grid.dx as f64;
+        MENDED_PER_CELL * cells_crossed.min(1.0) as f32
+    }
+
     /// Gravity on every face that has a velocity.
     pub(crate) fn apply_gravity(&mut self, dt_s: f64) {
         let (gravity, work) = (self.setup.liquid.gravity, &mut self.work);
@@ -113,7 +120,7 @@ impl SheetsSolver {
     /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
+        let (fall_m_s, part) = (self.setup.liquid.gravity.length() * dt_s as f32, self.mended_part(dt_s));
         let is_pressed = self.setup.liquid.surface_tension > 0.0;
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = &mut work.fields;
@@ -124,7 +131,7 @@ impl SheetsSolver {
         let solids = &work.boundaries.solids;
         let open_volume = &solids.fields.open_volume;
         let wanted = |c: usize| {
-            wanted_divergence(crowding_cell[c], bulk_cell[c], open_volume[c], dt_s as f32) * grid.dx
+            wanted_divergence(crowding_cell[c], bulk_cell[c], open_volume[c], part, dt_s as f32) * grid.dx
         };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
