@@ -138,15 +138,15 @@ impl SheetsSolver {
     }
 
     /// The room that the particles take up: less than their volume where they are squeezed, more where bulk liquid is
-    /// thinner than it should be. A level that rises shows here, as the raw volume error. Near the surface, where less
-    /// than what fits says nothing, only what is beyond an even spacing counts.
+    /// thinner than it should be. A level that rises by more than [`EVEN`] of its depth shows here, as the raw volume
+    /// error; what is less is how particles happen to lie. Near the surface only more than what fits says anything.
     fn occupied_volume(&self) -> f64 {
         let mass = &self.work.population.mass_cell;
         let Density { crowding_cell, bulk_cell, .. } = &self.work.density;
-        // Linear in the excess: noise adds up to nothing.
         let squeezed = |c: usize| {
             let excess = crowding_cell[c] - 1.0;
-            if bulk_cell[c] { excess.clamp(-1.0, 1.0) } else { (excess - EVEN).clamp(0.0, 1.0) }
+            let beyond = excess - excess.clamp(-EVEN, EVEN);
+            if bulk_cell[c] { beyond.clamp(-1.0, 1.0) } else { beyond.clamp(0.0, 1.0) }
         };
         let sum = ordered_sum_of(mass.len(), |c| (mass[c] * (1.0 - squeezed(c))) as f64);
         sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
