@@ -47,6 +47,11 @@ impl Aabb {
         point.cmpge(self.min).all() && point.cmple(self.max).all()
     }
 
+    /// Do the two have a point in common?
+    pub fn intersects(&self, other: &Aabb) -> bool {
+        self.min.cmple(other.max).all() && other.min.cmple(self.max).all()
+    }
+
     /// Edge lengths.
     pub fn size(&self) -> Vec3 {
         self.max - self.min

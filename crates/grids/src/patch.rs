@@ -86,7 +86,8 @@ impl Patch {
             let mut count = 0;
             for index in 0..len {
                 if self.unknown[index] != 0
-                    && let Some(value) = continued(&self.values, &self.unknown, &lattice, saturated, index)
+                    && let Some(value) =
+                        continued(&self.values, &self.unknown, &lattice, saturated, Vec3::ZERO, index)
                 {
                     found[count] = (index as u16, value);
                     count += 1;
@@ -104,16 +105,37 @@ impl Patch {
 
 /// Linear continuation into a cell from its known surroundings; None if no neighbour by face is known: the mean over all
 /// directions (axes, then diagonals) along which two known cells in line end at the cell of 2 v_1 - v_2, those where
-/// values reach `saturated` only for want of others.
+/// values reach `saturated` only for want of others. Where `toward` is not zero, only neighbours in its direction count,
+/// as long as there are any.
 pub fn continued(
     phi: &[f32],
     unknown: &[u8],
     lattice: &Lattice,
     saturated: f32,
+    toward: Vec3,
+    index: usize,
+) -> Option<f32> {
+    let from = |toward| continued_from(phi, unknown, lattice, saturated, toward, index);
+    match toward == Vec3::ZERO {
+        true => from(toward),
+        false => from(toward).or_else(|| from(Vec3::ZERO)),
+    }
+}
+
+fn continued_from(
+    phi: &[f32],
+    unknown: &[u8],
+    lattice: &Lattice,
+    saturated: f32,
+    toward: Vec3,
     index: usize,
 ) -> Option<f32> {
     let c = lattice.coordinates(index);
     let at = |d: [isize; 3], n: isize| -> Option<usize> {
+        let along: f32 = (0..3).map(|a| d[a] as f32 * toward[a]).sum();
+        if toward != Vec3::ZERO && along <= 0.0 {
+            return None;
+        }
         let mut p = [0; 3];
         for a in 0..3 {
             p[a] = c[a].checked_add_signed(n * d[a]).filter(|&v| v < lattice.size[a])?;

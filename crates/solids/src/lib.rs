@@ -36,4 +36,4 @@ pub use nozzle::Nozzle;
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;
-pub use side_changes::{SideChange, side_changes};
+pub use side_changes::{SideChange, nearest_open, side_changes};

@@ -159,6 +159,17 @@ impl Motion {
         self.twist(time_s).at(x_in_world)
     }
 
+    /// The first key frame after a moment, seconds; one that the moment is nearer to than a ten-thousandth of the
+    /// time between keys counts as reached.
+    pub fn next_key_s(&self, time_s: f64) -> Option<f64> {
+        let Motion::Keys { keys, .. } = self else { return None };
+        let is_after = |n: usize| {
+            let before_s = if n > 0 { keys[n - 1].time_s } else { 0.0 };
+            keys[n].time_s - time_s > 1e-4 * (keys[n].time_s - before_s).abs()
+        };
+        (0..keys.len()).find(|&n| is_after(n)).map(|n| keys[n].time_s)
+    }
+
     /// Does the pose never change?
     pub fn is_static(&self) -> bool {
         match self {

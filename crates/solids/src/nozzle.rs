@@ -9,6 +9,10 @@
 //! its surface in the cell; so a source is exact on any grid, however its cells lie, and a jet that flows on
 //! at v is a solution of the cell's continuity equation. Where the surface faces back nothing may be sucked
 //! in: the cover reaches a little farther back than the shape, and only cells with a positive flux count.
+//!
+//! Sources that overlap are one closed region. What leaves one of them into another joins the other's flow
+//! and does not enter the liquid there, so the flow is that of the surface of their union
+//! ([`Nozzle::beside`]).
 
 use crate::beam::{Beam, Column, columns};
 use crate::{Motion, Pose, Shape, Twist, open_face_area};
@@ -22,6 +26,10 @@ const FEW_LINES_ACROSS: usize = 24;
 const COVER_BACK_CELLS: f32 = 1.5;
 /// Squares along each side of a face whose cover is measured, each linear in itself.
 const SQUARES: usize = 8;
+/// Points along each side of a cell that show how much of a shape's surface in it lies in other sources.
+const POINTS: usize = 8;
+/// Where surfaces of two sources are nearer than this part of the shape's depth, they are the same.
+const SAME_SURFACE: f32 = 0.02;
 
 /// A source's shape at one moment, in the world.
 #[derive(Clone, Debug)]
@@ -34,6 +42,8 @@ pub struct Nozzle {
     within: Aabb,
     /// Greatest distance from the surface inside, metres: half of the thickness of a thin shape.
     depth_m: f32,
+    /// Sources that it overlaps, and whether each comes before it.
+    others: Vec<(Nozzle, bool)>,
 }
 
 impl Nozzle {
@@ -47,7 +57,41 @@ impl Nozzle {
             let deepest = |line: usize| beam.walk(&shape, beam.line(line), |_, _| ()) as f64;
             parallel::ordered_max(beam.lines(), deepest) as f32
         });
-        Nozzle { shape, outflow, twist: motion.twist(time_s), within, depth_m }
+        Nozzle { shape, outflow, twist: motion.twist(time_s), within, depth_m, others: vec![] }
+    }
+
+    /// The same among other sources that flow: nothing leaves it into one of them. Each comes with whether it
+    /// stands before this one: where two share a piece of their surfaces, it belongs to the first.
+    ///
+    /// Test: `overlapping_sources_flow_as_their_union`.
+    pub fn beside(mut self, others: impl IntoIterator<Item = (Nozzle, bool)>) -> Self {
+        let own = self.bounds();
+        self.others = others.into_iter().filter(|(other, _)| own.intersects(&other.bounds())).collect();
+        self
+    }
+
+    /// Does liquid that leaves the shape at x join another source there?
+    fn joins_another(&self, x: Vec3) -> bool {
+        let same_m = SAME_SURFACE * self.depth_m;
+        self.others
+            .iter()
+            .any(|(other, is_before)| other.distance(x) < if *is_before { same_m } else { -same_m })
+    }
+
+    /// The part of the shape's surface in a cell that lies in no other source, 0 to 1.
+    pub fn own_share(&self, center: Vec3, size_m: f32) -> f32 {
+        if self.others.iter().all(|(other, _)| other.distance(center) > size_m) {
+            return 1.0;
+        }
+        let (mut own, mut all) = (0, 0);
+        for n in 0..POINTS * POINTS * POINTS {
+            let at = [n % POINTS, n / POINTS % POINTS, n / (POINTS * POINTS)];
+            let x = center + size_m * (Vec3::from_array(at.map(|n| (n as f32 + 0.5) / POINTS as f32)) - 0.5);
+            let is_at_surface = self.distance(x).abs() < size_m / POINTS as f32;
+            all += is_at_surface as usize;
+            own += (is_at_surface && !self.joins_another(x)) as usize;
+        }
+        if all > 0 { own as f32 / all as f32 } else { !self.joins_another(center) as u8 as f32 }
     }
 
     /// Distance to the shape, negative inside.
@@ -85,14 +129,16 @@ impl Nozzle {
         here.max(-self.distance(before).max(outside))
     }
 
-    /// Section of the flow where it leaves the shape and nothing `is_blocked`, m2.
+    /// Section of the flow where it leaves the shape, joins no other source and nothing `is_blocked`, m2.
     ///
     /// Test: `sections_of_simple_shapes_are_exact`.
     pub fn section_m2(&self, is_blocked: impl Fn(Vec3) -> bool + Sync + Send) -> f64 {
         let Some(beam) = Beam::new(&self.shape, self.outflow, self.within, LINES_ACROSS) else { return 0.0 };
         let exits = |line: usize| {
             let mut count = 0;
-            beam.walk(&self.shape, beam.line(line), |_, exit| count += !is_blocked(exit) as usize);
+            beam.walk(&self.shape, beam.line(line), |_, exit| {
+                count += !(is_blocked(exit) || self.joins_another(exit)) as usize;
+            });
             count as f64
         };
         parallel::ordered_sum_of(beam.lines(), exits) * beam.section_m2()
@@ -109,6 +155,7 @@ impl Nozzle {
         least_share: f32,
         is_blocked: impl Fn(Vec3) -> bool + Sync + Send,
     ) -> Vec<Column> {
+        let is_blocked = |exit: Vec3| is_blocked(exit) || self.joins_another(exit);
         columns(&self.shape, self.outflow, self.within, (width_m, least_share), is_blocked)
     }
 
@@ -117,29 +164,21 @@ impl Nozzle {
     ///
     /// Test: `what_leaves_through_faces_is_section_times_speed`.
     pub fn covered_part(&self, center: Vec3, axis: Axis, size_m: f32) -> f32 {
-        let half_diagonal = size_m * std::f32::consts::FRAC_1_SQRT_2;
-        let middle = self.cover_distance(center, size_m);
-        if middle.abs() > half_diagonal {
-            return if middle < 0.0 { 1.0 } else { 0.0 };
+        covered_part(|x| self.cover_distance(x, size_m), center, axis, size_m)
+    }
+
+    /// What the shape covers of the part of a face that sources before it leave open, 0 to 1.
+    pub fn newly_covered_part(&self, center: Vec3, axis: Axis, size_m: f32) -> f32 {
+        let before = || self.others.iter().filter(|(_, is_before)| *is_before).map(|(other, _)| other);
+        let before_distance =
+            |x: Vec3| before().map(|other| other.cover_distance(x, size_m)).fold(f32::INFINITY, f32::min);
+        if before().all(|other| !other.cover_bounds(size_m).contains(center)) {
+            return self.covered_part(center, axis, size_m);
         }
-        let step = size_m / SQUARES as f32;
-        let mut low = [0.0; SQUARES + 1];
-        let mut open = 0.0;
-        for row in 0..=SQUARES {
-            let high: [f32; SQUARES + 1] = std::array::from_fn(|column| {
-                let mut x = center;
-                x[(axis + 1) % 3] += (column as f32 - 0.5 * SQUARES as f32) * step;
-                x[(axis + 2) % 3] += (row as f32 - 0.5 * SQUARES as f32) * step;
-                self.cover_distance(x, size_m)
-            });
-            if row > 0 {
-                open += (0..SQUARES)
-                    .map(|n| open_face_area([low[n], low[n + 1], high[n], high[n + 1]]))
-                    .sum::<f32>();
-            }
-            low = high;
-        }
-        1.0 - open / (SQUARES * SQUARES) as f32
+        let already = covered_part(before_distance, center, axis, size_m);
+        let distance = |x: Vec3| self.cover_distance(x, size_m).min(before_distance(x));
+        let together = covered_part(distance, center, axis, size_m);
+        if already < 1.0 { ((together - already) / (1.0 - already)).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// No point of the cover of cells of this size lies outside.
@@ -159,4 +198,30 @@ impl Nozzle {
         }
         if self.depth_m < size_m { nearest.min(depth_m) } else { nearest }
     }
+}
+
+/// The part of a square face where a distance is negative, 0 to 1.
+fn covered_part(distance: impl Fn(Vec3) -> f32, center: Vec3, axis: Axis, size_m: f32) -> f32 {
+    let half_diagonal = size_m * std::f32::consts::FRAC_1_SQRT_2;
+    let middle = distance(center);
+    if middle.abs() > half_diagonal {
+        return if middle < 0.0 { 1.0 } else { 0.0 };
+    }
+    let step = size_m / SQUARES as f32;
+    let mut low = [0.0; SQUARES + 1];
+    let mut open = 0.0;
+    for row in 0..=SQUARES {
+        let high: [f32; SQUARES + 1] = std::array::from_fn(|column| {
+            let mut x = center;
+            x[(axis + 1) % 3] += (column as f32 - 0.5 * SQUARES as f32) * step;
+            x[(axis + 2) % 3] += (row as f32 - 0.5 * SQUARES as f32) * step;
+            distance(x)
+        });
+        if row > 0 {
+            open +=
+                (0..SQUARES).map(|n| open_face_area([low[n], low[n + 1], high[n], high[n + 1]])).sum::<f32>();
+        }
+        low = high;
+    }
+    1.0 - open / (SQUARES * SQUARES) as f32
 }

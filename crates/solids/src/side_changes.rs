@@ -72,6 +72,26 @@ pub fn side_changes(
     found.into_iter().filter(|change| change.donor.is_some() || change.refuge.is_some()).collect()
 }
 
+/// The nearest open cell to a closed one, in steps through faces that are not barred: where liquid goes that a solid has
+/// covered. Cells in the direction `away` from the solid's inside come first: a solid passes less than half of its
+/// thickness in a step, so that they are on the side where the liquid was.
+pub fn nearest_open(
+    sides: &Sides,
+    cells: &Lattice,
+    closed: usize,
+    open_volume: &[f32],
+    away: Vec3,
+) -> Option<usize> {
+    let place = |cell: usize| {
+        let [i, j, k] = cells.coordinates(cell);
+        cells.position(i, j, k)
+    };
+    let is_open = |cell: usize| open_volume[cell] > 0.0;
+    let lies_away = |cell: usize| is_open(cell) && (place(cell) - place(closed)).dot(away) > 0.0;
+    let found = search(sides, cells, closed, lies_away).or_else(|| search(sides, cells, closed, is_open));
+    found.map(|cell| cell as usize)
+}
+
 /// The first cell that is `wanted` in order of steps through faces that are not barred.
 fn search(sides: &Sides, cells: &Lattice, start: usize, wanted: impl Fn(usize) -> bool) -> Option<u32> {
     let mut found = vec![start];

@@ -140,3 +140,37 @@ fn a_moving_nozzle_turns_its_flow_and_adds_its_own_velocity() {
     assert!(nozzle.velocity(Vec3::X).distance(Vec3::new(1.0, 1.0, 0.0)) < 1e-6);
     assert!((nozzle.distance(Vec3::new(1.021, 0.013, 0.034)) + 0.3).abs() < 1e-5);
 }
+
+#[test]
+fn overlapping_sources_flow_as_their_union() {
+    let v = Vec3::new(0.0, -1.5, 0.0);
+    let at = |x: f32| still(Shape::Sphere { center: Vec3::new(x, 0.0, 0.0), radius: 0.2 }, v);
+    let pair = |a: f32, b: f32| [at(a).beside([(at(b), false)]), at(b).beside([(at(a), true)])];
+    // Discs of radius r whose centres lie d apart share a lens of area 2 r^2 acos(d/2r) - d/2 sqrt(4r^2 - d^2).
+    let union = |d: f64| {
+        let r = 0.2f64;
+        let lens = 2.0 * r * r * (d / (2.0 * r)).acos() - 0.5 * d * (4.0 * r * r - d * d).sqrt();
+        2.0 * PI * r * r - lens
+    };
+    for d in [0.0, 0.05, 0.15, 0.3] {
+        let nozzles = pair(0.01, 0.01 + d);
+        let exact = union(f64::from(d));
+        let found: f64 = nozzles.iter().map(|nozzle| nozzle.section_m2(|_| false)).sum();
+        assert!((found / exact - 1.0).abs() < 0.01, "{d}: {found} of {exact}");
+        let columns: f64 =
+            nozzles.iter().flat_map(|n| n.columns(0.03, 0.0, |_| false)).map(|c| c.section_m2).sum();
+        assert!((columns / exact - 1.0).abs() < 0.01, "{d}: {columns} of {exact} in columns");
+        // What the second covers of what the first leaves open makes the cover of both.
+        let (dx, both) = (0.07, |x: Vec3, axis| {
+            1.0 - (1.0 - nozzles[0].newly_covered_part(x, axis, 0.07))
+                * (1.0 - nozzles[1].newly_covered_part(x, axis, 0.07))
+        });
+        let mut section = 0.0;
+        for n in 0..20 * 20 {
+            // Through a plane below the middles, where the cover is as wide as the flow.
+            let x = Vec3::new(dx * ((n % 20) as f32 - 8.0), 0.0, dx * ((n / 20) as f32 - 10.0));
+            section += f64::from(both(x, 1) * dx * dx);
+        }
+        assert!((section / exact - 1.0).abs() < 0.01, "{d}: covers {section} of {exact}");
+    }
+}

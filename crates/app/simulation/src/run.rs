@@ -204,8 +204,8 @@ pub fn reached(time_s: f64, frame_end_s: f64) -> bool {
     time_s >= frame_end_s * (1.0 - 1e-12) - 1e-12
 }
 
-/// Divides what remains of the frame into equal steps no longer than suggested, so that the frame is hit
-/// exactly and no step is a sliver.
+/// Divides what remains of the frame, or the time to where a motion changes its velocity, into equal steps no longer
+/// than suggested, so that this moment is hit exactly and no step is a sliver.
 fn clip_to_frame(
     solver: &dyn Solver,
     frame: u32,
@@ -213,7 +213,7 @@ fn clip_to_frame(
     recorder: &mut dyn Recorder,
 ) -> Result<SuggestedDt, RunError> {
     let (suggested, time_s) = (solver.suggest_dt(), solver.time_s());
-    let remaining_s = frame_end_s - time_s;
+    let remaining_s = frame_end_s.min(suggested.ends_at_s) - time_s;
     // The small slack keeps 5.0000001 steps from becoming 6.
     let steps = (remaining_s / suggested.dt_s - 1e-6).ceil().max(1.0);
     if suggested.dt_s.is_nan() || suggested.dt_s <= 0.0 || steps > MAX_STEPS_PER_FRAME {
@@ -221,7 +221,7 @@ fn clip_to_frame(
         return Err(RunError::BadStep { frame, time_s, dt_s: suggested.dt_s, snapshot });
     }
     let limiter = if steps == 1.0 { DtLimiter::Frame } else { suggested.limiter };
-    Ok(SuggestedDt { dt_s: remaining_s / steps, limiter })
+    Ok(SuggestedDt { dt_s: remaining_s / steps, limiter, ..suggested })
 }
 
 /// Takes the step, at half its length after each failure; `None` where it was given up on request.
@@ -232,7 +232,7 @@ fn step_with_retries(
     dt: SuggestedDt,
     recorder: &mut dyn Recorder,
 ) -> Result<Option<StepRecord>, RunError> {
-    let SuggestedDt { mut dt_s, mut limiter } = dt;
+    let SuggestedDt { mut dt_s, mut limiter, .. } = dt;
     let time_s = solver.time_s();
     for retries in 0.. {
         match solver.step(dt_s) {

@@ -104,7 +104,7 @@ impl Solver for FallingBlock {
         self.time_s
     }
     fn suggest_dt(&self) -> SuggestedDt {
-        SuggestedDt { dt_s: self.suggested_dt_s, limiter: DtLimiter::Cfl }
+        SuggestedDt { dt_s: self.suggested_dt_s, limiter: DtLimiter::Cfl, ..SuggestedDt::UNLIMITED }
     }
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
         self.tries += 1;

@@ -96,7 +96,9 @@ fn run(n: usize) {
     });
     let closed: Vec<bool> =
         (0..cells.len()).map(|i| (cells.position_of(i) - Vec3::new(0.4, 0.3, 0.5)).length() < 0.1).collect();
-    time("extend_into_solids 4 layers", || extend_into_solids(&mut out, &closed, &cells, 4, &mut scratch));
+    time("extend_into_solids 4 layers", || {
+        extend_into_solids(&mut out, &closed, &cells, 4, |_| Vec3::ZERO, &mut scratch)
+    });
     let mut kappa = vec![0.0; phi.len()];
     time("curvature", || {
         curvature(&mut kappa, &phi, &cells, 2.0 * grid.dx);

@@ -1,7 +1,7 @@
 //! phi continued into closed cells, so that the interface meets solids as if they were not there.
 
 use crate::Scratch;
-use fluvial_foundation::parallel;
+use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Lattice;
 use fluvial_grids::patch::continued;
 
@@ -10,12 +10,15 @@ use fluvial_grids::patch::continued;
 /// A closed cell gets the mean of `2 phi_1 - phi_2` over all directions (axes, then diagonals) in which two
 /// known cells lie in line with it. Lines on which phi saturates count only where there are no others; a cell
 /// without any line takes the mean of its known neighbours. A plane stays the same plane
-/// (tests/extrapolation.rs `a_plane_continues_into_solids`).
+/// (tests/extrapolation.rs `a_plane_continues_into_solids`). `away_from_solid` is the gradient of the solids' distance at
+/// a cell, or zero: a cell inside a wall is continued from the side that it is nearer to, or liquid on one side would
+/// appear on the other when the wall moves on (`both_sides_of_a_wall_continue_to_its_middle`).
 pub fn extend_into_solids(
     phi: &mut [f32],
     closed_cell: &[bool],
     lattice: &Lattice,
     layers: usize,
+    away_from_solid: impl Fn(usize) -> Vec3 + Sync + Send,
     scratch: &mut Scratch,
 ) {
     assert!(phi.len() == lattice.len() && closed_cell.len() == lattice.len());
@@ -38,7 +41,8 @@ pub fn extend_into_solids(
             found[0].clear();
             for index in k * slab..(k + 1) * slab {
                 if unknown_now[index] != 0
-                    && let Some(value) = continued(phi_known, unknown_now, lattice, saturated, index)
+                    && let Some(value) =
+                        continued(phi_known, unknown_now, lattice, saturated, away_from_solid(index), index)
                 {
                     found[0].push((index as u32, value));
                 }

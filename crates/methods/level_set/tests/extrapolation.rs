@@ -85,7 +85,7 @@ fn a_plane_continues_into_solids() {
         })
         .collect();
     let mut phi: Vec<f32> = exact.iter().zip(&closed).map(|(&v, &c)| if c { 77.0 } else { v }).collect();
-    extend_into_solids(&mut phi, &closed, &l, 8, &mut Scratch::default());
+    extend_into_solids(&mut phi, &closed, &l, 8, |_| Vec3::ZERO, &mut Scratch::default());
     let error = max_difference(&phi, &exact, g.dx, |_| true);
     assert!(error < 1e-5, "{error} dx");
 }
@@ -96,7 +96,28 @@ fn only_as_many_layers_of_solid_as_asked_for() {
     let l = g.cell_centers();
     let closed: Vec<bool> = (0..l.len()).map(|n| l.coordinates(n)[1] < 6).collect();
     let mut phi = fill(&l, |x| if x[1] < 0.6 { 5.0 } else { x[0] - x[1] });
-    extend_into_solids(&mut phi, &closed, &l, 2, &mut Scratch::default());
+    extend_into_solids(&mut phi, &closed, &l, 2, |_| Vec3::ZERO, &mut Scratch::default());
     let exact = fill(&l, |x| if x[1] < 0.4 { 5.0 } else { x[0] - x[1] });
     assert!(max_difference(&phi, &exact, 1.0, |_| true) < 1e-6);
+}
+
+/// A wall of closed cells between air that is far from any liquid and liquid: each half of it takes what lies beside
+/// it, also a single middle layer, so that no liquid appears beyond a wall that moves on.
+#[test]
+fn both_sides_of_a_wall_continue_to_its_middle() {
+    let g = cube(10);
+    let l = g.cell_centers();
+    for thickness in [0.12, 0.22, 0.42] {
+        // The wall's middle lies a little to the right of the middle of a cell.
+        let off = |n: usize| l.position(l.coordinates(n)[0], 0, 0).x - 0.46;
+        let closed: Vec<bool> = (0..l.len()).map(|n| off(n).abs() < 0.5 * thickness).collect();
+        // Saturated air on the left, liquid whose depth is a distance on the right.
+        let exact: Vec<f32> =
+            (0..l.len()).map(|n| if off(n) < 0.0 { 0.4 } else { -0.1 - 0.1 * off(n) }).collect();
+        let mut phi: Vec<f32> = exact.iter().zip(&closed).map(|(&v, &c)| if c { 77.0 } else { v }).collect();
+        let away = |n: usize| Vec3::X * off(n).signum();
+        extend_into_solids(&mut phi, &closed, &l, 8, away, &mut Scratch::default());
+        let error = max_difference(&phi, &exact, 1.0, |_| true);
+        assert!(error < 1e-6, "{thickness}: {error}");
+    }
 }

@@ -60,7 +60,7 @@ fn all(g: &UniformGrid, mirror: bool, scratch: &mut Scratch) -> Results {
             (10..18).contains(&i) && c[1] < 14 && (8..20).contains(&c[2])
         })
         .collect();
-    extend_into_solids(&mut phi, &closed, &l, 4, scratch);
+    extend_into_solids(&mut phi, &closed, &l, 4, |_| Vec3::ZERO, scratch);
     let mut kappa = vec![0.0; phi.len()];
     curvature(&mut kappa, &phi, &l, 2.0 * g.dx);
     let volume = liquid_volume(&phi, &vec![1.0; phi.len()], &vec![1.0; g.nodes().len()], g).to_bits();

@@ -82,7 +82,7 @@ fn a_plane_against_closed_cells_stays() {
     let mut phi: Vec<f32> = exact.iter().zip(&closed).map(|(&v, &c)| if c { 0.04 } else { v }).collect();
     let mut scratch = Scratch::default();
     for _ in 0..20 {
-        extend_into_solids(&mut phi, &closed, &l, 5, &mut scratch);
+        extend_into_solids(&mut phi, &closed, &l, 5, |_| Vec3::ZERO, &mut scratch);
         redistance(&mut phi, &l, BAND * l.spacing, &mut scratch);
     }
     let moved = max_difference(&phi, &exact, l.spacing, |n| !closed[n] && exact[n].abs() < 1.8 * l.spacing);

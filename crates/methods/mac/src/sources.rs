@@ -17,7 +17,7 @@ pub struct SourceFace {
     pub axis: Axis,
     /// Its place in the arrays of that axis.
     pub face: usize,
-    /// The covered part, 0 to 1.
+    /// The part that it covers of what sources before it leave open, 0 to 1.
     pub covered: f32,
     /// Velocity of the source's liquid where the face's centre lies in it, m/s; none behind it.
     pub u_source: Option<f32>,
@@ -75,7 +75,8 @@ impl Outlet {
             let k = range[2].start + slab;
             let mut part = (vec![], vec![]);
             for (j, i) in range[1].clone().flat_map(|j| range[0].clone().map(move |i| (j, i))) {
-                let flow = out_of_cell(nozzle, grid, open_area, [i, j, k], &mut part.0);
+                let share = nozzle.own_share(cells.position(i, j, k), grid.dx);
+                let flow = share * out_of_cell(nozzle, grid, open_area, [i, j, k], &mut part.0);
                 if flow > 0.0 {
                     part.1.push((cells.index(i, j, k), flow));
                 }
@@ -116,6 +117,7 @@ fn out_of_cell(
             let flux = covered * open * nozzle.outflow()[axis];
             out += if up { -flux } else { flux };
             if covered > 0.0 && (!up || on[axis] == grid.cells[axis]) {
+                let covered = nozzle.newly_covered_part(x, axis, grid.dx);
                 let u_source = (nozzle.distance(x) < 0.0).then(|| nozzle.velocity(x)[axis]);
                 list.push(SourceFace { axis, face, covered, u_source });
             }

@@ -12,6 +12,8 @@ pub struct CoveredFace {
     pub face: usize,
     /// The covered part, 0 to 1.
     pub covered: f32,
+    /// The same part of what sources before it leave open.
+    pub newly_covered: f32,
     /// Velocity of the source's liquid where the face's centre lies in it, m/s; none behind it.
     pub u_source: Option<f32>,
 }
@@ -43,7 +45,12 @@ impl Outlet {
             }
             let covered = nozzle.covered_part(x, axis, dx);
             let u_source = (nozzle.distance(x) < 0.0).then(|| nozzle.velocity(x)[axis]);
-            (covered > 0.0).then_some(CoveredFace { face, covered, u_source })
+            (covered > 0.0).then(|| CoveredFace {
+                face,
+                covered,
+                newly_covered: nozzle.newly_covered_part(x, axis, dx),
+                u_source,
+            })
         };
         let chunks = parallel::chunk_count(tree.face_count(), parallel::CHUNK);
         let parts = parallel::map_indices(chunks, |n| {
@@ -66,7 +73,7 @@ impl Outlet {
                 let open = if wall { 1.0 } else { open_area[face] as f64 };
                 signed_area(dx, side) * covered(face) * open * nozzle.outflow()[axis] as f64
             });
-            (cell, flows.sum::<f64>())
+            (cell, nozzle.own_share(tree.cell_center(cell), dx as f32) as f64 * flows.sum::<f64>())
         };
         let mut flow_into_cell: Vec<(usize, f64)> =
             cells.into_iter().map(flow_into).filter(|(_, flow)| *flow > 0.0).collect();

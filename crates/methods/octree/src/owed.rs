@@ -2,12 +2,16 @@
 
 use crate::interpolate::Tracing;
 use crate::sides::TreeSides;
+use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Cell;
+use fluvial_grids::octree::{Cell, OUTSIDE};
 
 /// Cells without a surface get this part of what those with one get, when an amount is shared among them.
 const FAR_SHARE: f64 = 1e-3;
+
+/// Cells that a search for an open one looks at before it gives up.
+const FARTHEST_SEARCH: usize = 343;
 
 /// What cells are owed, and what decides where it goes.
 #[derive(Clone, Copy)]
@@ -139,6 +143,86 @@ pub fn hand_over(
         let share = if weights > 0.0 { weight(cell) / weights } else { 1.0 / f64::from(count) };
         *volume = fraction_cell[cell] + (owed_m3 * share / cell_m3(new, cell)) as f32;
     });
+}
+
+/// What a moving solid has covered goes to the nearest open cell, in steps through faces that no thin solid divides:
+/// what stayed in closed cells would come out on the other side. Cells in the direction away from the solid's inside
+/// come first: a solid passes less than half of its thickness in a step, so that they are on the side where the liquid
+/// was. Test: `liquid_that_a_wall_covers_stays_on_its_side`.
+pub fn leave_closed_cells(
+    volume_cell: &mut [f32],
+    tree: &Octree,
+    (open_volume, phi_solid_cell): (&[f32], &[f32]),
+    sides: TreeSides,
+) {
+    for cell in (0..tree.cell_count()).filter(|&cell| open_volume[cell] == 0.0) {
+        if volume_cell[cell] == 0.0 {
+            continue;
+        }
+        let [away] = slopes(tree, cell, |_| true, |cell| [phi_solid_cell[cell]]);
+        let offset = |other: usize| (tree.cell_center(other) - tree.cell_center(cell)).as_dvec3();
+        let is_open = |other: usize| open_volume[other] > 0.0;
+        let lies_away = |other: usize| is_open(other) && offset(other).dot(away) > 0.0;
+        let refuge = nearest(tree, cell, lies_away, sides).or_else(|| nearest(tree, cell, is_open, sides));
+        if let Some(refuge) = refuge {
+            let amount_m3 = f64::from(std::mem::take(&mut volume_cell[cell])) * cell_m3(tree, cell);
+            volume_cell[refuge] += (amount_m3 / cell_m3(tree, refuge)) as f32;
+        }
+    }
+}
+
+/// Residuals of cells that `is_narrow`, because solids leave little of their faces, go to the neighbours that have more,
+/// by how much more: a solid that moves pushes them on.
+pub fn leave_narrow_cells(
+    residual_cell: &mut [f32],
+    tree: &Octree,
+    open_area: &[f32],
+    is_narrow: impl Fn(usize, f32) -> bool,
+) {
+    let open_part =
+        |cell: usize| tree.cell_faces()[cell].iter().map(|&face| open_area[face as usize]).sum::<f32>() / 6.0;
+    let narrow: Vec<usize> = (0..tree.cell_count())
+        .filter(|&cell| residual_cell[cell] != 0.0 && is_narrow(cell, open_part(cell)))
+        .collect();
+    for cell in narrow {
+        let own = open_part(cell);
+        let mut wider: Vec<(usize, f64)> = vec![];
+        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
+            let other = tree.leaf_across(cell, side).filter(|&other| other != OUTSIDE);
+            if let Some(other) = other {
+                let weight = open_area[face as usize] * (open_part(other as usize) - own).max(0.0);
+                wider.push((other as usize, f64::from(weight)));
+            }
+        }
+        let sum: f64 = wider.iter().map(|(_, weight)| weight).sum();
+        if sum > 0.0 {
+            let amount_m3 = f64::from(std::mem::take(&mut residual_cell[cell])) * cell_m3(tree, cell);
+            for (other, weight) in wider {
+                residual_cell[other] += (amount_m3 * weight / sum / cell_m3(tree, other)) as f32;
+            }
+        }
+    }
+}
+
+/// The first cell that is `wanted` in order of steps through faces that no thin solid divides.
+fn nearest(tree: &Octree, start: usize, wanted: impl Fn(usize) -> bool, sides: TreeSides) -> Option<usize> {
+    let (mut found, mut next) = (vec![start], 0);
+    while next < found.len() && found.len() < FARTHEST_SEARCH {
+        let cell = found[next];
+        next += 1;
+        for &face in &tree.cell_faces()[cell] {
+            for other in tree.cells_beside(face as usize) {
+                if found.contains(&other) || sides.divides(tree, cell, other) {
+                    continue;
+                }
+                if wanted(other) {
+                    return Some(other);
+                }
+                found.push(other);
+            }
+        }
+    }
+    None
 }
 
 /// Calls `body` for the leaves that make up a cell, in order.

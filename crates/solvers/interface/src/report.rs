@@ -26,16 +26,30 @@ pub struct SuggestedDt {
     pub dt_s: f64,
     /// What limits it.
     pub limiter: DtLimiter,
+    /// A moment that a step should end at, seconds: a motion changes its velocity there.
+    pub ends_at_s: f64,
 }
+
+/// Length of the first step among moving solids, in steps.
+const FIRST_STEP: f64 = 0.02;
 
 impl SuggestedDt {
     /// A step that nothing limits yet.
-    pub const UNLIMITED: SuggestedDt = SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame };
+    pub const UNLIMITED: SuggestedDt =
+        SuggestedDt { dt_s: f64::INFINITY, limiter: DtLimiter::Frame, ends_at_s: f64::INFINITY };
 
     /// Shortens the step where this limit is the tightest so far.
     pub fn limit(&mut self, dt_s: f64, limiter: DtLimiter) {
         if dt_s < self.dt_s {
-            *self = SuggestedDt { dt_s, limiter };
+            (self.dt_s, self.limiter) = (dt_s, limiter);
+        }
+    }
+
+    /// The first step of a scene whose solids move from the start: the liquid does not know of their motion before the
+    /// first projection, and what they sweep until then finds no room.
+    pub fn shorten_first(&mut self, steps: u64, solids_move: bool) {
+        if steps == 0 && solids_move {
+            self.dt_s *= FIRST_STEP;
         }
     }
 

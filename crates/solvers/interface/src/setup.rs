@@ -2,7 +2,7 @@
 
 use crate::{Flow, StepError};
 use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{Lattice, Sides, UniformGrid};
 use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
@@ -156,6 +156,9 @@ pub struct Setup {
     pub cfl: f32,
 }
 
+/// How far liquid is at least from the centre of a cell that sees none, cells.
+pub const UNSEEN_CELLS: f32 = 1.5;
+
 /// A step in which liquid would cross more domains than this is no step.
 const FARTHEST_DOMAINS: f64 = 100.0;
 
@@ -186,6 +189,25 @@ impl Setup {
         if there < 0.0 && phi - there > 0.7 * away_m { there } else { phi }
     }
 
+    /// Does a cell near thin solids see liquid of the fills? Liquid behind a solid is not seen: a cell that the solid
+    /// divides belongs to one side, and what lies in its other part is the neighbour's there.
+    /// Test: `liquid_behind_a_thin_wall_is_not_seen`.
+    pub fn sees_fill(&self, sides: &Sides, cells: &Lattice, at: [usize; 3]) -> bool {
+        let is_wet = |at: [usize; 3]| {
+            let (own, center) =
+                (sides.own_corners[cells.index(at[0], at[1], at[2])], cells.position(at[0], at[1], at[2]));
+            (0..8).filter(|corner| own >> corner & 1 == 1).any(|corner| {
+                let toward = Vec3::from_array(std::array::from_fn(|a| (corner >> a & 1) as f32 - 0.5));
+                self.fill_distance(center + cells.spacing * toward) < 0.0
+            })
+        };
+        let seen = sides.seen_around(cells, at);
+        (0..27usize).filter(|n| seen >> n & 1 == 1).any(|n| {
+            let to = [n % 3, n / 3 % 3, n / 9];
+            is_wet(std::array::from_fn(|a| at[a] + to[a] - 1))
+        })
+    }
+
     /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also
     /// in the air around it, for the first back-trace.
     pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {
@@ -209,6 +231,21 @@ impl Setup {
         self.sources.iter().enumerate().filter(move |(_, source)| source.flows_for_s(time_s, dt_s) > 0.0)
     }
 
+    /// Source `n` at the end of a step among those that flow during it.
+    pub fn nozzle_among(&self, n: usize, time_s: f64, dt_s: f64) -> Nozzle {
+        let place = |n: usize| self.sources[n].nozzle(time_s + dt_s, self.domain.bounds());
+        let others = self.sources_flowing(time_s, dt_s).map(|(other, _)| other).filter(|other| *other != n);
+        place(n).beside(others.map(|other| (place(other), other < n)))
+    }
+
+    /// Which sources flow in a step, if all of them stand still among solids that do: what was measured on
+    /// sources holds as long as this stays the same.
+    pub fn resting_sources(&self, time_s: f64, dt_s: f64) -> Option<Vec<usize>> {
+        let rest = self.sources_flowing(time_s, dt_s).all(|(_, source)| source.motion.is_static());
+        let numbers = || self.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
+        (rest && !self.has_moving_solids()).then(numbers)
+    }
+
     /// The sinks that take liquid at a moment, with their numbers.
     pub fn active_sinks(&self, time_s: f64) -> impl Iterator<Item = (usize, &Sink)> {
         self.sinks.iter().enumerate().filter(move |(_, sink)| sink.is_active(time_s))
@@ -227,6 +264,13 @@ impl Setup {
     /// Does any solid move?
     pub fn has_moving_solids(&self) -> bool {
         self.solids.iter().any(|solid| !solid.motion.is_static())
+    }
+
+    /// The next moment at which a solid's or a source's motion changes its velocity: a step across it would take a
+    /// solid elsewhere than its velocity says, and the liquid before it would find no room.
+    pub fn next_key_s(&self, time_s: f64) -> f64 {
+        let motions = self.solids.iter().map(|s| &s.motion).chain(self.sources.iter().map(|s| &s.motion));
+        motions.filter_map(|motion| motion.next_key_s(time_s)).fold(f64::INFINITY, f64::min)
     }
 
     /// The solids where they are at a moment.
@@ -297,5 +341,40 @@ mod tests {
         for y in [0.42, 0.48, 0.52, 0.58] {
             assert!((phi(0.5, y) - (y - 0.5)).abs() < 1e-6, "level at {y}: {}", phi(0.5, y));
         }
+    }
+
+    /// A shell of a tenth of a cell full of water, at an angle to the grid: cells whose larger part lies outside see
+    /// none of it, also where water fills a third of them.
+    #[test]
+    fn liquid_behind_a_thin_wall_is_not_seen() {
+        let (dx, n) = (0.1, 10);
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx };
+        let ball = |radius| Shape::Sphere { center: Vec3::splat(0.513), radius };
+        let shell = Shape::Difference(Box::new(ball(0.31)), Box::new(ball(0.3)));
+        let mut fields = fluvial_solids::SolidFields::default();
+        fluvial_solids::rasterize(&mut fields, &[(&shell, &Motion::Static)], [false; 6], &grid, 0.0);
+        let setup = Setup {
+            domain: Domain { grid, walls: [Wall::Solid; 6] },
+            liquid: Liquid::default(),
+            fills: vec![Fill { shape: ball(0.3), velocity: Vec3::ZERO }],
+            solids: vec![Solid { name: "shell".into(), shape: shell, motion: Motion::Static, sticky: false }],
+            sources: vec![],
+            sinks: vec![],
+            refine: vec![],
+            flow: None,
+            cfl: 1.0,
+        };
+        let cells = grid.cell_centers();
+        let (mut inner, mut outer) = (0, 0);
+        for cell in (0..cells.len()).filter(|&cell| fields.sides.is_near(cell)) {
+            let at = cells.coordinates(cell);
+            // In the ball when most of the cell is; cells that are halved count for nothing.
+            let off = (cells.position(at[0], at[1], at[2]) - 0.513).length() - 0.305;
+            if off.abs() > 0.01 {
+                assert_eq!(setup.sees_fill(&fields.sides, &cells, at), off < 0.0, "{at:?}");
+                *if off < 0.0 { &mut inner } else { &mut outer } += (off.abs() < 0.4 * dx) as usize;
+            }
+        }
+        assert!(inner > 20 && outer > 20, "{inner} {outer}");
     }
 }

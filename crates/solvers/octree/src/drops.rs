@@ -110,7 +110,7 @@ impl Step<'_> {
         let is_far = |cell: usize| phi[cell] > FAR_CELLS * tree.cell_dx(cell);
         let found: Vec<usize> = (0..phi.len()).filter(|&c| residual[c] != 0.0 && is_far(c)).collect();
         for &cell in found.iter().filter(|&&cell| residual[cell] < 0.0).collect::<Vec<_>>() {
-            let debtor = debtor_of((tree, sides), cell, residual, phi);
+            let debtor = debtor_of((tree, sides), cell, (residual, phi), &ground.boundaries.open_volume);
             let amount = std::mem::take(&mut residual[cell]);
             residual[debtor] += amount * (tree.cell_dx(cell) / tree.cell_dx(debtor)).powi(3);
         }
@@ -121,7 +121,8 @@ impl Step<'_> {
         for cell in found {
             let volume_m3 = f64::from(residual[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
             if volume_m3 > smallest_m3 {
-                let x = out_of_solids(&obstacles, tree.cell_center(cell), self.model.shape.dx);
+                let center = tree.cell_center(cell);
+                let x = sides.walk(center, out_of_solids(&obstacles, center, self.model.shape.dx));
                 residual[cell] = 0.0;
                 drops.push(x, sampler.velocity(&start.u_face, x) + push, volume_m3);
             }
@@ -221,9 +222,15 @@ fn stamp(phi: &mut [f32], on: (&Octree, TreeSides), cell: usize, volume_m3: f64)
     }
 }
 
-/// Who pays for a cell's negative residual.
-fn debtor_of(on: (&Octree, TreeSides), cell: usize, residual: &[f32], phi: &[f32]) -> usize {
-    let around = around(on, cell);
+/// Who pays for a cell's negative residual: an open cell.
+fn debtor_of(
+    on: (&Octree, TreeSides),
+    cell: usize,
+    (residual, phi): (&[f32], &[f32]),
+    open_volume: &[f32],
+) -> usize {
+    let mut around = around(on, cell);
+    around.retain(|&other| open_volume[other] > 0.0);
     let richest = around.iter().copied().max_by(|&a, &b| residual[a].total_cmp(&residual[b]));
     match richest {
         Some(other) if residual[other] > 0.0 => other,

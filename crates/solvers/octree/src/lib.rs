@@ -35,7 +35,8 @@ use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, UNSEEN_CELLS,
+    Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
@@ -44,6 +45,7 @@ use particles::Particles;
 use state::{Fields, Limits, Model, Scratch, State};
 use std::borrow::Cow;
 use std::sync::Arc;
+use thin::FineSolids;
 
 /// Kinds of particles, by their place in `fluvial_solver_interface::PARTICLE_KINDS`.
 const SMALL: u8 = 0;
@@ -103,10 +105,19 @@ impl OctreeSolver {
             setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell))
         });
         let fine = model.fine_solids(0.0, None);
+        if let Some(sides) = fine.as_deref().map(FineSolids::sides) {
+            parallel::for_each_indexed_mut(&mut phi_cell, |cell, phi| {
+                let near = sides.near_place(&tree, cell);
+                if near.is_some_and(|at| !setup.sees_fill(sides.sides, &sides.cells, at)) {
+                    *phi = phi.max(UNSEEN_CELLS * model.shape.dx);
+                }
+            });
+        }
         let boundaries = model.boundaries_on(&tree, 0.0, fine, &mut scratch.fractions);
         let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
         redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
-        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, &mut scratch.distance.extend);
+        let solid = &boundaries.phi_solid_cell;
+        extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, solid, &mut scratch.distance.extend);
         let mut u_face = vec![0.0; tree.face_count()];
         for axis in AXES {
             for face in tree.faces(axis) {
@@ -238,7 +249,7 @@ impl Solver for OctreeSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        step::step(self, dt_s)
+        parallel::on_worker(|| step::step(self, dt_s))
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {

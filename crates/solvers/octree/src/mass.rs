@@ -18,7 +18,7 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::extend::{ExtendScratch, extend_cells};
 use fluvial_octree::flux::{Carrier, Fluxes};
-use fluvial_octree::owed::{Owed, carry_residual, hand_over};
+use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells, leave_narrow_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::volume::liquid_fractions;
@@ -107,7 +107,8 @@ impl Step<'_> {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
         let carrier = Carrier {
             tree,
-            phi_cell: &start.phi_cell,
+            // As the old sides see it: cells that a thin solid passes in the step have not changed yet.
+            phi_cell: if thin.1.is_empty() { &start.phi_cell } else { &self.old.fields.phi_cell },
             u_face: &flow.u_face,
             tracing: &flow.tracing,
             // The velocity is free of divergence between the solids of the step that made it.
@@ -177,7 +178,8 @@ impl Step<'_> {
         let (tree, boundaries) = (ground.tree, ground.boundaries);
         self.move_drops(liquid, mass, thin, ground);
         if self.model.has_solids() {
-            extend_cells(liquid.phi, tree, &boundaries.closed_cell, &mut mass.extend);
+            let (closed, solid) = (&boundaries.closed_cell, &boundaries.phi_solid_cell);
+            extend_cells(liquid.phi, tree, closed, solid, &mut mass.extend);
         }
         self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
         if !self.model.conserves_volume() {
@@ -190,6 +192,10 @@ impl Step<'_> {
         let old = (&*self.old.fields.tree, &mass.volume_old_cell[..]);
         let stands = (&liquid.phi[..], &liquid.fraction[..], &boundaries.open_volume[..]);
         hand_over(&mut mass.volume_cell, old, tree, stands);
+        if self.model.setup.has_moving_solids() {
+            let solids = (&boundaries.open_volume[..], &boundaries.phi_solid_cell[..]);
+            leave_closed_cells(&mut mass.volume_cell, tree, solids, boundaries.sides());
+        }
         for &(cell, _, volume_m3) in &mass.arrived {
             mass.volume_cell[cell] += (volume_m3 / f64::from(tree.cell_dx(cell)).powi(3)) as f32;
         }
@@ -282,6 +288,13 @@ impl Step<'_> {
         self.model.fill_fractions(liquid.fraction, tree, liquid.phi, ground.boundaries);
         if self.model.conserves_volume() {
             find_residual(liquid, &mass.volume_cell);
+            if self.model.has_solids() {
+                let (phi, tree) = (&*liquid.phi, ground.tree);
+                let is_narrow = |cell: usize, open_part: f32| {
+                    open_part < LEAST_OPEN_PART && phi[cell] < -FAR_CELLS * tree.cell_dx(cell)
+                };
+                leave_narrow_cells(liquid.residual, tree, &ground.sources.area_face, is_narrow);
+            }
             self.shed_drops(liquid, start, ground);
         } else {
             liquid.residual.clear();

@@ -203,6 +203,7 @@ impl OctreeSolver {
         if rate > 0.0 {
             dt.limit(2.0 * cfl / (rate + (rate * rate + 2.0 * gravity * cfl / dx).sqrt()), DtLimiter::Cfl);
         }
+        dt.ends_at_s = setup.next_key_s(self.state.time_s);
         dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64 / liquid.density as f64;
@@ -211,6 +212,7 @@ impl OctreeSolver {
             let times = if capillary_cfl > 0.0 { capillary_cfl } else { 1.0 };
             dt.limit(times * explicit, DtLimiter::SurfaceTension);
         }
+        dt.shorten_first(self.state.steps, setup.has_moving_solids());
         dt
     }
 

@@ -45,7 +45,13 @@ impl Step<'_> {
         sources: &'b mut SourcesOnTree,
     ) -> Ground<'b> {
         let (setup, time_s, end_s) = (&self.model.setup, self.old.time_s, self.old.time_s + self.dt_s);
-        let SourcesOnTree { section_m2, outlets, area_face, u_boundary, flow_into_cell } = sources;
+        let SourcesOnTree { section_m2, measured_for, outlets, area_face, u_boundary, flow_into_cell } =
+            sources;
+        let resting = setup.resting_sources(time_s, self.dt_s);
+        if resting.is_none() || resting != *measured_for {
+            section_m2.clear();
+        }
+        *measured_for = resting;
         section_m2.resize(setup.sources.len(), None);
         area_face.clone_from(&boundaries.open_area);
         u_boundary.clone_from(&boundaries.u_solid);
@@ -53,16 +59,14 @@ impl Step<'_> {
         flow_into_cell.clear();
         let placed = setup.solids_at(end_s);
         for (n, source) in setup.sources_flowing(time_s, self.dt_s) {
-            let nozzle = source.nozzle(end_s, tree.shape().bounds());
-            let stays = source.motion.is_static() && !setup.has_moving_solids();
+            let nozzle = setup.nozzle_among(n, time_s, self.dt_s);
             let measured = section_m2[n]
-                .filter(|_| stays)
                 .unwrap_or_else(|| nozzle.section_m2(|x| placed.distance(x, self.model.shape.dx) < 0.0));
             section_m2[n] = Some(measured);
             let outlet = Outlet::new(&nozzle, tree, &boundaries.open_area, measured);
             for f in &outlet.faces {
                 let (area, u) = (&mut area_face[f.face], &mut u_boundary[f.face]);
-                let left = *area * (1.0 - f.covered);
+                let left = *area * (1.0 - f.newly_covered);
                 // The solid's part keeps its flux.
                 *u *= if left < 1.0 { (1.0 - *area) / (1.0 - left) } else { 1.0 };
                 *area = if left < fluvial_solids::SMALLEST_OPEN_AREA { 0.0 } else { left };

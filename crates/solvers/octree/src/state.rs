@@ -201,6 +201,8 @@ pub(crate) struct Start {
 pub(crate) struct SourcesOnTree {
     /// Sections of sources that stand still among solids that do, from step to step; by source.
     pub section_m2: Vec<Option<f64>>,
+    /// The sources that they were measured for.
+    pub measured_for: Option<Vec<usize>>,
     /// The outlet of each, and the part of the step for which it flows.
     pub outlets: Vec<(Outlet, f64)>,
     /// Open area of the faces as the pressure sees them.

@@ -77,7 +77,7 @@ impl Step<'_> {
         let info = redistance_on_sides(phi, ground.tree, closed, sides, &mut scratch.redistance);
         clamps.add("flat_distances", info.flat);
         if self.model.has_solids() {
-            extend_cells(phi, ground.tree, closed, &mut scratch.extend);
+            extend_cells(phi, ground.tree, closed, &ground.boundaries.phi_solid_cell, &mut scratch.extend);
         }
     }
 

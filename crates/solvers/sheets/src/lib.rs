@@ -206,7 +206,7 @@ impl Solver for SheetsSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        step::step(self, dt_s)
+        parallel::on_worker(|| step::step(self, dt_s))
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {

@@ -166,12 +166,14 @@ impl SheetsSolver {
         if speed > 0.0 {
             dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);
         }
+        dt.ends_at_s = self.setup.next_key_s(self.state.time_s);
         dt.limit_gravity_waves(gravity, dx);
         if liquid.surface_tension > 0.0 {
             let sigma = liquid.surface_tension as f64;
             let capillary_s = (liquid.density as f64 * dx.powi(3) / (4.0 * PI * sigma)).sqrt();
             dt.limit(capillary_s, DtLimiter::SurfaceTension);
         }
+        dt.shorten_first(self.state.steps, self.setup.has_moving_solids());
         dt
     }
 

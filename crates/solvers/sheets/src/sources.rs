@@ -25,15 +25,19 @@ impl SheetsSolver {
     pub(crate) fn place_sources(&mut self, dt_s: f64) {
         let (time_s, setup, grid) = (self.state.time_s, &self.setup, &self.grid);
         let (end_s, d0) = (time_s + dt_s, self.params.radius_m(self.grid.dx));
-        let Work { boundaries, cover, inlets, .. } = &mut self.work;
+        let Work { boundaries, cover, inlets, inlets_for, .. } = &mut self.work;
         let solids = &boundaries.solids.fields;
+        let resting = setup.resting_sources(time_s, dt_s);
+        if resting.is_none() || resting != *inlets_for {
+            inlets.clear();
+        }
+        *inlets_for = resting;
         inlets.resize_with(setup.sources.len(), || None);
         boundaries.sources.clear();
         for (n, source) in setup.sources_flowing(time_s, dt_s) {
-            let stays = source.motion.is_static() && !setup.has_moving_solids();
-            let inlet = inlets[n].take().filter(|_| stays).unwrap_or_else(|| {
+            let inlet = inlets[n].take().unwrap_or_else(|| {
                 let placed = setup.solids_at(end_s);
-                let nozzle = source.nozzle(end_s, grid.bounds());
+                let nozzle = setup.nozzle_among(n, time_s, dt_s);
                 let is_blocked = |x: Vec3| placed.distance(x, grid.dx) < 0.0;
                 let outlet = Outlet::new(&nozzle, grid, &solids.open_area, is_blocked);
                 let columns = nozzle.columns(d0, LEAST_SHARE, is_blocked);

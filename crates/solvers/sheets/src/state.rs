@@ -109,6 +109,8 @@ pub(crate) struct Work {
     pub cover: Cover,
     /// Inlets of sources that stand still among solids that do, from step to step; by source.
     pub inlets: Vec<Option<Inlet>>,
+    /// The sources that they were measured for, while nothing moves.
+    pub inlets_for: Option<Vec<usize>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
     /// Velocity before the projection, without the pressure on the surface; filled where there is any.
@@ -189,6 +191,7 @@ impl Work {
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             inlets: vec![],
+            inlets_for: None,
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],

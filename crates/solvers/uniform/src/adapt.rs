@@ -166,8 +166,13 @@ impl UniformSolver {
         let (cells, band_cells) = (self.grid.cell_centers(), self.band_cells());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
         if !self.setup.solids.is_empty() {
-            let closed = &self.work.boundaries.solids.closed_cell;
-            level_set::extend_into_solids(phi, closed, &cells, band_cells, scratch);
+            let Solids { closed_cell, fields, .. } = &*self.work.boundaries.solids;
+            let nodes = self.grid.nodes();
+            let away = |cell: usize| {
+                let [i, j, k] = cells.coordinates(cell);
+                nodes.gradient(&fields.phi_node, cells.position(i, j, k))
+            };
+            level_set::extend_into_solids(phi, closed_cell, &cells, band_cells, away, scratch);
         }
     }
 }

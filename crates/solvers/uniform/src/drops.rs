@@ -9,6 +9,7 @@ use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{Lattice, Sides};
 use fluvial_particles::flee;
+use fluvial_solids::SolidFields;
 
 /// The smallest drop, in cells' volumes; less waits for company.
 const SMALLEST: f32 = 1e-3;
@@ -87,7 +88,8 @@ impl UniformSolver {
     /// ones move to the neighbour that holds most, or else to the one nearest to the surface.
     pub(crate) fn shed_drops(&mut self, dt_s: f64) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
-        let (u, sides) = (&self.state.fields.u_face, &self.work.boundaries.solids.fields.sides);
+        let SolidFields { sides, open_volume, .. } = &self.work.boundaries.solids.fields;
+        let u = &self.state.fields.u_face;
         let Fields { phi_cell: phi, residual_cell: residual, .. } = &mut self.work.fields;
         let drops = &mut self.work.mass.drops;
         let (far_m, chunk) = (FAR_CELLS * grid.dx, 8 * cells.slab());
@@ -98,7 +100,7 @@ impl UniformSolver {
         let found: Vec<usize> = found.into_iter().flatten().collect();
         for &cell in &found {
             if residual[cell] < 0.0 {
-                let debtor = debtor_of(cell, (&cells, sides), residual, phi);
+                let debtor = debtor_of(cell, (&cells, sides), (residual, phi), open_volume);
                 let amount = std::mem::take(&mut residual[cell]);
                 residual[debtor] += amount;
             }
@@ -176,13 +178,17 @@ fn stamp(phi_cell: &mut [f32], grid: (&Lattice, &Sides), cell: usize, volume: f3
     }
 }
 
-/// Who pays for a cell's negative residual.
-fn debtor_of(cell: usize, cells: (&Lattice, &Sides), residual: &[f32], phi: &[f32]) -> usize {
-    let richest = around(cells, cell).max_by(|a, b| residual[a.0].total_cmp(&residual[b.0]));
+/// Who pays for a cell's negative residual: an open cell.
+fn debtor_of(
+    cell: usize,
+    cells: (&Lattice, &Sides),
+    (residual, phi): (&[f32], &[f32]),
+    open_volume: &[f32],
+) -> usize {
+    let open = || around(cells, cell).map(|(other, _)| other).filter(|other| open_volume[*other] > 0.0);
+    let richest = open().max_by(|a, b| residual[*a].total_cmp(&residual[*b]));
     match richest {
-        Some((other, _)) if residual[other] > 0.0 => other,
-        _ => {
-            around(cells, cell).min_by(|a, b| phi[a.0].total_cmp(&phi[b.0])).map_or(cell, |(other, _)| other)
-        }
+        Some(other) if residual[other] > 0.0 => other,
+        _ => open().min_by(|a, b| phi[*a].total_cmp(&phi[*b])).unwrap_or(cell),
     }
 }

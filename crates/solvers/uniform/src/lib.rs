@@ -25,7 +25,7 @@ mod volume;
 pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_drops::add_drops;
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
@@ -33,7 +33,7 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
     Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
-    Tracker, UniformLevelSet, Wanted,
+    Tracker, UNSEEN_CELLS, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{Fields, Start, State, Work};
@@ -87,8 +87,12 @@ impl UniformSolver {
     fn place_liquid(&mut self) {
         let cells = self.grid.cell_centers();
         let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
-        cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
+        let sides = &self.state.boundaries.solids.fields.sides;
+        cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, [i, j, k], phi| {
             *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx);
+            if sides.is_near(cell) && !setup.sees_fill(sides, &cells, [i, j, k]) {
+                *phi = phi.max(UNSEEN_CELLS * dx);
+            }
         });
         // Films that reach no cell's centre are particles from the start.
         let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
@@ -188,7 +192,7 @@ impl Solver for UniformSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        step::step(self, dt_s)
+        parallel::on_worker(|| step::step(self, dt_s))
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {

@@ -19,6 +19,7 @@ use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, Settlement};
 use fluvial_mac::Openings;
+use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::Clamps;
 
 /// A residual farther from the surface than this has none to be settled by, cells.
@@ -119,9 +120,13 @@ impl UniformSolver {
     }
 
     /// Cells that a thin solid passes give what they hold to the next cell of their old side, and share with the
-    /// next one of their new side.
+    /// next one of their new side. Cells that a thick one covers give it to the nearest open cell: what stayed in
+    /// them would come out on the other side.
     fn hand_over_volume(&mut self) {
-        let open = &self.work.boundaries.solids.fields.open_volume;
+        if !self.setup.has_moving_solids() {
+            return;
+        }
+        let SolidFields { open_volume: open, sides, phi_node, .. } = &self.work.boundaries.solids.fields;
         let volume_cell = &mut self.work.mass.volume_cell;
         for change in &self.work.side_changes {
             if let Some(refuge) = change.refuge {
@@ -135,6 +140,19 @@ impl UniformSolver {
                 let given = share * volume_cell[donor];
                 volume_cell[donor] -= given;
                 volume_cell[cell] += given;
+            }
+        }
+        let cells = self.grid.cell_centers();
+        let nodes = self.grid.nodes();
+        let away = |cell: usize| {
+            let [i, j, k] = cells.coordinates(cell);
+            nodes.gradient(phi_node, cells.position(i, j, k))
+        };
+        for cell in (0..cells.len()).filter(|&cell| open[cell] == 0.0) {
+            if volume_cell[cell] != 0.0
+                && let Some(refuge) = nearest_open(sides, &cells, cell, open, away(cell))
+            {
+                volume_cell[refuge] += std::mem::take(&mut volume_cell[cell]);
             }
         }
     }
@@ -240,10 +258,50 @@ impl UniformSolver {
         for_each_indexed_mut(residual_cell, |cell, owed| *owed = volume_cell[cell] - fraction_cell[cell]);
     }
 
+    /// Deep residuals in cells that solids leave little of go to their neighbours that have more, by how much more:
+    /// a solid that moves pushes them on.
+    fn leave_narrow_cells(&mut self) {
+        if self.setup.solids.is_empty() {
+            return;
+        }
+        let (grid, cells, work) = (&self.grid, self.grid.cell_centers(), &mut self.work);
+        let openings = work.boundaries.openings(&work.cover, grid);
+        let Fields { phi_cell, residual_cell, .. } = &mut work.fields;
+        let is_narrow =
+            |cell: usize, part: f32| part < LEAST_OPEN_PART && phi_cell[cell] < -FAR_CELLS * grid.dx;
+        let narrow: Vec<usize> = (0..cells.len())
+            .filter(|&cell| {
+                residual_cell[cell] != 0.0 && is_narrow(cell, openings.open_part(cells.coordinates(cell)))
+            })
+            .collect();
+        for cell in narrow {
+            let at = cells.coordinates(cell);
+            let own = openings.open_part(at);
+            let mut wider = [(cell, 0.0f32); 6];
+            for (face, wider) in wider.iter_mut().enumerate() {
+                let (axis, up) = (face / 2, face % 2 == 1);
+                let faces = grid.faces(axis);
+                let area = openings.area_face[axis]
+                    [faces.index(at[0], at[1], at[2]) + up as usize * faces.stride(axis)];
+                let is_edge = if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 };
+                if area > 0.0 && !is_edge {
+                    let other = if up { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+                    *wider = (other, area * (openings.open_part(cells.coordinates(other)) - own).max(0.0));
+                }
+            }
+            let sum: f32 = wider.iter().map(|(_, weight)| weight).sum();
+            if sum > 0.0 {
+                let amount = std::mem::take(&mut residual_cell[cell]);
+                wider.iter().for_each(|(other, weight)| residual_cell[*other] += amount * weight / sum);
+            }
+        }
+    }
+
     /// With the surface in its place: what it does not stand for stays residual, or flies as drops; all of it
     /// is the liquid's volume.
     pub(crate) fn close_mass(&mut self, dt_s: f64) {
         self.find_residual();
+        self.leave_narrow_cells();
         self.shed_drops(dt_s);
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;

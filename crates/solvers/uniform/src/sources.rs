@@ -11,8 +11,10 @@ use fluvial_solids::{Nozzle, Shape};
 /// The sources and sinks of a step.
 #[derive(Default)]
 pub(crate) struct SourceWork {
-    /// Outlets of sources that stand still among solids that do, from step to step; by source.
+    /// Outlets by source, and the sources that they were measured for: kept from step to step while nothing
+    /// moves.
     outlets: Vec<Option<Outlet>>,
+    measured_for: Option<Vec<usize>>,
     /// What each source brings in, m3.
     pub inflow_m3: Vec<f64>,
     /// What sinks take of the level set, m3.
@@ -30,15 +32,18 @@ impl UniformSolver {
         let (time_s, setup, grid) = (self.state.time_s, &self.setup, &self.grid);
         let (boundaries, work) = (&mut self.work.boundaries, &mut self.work.sources);
         let solids = &boundaries.solids.fields;
+        let resting = setup.resting_sources(time_s, dt_s);
+        if resting.is_none() || resting != work.measured_for {
+            work.outlets.clear();
+        }
+        work.measured_for = resting;
         work.outlets.resize(setup.sources.len(), None);
         work.inflow_m3.clear();
         boundaries.sources.clear();
         for (n, source) in setup.sources_flowing(time_s, dt_s) {
-            let end_s = time_s + dt_s;
-            let stays = source.motion.is_static() && !setup.has_moving_solids();
-            let outlet = work.outlets[n].take().filter(|_| stays).unwrap_or_else(|| {
-                let placed = setup.solids_at(end_s);
-                let nozzle = source.nozzle(end_s, grid.bounds());
+            let outlet = work.outlets[n].take().unwrap_or_else(|| {
+                let placed = setup.solids_at(time_s + dt_s);
+                let nozzle = setup.nozzle_among(n, time_s, dt_s);
                 Outlet::new(&nozzle, grid, &solids.open_area, |x| placed.distance(x, grid.dx) < 0.0)
             });
             let flows_s = source.flows_for_s(time_s, dt_s);
