@@ -24,7 +24,7 @@ pub struct AdvectReport {
     pub pushed_inside_walls: usize,
     /// Particles that crossed an open wall; removed.
     pub left_through_open_walls: usize,
-    /// Particles for which no way out of a solid was found; removed.
+    /// Particles for which no way out of a solid was found; removed ([`Scratch::trapped`] names them).
     pub trapped_in_solids: usize,
 }
 
@@ -66,7 +66,7 @@ pub fn advect(
     let velocity = VelocitySampler::new(u_face, around.grid);
     let (confine, locate) = (Confine::new(around), Locator::new(around.grid));
     let n = particles.len();
-    let mut reports = vec![AdvectReport::default(); parallel::chunk_count(n, CHUNK)];
+    let mut reports = vec![(AdvectReport::default(), vec![]); parallel::chunk_count(n, CHUNK)];
     // The new positions wait in the array of velocities until their order is known.
     let places = &mut moved.v;
     fit(places, n);
@@ -77,18 +77,23 @@ pub fn advect(
     let mut tasks: Vec<_> = arrays.zip(&mut reports).collect();
     let cells_per_speed = dt_s / around.grid.dx;
     parallel::for_each_chunk_mut(&mut tasks, 1, |chunk, task| {
-        let (((places, keys), v), report) = &mut task[0];
+        let (((places, keys), v), (report, trapped)) = &mut task[0];
         let range = parallel::chunk_range(chunk, CHUNK, n);
         let before = particles.v[range.clone()].chunks(LANES);
         let lanes = places.chunks_mut(LANES).zip(keys.chunks_mut(LANES)).zip(v.chunks_mut(LANES));
-        for ((x, before), ((places, keys), v)) in particles.x[range].chunks(LANES).zip(before).zip(lanes) {
+        let eights = particles.x[range.clone()].chunks(LANES).zip(before).zip(lanes);
+        for (eight, ((x, before), ((places, keys), v))) in eights.enumerate() {
             let u = mean_velocity(&velocity, x, cells_per_speed);
             for (l, (place, key)) in places.iter_mut().zip(keys).enumerate() {
                 let flies = near_cell.get(locate.cell(x[l]) as usize).is_some_and(|&near| near == 0);
                 let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
                 let goal = x[l] + dt_s * u;
                 v[l] = [before[l], if flies { u } else { Vec3::NAN }];
+                let trapped_before = report.trapped_in_solids;
                 let allowed = confine.place(x[l], goal, report);
+                if report.trapped_in_solids > trapped_before {
+                    trapped.push((range.start + LANES * eight + l) as u32);
+                }
                 *place = allowed.unwrap_or(goal);
                 *key = allowed.map_or(GONE, |x| locate.cell(x));
                 if flies && *place != goal {
@@ -108,7 +113,11 @@ pub fn advect(
     let (order, v) = (&scratch.order, &scratch.v);
     parallel::for_each_beside_mut(&mut scratch.flown, order, |flown, &p| *flown = v[p as usize][1]);
     parallel::for_each_indexed_mut(&mut moved.age_s, |_, age_s| *age_s += dt_s);
-    reports.into_iter().fold(AdvectReport::default(), AdvectReport::plus)
+    scratch.trapped.clear();
+    reports.into_iter().fold(AdvectReport::default(), |sum, (report, trapped)| {
+        scratch.trapped.extend(trapped);
+        sum.plus(report)
+    })
 }
 
 /// The mean velocity of eight particles over a step of `s` = dt / dx.

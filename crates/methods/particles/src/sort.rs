@@ -67,6 +67,8 @@ pub struct Scratch {
     pub(crate) v: Vec<[Vec3; 2]>,
     /// Velocity of each particle that flew in the last [`advect`](crate::advect), NaN of one that was carried.
     pub(crate) flown: Vec<Vec3>,
+    /// Particles that the last [`advect`](crate::advect) found no way out of a solid for.
+    pub(crate) trapped: Vec<u32>,
     pub(crate) bins: Vec<BinPlan>,
     pub(crate) phi: Vec<f32>,
 }
@@ -76,6 +78,11 @@ impl Scratch {
     /// in, m/s; NaN of one that the liquid carried.
     pub fn flown(&self) -> &[Vec3] {
         &self.flown
+    }
+
+    /// Particles that the last [`advect`](crate::advect) found no way out of a solid for, in the order before it.
+    pub fn trapped(&self) -> &[u32] {
+        &self.trapped
     }
 }
 

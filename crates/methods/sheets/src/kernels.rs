@@ -3,6 +3,7 @@
 use crate::lanes::Lanes;
 use crate::neighbours::{Neighbours, Walls, smooth_lanes};
 use crate::particles::Particles;
+use crate::sight::Seen;
 use fluvial_foundation::Vec3;
 
 /// Closest distance that the sharp kernel knows, as a share of its radius: nearer ones weigh as much.
@@ -56,7 +57,60 @@ pub fn distance_of_density(share: f32) -> f32 {
     s
 }
 
+/// Density of small particles on a lattice as [`Neighbours::bell_density`] measures it, for kernels that reach
+/// `reach` spacings.
+pub fn lattice_bell_density(reach: f32) -> f32 {
+    let n = reach.ceil() as i32;
+    let squares =
+        (-n..=n).flat_map(|k| (-n..=n).flat_map(move |j| (-n..=n).map(move |i| i * i + j * j + k * k)));
+    let w = |r2: i32| (1.0 - r2 as f64 / (reach as f64 * reach as f64)).max(0.0).powi(4);
+    squares.map(w).sum::<f64>() as f32
+}
+
+/// As [`distance_of_density`], for the share of the full [`Neighbours::bell_density`].
+///
+/// A plane through the kernel at s holds a part of it in proportion to `(1 - s^2)^5`, so that `rho / rho_0 = 1/2 -
+/// 693/512 (s - 5/3 s^3 + 2 s^5 - 10/7 s^7 + 5/9 s^9 - s^11 / 11)`; beyond 0.75 it is held.
+/// Test: `bell_density_tells_the_distance_from_a_flat_surface`.
+pub fn distance_of_bell_density(share: f32) -> f32 {
+    const FARTHEST: f32 = 0.75;
+    let integral = |s: f32| {
+        let s2 = s * s;
+        let tail = s2 * (2.0 + s2 * (-10.0 / 7.0 + s2 * (5.0 / 9.0 - s2 / 11.0)));
+        s * (1.0 + s2 * (-5.0 / 3.0 + tail))
+    };
+    let farthest = integral(FARTHEST);
+    let wanted = ((0.5 - share) * (512.0 / 693.0)).clamp(-farthest, farthest);
+    let mut s = wanted;
+    for _ in 0..8 {
+        s -= (integral(s) - wanted) / (1.0 - s * s).powi(5);
+        s = s.clamp(-FARTHEST, FARTHEST);
+    }
+    s
+}
+
 impl Neighbours {
+    /// As [`Self::density`] with the kernel `(1 - r^2 / h^2)^4`.
+    ///
+    /// The transform of `(1 - r^2 / h^2)^n`, in proportion to `J(kh) / (kh)^(n + 3/2)` with the Bessel function of
+    /// order n + 3/2, is negative beyond kh = 5.8 for n = 1 and beyond 9.4 for n = 4. Where it is, a crest counts as
+    /// a trough: pressure pushes it up, and it grows, by 2 a second for waves of two cells with h of two cells
+    /// (kh = 6.3, along a diagonal 8.9). Test: `every_wave_of_the_grid_is_felt_with_its_own_sign`.
+    #[inline]
+    pub fn bell_density(&self, x: Vec3, h: f32, walls: &Walls) -> f32 {
+        let (inverse_h2, seen) = (1.0 / (h * h), walls.seen_from(x));
+        let mut total = 0.0;
+        walls.for_each_image(x, h, |x| {
+            let [sum] = self.sums(x, h, seen.as_ref(), |sums: &mut [Lanes; 1], d, m| {
+                let w = smooth_lanes(&d, inverse_h2);
+                let w2 = w * w;
+                sums[0] = m.mul_add(w2 * w2, sums[0]);
+            });
+            total += sum;
+        });
+        total
+    }
+
     /// `rho(x) = sum m_i W_smooth(p_i - x, h)` over the particles and their images in walls and solids
     /// [sheets eq. 2], in masses of a small particle.
     ///
@@ -65,23 +119,28 @@ impl Neighbours {
     /// mass with it. Test: `density_is_that_of_a_plain_sum`.
     #[inline]
     pub fn density(&self, x: Vec3, h: f32, walls: &Walls) -> f32 {
-        let inverse_h2 = 1.0 / (h * h);
+        let seen = walls.seen_from(x);
         let mut total = 0.0;
-        walls.for_each_image(x, h, |x| {
-            let [sum] = self.sums(x, h, |sums: &mut [Lanes; 1], d, m| {
-                sums[0] = m.mul_add(smooth_lanes(&d, inverse_h2), sums[0]);
-            });
-            total += sum;
-        });
+        walls.for_each_image(x, h, |x| total += self.density_of_particles(x, h, seen.as_ref()));
         total
+    }
+
+    /// The same without images.
+    #[inline]
+    pub(crate) fn density_of_particles(&self, x: Vec3, h: f32, seen: Option<&Seen>) -> f32 {
+        let inverse_h2 = 1.0 / (h * h);
+        let [sum] = self.sums(x, h, seen, |sums: &mut [Lanes; 1], d, m| {
+            sums[0] = m.mul_add(smooth_lanes(&d, inverse_h2), sums[0]);
+        });
+        sum
     }
 }
 
 /// [`Neighbours::density`] and, of the particles alone, without images, the weighted mean of the offsets from
 /// the place [sheets eq. 9], in one go.
 pub(crate) fn density_and_mean(neighbours: &Neighbours, x: Vec3, h: f32, walls: &Walls) -> (f32, Vec3) {
-    let inverse_h2 = 1.0 / (h * h);
-    let [own, w, sx, sy, sz] = neighbours.sums(x, h, |sums: &mut [Lanes; 5], d, m| {
+    let (inverse_h2, seen) = (1.0 / (h * h), walls.seen_from(x));
+    let [own, w, sx, sy, sz] = neighbours.sums(x, h, seen.as_ref(), |sums: &mut [Lanes; 5], d, m| {
         let w = smooth_lanes(&d, inverse_h2);
         sums[0] = m.mul_add(w, sums[0]);
         sums[1] += w;
@@ -93,7 +152,7 @@ pub(crate) fn density_and_mean(neighbours: &Neighbours, x: Vec3, h: f32, walls: 
     let mut first = true;
     walls.for_each_image(x, h, |image| {
         // The place itself comes first.
-        total += if first { 0.0 } else { neighbours.density(image, h, &Walls::NONE) };
+        total += if first { 0.0 } else { neighbours.density_of_particles(image, h, seen.as_ref()) };
         first = false;
     });
     (total, Vec3::new(sx, sy, sz) / w.max(f32::MIN_POSITIVE))
@@ -175,6 +234,64 @@ mod tests {
             let share =
                 neighbours.density(Vec3::new(0.5, 0.5 + s * h, 0.5), h, &Walls::NONE) / lattice_density(4.0);
             assert!((distance_of_density(share) - s).abs() < 0.02, "{s} {}", distance_of_density(share));
+        }
+    }
+
+    /// Particles on a lattice below y = 0.5, displaced by `amplitude` times a product of waves.
+    fn pool(d0: f32, amplitude: f32, k: [f32; 2]) -> Neighbours {
+        let mut particles = Particles::default();
+        for n in 0..40 * 20 * 40 {
+            let at = [n % 40, n / 40 % 20, n / 800].map(|v| v as f32 + 0.5);
+            let x = d0 * Vec3::from_array(at);
+            let wave = amplitude * (k[0] * x.x).cos() * (k[1] * x.z).cos();
+            particles.push_small(x + wave * Vec3::Y, Vec3::ZERO);
+        }
+        let mut neighbours = Neighbours::new(Bins { min: Vec3::ZERO, cell_m: 0.05, size: [20; 3] });
+        neighbours.sort(&mut particles, &mut Families::default());
+        neighbours
+    }
+
+    #[test]
+    fn bell_density_tells_the_distance_from_a_flat_surface() {
+        let (d0, h) = (0.025, 0.1);
+        let neighbours = pool(d0, 0.0, [0.0; 2]);
+        for n in -16..=16 {
+            let s = n as f32 * 0.025;
+            let rho = neighbours.bell_density(Vec3::new(0.5, 0.5 + s * h, 0.5), h, &Walls::NONE);
+            let found = distance_of_bell_density(rho / lattice_bell_density(4.0));
+            assert!((found - s).abs() < 0.02, "{s} {found}");
+        }
+        for (share, held) in [(0.0, 0.75), (1.0, -0.75)] {
+            assert!(
+                (distance_of_bell_density(share) - held).abs() < 1e-3,
+                "{}",
+                distance_of_bell_density(share)
+            );
+        }
+    }
+
+    /// Waves of 2 to 16 cells along the grid, and of 2.5 to 16 that cross: a crest is higher than a trough. (Of 2 cells
+    /// that cross the lattice of the particles itself leaves nothing.) The smooth kernel sees the shortest upside down.
+    #[test]
+    fn every_wave_of_the_grid_is_felt_with_its_own_sign() {
+        let (d0, h, cell) = (0.025f32, 0.1, 0.05);
+        for cells in [2.0f32, 2.5, 4.0, 8.0, 16.0] {
+            let k = std::f32::consts::TAU / (cells * cell);
+            for k in [[k, 0.0], [k, k]].into_iter().filter(|k| cells > 2.0 || k[1] == 0.0) {
+                let neighbours = pool(d0, 0.1 * d0, k);
+                let crest =
+                    |shift: f32| Vec3::new((0.5 / cell / cells).round() * cells * cell + shift, 0.5, 0.5);
+                let crest =
+                    |shift: f32| if k[1] == 0.0 { crest(shift) } else { crest(shift).with_z(crest(0.0).x) };
+                let half = 0.5 * cells * cell;
+                let bell = |x: Vec3| neighbours.bell_density(x, h, &Walls::NONE) / lattice_bell_density(4.0);
+                let felt = bell(crest(0.0)) - bell(crest(half));
+                assert!(felt > 1e-4, "{cells} cells, {k:?}: {felt}");
+                if cells == 2.0 && k[1] == 0.0 {
+                    let smooth = |x: Vec3| neighbours.density(x, h, &Walls::NONE);
+                    assert!(smooth(crest(0.0)) < smooth(crest(half)), "the smooth kernel is as good");
+                }
+            }
         }
     }
 

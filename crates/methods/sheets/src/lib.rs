@@ -34,6 +34,7 @@ mod particles;
 mod population;
 mod resample;
 mod shapes;
+mod sight;
 mod spread;
 mod surface;
 mod topology;
@@ -46,13 +47,17 @@ pub use deposit::deposit;
 pub use eigen::{Eigen, Symmetric, eigen};
 pub use families::Families;
 pub use insert::{Inserted, insert, order_candidates};
-pub use kernels::{distance_of_density, lattice_density, velocity_at, w_sharp, w_smooth};
+pub use kernels::{
+    distance_of_bell_density, distance_of_density, lattice_bell_density, lattice_density, velocity_at,
+    w_sharp, w_smooth,
+};
 pub use neighbours::{Bins, Neighbours, SolidSamples, Walls};
 pub use params::SheetParams;
 pub use particles::{Kind, NO_FAMILY, Particles, UNIT_MASS};
 pub use population::{Population, Preserved};
 pub use resample::{Depth, Merged, merge, split};
 pub use shapes::Shapes;
+pub use sight::ThinSides;
 pub use spread::{Points, spread_velocity};
 pub use surface::{SheetSurface, SurfaceField, SurfaceShape};
 pub use topology::Topology;

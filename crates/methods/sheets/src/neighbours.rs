@@ -4,6 +4,7 @@ use crate::families::Families;
 use crate::kernels::CLOSEST;
 use crate::lanes::{LANES, Lanes};
 use crate::particles::{Particles, radius_of};
+use crate::sight::{Seen, ThinSides};
 use fluvial_foundation::{Vec3, parallel};
 use std::ops::Range;
 use std::sync::Arc;
@@ -81,18 +82,36 @@ pub struct SolidSamples {
     pub size: [usize; 3],
     /// The distances, x fastest.
     pub phi: Arc<[f32]>,
+    /// The sides of thin ones, by cell between the points; empty where there are none.
+    pub sides: ThinSides,
 }
 
 impl SolidSamples {
-    /// Distance, and direction away from the solid, unit length; trilinear.
+    /// The cell between the points that a place lies in.
+    fn cell_at(&self, x: Vec3) -> [usize; 3] {
+        let p = (x - self.origin) / self.spacing;
+        std::array::from_fn(|a| (p[a].max(0.0) as usize).min(self.size[a] - 2))
+    }
+
+    /// The own corners of a cell beside a thin solid, and what it sees.
+    fn side_of(&self, cell: [usize; 3]) -> Option<(u8, Seen)> {
+        let [nx, ny] = [self.size[0] - 1, self.size[1] - 1];
+        self.sides.of_cell(cell[0] + nx * (cell[1] + ny * cell[2]), cell)
+    }
+
+    /// Distance, and direction away from the solid, unit length; trilinear. Beside thin solids they are those of the
+    /// cell's own side: what is behind them counts as solid.
     fn at(&self, x: Vec3) -> (f32, Vec3) {
         let p = (x - self.origin) / self.spacing;
-        let cell = |a: usize| (p[a].max(0.0) as usize).min(self.size[a] - 2);
-        let (i, j, k) = (cell(0), cell(1), cell(2));
+        let [i, j, k] = self.cell_at(x);
+        let own = self.side_of([i, j, k]).map_or(0xff, |(own, _)| if own == 0 { 0xff } else { own });
         let f = (p - Vec3::new(i as f32, j as f32, k as f32)).clamp(Vec3::ZERO, Vec3::ONE);
         let [row, slab] = [self.size[0], self.size[0] * self.size[1]];
         let first = i + row * j + slab * k;
-        let v = |n: usize| self.phi[first + (n & 1) + row * (n >> 1 & 1) + slab * (n >> 2)];
+        let v = |n: usize| {
+            let phi = self.phi[first + (n & 1) + row * (n >> 1 & 1) + slab * (n >> 2)];
+            if own >> n & 1 == 1 { phi } else { -phi.abs() }
+        };
         let lerp = |a: f32, b: f32, t: f32| a + t * (b - a);
         let along_x = [0, 2, 4, 6].map(|n| lerp(v(n), v(n + 1), f.x));
         let dx = [0, 2, 4, 6].map(|n| v(n + 1) - v(n));
@@ -112,6 +131,23 @@ impl Walls {
         let mut count = 0;
         self.for_each_image(x, reach, |_| count += 1);
         count == 1
+    }
+
+    /// Is a solid nearer than `reach`?
+    pub fn solid_is_near(&self, x: Vec3, reach: f32) -> bool {
+        self.solid_distance(x) < reach
+    }
+
+    /// Distance from solids, on the own side of thin ones; infinite without any.
+    pub fn solid_distance(&self, x: Vec3) -> f32 {
+        self.solid.as_ref().map_or(f32::INFINITY, |solid| solid.at(x).0)
+    }
+
+    /// What a place beside a thin solid sees; none where everything is seen.
+    #[inline]
+    pub fn seen_from(&self, x: Vec3) -> Option<Seen> {
+        let solid = self.solid.as_ref().filter(|solid| !solid.sides.is_empty())?;
+        solid.side_of(solid.cell_at(x)).map(|(_, seen)| seen)
     }
 
     /// Calls `seen` with `x` and its mirror images in walls and solids that are nearer than `reach`, corners
@@ -276,7 +312,19 @@ impl Neighbours {
 
     /// Calls `row` with the ranges of particles in the cells that a ball touches, and perhaps a few more.
     #[inline(always)]
-    fn for_each_row(&self, center: Vec3, reach: f32, mut row: impl FnMut(Range<usize>)) {
+    fn for_each_row(&self, center: Vec3, reach: f32, row: impl FnMut(Range<usize>)) {
+        self.for_each_seen_row(center, reach, None, row);
+    }
+
+    /// The same for the cells that are seen.
+    #[inline(always)]
+    fn for_each_seen_row(
+        &self,
+        center: Vec3,
+        reach: f32,
+        seen: Option<&Seen>,
+        mut row: impl FnMut(Range<usize>),
+    ) {
         let bins = &self.bins;
         let (low, high) = (bins.coordinates(center - reach), bins.coordinates(center + reach));
         // Small balls fill most of their box.
@@ -295,6 +343,15 @@ impl Neighbours {
                     let half = left2.sqrt();
                     (first, last) =
                         (bins.coordinate(center.x - half, 0), bins.coordinate(center.x + half, 0));
+                }
+                if let Some(seen) = seen {
+                    for i in (first..=last).filter(|&i| seen.sees([i, j, k])) {
+                        let range = self.of_cell(bins.index([i, j, k]));
+                        if !range.is_empty() {
+                            row(range);
+                        }
+                    }
+                    continue;
                 }
                 let cell = bins.index([first, j, k]);
                 let range = self.start[cell] as usize..self.start[cell + last - first + 1] as usize;
@@ -399,17 +456,18 @@ impl Neighbours {
     }
 
     /// Sums over the particles of the cells around a ball, eight at a time: `add(sums, offsets, weights)`,
-    /// where offsets are from the centre. Lanes without a particle lie far outside the ball.
+    /// where offsets are from the centre; of cells that are seen, where not all are. Lanes without a particle lie far outside the ball.
     #[inline(always)]
     pub(crate) fn sums<const N: usize>(
         &self,
         center: Vec3,
         reach: f32,
+        seen: Option<&Seen>,
         add: impl Fn(&mut [Lanes; N], [Lanes; 3], Lanes),
     ) -> [f32; N] {
         let mut sums = [Lanes::splat(0.0); N];
         let (far, from) = (4.0 * reach, splat(center));
-        self.for_each_row(center, reach, |range| {
+        self.for_each_seen_row(center, reach, seen, |range| {
             let row = self.eights(&range);
             for n in 0..row.x.len() {
                 let mut d = row.offsets(n, &from);
@@ -498,7 +556,7 @@ mod tests {
                     particles.x.iter().map(|x| (*x - center).length_squared()).fold(f32::MAX, f32::min);
                 assert_eq!(nearest, (brute <= reach * reach).then_some(brute));
                 assert_eq!(neighbours.is_empty_within(center, reach), brute >= reach * reach);
-                let [sum] = neighbours.sums(center, reach, |s: &mut [Lanes; 1], d, m| {
+                let [sum] = neighbours.sums(center, reach, None, |s: &mut [Lanes; 1], d, m| {
                     let w = smooth_lanes(&d, 1.0 / (reach * reach));
                     s[0] += m * w;
                 });
@@ -554,7 +612,8 @@ mod tests {
             spacing * Vec3::new((n % 12) as f32, (n / 12 % 11) as f32, (n / 132) as f32) - Vec3::splat(0.2)
         };
         let phi: Arc<[f32]> = (0..12 * 11 * 10).map(|n| normal.dot(place(n) - Vec3::splat(0.3))).collect();
-        let solid = Some(SolidSamples { origin: Vec3::splat(-0.2), spacing, size, phi });
+        let solid =
+            Some(SolidSamples { origin: Vec3::splat(-0.2), spacing, size, phi, sides: ThinSides::default() });
         let walls = Walls { solid, ..Walls::NONE };
         for n in 0..200 {
             let x = 0.6 * unit_vec3(n, 4);

@@ -9,6 +9,7 @@ use crate::lanes::Lanes;
 use crate::neighbours::{Neighbours, Walls, smooth_lanes};
 use crate::params::SheetParams;
 use crate::particles::Particles;
+use crate::sight::Seen;
 use fluvial_foundation::{Vec3, parallel};
 
 /// Particles that one task takes.
@@ -73,7 +74,7 @@ impl Shapes {
                 let rho = rho * inverse_rho0;
                 density.push(rho);
                 if rho < params.surface_density {
-                    stretch.push(eigen(&covariance(neighbours, x + offset, h)));
+                    stretch.push(eigen(&covariance(neighbours, x + offset, h, walls.seen_from(x).as_ref())));
                     offsets.push(offset / h);
                 }
             }
@@ -179,9 +180,9 @@ const BALL: f32 = 1.0 / 7.0;
 
 /// `C_i = sum (p_j - q)(p_j - q)^T W(p_j - q) / sum W(p_j - q)`, q the weighted mean around the particle
 /// [sheets eq. 8, 9], over the covariance of a ball.
-fn covariance(neighbours: &Neighbours, mean: Vec3, h: f32) -> Symmetric {
+fn covariance(neighbours: &Neighbours, mean: Vec3, h: f32, seen: Option<&Seen>) -> Symmetric {
     let inverse_h2 = 1.0 / (h * h);
-    let [w, xx, yy, zz, xy, xz, yz] = neighbours.sums(mean, h, |sums: &mut [Lanes; 7], d, _| {
+    let [w, xx, yy, zz, xy, xz, yz] = neighbours.sums(mean, h, seen, |sums: &mut [Lanes; 7], d, _| {
         let w = smooth_lanes(&d, inverse_h2);
         let wd = [w * d[0], w * d[1], w * d[2]];
         sums[0] += w;
@@ -244,7 +245,7 @@ mod tests {
             };
             let exact = [c(0, 0), c(1, 1), c(2, 2), c(0, 1), c(0, 2), c(1, 2)].map(|v| v * 7.0 / (h * h));
             let (_, offset) = density_and_mean(&neighbours, particles.x[i], h as f32, &Walls::NONE);
-            let found = covariance(&neighbours, particles.x[i] + offset, h as f32);
+            let found = covariance(&neighbours, particles.x[i] + offset, h as f32, None);
             assert!((offset.as_dvec3() + x - mean).length() < 1e-6);
             for k in 0..6 {
                 assert!((found[k] as f64 - exact[k]).abs() < 1e-4, "{found:?} {exact:?}");

@@ -153,6 +153,11 @@ impl SheetSurface {
         out.iter_mut().enumerate().for_each(|(i, out)| *out = self.value([i, j, k]));
     }
 
+    /// The value of samples that no liquid is near, metres.
+    pub fn far_m(&self) -> f32 {
+        self.far_m
+    }
+
     /// Samples that are held, of all that the lattice has.
     pub fn samples_held(&self) -> usize {
         self.values.len()
@@ -241,7 +246,10 @@ impl<'a> SurfaceField<'a> {
         // Images in walls belong to no sheet.
         let rho = match self.walls.are_far(x, h) {
             true => shapes.density[i],
-            false => self.neighbours.density(x, h, &Walls::NONE) * self.inverse_rho0,
+            false => {
+                let seen = self.walls.seen_from(x);
+                self.neighbours.density_of_particles(x, h, seen.as_ref()) * self.inverse_rho0
+            }
         };
         let is_thread = stretch.values[1] <= self.params.thin_ratio * stretch.values[0];
         let across = |n: usize| n == 2 || is_thread && n == 1;
@@ -288,9 +296,11 @@ impl<'a> SurfaceField<'a> {
         // Across a flat surface the density falls by 15 / (16 h) a metre.
         let (mut value, mut whose) = ((BULK - rho) * (16.0 / 15.0) * h, None);
         if rho > 0.0 {
+            let (seen, bins) = (self.walls.seen_from(x), self.neighbours.bins());
+            let is_beside = |i: usize| seen.is_none_or(|s| s.sees(bins.coordinates(self.particles.x[i])));
             self.neighbours.for_each_within(x, self.reach, |i, d, _| {
                 let is_seen = self.shapes.density[i] < BULK && !self.shapes.is_lonely(i);
-                if is_seen && self.shapes.place[i] != Shapes::ROUND {
+                if is_seen && is_beside(i) && self.shapes.place[i] != Shapes::ROUND {
                     let Ellipsoid { inverse_axes, shift, .. } = self.ellipsoid_of(i);
                     let own = ellipsoid_distance(&inverse_axes, d + shift);
                     if own < value {

@@ -4,10 +4,10 @@
 use crate::state::{Boundaries, Solids};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{Sides, UniformGrid};
 use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as carriers, Surroundings};
-use fluvial_sheets::{Depth, SolidSamples, Stiffness, UNIT_MASS, box_sums, dilate};
+use fluvial_sheets::{Depth, SolidSamples, Stiffness, ThinSides, UNIT_MASS, box_sums, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
 use fluvial_solver_interface::{Clamps, Setup};
 use std::sync::Arc;
@@ -61,6 +61,7 @@ impl SheetsSolver {
             spacing: nodes.spacing,
             size: nodes.size,
             phi: solids.fields.phi_node.as_slice().into(),
+            sides: thin_sides(&solids.fields.sides, grid),
         });
     }
 
@@ -183,14 +184,14 @@ impl SheetsSolver {
 }
 
 /// Where particles may be: in the box, outside solids, and on their side of thin ones.
-struct Place<'a> {
+pub(crate) struct Place<'a> {
     bounds: Aabb,
     around: Surroundings<'a>,
     margin: f32,
 }
 
 impl<'a> Place<'a> {
-    fn new(setup: &Setup, solids: &'a SolidFields, grid: &'a UniformGrid) -> Self {
+    pub fn new(setup: &Setup, solids: &'a SolidFields, grid: &'a UniformGrid) -> Self {
         let margin = MARGIN_IN_CELLS * grid.dx;
         let around = surroundings(setup, solids, grid);
         Place { bounds: grid.bounds().expand(-margin), around, margin }
@@ -206,6 +207,22 @@ impl<'a> Place<'a> {
         self.around.walk(from, x) == x
     }
 
+    /// The place itself where no solid is, else the nearest middle of a cell that is open; itself where all is solid.
+    pub fn nearest_open(&self, x: Vec3) -> Vec3 {
+        let is_open = |x: Vec3| self.around.solid_at(x).0 >= 0.0;
+        if is_open(x) {
+            return x;
+        }
+        let cells = self.around.grid.cell_centers();
+        let centers = (0..cells.len()).map(|cell| {
+            let [i, j, k] = cells.coordinates(cell);
+            cells.position(i, j, k)
+        });
+        let nearest = centers.filter(|&center| is_open(center));
+        let way = |center: &Vec3| center.distance_squared(x);
+        nearest.min_by(|a, b| way(a).total_cmp(&way(b))).unwrap_or(x)
+    }
+
     /// The nearest place where a particle on its way from `from` to x may be.
     fn confine(&self, from: Vec3, x: Vec3) -> Vec3 {
         let x = self.around.walk(from, x.clamp(self.bounds.min, self.bounds.max));
@@ -218,6 +235,15 @@ impl<'a> Place<'a> {
         }
         self.around.walk(x, x + (self.margin - phi) * gradient.normalize_or_zero())
     }
+}
+
+/// The sides of thin solids as the particles' sums know them.
+fn thin_sides(sides: &Sides, grid: &UniformGrid) -> ThinSides {
+    if sides.is_empty() {
+        return ThinSides::default();
+    }
+    let own_corners = |cell: usize| sides.is_near(cell).then(|| sides.own_corners[cell]);
+    ThinSides::new(grid.cells, own_corners, |cell, axis, up| sides.is_barred(cell, axis, up))
 }
 
 /// What bounds the particles.

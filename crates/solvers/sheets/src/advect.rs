@@ -1,24 +1,23 @@
 //! Between particles and grid: transport, velocities there and back [sheets Alg. 1], lines 1, 2 and 4.
 
 use crate::SheetsSolver;
-use crate::adapt::surroundings;
-use crate::state::{Carriers, Density, GridVelocity, Solids};
+use crate::adapt::{Place, surroundings};
+use crate::state::{Carriers, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::mark_unknowns;
 use fluvial_particles::{self as carriers, Flight, Transfer};
-use fluvial_sheets::{Points, Population, deposit, dilate, lattice_density, spread_velocity};
+use fluvial_sheets::{Points, Population, deposit, dilate, spread_velocity};
 use fluvial_solver_interface::{Clamps, StepError};
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
 const NEAREST_IN_CELLS: f32 = 1.0;
 
-/// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
-/// that just counts as liquid would have a surface at its very centre and feel an accordingly steep pressure.
-const LEAST_DEFICIT: f32 = 0.02;
-
-/// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
-const SKIN_IN_CELLS: f32 = 0.6;
+/// A cell that solids leave less of than this has room for a few particles, and often for none: it is liquid where the
+/// 5^3 cells around hold this share of what fits. As air at the bottom of a pool it had no pressure, and water flew
+/// into it at sqrt(2 g h).
+const CRAMPED: f32 = 0.5;
+const AMID_LIQUID: f32 = 0.75;
 
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those
@@ -39,14 +38,17 @@ impl SheetsSolver {
         if after.x.iter().any(|x| !x.is_finite()) {
             return Err(StepError::NotFinite { field: "positions", stage: "advect" });
         }
-        if after.len() < particles.len() {
+        let trapped = scratch.trapped();
+        if after.len() + trapped.len() < particles.len() {
             let mut leaves = vec![true; particles.len()];
             after.id.iter().for_each(|&i| leaves[i as usize] = false);
+            trapped.iter().for_each(|&i| leaves[i as usize] = false);
             let gone = particles.mass.iter().zip(&leaves).filter(|(_, l)| **l).map(|(m, _)| *m as u64).sum();
             work.population.families.leave(&mut work.population.particles, &leaves);
             let out_m3 = self.volume_of(gone);
             self.work.account.book_sources_and_sinks(0.0, out_m3);
         }
+        self.keep_trapped();
         let work = &mut self.work;
         let (population, after) = (&mut work.population, &work.carriers.after);
         let order: Vec<u32> = after.id.iter().map(|&i| i as u32).collect();
@@ -59,21 +61,38 @@ impl SheetsSolver {
         Ok(())
     }
 
+    /// Particles that no way leads out of a solid for keep their mass: they wait where they were, or at the nearest
+    /// open place when a solid has come there.
+    ///
+    /// Test: `nothing_is_lost_between_solids`.
+    fn keep_trapped(&mut self) {
+        let Carriers { before, after, scratch, .. } = &mut self.work.carriers;
+        let place = Place::new(&self.setup, &self.work.boundaries.solids.fields, &self.grid);
+        for &i in scratch.trapped() {
+            let i = i as usize;
+            after.x.push(place.nearest_open(before.x[i]));
+            after.v.push(before.v[i]);
+            after.id.push(i as u64);
+            after.age_s.push(before.age_s[i]);
+        }
+    }
+
     /// Measures particles and cells where the particles are now, and marks the cells whose pressure is
     /// unknown.
-    pub(crate) fn measure_liquid(&mut self) {
-        self.measure_particles();
+    pub(crate) fn measure_liquid(&mut self, dt_s: f64) {
+        self.measure_particles(dt_s);
         let work = &mut self.work;
         let openings = work.boundaries.openings(&work.cover, &self.grid);
         mark_unknowns(&mut work.unknowns, &work.fields.phi_cell, &openings);
     }
 
     /// Sorts and measures the particles where they are now; gives every cell its density deficit.
-    pub(crate) fn measure_particles(&mut self) {
+    pub(crate) fn measure_particles(&mut self, dt_s: f64) {
         self.work.population.sort();
         self.work.population.measure();
         self.fill_crowding();
         self.fill_deficit();
+        self.measure_surface_cells(dt_s);
     }
 
     /// `phi_L = alpha_L - sum rho(p_i) / (rho_0 N_0)` over the particles of a cell [sheets eq. 5], in cells,
@@ -92,59 +111,12 @@ impl SheetsSolver {
         deposit(phi_cell, particles, neighbours, params.d0, held);
         let Solids { fields, closed_cell, .. } = &*self.work.boundaries.solids;
         let (open, share) = (&fields.open_volume, self.params.liquid_share);
+        let crowding = &self.work.density.crowding_cell;
         parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
             let room = if closed_cell[cell] { 1.0 } else { open[cell].max(0.1) };
             *phi = share * room - *phi / full;
-        });
-        self.measure_surface_cells();
-    }
-
-    /// `d = 16/15 h (1/2 - rho / rho_0)`, the distance from the level of half density across a flat surface,
-    /// for two layers of liquid cells and one of air at every surface. Cells with d < 0 are liquid;
-    /// others only by their deficit, and only away from bulk liquid (no neighbour has d < 0): there it is
-    /// sheets and drops.
-    ///
-    /// Test: `pressure_at_rest_is_hydrostatic` (validation, conformance).
-    fn measure_surface_cells(&mut self) {
-        let (grid, cells) = (self.grid, self.grid.cell_centers());
-        let (population, phi_cell) = (&self.work.population, &mut self.work.fields.phi_cell);
-        let h = population.params.reach_m();
-        let inverse_rho0 = 1.0 / lattice_density(population.params.density_reach);
-        let wet: Vec<bool> = phi_cell.iter().map(|&p| p < 0.0).collect();
-        let dry: Vec<bool> = wet.iter().map(|w| !w).collect();
-        let (near_wet, near_dry) = (dilate(&wet, grid.cells, 1), dilate(&dry, grid.cells, 2));
-        let closed = &self.work.boundaries.solids.closed_cell;
-        let Density { distance_cell: distance, skin_cell, .. } = &mut self.work.density;
-        cells.for_each_mut(distance, |cell, [i, j, k], out| {
-            *out = f32::NAN;
-            if near_wet[cell] && near_dry[cell] && !closed[cell] {
-                let x = cells.position(i, j, k);
-                let rho = population.neighbours.density(x, h, &population.walls) * inverse_rho0;
-                *out = (0.5 - rho) * (16.0 / 15.0) * h / grid.dx;
-            }
-        });
-        // Below the second layer everything is deep inside; no comparison with NaN is true.
-        let inside =
-            |cell: usize| distance[cell] < 0.0 || distance[cell].is_nan() && wet[cell] && !closed[cell];
-        cells.for_each_mut2(phi_cell, skin_cell, |cell, at, phi, skin| {
-            let d = distance[cell];
-            *skin = false;
-            if d.is_nan() {
-                return;
-            }
-            let beside_bulk = || {
-                AXES.iter().any(|&axis| {
-                    let stride = cells.stride(axis);
-                    at[axis] > 0 && inside(cell - stride)
-                        || at[axis] + 1 < cells.size[axis] && inside(cell + stride)
-                })
-            };
-            let beside_bulk = d >= 0.0 && beside_bulk();
-            *skin = beside_bulk && d < SKIN_IN_CELLS;
-            if d < 0.0 || *phi >= 0.0 || beside_bulk {
-                *phi = d;
-            } else {
-                *phi = phi.min(-LEAST_DEFICIT);
+            if !closed_cell[cell] && open[cell] < CRAMPED && crowding[cell] > AMID_LIQUID {
+                *phi = phi.min(-share * room);
             }
         });
     }

@@ -15,6 +15,10 @@ use fluvial_surface::{
 /// Neighbourhoods of two cells: what a few cells of a thin sheet lack is the noise of its particles' places.
 const NEIGHBOURHOOD_SUMS: usize = 6;
 
+/// Fits of the whole after the first, and how near to its volume it is good enough.
+const MORE_FITS: usize = 4;
+const FITS: f64 = 1e-3;
+
 impl SheetsSolver {
     /// Meshes the surface of the particles outside the solids, fitted to their volume; those without a
     /// surface in common are balls.
@@ -27,15 +31,18 @@ impl SheetsSolver {
         let surface = SheetSurface::sample(&field, &shape);
         let lattice = Lattice { size: shape.size, origin: shape.origin, spacing: shape.spacing };
         let mesh_params = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let (nodes, phi_solid) = (self.grid.nodes(), &self.state.boundaries.solids.fields.phi_node);
-        let clip = !self.setup.solids.is_empty();
+        let (walls, far_m) = (&population.walls, surface.far_m());
         let value = |at: [usize; 3]| {
             let value = surface.value(at);
-            // Only liquid asks for the solid.
-            if !clip || value >= 0.0 {
+            if walls.solid.is_none() || value > 0.0 && value < far_m {
                 return value;
             }
-            value.max(-nodes.sample(phi_solid, lattice.position(at[0], at[1], at[2])))
+            let x = lattice.position(at[0], at[1], at[2]);
+            if value <= 0.0 {
+                return value.max(-walls.solid_distance(x));
+            }
+            // Behind a thin solid that liquid touches, the surface is the solid.
+            if walls.seen_from(x).is_some() { value.min(walls.solid_distance(x).abs()) } else { value }
         };
         let fill_row = |j: usize, k: usize, out: &mut [f32]| {
             out.iter_mut().enumerate().for_each(|(i, out)| *out = value([i, j, k]));
@@ -44,7 +51,7 @@ impl SheetsSolver {
         let mut lacking_cell = self.held_cell(population);
         self.take_sampled(&mut lacking_cell, &lattice, &self.cells_near(&mesh), value);
         let (sampled, before) = (mesh.positions.clone(), volume_gradients(&mesh));
-        let half_m = field.pull_mesh(&mut mesh.positions, &mesh.triangles);
+        let mut half_m = field.pull_mesh(&mut mesh.positions, &mesh.triangles);
         let cells = self.grid.cell_centers();
         let cells = Bells { cells: &cells, sums: NEIGHBOURHOOD_SUMS };
         for (v, after) in volume_gradients(&mesh).into_iter().enumerate() {
@@ -55,10 +62,23 @@ impl SheetsSolver {
         let lonely_m3 = lonely().map(|i| self.volume_of(population.particles.mass[i] as u64)).sum::<f64>();
         let wanted_m3 = self.state.account.volume_m3 - lonely_m3;
         fit_to_volume(&mut mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
+        for _ in 0..MORE_FITS {
+            let share = mesh.volume() / wanted_m3;
+            if wanted_m3 <= 0.0 || (share - 1.0).abs() < FITS {
+                break;
+            }
+            // Froth that encloses more air, or less, than one fit may take: what is left is half as thick, or twice.
+            half_m.iter_mut().for_each(|half| *half *= if share > 1.0 { 0.5 } else { 2.0 });
+            let lacking_cell = vec![0.0; self.grid.cell_count()];
+            fit_to_volume(&mut mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
+        }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         for i in lonely() {
             let volume_m3 = self.volume_of(population.particles.mass[i] as u64);
-            add_ball(&mut mesh, population.particles.x[i], population.particles.v[i], volume_m3);
+            // Inside the box: the corners of a drawn ball are 0.73 edges of a cube of its volume from its centre.
+            let room = self.grid.bounds().expand(-0.74 * volume_m3.cbrt() as f32);
+            let x = population.particles.x[i].clamp(room.min, room.max);
+            add_ball(&mut mesh, x, population.particles.v[i], volume_m3);
         }
         mesh
     }

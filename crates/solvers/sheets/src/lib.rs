@@ -15,6 +15,7 @@ mod save;
 mod sources;
 mod state;
 mod step;
+mod surface;
 
 pub use fluvial_sheets::{Kind, Topology, UNIT_MASS};
 pub use params::{Params, PositionCorrection};
@@ -132,7 +133,8 @@ impl SheetsSolver {
         for (x, mass, v) in seeds.into_iter().flatten() {
             population.particles.push(x, start(x, v), mass, 1, Kind::Small);
         }
-        self.measure_particles();
+        self.place_surface();
+        self.measure_particles(0.0);
         self.particles_to_grid();
         self.extrapolate_velocity();
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());

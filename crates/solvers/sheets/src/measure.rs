@@ -1,8 +1,8 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::SheetsSolver;
-use crate::pressure::wanted_divergence;
-use crate::state::{Boundaries, Fields, State, Work};
+use crate::pressure::{EVEN, wanted_divergence};
+use crate::state::{Boundaries, Density, Fields, State, Work};
 use fluvial_foundation::parallel::{
     self, CHUNK, for_each_beside_mut, map_indices, ordered_max, ordered_sum_of,
 };
@@ -28,7 +28,7 @@ pub(crate) struct Measured<'a> {
 impl SheetsSolver {
     /// The step's numbers; an error when anything is not finite.
     pub(crate) fn measure(&mut self, dt_s: f64, pressure: PressureReport) -> Result<StepReport, StepError> {
-        let volume_m3 = self.occupied_volume();
+        let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.measure(volume_m3);
         let Work { population, fields, boundaries, account, .. } = &self.work;
         let liquid = Measured { population, fields, boundaries, account };
@@ -37,6 +37,8 @@ impl SheetsSolver {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
         self.work.limiting_speed_m_s = limiting_speed_m_s;
+        let squeezed_m3 = self.work.account.volume_m3 - self.occupied_volume();
+        report.raw_volume_error -= squeezed_m3 / self.work.account.largest_expected_m3.max(f64::MIN_POSITIVE);
         // Velocity stands half a step ahead of the positions (leapfrog); the energy that this scheme
         // conserves has the product of two steps' velocities.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
@@ -67,10 +69,11 @@ impl SheetsSolver {
         let cells = grid.cell_centers();
         let (openings, open_volume) =
             (boundaries.openings(&self.work.cover, &grid), &boundaries.solids.fields.open_volume);
-        let crowding = &self.work.density.crowding_cell;
+        let Density { crowding_cell: crowding, bulk_cell: is_bulk, .. } = &self.work.density;
+        let part = self.mended_part(of_step.unwrap_or(0.0));
         let wanted = |cell: usize| match of_step {
             Some(dt_s) if self.setup.flow.is_none() => {
-                wanted_divergence(crowding[cell], open_volume[cell], dt_s as f32)
+                wanted_divergence(crowding[cell], is_bulk[cell], open_volume[cell], part, dt_s as f32)
             }
             _ => 0.0,
         };
@@ -134,13 +137,18 @@ impl SheetsSolver {
         for_each_beside_mut(crowding, room, |held, room| *held /= room.max(1e-3));
     }
 
-    /// Volume of the particles, less what is squeezed into neighbourhoods beyond what they hold.
-    ///
-    /// Particles carry their volume, so that drops and sheets count in full; where FLIP lets them clump, the
-    /// space that they have lost shows here.
-    pub(crate) fn occupied_volume(&self) -> f64 {
-        let (mass, crowding) = (&self.work.population.mass_cell, &self.work.density.crowding_cell);
-        let sum = ordered_sum_of(mass.len(), |c| (mass[c] / crowding[c].max(1.0)) as f64);
+    /// The room that the particles take up: less than their volume where they are squeezed, more where bulk liquid is
+    /// thinner than it should be. A level that rises by more than [`EVEN`] of its depth shows here, as the raw volume
+    /// error; what is less is how particles happen to lie. Near the surface only more than what fits says anything.
+    fn occupied_volume(&self) -> f64 {
+        let mass = &self.work.population.mass_cell;
+        let Density { crowding_cell, bulk_cell, .. } = &self.work.density;
+        let squeezed = |c: usize| {
+            let excess = crowding_cell[c] - 1.0;
+            let beyond = excess - excess.clamp(-EVEN, EVEN);
+            if bulk_cell[c] { beyond.clamp(-1.0, 1.0) } else { beyond.clamp(0.0, 1.0) }
+        };
+        let sum = ordered_sum_of(mass.len(), |c| (mass[c] * (1.0 - squeezed(c))) as f64);
         sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
     }
 

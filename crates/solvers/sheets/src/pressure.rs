@@ -6,12 +6,13 @@
 
 use crate::SheetsSolver;
 use crate::state::{Density, Fields, GridVelocity};
+use crate::surface::FLYING_MASS;
 use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::{for_each_beside_mut, for_each_indexed_mut};
+use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_level_set as level_set;
 use fluvial_mac::{
-    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, drag_m_s, drag_short_waves,
-    first_guess, for_each_face, keep_gaps, let_go, project, push_at_surface, short_wave_speed_m_s,
+    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, for_each_face,
+    keep_gaps, let_go, project, push_at_surface,
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
@@ -20,19 +21,29 @@ use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 /// Curvature is measured this near to the surface, in reaches of the kernel.
 const TENSION_BAND: f32 = 0.55;
 
-/// Cells count as crowded above this share of what fits: less is how particles happen to lie.
-const CROWDED: f32 = 1.01;
-/// Part of the excess that a step lets go.
-const RELEASED_PER_STEP: f32 = 0.1;
+/// Crowding that differs from 1 by less than this is how particles happen to lie: the light ones that end a fill
+/// between two layers reach into the layer below, 1.2 % of 5^3 cells.
+pub(crate) const EVEN: f32 = 0.02;
+/// Part of what is beyond that which goes or comes while the fastest liquid crosses a cell, and in a step at most.
+const MENDED_PER_CELL: f32 = 0.1;
 
-/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, a tenth of the
-/// excess flows off in a step.
-pub(crate) fn wanted_divergence(crowding: f32, open_volume: f32, dt_s: f32) -> f32 {
-    let excess = crowding - CROWDED;
-    if excess > 0.0 { RELEASED_PER_STEP * excess * open_volume / dt_s } else { 0.0 }
+/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, `part` of the excess
+/// flows off in the step; where bulk liquid is thinner than it should be, as much flows in, so that its level does
+/// not rise.
+pub(crate) fn wanted_divergence(crowding: f32, is_bulk: bool, open_volume: f32, part: f32, dt_s: f32) -> f32 {
+    let excess = crowding - 1.0;
+    let beyond = excess - excess.clamp(-EVEN, EVEN);
+    if beyond > 0.0 || is_bulk { part * beyond * open_volume / dt_s } else { 0.0 }
 }
 
 impl SheetsSolver {
+    /// The part of what is crowded or thin that a step mends. Liquid becomes uneven by its flow: at rest nothing is
+    /// mended, because what cut cells and merged particles count wrongly would stir it, at 1e-3 sqrt(g h).
+    pub(crate) fn mended_part(&self, dt_s: f64) -> f32 {
+        let cells_crossed = self.state.limiting_speed_m_s * dt_s / self.grid.dx as f64;
+        MENDED_PER_CELL * cells_crossed.min(1.0) as f32
+    }
+
     /// Gravity on every face that has a velocity.
     pub(crate) fn apply_gravity(&mut self, dt_s: f64) {
         let (gravity, work) = (self.setup.liquid.gravity, &mut self.work);
@@ -44,21 +55,13 @@ impl SheetsSolver {
         }
     }
 
-    /// Pressure on the surface: with s over density the ghost value of a face between liquid and air becomes s
-    /// instead of 0, `u -= n dt s / (dx theta)`. Two things press on it: surface tension, s = sigma kappa / rho,
-    /// and a drag on waves of a few cells' length on bulk liquid, which grow by themselves without it, see
-    /// `fluvial_mac::drag_short_waves`.
-    ///
-    /// Test: `waves_do_not_grow_out_of_nothing`.
-    pub(crate) fn apply_surface_pressure(&mut self, dt_s: f64, clamps: &mut Clamps) {
-        let (grid, wave_m_s) = (self.grid, self.short_wave_speed_m_s());
-        if wave_m_s == 0.0 {
+    /// Surface tension: with s = sigma kappa / rho on the surface, the ghost value of a face between liquid and air
+    /// becomes s instead of 0, `u -= n dt s / (dx theta)`.
+    pub(crate) fn apply_surface_tension(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        if self.setup.liquid.surface_tension <= 0.0 {
             return;
         }
-        let (drag, is_bounded) = drag_m_s(wave_m_s, grid.dx, dt_s as f32);
-        clamps.add("wave_drag_bounded", is_bounded as usize);
-        let mut s_cell = self.drag_on_bulk(drag);
-        self.add_tension(&mut s_cell, clamps);
+        let (grid, s_cell) = (self.grid, self.surface_pressure(clamps));
         let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
         self.work.u_without_push.clone_from(u_face);
         let push = SurfacePush {
@@ -77,40 +80,10 @@ impl SheetsSolver {
         }
     }
 
-    fn short_wave_speed_m_s(&self) -> f32 {
-        let liquid = self.setup.liquid;
-        let tension = liquid.surface_tension / liquid.density;
-        short_wave_speed_m_s(self.grid.dx, liquid.gravity.length(), tension)
-    }
-
-    /// The drag's pressure over density in the cells at the surface of bulk liquid, of the velocity of the last
-    /// step, which is known beyond the surface.
-    fn drag_on_bulk(&mut self, drag: f32) -> Vec<f32> {
-        const FAR_CELLS: f32 = 10.0;
-        let (grid, work) = (&self.grid, &mut self.work);
-        let distance = &work.density.distance_cell;
-        let far = |d: &f32| if d.is_nan() { FAR_CELLS } else { *d };
-        let distance: Vec<f32> = distance.iter().map(far).collect();
-        let (mut s_cell, mut once) = (vec![0.0; distance.len()], vec![0.0; distance.len()]);
-        work.surface_cells.find(&distance, 1.0, grid);
-        drag_short_waves(&mut s_cell, &mut once, &work.surface_cells, &self.state.fields.u_face, grid, drag);
-        // Sheets and drops, liquid by their deficit alone, are left to fly.
-        let phi_cell = &work.fields.phi_cell;
-        for_each_indexed_mut(&mut s_cell, |cell, s| {
-            if phi_cell[cell] < 0.0 && distance[cell] >= 0.0 {
-                *s = 0.0;
-            }
-        });
-        s_cell
-    }
-
-    /// `s += sigma kappa / rho`; the curvature is that of the level of half density, which is a distance near the
+    /// `s = sigma kappa / rho`; the curvature is that of the level of half density, which is a distance near the
     /// surface.
-    fn add_tension(&self, s_cell: &mut [f32], clamps: &mut Clamps) {
+    fn surface_pressure(&self, clamps: &mut Clamps) -> Vec<f32> {
         let (grid, liquid) = (self.grid, self.setup.liquid);
-        if liquid.surface_tension <= 0.0 {
-            return;
-        }
         let cells = grid.cell_centers();
         let population = &self.work.population;
         let h = population.params.reach_m();
@@ -139,23 +112,27 @@ impl SheetsSolver {
             *k = mean / (1.0 + (h * mean).powi(2) / 24.0);
         });
         let factor = liquid.surface_tension / liquid.density;
-        for_each_beside_mut(s_cell, &kappa, |s, kappa| *s += factor * kappa);
+        kappa.iter_mut().for_each(|kappa| *kappa *= factor);
+        kappa
     }
 
     /// Solves for the pressure impulse and subtracts its gradient. Crowded cells are asked to let go of a
     /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
-        let is_pressed = self.short_wave_speed_m_s() > 0.0;
+        let (fall_m_s, part) = (self.setup.liquid.gravity.length() * dt_s as f32, self.mended_part(dt_s));
+        let is_pressed = self.setup.liquid.surface_tension > 0.0;
         let (grid, work) = (&self.grid, &mut self.work);
-        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut work.fields;
+        let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = &mut work.fields;
         let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);
         let (unknown, parting) = (&unknowns.unknown_cell, &mut work.parting);
-        let Density { crowding_cell, skin_cell, .. } = &work.density;
+        let Density { crowding_cell, bulk_cell, skin_cell } = &work.density;
+        let mass_cell = &work.population.mass_cell;
         let solids = &work.boundaries.solids;
         let open_volume = &solids.fields.open_volume;
-        let wanted = |c: usize| wanted_divergence(crowding_cell[c], open_volume[c], dt_s as f32) * grid.dx;
+        let wanted = |c: usize| {
+            wanted_divergence(crowding_cell[c], bulk_cell[c], open_volume[c], part, dt_s as f32) * grid.dx
+        };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
         gap_cell.clone_from(&self.state.fields.gap_cell);
@@ -187,6 +164,7 @@ impl SheetsSolver {
         clamps.add("ghost_theta_floor", theta_floors);
         clamps.add("walls_still_pull", pulled);
         keep_gaps(gap_cell, impulse_cell, parting);
+        let flies = |cell: usize| !skin_cell[cell] && mass_cell[cell] >= FLYING_MASS;
         for axis in AXES {
             let area = &openings.area_face[axis];
             for_each_face(&mut work.velocity.valid_face[axis], grid, axis, |face, cells, valid| {
@@ -194,7 +172,7 @@ impl SheetsSolver {
                     *valid = 0;
                 } else if cells.any(|c| unknown[c]) {
                     *valid = 1;
-                } else if cells.any(|c| skin_cell[c]) {
+                } else if cells.any(|c| skin_cell[c]) && !cells.any(flies) {
                     *valid = 0;
                 }
             });

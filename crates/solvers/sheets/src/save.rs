@@ -24,7 +24,7 @@ impl SheetsSolver {
         } = self;
         let State {
             population,
-            fields: Fields { phi_cell, u_face, impulse_cell, gap_cell },
+            fields: Fields { phi_cell, distance_cell, u_face, impulse_cell, gap_cell },
             // A function of the time: placed anew.
             boundaries: _,
             last_dt_s,
@@ -41,6 +41,7 @@ impl SheetsSolver {
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
         out.account(account)?;
         out.field("phi_cell", phi_cell)?;
+        out.field("distance_cell", distance_cell)?;
         out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
         out.field("gap_cell", gap_cell)?;
@@ -52,9 +53,10 @@ impl SheetsSolver {
         let (time_s, steps) = (from.value("time_s")?, from.value("steps")?);
         let (last_dt_s, kinetic_energy_j) = (from.value("last_dt_s")?, from.value("kinetic_energy_j")?);
         let mut fields = Fields::zero(&self.grid);
-        let Fields { phi_cell, u_face, impulse_cell, gap_cell } = &mut fields;
+        let Fields { phi_cell, distance_cell, u_face, impulse_cell, gap_cell } = &mut fields;
         let account = from.account()?;
         from.field("phi_cell", phi_cell)?;
+        from.field("distance_cell", distance_cell)?;
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
         from.field("gap_cell", gap_cell)?;

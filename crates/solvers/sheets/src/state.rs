@@ -1,8 +1,9 @@
 //! What the solver remembers from step to step, and what a step works in.
 
+use crate::surface::UNKNOWN;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, SurfaceCells, Unknowns};
+use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples};
 use fluvial_solids::{Column, SolidFields};
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct Fields {
     /// Density deficit of every cell in masses of a small particle, negative in liquid [sheets eq. 5].
     pub phi_cell: Vec<f32>,
+    /// Distance from the surface of bulk liquid where it is near, in cells; `UNKNOWN` elsewhere.
+    pub distance_cell: Vec<f32>,
     /// Velocity at face centres, m/s, extended past the surface and into solids.
     pub u_face: FaceField,
     /// Pressure impulse p dt / (rho dx) of the last projection, m/s: the next solve's first guess.
@@ -25,6 +28,7 @@ impl Fields {
     pub fn zero(grid: &UniformGrid) -> Self {
         Fields {
             phi_cell: vec![0.0; grid.cell_count()],
+            distance_cell: vec![UNKNOWN; grid.cell_count()],
             u_face: FaceField::constant(grid, 0.0),
             impulse_cell: vec![0.0; grid.cell_count()],
             gap_cell: vec![NO_GAP; grid.cell_count()],
@@ -77,7 +81,7 @@ pub(crate) struct State {
     /// Length of the last step, seconds.
     pub last_dt_s: f64,
     /// The liquid's account, without bodies. Particles have whole numbers of quanta, so that it adds up
-    /// exactly; its volume is the particles' less what is squeezed into cells that are full.
+    /// exactly.
     pub account: Account,
     /// Kinetic energy, J.
     pub kinetic_energy_j: f64,
@@ -109,8 +113,6 @@ pub(crate) struct Work {
     pub inlets_for: Option<Vec<usize>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
-    /// The cells at the surface of bulk liquid.
-    pub surface_cells: SurfaceCells,
     /// Velocity before the projection, without the pressure on the surface; filled where there is any.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
@@ -139,8 +141,8 @@ pub(crate) struct Carriers {
 pub(crate) struct Density {
     /// Mass around each cell over what fits.
     pub crowding_cell: Vec<f32>,
-    /// Distance of cells at the surface from the level of half density, in cells; NaN elsewhere.
-    pub distance_cell: Vec<f32>,
+    /// Cells whose surroundings, as far as crowding counts them, are all below the surface.
+    pub bulk_cell: Vec<bool>,
     /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move
     /// with it.
     pub skin_cell: Vec<bool>,
@@ -193,7 +195,7 @@ impl Work {
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],
-                distance_cell: vec![0.0; cells],
+                bulk_cell: vec![false; cells],
                 skin_cell: vec![false; cells],
             },
             velocity: GridVelocity {
@@ -206,7 +208,6 @@ impl Work {
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
-            surface_cells: SurfaceCells::default(),
             u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),

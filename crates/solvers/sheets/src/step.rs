@@ -32,10 +32,10 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
 /// The liquid moves by itself [sheets Alg. 1].
 fn advance(s: &mut SheetsSolver, stages: &mut Stages, dt_s: f64) -> Result<PressureReport, StepError> {
     stages.try_run("advect", |clamps| s.advect_particles(dt_s, clamps))?;
-    stages.run("density", |_| s.measure_liquid())?;
+    stages.run("density", |_| s.measure_liquid(dt_s))?;
     stages.run("particles_to_grid", |_| s.particles_to_grid())?;
     stages.run("forces", |_| s.apply_gravity(dt_s))?;
-    stages.run("tension", |clamps| s.apply_surface_pressure(dt_s, clamps))?;
+    stages.run("tension", |clamps| s.apply_surface_tension(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.run("extrapolate", |_| s.extrapolate_velocity())?;
     stages.run("grid_to_particles", |_| s.grid_to_particles())?;
@@ -50,6 +50,6 @@ fn follow(
     dt_s: f64,
 ) -> Result<PressureReport, StepError> {
     stages.try_run("advect", |_| s.carry_along(flow, dt_s))?;
-    stages.run("density", |_| s.measure_liquid())?;
+    stages.run("density", |_| s.measure_liquid(dt_s))?;
     Ok(PressureReport::default())
 }

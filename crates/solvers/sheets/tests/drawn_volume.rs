@@ -114,3 +114,25 @@ fn what_is_drawn_is_what_there_is() {
         assert!((share - 1.0).abs() < 2e-3, "{what}: {share}");
     }
 }
+
+/// Half a ball of water in a shell of a tenth of a cell: the surface was drawn through the shell, 1.8 cells too far and
+/// with twice the volume.
+#[test]
+fn water_in_a_thin_shell_is_drawn_inside_it() {
+    let (n, radius, center) = (20, 0.3f32, Vec3::new(0.5, 0.51, 0.49));
+    let cell = 1.0 / n as f32;
+    let ball = |radius: f32| Shape::Sphere { center, radius };
+    let mut setup = tank(n, 0.1);
+    let below = Shape::Plane { point: center - 0.03, normal: Vec3::Y };
+    setup.fills[0].shape = Shape::Intersection(vec![ball(radius), below]);
+    let shape = Shape::Difference(Box::new(ball(radius + 0.1 * cell)), Box::new(ball(radius)));
+    setup.solids = vec![Solid { name: "shell".into(), shape, motion: Motion::Static, sticky: false }];
+    let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
+    for time_s in [0.0, 0.1] {
+        advance(&mut solver, time_s);
+        let mesh = solver.surface(&SurfaceParams { smoothing: 0 });
+        let share = mesh.volume() / solver.initial_report().liquid_volume_m3;
+        let farthest = mesh.positions.iter().fold(0.0f32, |most, x| most.max(x.distance(center)));
+        assert!((share - 1.0).abs() < 0.01 && farthest < radius + 0.5 * cell, "{share} {}", farthest / cell);
+    }
+}

@@ -1,5 +1,6 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
+mod account;
 mod conformance;
 mod drawn_volume;
 mod enright;

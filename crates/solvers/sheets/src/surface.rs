@@ -1,0 +1,178 @@
+//! Where the surface of bulk liquid is: what the ghost values of the pressure are made of.
+//!
+//! Particles say where the surface is to a few hundredths of a cell, by their density; in still water an error of a
+//! hundredth is a flow of a decimetre a second, because nothing calms it. So the distance from the surface is
+//! carried with the flow, as a level set is, and the particles only bound its error: it stays within
+//! [`PLAY_CELLS`] of what they say. Still water rests where it was filled in, splashes follow the particles.
+
+use crate::SheetsSolver;
+use fluvial_foundation::Vec3;
+use fluvial_grids::lattice::Stencil;
+use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_sheets::{Population, box_sums, dilate, distance_of_bell_density, lattice_bell_density};
+
+/// The distance of cells away from the surface, in cells.
+pub(crate) const UNKNOWN: f32 = 1e3;
+
+/// The farthest that a fill tells the distance of its surface, in cells.
+const FILL_REACH_CELLS: f32 = 3.0;
+
+/// How far the carried distance may be from that of the density, in cells; beside solids from that of the mass,
+/// because there the liquid's mirror image bends the level of half density by up to half a cell.
+const PLAY_CELLS: f32 = 0.15;
+const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
+/// Sums over 3^3 cells, one after the other, that the mass around a cell is counted with, and the least surface that
+/// it counts for, in cells of a flat one.
+const MASS_SUMS: i32 = 2;
+const LEAST_SURFACE: f32 = 0.3;
+
+/// Layers of cells below the surface whose surroundings of 5^3 cells reach into a cell that is not full.
+const BULK_LAYERS: usize = 4;
+
+/// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
+/// that just counts as liquid would have a surface at its very centre and feel an accordingly steep pressure.
+const LEAST_DEFICIT: f32 = 0.02;
+
+/// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
+const SKIN_IN_CELLS: f32 = 0.6;
+/// Beside bulk liquid, cells that hold less than this are its skin too, in small particles: what they hold is a part
+/// of its outermost particles. Faces there fell freely, and still water under a tilted surface flowed at 0.1 m/s:
+/// the particles next to them interpolate their velocity.
+pub(crate) const FLYING_MASS: f32 = 0.1;
+
+impl SheetsSolver {
+    /// The surface is at first where the fills end.
+    pub(crate) fn place_surface(&mut self) {
+        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
+        let (setup, solids) = (&self.setup, self.setup.solids_at(0.0));
+        cells.for_each_mut(&mut self.state.fields.distance_cell, |_, [i, j, k], out| {
+            let distance = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx) / dx;
+            *out = if distance.abs() < FILL_REACH_CELLS { distance } else { UNKNOWN };
+        });
+    }
+
+    /// The distance from the surface of bulk liquid, in cells, for two layers of liquid cells and one of air. Cells
+    /// with d < 0 are liquid; others only by their deficit, and only away from bulk liquid (no neighbour
+    /// has d < 0): there it is sheets and drops.
+    ///
+    /// Tests: `still_water_stays_still_under_a_tilted_surface`, `pressure_at_rest_is_hydrostatic` (validation).
+    pub(crate) fn measure_surface_cells(&mut self, dt_s: f64) {
+        let (size, cells) = (self.grid.cells, self.grid.cell_centers());
+        let wet: Vec<bool> = self.work.fields.phi_cell.iter().map(|&p| p < 0.0).collect();
+        let dry: Vec<bool> = wet.iter().map(|w| !w).collect();
+        let (near_wet, near_dry) = (dilate(&wet, size, 1), dilate(&dry, size, 2));
+        self.fill_distance(&wet, |cell| near_wet[cell] && near_dry[cell], dt_s as f32);
+        let closed = &self.work.boundaries.solids.closed_cell;
+        let open_air: Vec<bool> = dry.iter().zip(closed).map(|(dry, closed)| *dry && !closed).collect();
+        let near_air = dilate(&open_air, size, BULK_LAYERS);
+        let bulk = near_air.iter().zip(closed).map(|(near, closed)| !near && !closed);
+        self.work.density.bulk_cell.iter_mut().zip(bulk).for_each(|(out, bulk)| *out = bulk);
+        let mass_cell = &self.work.population.mass_cell;
+        let (phi_cell, distance) = (&mut self.work.fields.phi_cell, &self.work.fields.distance_cell);
+        // Below the second layer everything is deep inside.
+        let inside =
+            |cell: usize| !closed[cell] && (distance[cell] < 0.0 || distance[cell] == UNKNOWN && wet[cell]);
+        cells.for_each_mut2(phi_cell, &mut self.work.density.skin_cell, |cell, at, phi, skin| {
+            let d = distance[cell];
+            *skin = false;
+            if d == UNKNOWN || closed[cell] {
+                return;
+            }
+            let any_around = |most_steps: usize| {
+                (0..27).any(|n| {
+                    let step = [n % 3, n / 3 % 3, n / 9];
+                    let [i, j, k] = std::array::from_fn(|a| (at[a] + step[a]).wrapping_sub(1));
+                    step.iter().filter(|s| **s != 1).count() <= most_steps
+                        && (i < size[0] && j < size[1] && k < size[2])
+                        && inside(cells.index(i, j, k))
+                })
+            };
+            let beside_bulk = d >= 0.0 && any_around(1);
+            let is_empty = d >= 0.0 && mass_cell[cell] < FLYING_MASS;
+            *skin = beside_bulk && d < SKIN_IN_CELLS || is_empty && any_around(3);
+            if d < 0.0 || *phi >= 0.0 || beside_bulk {
+                *phi = d;
+            } else {
+                *phi = phi.min(-LEAST_DEFICIT);
+            }
+        });
+    }
+
+    /// Carries the distance from the surface through the last step's velocity in the cells that are near it, and
+    /// holds it to what the particles say. Where nothing is carried, the distance is that of the density.
+    fn fill_distance(&mut self, wet: &[bool], is_near: impl Fn(usize) -> bool + Sync + Send, dt_s: f32) {
+        let (grid, cells, before) = (self.grid, self.grid.cell_centers(), &self.state.fields);
+        let mut carried_cell = vec![UNKNOWN; cells.len()];
+        cells.for_each_mut(&mut carried_cell, |cell, [i, j, k], out| {
+            if is_near(cell) {
+                let x = cells.position(i, j, k);
+                *out = carried(&before.distance_cell, &before.u_face, x, dt_s, &grid);
+            }
+        });
+        let by_mass = match self.setup.solids.is_empty() {
+            true => vec![],
+            false => self.shift_by_mass(&carried_cell, wet),
+        };
+        let Population { neighbours, walls, params, .. } = &self.work.population;
+        let closed = &self.work.boundaries.solids.closed_cell;
+        let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
+        cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, [i, j, k], out| {
+            *out = carried_cell[cell];
+            if !is_near(cell) || closed[cell] {
+                return;
+            }
+            let x = cells.position(i, j, k);
+            let shift = by_mass.get(cell).copied().filter(|_| walls.solid_is_near(x, h));
+            if let Some(shift) = shift.filter(|shift| !shift.is_nan()) {
+                *out += shift - shift.clamp(-PLAY_BESIDE_SOLIDS_CELLS, PLAY_BESIDE_SOLIDS_CELLS);
+                return;
+            }
+            let measured =
+                distance_of_bell_density(neighbours.bell_density(x, h, walls) / full) * h / grid.dx;
+            *out = match *out {
+                UNKNOWN => measured,
+                carried => carried.clamp(measured - PLAY_CELLS, measured + PLAY_CELLS),
+            };
+        });
+    }
+
+    /// How far the surface must go at each cell for the cells around to hold the particles' mass, in cells; NaN where
+    /// nothing is carried or too little of it is near.
+    fn shift_by_mass(&self, carried_cell: &[f32], wet: &[bool]) -> Vec<f32> {
+        let open = &self.work.boundaries.solids.fields.open_volume;
+        let (mass, full) = (&self.work.population.mass_cell, self.params.particles_per_cell as f32);
+        let share = |cell: usize| match carried_cell[cell] {
+            UNKNOWN => wet[cell] as u8 as f32,
+            distance => (0.5 - distance).clamp(0.0, 1.0),
+        };
+        let cells = 0..carried_cell.len();
+        let lacking = cells.clone().map(|c| open[c] * share(c) - mass[c] / full).collect();
+        let surface = cells.map(|c| if carried_cell[c].abs() < 0.5 { open[c] } else { 0.0 }).collect();
+        let around = |values: Vec<f32>| (0..MASS_SUMS).fold(values, |v, _| box_sums(&v, self.grid.cells, 1));
+        let (mut shift, surface): (Vec<f32>, Vec<f32>) = (around(lacking), around(surface));
+        let least = LEAST_SURFACE * 27f32.powi(MASS_SUMS) / 9.0;
+        for (cell, shift) in shift.iter_mut().enumerate() {
+            let is_known = carried_cell[cell] != UNKNOWN && surface[cell] >= least;
+            *shift = if is_known { *shift / surface[cell] } else { f32::NAN };
+        }
+        shift
+    }
+}
+
+/// The distance that the liquid which is now at x had before a step, second order in time; `UNKNOWN` where more than
+/// half of its stencil is.
+fn carried(distance_cell: &[f32], u_face: &FaceField, x: Vec3, dt_s: f32, grid: &UniformGrid) -> f32 {
+    let cells = grid.cell_centers();
+    let middle = x - 0.5 * dt_s * grid.sample_velocity(u_face, x);
+    let from = x - dt_s * grid.sample_velocity(u_face, middle);
+    let stencil = cells.stencil(from);
+    let corners = cells.corner_values(distance_cell, stencil.base);
+    let unit = Lattice { size: [2; 3], origin: Vec3::ZERO, spacing: 1.0 };
+    let at = |corners: [f32; 8]| unit.interpolate(&corners, Stencil { base: 0, ..stencil });
+    if !corners.contains(&UNKNOWN) {
+        return at(corners);
+    }
+    let weight = at(corners.map(|c| if c == UNKNOWN { 0.0 } else { 1.0 }));
+    let sum = at(corners.map(|c| if c == UNKNOWN { 0.0 } else { c }));
+    if weight > 0.5 { sum / weight } else { UNKNOWN }
+}
