@@ -120,14 +120,10 @@ fn trust(totals: &Totals) -> Result<(), Failure> {
         };
         eprintln!("warning: frame {}: {}{more}", first.frame, first.message);
     }
-    if !findings.are_fatal(totals.largest_volume_error) {
-        return Ok(());
+    match findings.fatal(totals.largest_volume_error) {
+        Some(why) => Err(Failure::untrusted(format!("finished with errors: {why}"))),
+        None => Ok(()),
     }
-    Err(Failure::untrusted(format!(
-        "finished with errors: volume was up to {:.0} % off, {:.0} % before correction",
-        100.0 * totals.largest_volume_error,
-        100.0 * findings.largest_raw_volume_error
-    )))
 }
 
 /// What the cache needs to know; `source` is left to the caller.

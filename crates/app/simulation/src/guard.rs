@@ -2,7 +2,7 @@
 //!
 //! A warning names the frame and the likely cause; it stands in the log, in the run's record, in its report
 //! and at the end on the terminal. A run whose volume was off by more than [`WORST_VOLUME_ERROR`] is not
-//! done: it finished with errors.
+//! done, nor is one with liquid [`WORST_SPEED`] times as fast as it can be: it finished with errors.
 
 use crate::run::StepRecord;
 use fluvial_solver_interface::Setup;
@@ -16,6 +16,8 @@ const VOLUME_PER_SECOND: f64 = 0.02;
 pub const WORST_VOLUME_ERROR: f64 = 0.2;
 /// Speeds up to this many times what head, inflow and moving boundaries can give have a cause.
 const SPEED_ALLOWANCE: f64 = 2.0;
+/// A result with faster liquid than this many times what can be given cannot be trusted.
+const WORST_SPEED: f64 = 5.0;
 /// Simulated time between two warnings of a kind, seconds.
 const WARN_EVERY_S: f64 = 1.0;
 /// Warnings that a record keeps.
@@ -136,9 +138,21 @@ impl Guard {
 }
 
 impl Findings {
-    /// Was the volume so far off that the result cannot be trusted? `largest_error` is that after correction.
-    pub fn are_fatal(&self, largest_error: f64) -> bool {
-        largest_error > WORST_VOLUME_ERROR || self.largest_raw_volume_error > WORST_VOLUME_ERROR
+    /// Why the result cannot be trusted, if so: the volume was too far off, or liquid too fast. `largest_error` is
+    /// that after correction.
+    pub fn fatal(&self, largest_error: f64) -> Option<String> {
+        if largest_error.max(self.largest_raw_volume_error) > WORST_VOLUME_ERROR {
+            return Some(format!(
+                "volume was up to {:.0} % off",
+                100.0 * largest_error.max(self.largest_raw_volume_error)
+            ));
+        }
+        (self.fastest_m_s > WORST_SPEED * self.speed_bound_m_s).then(|| {
+            format!(
+                "liquid moved at up to {:.0} m/s, where head, inflow and moving solids can give {:.1} m/s",
+                self.fastest_m_s, self.speed_bound_m_s
+            )
+        })
     }
 }
 
@@ -188,7 +202,16 @@ mod tests {
             guard.step(&step(t, 1e-3, -0.015 * t, 7.9), 1e-3, &mut found);
         }
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
-        assert!(!found.are_fatal(1e-3));
+        assert_eq!(found.fatal(1e-3), None);
+    }
+
+    #[test]
+    fn speeds_far_beyond_any_cause_are_fatal() {
+        let (mut guard, mut found) = (guard(), Findings::default());
+        guard.step(&step(0.1, 0.0, 0.0, 19.0), 0.0, &mut found);
+        assert_eq!((found.fatal(0.0), found.warnings.len()), (None, 1));
+        guard.step(&step(0.2, 0.0, 0.0, 21.0), 0.0, &mut found);
+        assert!(found.fatal(0.0).is_some_and(|why| why.contains("21 m/s")));
     }
 
     #[test]
@@ -200,7 +223,7 @@ mod tests {
         }
         assert!((3..=5).contains(&found.warnings.len()), "{:?}", found.warnings);
         assert!(found.warnings[0].message.contains("lost"), "{:?}", found.warnings[0]);
-        assert!(found.are_fatal(0.0), "39 % were lost and put back");
+        assert!(found.fatal(0.0).is_some_and(|why| why.contains("39 %")), "39 % were lost and put back");
     }
 
     #[test]
