@@ -40,6 +40,7 @@ macro_rules! conformance_suite {
             energy_never_grows_and_volume_is_accounted_for
             a_source_adds_what_it_says
             overlapping_sources_flow_as_one
+            a_sink_takes_what_falls_into_it
             an_open_wall_lets_liquid_out
             a_mirrored_scene_gives_the_mirrored_result
             a_rotated_scene_gives_the_rotated_result
@@ -173,6 +174,28 @@ pub fn overlapping_sources_flow_as_one(subject: Subject) {
     let bound = (1.0f64 + 2.0 * 9.81 * 0.7).sqrt();
     let fastest = reports.iter().map(|report| report.max_speed_m_s).fold(0.0, f64::max);
     assert!(fastest < 1.3 * bound, "{fastest} m/s, falling liquid has {bound}");
+}
+
+/// A sink at the floor is empty, and liquid falls into it: by its open sides at the speed of its head, Torricelli's
+/// law, once the flow has begun. Whether it is as high as two cells or as three quarters of one, the flow is the same
+/// part of that for every method.
+pub fn a_sink_takes_what_falls_into_it(subject: Subject) {
+    for height in [0.1f64, 0.0375] {
+        let mut setup = tank(20, 0.4);
+        let shape = Shape::Box { min: Vec3::new(0.4, -1.0, 0.4), max: Vec3::new(0.6, height as f32, 0.6) };
+        setup.sinks.push(Sink { shape, active_s: [0.0, f64::INFINITY] });
+        let mut solver = (subject.build)(setup);
+        let start_m3 = solver.initial_report().liquid_volume_m3;
+        let reports = advance(solver.as_mut(), 0.3);
+        let last = reports.last().unwrap();
+        let speed = |head: f64| (2.0 * 9.81 * head).sqrt();
+        let flow = 0.04 * speed(0.4 - height) + 0.8 * height * speed(0.4 - 0.5 * height);
+        // What lies in it at the start is taken at once.
+        let taken = (last.outflow_m3 - 0.04 * height) / (0.3 * flow);
+        assert!((0.5..1.1).contains(&taken), "{height} m high: {taken} of Torricelli's flow");
+        let lost = last.liquid_volume_m3 - start_m3 + last.outflow_m3;
+        assert!(lost.abs() < 0.02 * start_m3, "{lost} m3 are not accounted for");
+    }
 }
 
 /// Liquid leaves through an open wall, and what left is booked.

@@ -103,7 +103,7 @@ fn thin_at<'a>(setup: &'a Setup, thin: &[bool], time_s: f64) -> PlacedSolids<'a>
     PlacedSolids::new(solids.map(|(s, _)| (&s.shape, &s.motion)), time_s)
 }
 
-/// The cell size that `[[refine]]` regions, sources and thin solids force within `reach` of a point.
+/// The cell size that `[[refine]]` regions, sources, sinks and thin solids force within `reach` of a point.
 fn forced_dx(
     setup: &Setup,
     (finest_dx, thin): (f32, &PlacedSolids),
@@ -120,6 +120,11 @@ fn forced_dx(
     for source in setup.sources.iter().filter(|s| time_s < s.active_s[1]) {
         let pose = source.motion.pose(time_s);
         if finest_dx < dx && source.shape.distance(pose.body_from_world(x)) < reach {
+            dx = finest_dx;
+        }
+    }
+    for sink in setup.sinks.iter().filter(|s| time_s < s.active_s[1]) {
+        if finest_dx < dx && sink.shape.distance(x) < reach {
             dx = finest_dx;
         }
     }

@@ -200,6 +200,7 @@ impl Step<'_> {
             mass.volume_cell[cell] += (volume_m3 / f64::from(tree.cell_dx(cell)).powi(3)) as f32;
         }
         self.fill_from_sources(liquid, mass, ground);
+        mass.out_m3 += self.drain_into_sinks(&mut mass.volume_cell, liquid.fraction, tree);
         find_residual(liquid, &mass.volume_cell);
         self.open_gaps(liquid, ground);
         for _ in 0..ROUNDS {

@@ -79,13 +79,37 @@ impl Step<'_> {
         Ground { tree, boundaries, sources }
     }
 
-    /// Unites the carried liquid with what has come into active sources by the end of the step.
+    /// Unites the carried liquid with what has come into active sources by the end of the step, and takes what has
+    /// come into active sinks out of it again: the pressure finds them empty.
     pub fn fill_sources(&self, phi_cell: &mut [f32], tree: &Octree) {
         for (nozzle, since_s) in self.filled_nozzles(tree.shape().bounds()) {
             parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
                 *phi = phi.min(nozzle.filled_distance(tree.cell_center(cell), since_s));
             });
         }
+        if self.model.conserves_volume() {
+            for (_, sink) in self.model.setup.active_sinks(self.old.time_s) {
+                parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
+                    *phi = phi.max(-sink.shape.distance(tree.cell_center(cell)));
+                });
+            }
+        }
+    }
+
+    /// Sinks take what their cells hold beyond what is left of phi, which is returned, m3.
+    pub fn drain_into_sinks(&self, volume_cell: &mut [f32], fraction_cell: &[f32], tree: &Octree) -> f64 {
+        let mut taken_m3 = 0.0;
+        for (_, sink) in self.model.setup.active_sinks(self.old.time_s) {
+            for cell in 0..tree.cell_count() {
+                let excess = volume_cell[cell] - fraction_cell[cell];
+                let dx = tree.cell_dx(cell);
+                if excess != 0.0 && sink.shape.distance(tree.cell_center(cell)) < 0.5 * dx {
+                    volume_cell[cell] = fraction_cell[cell];
+                    taken_m3 += f64::from(excess) * f64::from(dx).powi(3);
+                }
+            }
+        }
+        taken_m3
     }
 
     /// The sources that flow during the step as they are at its end, and for how long they have flowed, s.

@@ -96,6 +96,17 @@ impl SheetsSolver {
                 *phi = phi.min(-LEAST_DEFICIT);
             }
         });
+        self.open_sinks();
+    }
+
+    /// The pressure finds active sinks empty: their particles are gone before the next step moves them.
+    fn open_sinks(&mut self) {
+        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
+        for (_, sink) in self.setup.active_sinks(self.state.time_s) {
+            cells.for_each_mut(&mut self.work.fields.phi_cell, |_, [i, j, k], phi| {
+                *phi = phi.max(-sink.shape.distance(cells.position(i, j, k)) / dx);
+            });
+        }
     }
 
     /// Carries the distance from the surface through the last step's velocity in the cells that are near it, and
