@@ -86,7 +86,7 @@ pub fn advect_surface(
             let x = new.cell_center(cell);
             let straight = tracing.trace(old, x, tracing.v_cell[there], -dt_s);
             let phi = sampler.cells(phi_old, straight);
-            let middle = x - 0.5 * dt_s * tracing.v_cell[there] + to_surface(old, phi_old, there, phi);
+            let middle = x - 0.5 * dt_s * tracing.v_cell[there] + to_surface(transport, phi_old, there, phi);
             sides.walk(x, x - dt_s * tracing.at(old, middle))
         } else {
             Vec3::NAN
@@ -114,8 +114,10 @@ pub fn advect_surface(
 /// lags behind what moves it: waves of two cells grew by 1.1 a second at 16 cells per metre, out of rounding errors.
 /// With one velocity along the normal phi stays a distance and redistancing has nothing to mend. On the surface itself
 /// nothing changes. Verified by `still_water_rests_for_long` of the solver.
-fn to_surface(tree: &Octree, phi_cell: &[f32], cell: usize, phi: f32) -> Vec3 {
-    if phi.abs() > NEXT_TO_SURFACE_CELLS * tree.cell_dx(cell) {
+/// Nor near a thin solid, where neighbours lie on other sides.
+fn to_surface(transport: &Transport, phi_cell: &[f32], cell: usize, phi: f32) -> Vec3 {
+    let (tree, sides) = (transport.old, transport.sides);
+    if phi.abs() > NEXT_TO_SURFACE_CELLS * tree.cell_dx(cell) || sides.is_near(tree, cell) {
         return Vec3::ZERO;
     }
     let [slope] = slopes(tree, cell, |_| true, |cell| [phi_cell[cell]]);
@@ -142,7 +144,7 @@ pub fn correct_surface(
         // Beside thin solids what comes back comes from another side.
         if phi.abs() < PHI_ERROR_CELLS * dx && !sides.is_near(old, cell) {
             let from = old.cell_center(cell);
-            let middle = from + 0.5 * dt_s * tracing.v_cell[cell] + to_surface(old, phi_old, cell, phi);
+            let middle = from + 0.5 * dt_s * tracing.v_cell[cell] + to_surface(transport, phi_old, cell, phi);
             let x = from + dt_s * tracing.at(old, middle);
             let half = 0.5 * (phi - to.cells(carried, x));
             if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {

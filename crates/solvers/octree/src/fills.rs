@@ -15,9 +15,8 @@ pub(crate) fn continue_beyond_walls(setup: &mut Setup) {
     let beyond_m = bounds.size().length();
     for fill in &mut setup.fills {
         continue_shape(&mut fill.shape, &|side: usize, x: f32| {
-            let (axis, wall) = (side / 2, if side % 2 == 0 { bounds.min } else { bounds.max });
-            let out = if side % 2 == 0 { -1.0 } else { 1.0 };
-            let is_at_wall = out * (x - wall[axis]) > -AT_WALL_CELLS * grid.dx;
+            let (wall, out) = [(bounds.min, -1.0), (bounds.max, 1.0)][side % 2];
+            let is_at_wall = out * (x - wall[side / 2]) > -AT_WALL_CELLS * grid.dx;
             if is_at_wall && !open[side] { x + out * beyond_m } else { x }
         });
     }
