@@ -59,14 +59,20 @@ impl SheetsSolver {
     pub(crate) fn measure_surface_cells(&mut self, dt_s: f64) {
         let (size, cells) = (self.grid.cells, self.grid.cell_centers());
         let wet: Vec<bool> = self.work.fields.phi_cell.iter().map(|&p| p < 0.0).collect();
-        let dry: Vec<bool> = wet.iter().map(|w| !w).collect();
-        let (near_wet, near_dry) = (dilate(&wet, size, 1), dilate(&dry, size, 2));
-        self.fill_distance(&wet, |cell| near_wet[cell] && near_dry[cell], dt_s as f32);
+        // Closed cells are no air: in a narrow gap the density is too low to tell. Behind solids that move it must.
         let closed = &self.work.boundaries.solids.closed_cell;
-        let open_air: Vec<bool> = dry.iter().zip(closed).map(|(dry, closed)| *dry && !closed).collect();
-        let near_air = dilate(&open_air, size, BULK_LAYERS);
-        let bulk = near_air.iter().zip(closed).map(|(near, closed)| !near && !closed);
+        let moves = self.setup.has_moving_solids();
+        let dry: Vec<bool> = wet.iter().map(|wet| !wet).collect();
+        let open_air: Vec<bool> = wet.iter().zip(closed).map(|(wet, closed)| !wet && !closed).collect();
+        let (near_wet, near_air) =
+            (dilate(&wet, size, 1), if moves { dilate(&dry, size, 2) } else { dilate(&open_air, size, 2) });
+        let bulk = dilate(&open_air, size, BULK_LAYERS)
+            .into_iter()
+            .zip(closed)
+            .map(|(near, closed)| !near && !closed);
         self.work.density.bulk_cell.iter_mut().zip(bulk).for_each(|(out, bulk)| *out = bulk);
+        self.fill_distance(&wet, |cell| near_wet[cell] && near_air[cell], dt_s as f32);
+        let closed = &self.work.boundaries.solids.closed_cell;
         let mass_cell = &self.work.population.mass_cell;
         let (phi_cell, distance) = (&mut self.work.fields.phi_cell, &self.work.fields.distance_cell);
         // Below the second layer everything is deep inside.
