@@ -102,13 +102,23 @@ pub fn redistance_on_sides(
         if seed == NONE {
             return;
         }
-        let own = seeds.cells[seed as usize] as usize == cell;
-        let distance = if own { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
+        let home = seeds.cells[seed as usize] as usize;
+        let mut distance =
+            if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
+        // Seeds come around the edges of thin solids: the straight way to one may lead through the solid.
+        let unseen_m = UNSEEN_CELLS * tree.cell_dx(cell);
+        if distance < unseen_m && sides.is_near(tree, cell) {
+            let there = tree.cell_center(home);
+            distance = if sides.walk(x, there) == there { distance } else { unseen_m };
+        }
         // A sign must survive even where the distance rounds to nothing.
         *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
     });
     RedistanceInfo { seeds: seeds.cells.len(), flat: seeds.flat, rounds: rounds as usize }
 }
+
+/// A surface that a cell does not see is at least so far away, in cells.
+const UNSEEN_CELLS: f32 = 1.5;
 
 /// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the
 /// smaller number.
