@@ -8,6 +8,9 @@ use fluvial_grids::{Lattice, Sides, UniformGrid};
 /// Corners of a cell on the low side of each axis.
 const LOW_CORNERS: [u8; 3] = [0b0101_0101, 0b0011_0011, 0b0000_1111];
 
+/// No node of the 27 cells around a cell is farther from one of its corners than this, in cells.
+const DEEPEST_CELLS: f32 = 3.5;
+
 /// What [`find_sides`] works in; kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SideSearch {
@@ -51,7 +54,7 @@ pub(crate) fn find_sides(
     let own = &out.own_corners;
     search.thin_cell.resize(cells.len(), 0);
     cells.for_each_mut(&mut search.thin_cell, |cell, at, thin| {
-        *thin = (own[cell] == 0 && corners.is_between_sides(own, &cells, at)) as u8;
+        *thin = (own[cell] == 0 && corners.is_between_sides(at)) as u8;
     });
     let thin = &search.thin_cell;
     out.barred.resize(cells.len(), 0);
@@ -212,19 +215,16 @@ impl Corners<'_> {
         }
     }
 
-    /// Do the neighbours of a closed cell belong to different sides, as far as the 27 cells around tell?
-    fn is_between_sides(&self, own: &[u8], cells: &Lattice, at: [usize; 3]) -> bool {
-        let cell = cells.index(at[0], at[1], at[2]);
-        let around: [u64; 6] = std::array::from_fn(|face| {
-            let other = neighbour(cells, at, cell, face / 2, face % 2 == 1);
-            other.map_or(0, |other| among_nodes_around(own[other], face / 2, face % 2 == 1))
-        });
-        let Some(&first) = around.iter().find(|&&corners| corners != 0) else { return false };
-        if around.iter().filter(|&&corners| corners != 0).count() < 2 {
+    /// Do the open nodes around a closed cell belong to different sides, as far as the 27 cells around tell? Walls of up
+    /// to two cells are between two sides: neighbours across a corner and stencils of four cells reach through them.
+    fn is_between_sides(&self, at: [usize; 3]) -> bool {
+        // Deeper in a solid than the box around the cell reaches there is no open node.
+        let deepest_m = -DEEPEST_CELLS * self.nodes.spacing;
+        if self.phi_node[self.nodes.index(at[0], at[1], at[2])] < deepest_m {
             return false;
         }
-        let side = self.joined_around(at, first);
-        around.iter().any(|&corners| corners != 0 && corners & side == 0)
+        let open = self.open_around(at).0;
+        open != 0 && self.joined_around(at, open & open.wrapping_neg()) != open
     }
 
     /// Is the closed upper face of a cell the top of a bump, round which the own corners of it and of the cell
@@ -240,8 +240,9 @@ impl Corners<'_> {
         }
     }
 
-    /// The open nodes of the 27 cells around that edges join to `start`: 4 x 4 x 4 nodes, a bit each.
-    fn joined_around(&self, at: [usize; 3], start: u64) -> u64 {
+    /// The open nodes of the 27 cells around, 4 x 4 x 4 nodes, a bit each, and per axis those whose edge upwards meets
+    /// no solid.
+    fn open_around(&self, at: [usize; 3]) -> (u64, [u64; 3]) {
         let (mut open, mut free) = (0u64, [0u64; 3]);
         for n in 0..64 {
             let p: [isize; 3] = std::array::from_fn(|a| at[a] as isize - 1 + (n >> (2 * a) & 3) as isize);
@@ -255,6 +256,12 @@ impl Corners<'_> {
                 free[axis] |= ((inner && self.crossed_node[node] >> axis & 1 == 0) as u64) << n;
             }
         }
+        (open, free)
+    }
+
+    /// The open nodes around that edges join to `start`.
+    fn joined_around(&self, at: [usize; 3], start: u64) -> u64 {
+        let (open, free) = self.open_around(at);
         let mut part = start;
         loop {
             let mut grown = part;

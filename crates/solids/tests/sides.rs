@@ -131,7 +131,7 @@ fn thick_solids_have_no_sides() {
             center: Vec3::new(4.0, 3.5, 3.5),
             axis: Vec3::new(0.1, 1.0, 0.2),
             major_radius: 2.0,
-            minor_radius: 0.8,
+            minor_radius: 1.2,
         },
     ] {
         assert!(fields_of(&shape).sides.is_empty(), "{shape:?}");

@@ -36,6 +36,8 @@ pub struct Transport<'a> {
     pub interpolation: Interpolation,
     /// Thin solids: paths end at them, and phi is looked up on their side.
     pub sides: TreeSides<'a>,
+    /// Does phi near the surface move with the surface point next to it?
+    pub with_surface: bool,
     /// The step, seconds.
     pub dt_s: f32,
 }
@@ -73,7 +75,7 @@ pub fn advect_surface(
     reach_m: f32,
     scratch: &mut AdvectScratch,
 ) {
-    let Transport { old, new, tracing, interpolation, sides, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, sides, dt_s, .. } = *transport;
     let near = |old_cell: usize, dx: f32| {
         phi_old[old_cell].abs() < reach_m + STENCIL_CELLS * dx.max(old.cell_dx(old_cell))
     };
@@ -114,10 +116,11 @@ pub fn advect_surface(
 /// lags behind what moves it: waves of two cells grew by 1.1 a second at 16 cells per metre, out of rounding errors.
 /// With one velocity along the normal phi stays a distance and redistancing has nothing to mend. On the surface itself
 /// nothing changes. Verified by `still_water_rests_for_long` of the solver.
-/// Nor near a thin solid, where neighbours lie on other sides.
+/// Near a thin solid phi moves with its own velocity: neighbours lie on other sides.
 fn to_surface(transport: &Transport, phi_cell: &[f32], cell: usize, phi: f32) -> Vec3 {
     let (tree, sides) = (transport.old, transport.sides);
-    if phi.abs() > NEXT_TO_SURFACE_CELLS * tree.cell_dx(cell) || sides.is_near(tree, cell) {
+    let is_far = phi.abs() > NEXT_TO_SURFACE_CELLS * tree.cell_dx(cell);
+    if !transport.with_surface || is_far || sides.is_near(tree, cell) {
         return Vec3::ZERO;
     }
     let [slope] = slopes(tree, cell, |_| true, |cell| [phi_cell[cell]]);
@@ -133,7 +136,7 @@ pub fn correct_surface(
     phi_old: &[f32],
     scratch: &mut AdvectScratch,
 ) -> usize {
-    let Transport { old, new, tracing, interpolation, sides, dt_s } = *transport;
+    let Transport { old, new, tracing, interpolation, sides, dt_s, .. } = *transport;
     let AdvectScratch { departure, error_old } = scratch;
     let (ignored, to) = (AtomicUsize::new(0), Sampler::new(new, interpolation));
     error_old.resize(old.cell_count(), 0.0);
@@ -302,6 +305,7 @@ mod tests {
         let size_old = vec![1.0; old.cell_count()];
         let tracing = uniform_tracing(&old);
         let path = Transport {
+            with_surface: true,
             old: &old,
             new: &new,
             tracing: &tracing,
@@ -350,6 +354,7 @@ mod tests {
         let tracing = uniform_tracing(&old);
         for new in [&new, &old] {
             let path = Transport {
+                with_surface: true,
                 old: &old,
                 new,
                 tracing: &tracing,
