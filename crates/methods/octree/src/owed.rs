@@ -5,7 +5,7 @@ use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::{Cell, OUTSIDE};
+use fluvial_grids::octree::Cell;
 
 /// Cells without a surface get this part of what those with one get, when an amount is shared among them.
 const FAR_SHARE: f64 = 1e-3;
@@ -167,39 +167,6 @@ pub fn leave_closed_cells(
         if let Some(refuge) = refuge {
             let amount_m3 = f64::from(std::mem::take(&mut volume_cell[cell])) * cell_m3(tree, cell);
             volume_cell[refuge] += (amount_m3 / cell_m3(tree, refuge)) as f32;
-        }
-    }
-}
-
-/// Residuals of cells that `is_narrow`, because solids leave little of their faces, go to the neighbours that have more,
-/// by how much more: a solid that moves pushes them on.
-pub fn leave_narrow_cells(
-    residual_cell: &mut [f32],
-    tree: &Octree,
-    open_area: &[f32],
-    is_narrow: impl Fn(usize, f32) -> bool,
-) {
-    let open_part =
-        |cell: usize| tree.cell_faces()[cell].iter().map(|&face| open_area[face as usize]).sum::<f32>() / 6.0;
-    let narrow: Vec<usize> = (0..tree.cell_count())
-        .filter(|&cell| residual_cell[cell] != 0.0 && is_narrow(cell, open_part(cell)))
-        .collect();
-    for cell in narrow {
-        let own = open_part(cell);
-        let mut wider: Vec<(usize, f64)> = vec![];
-        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
-            let other = tree.leaf_across(cell, side).filter(|&other| other != OUTSIDE);
-            if let Some(other) = other {
-                let weight = open_area[face as usize] * (open_part(other as usize) - own).max(0.0);
-                wider.push((other as usize, f64::from(weight)));
-            }
-        }
-        let sum: f64 = wider.iter().map(|(_, weight)| weight).sum();
-        if sum > 0.0 {
-            let amount_m3 = f64::from(std::mem::take(&mut residual_cell[cell])) * cell_m3(tree, cell);
-            for (other, weight) in wider {
-                residual_cell[other] += (amount_m3 * weight / sum / cell_m3(tree, other)) as f32;
-            }
         }
     }
 }

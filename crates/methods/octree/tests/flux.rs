@@ -6,7 +6,7 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::interpolate::Tracing;
-use fluvial_octree::owed::{Owed, carry_residual, hand_over};
+use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::sides::TreeSides;
 use fluvial_octree::volume::liquid_fractions;
@@ -182,4 +182,22 @@ fn trees_hand_over_what_their_cells_hold() {
     for (a, b) in by_root(&left, &parts).iter().zip(by_root(&right, &got)) {
         assert!((a - b).abs() < 1e-6 / 512.0, "{a} {b}");
     }
+}
+
+/// A wall between two sides covers cells of the left one: what they held goes to the left, also from the layers
+/// that are as near to the right by steps through faces, and nothing is lost.
+#[test]
+fn liquid_that_a_wall_covers_stays_on_its_side() {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.1, levels: 1, roots: [10, 4, 4] };
+    let tree = Octree::build(shape, 0, |_| false);
+    // Cells 4 and 5 are closed; the wall's middle lies right of the middle of cell 5.
+    let phi_solid: Vec<f32> =
+        (0..tree.cell_count()).map(|c| (tree.cell_center(c).x - 0.58).abs() - 0.19).collect();
+    let open: Vec<f32> = phi_solid.iter().map(|&phi| f32::from(phi > 0.0)).collect();
+    let at = |c: usize| (tree.cell_center(c).x / 0.1) as usize;
+    let mut volume: Vec<f32> = (0..tree.cell_count()).map(|c| if at(c) == 5 { 0.3 } else { 0.0 }).collect();
+    leave_closed_cells(&mut volume, &tree, (&open, &phi_solid), TreeSides::NONE);
+    let sum_at = |n: usize| -> f32 { (0..volume.len()).filter(|&c| at(c) == n).map(|c| volume[c]).sum() };
+    assert!((sum_at(3) - 16.0 * 0.3).abs() < 1e-5, "{}", sum_at(3));
+    assert!((4..10).all(|n| sum_at(n) == 0.0));
 }

@@ -18,7 +18,7 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::extend::{ExtendScratch, extend_cells};
 use fluvial_octree::flux::{Carrier, Fluxes};
-use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells, leave_narrow_cells};
+use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::volume::liquid_fractions;
@@ -289,13 +289,6 @@ impl Step<'_> {
         self.model.fill_fractions(liquid.fraction, tree, liquid.phi, ground.boundaries);
         if self.model.conserves_volume() {
             find_residual(liquid, &mass.volume_cell);
-            if self.model.has_solids() {
-                let (phi, tree) = (&*liquid.phi, ground.tree);
-                let is_narrow = |cell: usize, open_part: f32| {
-                    open_part < LEAST_OPEN_PART && phi[cell] < -FAR_CELLS * tree.cell_dx(cell)
-                };
-                leave_narrow_cells(liquid.residual, tree, &ground.sources.area_face, is_narrow);
-            }
             self.shed_drops(liquid, start, ground);
         } else {
             liquid.residual.clear();

@@ -258,50 +258,10 @@ impl UniformSolver {
         for_each_indexed_mut(residual_cell, |cell, owed| *owed = volume_cell[cell] - fraction_cell[cell]);
     }
 
-    /// Deep residuals in cells that solids leave little of go to their neighbours that have more, by how much more:
-    /// a solid that moves pushes them on.
-    fn leave_narrow_cells(&mut self) {
-        if self.setup.solids.is_empty() {
-            return;
-        }
-        let (grid, cells, work) = (&self.grid, self.grid.cell_centers(), &mut self.work);
-        let openings = work.boundaries.openings(&work.cover, grid);
-        let Fields { phi_cell, residual_cell, .. } = &mut work.fields;
-        let is_narrow =
-            |cell: usize, part: f32| part < LEAST_OPEN_PART && phi_cell[cell] < -FAR_CELLS * grid.dx;
-        let narrow: Vec<usize> = (0..cells.len())
-            .filter(|&cell| {
-                residual_cell[cell] != 0.0 && is_narrow(cell, openings.open_part(cells.coordinates(cell)))
-            })
-            .collect();
-        for cell in narrow {
-            let at = cells.coordinates(cell);
-            let own = openings.open_part(at);
-            let mut wider = [(cell, 0.0f32); 6];
-            for (face, wider) in wider.iter_mut().enumerate() {
-                let (axis, up) = (face / 2, face % 2 == 1);
-                let faces = grid.faces(axis);
-                let area = openings.area_face[axis]
-                    [faces.index(at[0], at[1], at[2]) + up as usize * faces.stride(axis)];
-                let is_edge = if up { at[axis] + 1 == cells.size[axis] } else { at[axis] == 0 };
-                if area > 0.0 && !is_edge {
-                    let other = if up { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
-                    *wider = (other, area * (openings.open_part(cells.coordinates(other)) - own).max(0.0));
-                }
-            }
-            let sum: f32 = wider.iter().map(|(_, weight)| weight).sum();
-            if sum > 0.0 {
-                let amount = std::mem::take(&mut residual_cell[cell]);
-                wider.iter().for_each(|(other, weight)| residual_cell[*other] += amount * weight / sum);
-            }
-        }
-    }
-
     /// With the surface in its place: what it does not stand for stays residual, or flies as drops; all of it
     /// is the liquid's volume.
     pub(crate) fn close_mass(&mut self, dt_s: f64) {
         self.find_residual();
-        self.leave_narrow_cells();
         self.shed_drops(dt_s);
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;
