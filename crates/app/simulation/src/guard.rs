@@ -17,7 +17,7 @@ pub const WORST_VOLUME_ERROR: f64 = 0.2;
 /// Speeds up to this many times what head, inflow and moving boundaries can give have a cause.
 const SPEED_ALLOWANCE: f64 = 2.0;
 /// A result with faster liquid than this many times what can be given cannot be trusted.
-const WORST_SPEED: f64 = 5.0;
+pub const WORST_SPEED: f64 = 5.0;
 /// Simulated time between two warnings of a kind, seconds.
 const WARN_EVERY_S: f64 = 1.0;
 /// Warnings that a record keeps.
