@@ -11,6 +11,8 @@ use fluvial_foundation::Axis;
 /// Cells this near to a barred face, in cells along each axis, are [`Sides::is_near`]: as far as stencils
 /// reach.
 pub const NEAR_CELLS: usize = 2;
+/// A surface that a cell does not see is at least so far from its centre, in cells.
+pub const UNSEEN_CELLS: f32 = 1.5;
 /// Paths that end at a barred face keep this distance from it, in cells.
 const MARGIN: f32 = 0.01;
 /// More faces than any path of a step passes.

@@ -217,7 +217,7 @@ impl Corners<'_> {
 
     /// Do the open nodes around a closed cell belong to different sides, as far as the 27 cells around tell? Walls of up
     /// to two cells are between two sides: neighbours across a corner and stencils of four cells reach through them. Bumps of
-    /// a few cells count as well, which costs time and changes nothing.
+    /// a few cells count as well: that costs time.
     fn is_between_sides(&self, at: [usize; 3]) -> bool {
         // Deeper in a solid than the box around the cell reaches there is no open node.
         let deepest_m = -DEEPEST_CELLS * self.nodes.spacing;

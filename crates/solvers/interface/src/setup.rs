@@ -156,9 +156,6 @@ pub struct Setup {
     pub cfl: f32,
 }
 
-/// How far liquid is at least from the centre of a cell that sees none, cells.
-pub const UNSEEN_CELLS: f32 = 1.5;
-
 /// A step in which liquid would cross more domains than this is no step.
 const FARTHEST_DOMAINS: f64 = 100.0;
 

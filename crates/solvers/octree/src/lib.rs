@@ -27,6 +27,7 @@ pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
 use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
@@ -36,8 +37,7 @@ use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, UNSEEN_CELLS,
-    Wanted,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;

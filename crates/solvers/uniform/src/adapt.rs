@@ -166,13 +166,9 @@ impl UniformSolver {
         let (cells, band_cells) = (self.grid.cell_centers(), self.band_cells());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
         if !self.setup.solids.is_empty() {
-            let Solids { closed_cell, fields, .. } = &*self.work.boundaries.solids;
-            let nodes = self.grid.nodes();
-            let away = |cell: usize| {
-                let [i, j, k] = cells.coordinates(cell);
-                nodes.gradient(&fields.phi_node, cells.position(i, j, k))
-            };
-            level_set::extend_into_solids(phi, closed_cell, &cells, band_cells, away, scratch);
+            let solids = &self.work.boundaries.solids;
+            let away = |cell: usize| solids.away(&self.grid, cell);
+            level_set::extend_into_solids(phi, &solids.closed_cell, &cells, band_cells, away, scratch);
         }
     }
 }

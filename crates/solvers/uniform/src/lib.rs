@@ -26,6 +26,7 @@ pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::Transfer;
 use fluvial_pressure::MultigridCg;
@@ -33,7 +34,7 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
     Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
-    Tracker, UNSEEN_CELLS, UniformLevelSet, Wanted,
+    Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use state::{Fields, Start, State, Work};

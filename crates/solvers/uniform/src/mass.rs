@@ -126,7 +126,8 @@ impl UniformSolver {
         if !self.setup.has_moving_solids() {
             return;
         }
-        let SolidFields { open_volume: open, sides, phi_node, .. } = &self.work.boundaries.solids.fields;
+        let solids = &self.work.boundaries.solids;
+        let SolidFields { open_volume: open, sides, .. } = &solids.fields;
         let volume_cell = &mut self.work.mass.volume_cell;
         for change in &self.work.side_changes {
             if let Some(refuge) = change.refuge {
@@ -143,14 +144,9 @@ impl UniformSolver {
             }
         }
         let cells = self.grid.cell_centers();
-        let nodes = self.grid.nodes();
-        let away = |cell: usize| {
-            let [i, j, k] = cells.coordinates(cell);
-            nodes.gradient(phi_node, cells.position(i, j, k))
-        };
         for cell in (0..cells.len()).filter(|&cell| open[cell] == 0.0) {
             if volume_cell[cell] != 0.0
-                && let Some(refuge) = nearest_open(sides, &cells, cell, open, away(cell))
+                && let Some(refuge) = nearest_open(sides, &cells, cell, open, solids.away(&self.grid, cell))
             {
                 volume_cell[refuge] += std::mem::take(&mut volume_cell[cell]);
             }

@@ -4,6 +4,7 @@ use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
 use crate::sources::SourceWork;
 use fluvial_drops::Drops;
+use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
@@ -53,6 +54,15 @@ pub(crate) struct Solids {
     pub closed_cell: Vec<bool>,
     /// Cells at a wall or solid that liquid may let go of.
     pub may_part_cell: Vec<bool>,
+}
+
+impl Solids {
+    /// Gradient of the distance to solids at a cell: away from their inside.
+    pub fn away(&self, grid: &UniformGrid, cell: usize) -> Vec3 {
+        let cells = grid.cell_centers();
+        let [i, j, k] = cells.coordinates(cell);
+        grid.nodes().gradient(&self.fields.phi_node, cells.position(i, j, k))
+    }
 }
 
 /// Solids and active sources on the grid at one moment.

@@ -16,6 +16,7 @@ mod seeds;
 use crate::sides::TreeSides;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
+use fluvial_grids::sides::UNSEEN_CELLS;
 use seeds::{NONE, Seeds};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -116,9 +117,6 @@ pub fn redistance_on_sides(
     });
     RedistanceInfo { seeds: seeds.cells.len(), flat: seeds.flat, rounds: rounds as usize }
 }
-
-/// A surface that a cell does not see is at least so far away, in cells.
-const UNSEEN_CELLS: f32 = 1.5;
 
 /// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the
 /// smaller number.
