@@ -14,6 +14,17 @@ pub struct FaceCells {
 }
 
 impl FaceCells {
+    /// The cells beside a face of an axis.
+    pub fn beside(grid: &UniformGrid, axis: Axis, face: usize) -> FaceCells {
+        let (at, cells) = (grid.faces(axis).coordinates(face), grid.cell_centers());
+        let cell = |below: usize| {
+            let mut on = at;
+            on[axis] = on[axis].checked_sub(below)?;
+            (on[axis] < grid.cells[axis]).then(|| cells.index(on[0], on[1], on[2]))
+        };
+        FaceCells { low: cell(1), high: cell(0) }
+    }
+
     /// Is it true of a cell beside the face?
     #[inline]
     pub fn any(self, is: impl Fn(usize) -> bool) -> bool {
@@ -76,6 +87,7 @@ mod tests {
                 let half = 0.25 * Vec3::AXES[axis];
                 assert_eq!(cells.low.map(place), (at[axis] > 0).then_some(x - half));
                 assert_eq!(cells.high.map(place), (at[axis] < grid.cells[axis]).then_some(x + half));
+                assert_eq!(cells, FaceCells::beside(&grid, axis, face));
             });
             assert!(seen.iter().all(|&n| n == 1));
         }

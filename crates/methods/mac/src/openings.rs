@@ -14,6 +14,9 @@ pub struct Openings<'a> {
     pub u_boundary: &'a FaceField,
     /// What sources let into each cell over dx^2, m/s; empty where none is active.
     pub inflow_cell: &'a [f32],
+    /// Cells with a face that a source covers; empty where none is active. Liquid does not let go of a boundary
+    /// there: behind it the source flows on.
+    pub at_source_cell: &'a [bool],
 }
 
 impl Openings<'_> {
@@ -31,6 +34,12 @@ impl Openings<'_> {
         }
         let cells = self.grid.cell_centers();
         out - self.inflow_cell[cells.index(at[0], at[1], at[2])]
+    }
+
+    /// Does a source cover a part of the cell's faces?
+    #[inline]
+    pub fn is_at_source(&self, cell: usize) -> bool {
+        !self.at_source_cell.is_empty() && self.at_source_cell[cell]
     }
 
     /// The part of a cell's faces that liquid flows through, 0 to 1.
@@ -96,11 +105,18 @@ mod tests {
     fn a_linear_velocity_flows_out_by_its_divergence() {
         let (u, still) = (linear([1.0, -3.0, 0.5]), FaceField::constant(&GRID, 0.0));
         let open = FaceField::constant(&GRID, 1.0);
-        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still, inflow_cell: &[] };
+        let openings = Openings {
+            grid: &GRID,
+            area_face: &open,
+            u_boundary: &still,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        };
         assert_eq!(openings.outflow(&u, [1, 2, 0]), -1.5 * GRID.dx);
         // What flows through a closed face is the boundary's velocity, half of each through a half open one.
         let half = FaceField::constant(&GRID, 0.5);
-        let openings = Openings { grid: &GRID, area_face: &half, u_boundary: &u, inflow_cell: &[] };
+        let openings =
+            Openings { grid: &GRID, area_face: &half, u_boundary: &u, inflow_cell: &[], at_source_cell: &[] };
         assert_eq!(openings.outflow(&still, [1, 2, 0]), -0.75 * GRID.dx);
     }
 

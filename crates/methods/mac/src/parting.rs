@@ -88,7 +88,10 @@ pub struct AtBoundaries<'a> {
 
 impl AtBoundaries<'_> {
     fn may_part(&self, cell: usize) -> bool {
-        self.may_part_cell[cell] && self.unknowns.unknown_cell[cell] && self.phi_cell[cell] > -self.deepest_m
+        self.may_part_cell[cell]
+            && self.unknowns.unknown_cell[cell]
+            && self.phi_cell[cell] > -self.deepest_m
+            && !self.openings.is_at_source(cell)
     }
 }
 
@@ -96,7 +99,10 @@ impl Parting {
     /// Starts from the cells that had let go before, where they are still liquid and at a boundary.
     fn begin(&mut self, liquid: &AtBoundaries) {
         let still = |cell: usize| {
-            liquid.gap_cell[cell] >= 0.0 && liquid.may_part_cell[cell] && liquid.unknowns.unknown_cell[cell]
+            liquid.gap_cell[cell] >= 0.0
+                && liquid.may_part_cell[cell]
+                && liquid.unknowns.unknown_cell[cell]
+                && !liquid.openings.is_at_source(cell)
         };
         self.parted_cell.clear();
         self.parted_cell.extend((0..liquid.phi_cell.len()).map(still));
@@ -227,7 +233,7 @@ pub fn let_go(
 ) {
     let (grid, cells) = (openings.grid, openings.grid.cell_centers());
     for cell in (0..parted_cell.len()).filter(|&cell| may_part_cell[cell]) {
-        if !parted_cell[cell] && unknown_cell[cell] {
+        if !parted_cell[cell] && unknown_cell[cell] || openings.is_at_source(cell) {
             continue;
         }
         let at = cells.coordinates(cell);
@@ -334,7 +340,13 @@ mod tests {
         let (top, face) = (cells.index(1, 3, 1), faces.index(1, 4, 1));
         open[1][face] = 0.0;
         let still = FaceField::constant(&GRID, 0.0);
-        let openings = Openings { grid: &GRID, area_face: &open, u_boundary: &still, inflow_cell: &[] };
+        let openings = Openings {
+            grid: &GRID,
+            area_face: &open,
+            u_boundary: &still,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        };
         let (mut gap, mut phi) = (vec![NO_GAP; cells.len()], vec![-1.0; cells.len()]);
         gap[top] = 0.0;
         // The cell below falls: the closed face goes with it.

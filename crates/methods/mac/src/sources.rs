@@ -4,7 +4,7 @@
 //! the cell's continuity equation; see [`Nozzle`] for why that is exact on any grid. Only as a flux, not as a
 //! region whose velocity is overwritten, does the inflow equal flow times time under water too.
 
-use crate::Openings;
+use crate::{FaceCells, Openings};
 use fluvial_foundation::parallel::map_indices;
 use fluvial_foundation::{AXES, Axis, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
@@ -48,6 +48,7 @@ pub struct Cover {
     area_face: FaceField,
     u_boundary: FaceField,
     inflow_cell: Vec<f32>,
+    at_source_cell: Vec<bool>,
 }
 
 impl Outlet {
@@ -158,7 +159,11 @@ impl Sources {
         }
         out.area_face.clone_from(open_area);
         out.u_boundary.clone_from(u_solid);
+        out.at_source_cell.clear();
+        out.at_source_cell.resize(grid.cell_count(), false);
         for &SourceFace { axis, face, covered, .. } in &self.faces {
+            let cells = FaceCells::beside(grid, axis, face);
+            cells.low.into_iter().chain(cells.high).for_each(|cell| out.at_source_cell[cell] = true);
             let (area, u) = (&mut out.area_face[axis][face], &mut out.u_boundary[axis][face]);
             let left = *area * (1.0 - covered);
             // The solid's part keeps its flux.
@@ -204,10 +209,16 @@ impl Cover {
         u_solid: &'a FaceField,
     ) -> Openings<'a> {
         if sources.faces.is_empty() {
-            return Openings { grid, area_face: open_area, u_boundary: u_solid, inflow_cell: &[] };
+            return Openings {
+                grid,
+                area_face: open_area,
+                u_boundary: u_solid,
+                inflow_cell: &[],
+                at_source_cell: &[],
+            };
         }
-        let Cover { area_face, u_boundary, inflow_cell } = self;
-        Openings { grid, area_face, u_boundary, inflow_cell }
+        let Cover { area_face, u_boundary, inflow_cell, at_source_cell } = self;
+        Openings { grid, area_face, u_boundary, inflow_cell, at_source_cell }
     }
 }
 

@@ -77,7 +77,13 @@ mod tests {
         }
         let still = FaceField::constant(&grid, 0.0);
         let mut found = Unknowns::none(&grid);
-        let openings = Openings { grid: &grid, area_face: &area, u_boundary: &still, inflow_cell: &[] };
+        let openings = Openings {
+            grid: &grid,
+            area_face: &area,
+            u_boundary: &still,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        };
         mark_unknowns(&mut found, &phi, &openings);
         let all = |marks: &[bool]| (0..marks.len()).filter(|&c| marks[c]).collect::<Vec<_>>();
         let mut unknown = vec![pair, other, beside, wall];

@@ -29,13 +29,25 @@ impl Liquid {
             });
         }
         let mut unknowns = Unknowns::none(&grid);
-        let openings = Openings { grid: &grid, area_face: &area, u_boundary: &still, inflow_cell: &[] };
+        let openings = Openings {
+            grid: &grid,
+            area_face: &area,
+            u_boundary: &still,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        };
         mark_unknowns(&mut unknowns, &phi_cell, &openings);
         Liquid { grid, phi: phi_cell, area, still, unknowns }
     }
 
     fn openings(&self) -> Openings<'_> {
-        Openings { grid: &self.grid, area_face: &self.area, u_boundary: &self.still, inflow_cell: &[] }
+        Openings {
+            grid: &self.grid,
+            area_face: &self.area,
+            u_boundary: &self.still,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        }
     }
 
     fn velocity(&self, u: impl Fn(usize, Vec3) -> f32 + Sync + Send) -> FaceField {

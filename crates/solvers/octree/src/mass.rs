@@ -223,7 +223,7 @@ impl Step<'_> {
     fn open_gaps(&self, liquid: &mut Settled, ground: Ground) {
         let (old, tree, boundaries) = (&self.old.fields, ground.tree, ground.boundaries);
         *liquid.parted = parallel::map_indices(tree.cell_count(), |cell| {
-            boundaries.may_part_cell[cell]
+            ground.sources.may_part_cell[cell]
                 && liquid.phi[cell] < 0.0
                 && old.parted_cell[old.tree.locate(tree.cell_center(cell)).cell as usize]
         });

@@ -144,7 +144,7 @@ impl Step<'_> {
         AtBoundaries {
             liquid,
             u_boundary: &ground.sources.u_boundary,
-            may_part_cell: &ground.boundaries.may_part_cell,
+            may_part_cell: &ground.sources.may_part_cell,
             residual_cell,
             fall_m_s: self.dt_s * f64::from(self.model.setup.liquid.gravity.length()),
         }

@@ -3,7 +3,7 @@
 use crate::mass::total_m3;
 use crate::state::{Boundaries, Ground, SourcesOnTree, Start, Step};
 use fluvial_foundation::{Aabb, parallel};
-use fluvial_grids::Octree;
+use fluvial_grids::{Octree, Side};
 use fluvial_octree::outlet::Outlet;
 use fluvial_solids::Nozzle;
 
@@ -45,8 +45,15 @@ impl Step<'_> {
         sources: &'b mut SourcesOnTree,
     ) -> Ground<'b> {
         let (setup, time_s, end_s) = (&self.model.setup, self.old.time_s, self.old.time_s + self.dt_s);
-        let SourcesOnTree { section_m2, measured_for, outlets, area_face, u_boundary, flow_into_cell } =
-            sources;
+        let SourcesOnTree {
+            section_m2,
+            measured_for,
+            outlets,
+            area_face,
+            u_boundary,
+            flow_into_cell,
+            may_part_cell,
+        } = sources;
         let resting = setup.resting_sources(time_s, self.dt_s);
         if resting.is_none() || resting != *measured_for {
             section_m2.clear();
@@ -55,6 +62,7 @@ impl Step<'_> {
         section_m2.resize(setup.sources.len(), None);
         area_face.clone_from(&boundaries.open_area);
         u_boundary.clone_from(&boundaries.u_solid);
+        may_part_cell.clone_from(&boundaries.may_part_cell);
         outlets.clear();
         flow_into_cell.clear();
         let placed = setup.solids_at(end_s);
@@ -70,6 +78,13 @@ impl Step<'_> {
                 // The solid's part keeps its flux.
                 *u *= if left < 1.0 { (1.0 - *area) / (1.0 - left) } else { 1.0 };
                 *area = if left < fluvial_solids::SMALLEST_OPEN_AREA { 0.0 } else { left };
+                for side in tree.sides(f.face) {
+                    match side {
+                        Side::Outside => {}
+                        Side::Cell(cell) => may_part_cell[cell as usize] = false,
+                        Side::Quad(cells) => cells.iter().for_each(|&c| may_part_cell[c as usize] = false),
+                    }
+                }
             }
             let part = source.flows_for_s(time_s, self.dt_s) / self.dt_s;
             flow_into_cell.extend(outlet.flow_into_cell.iter().map(|(cell, flow)| (*cell, part * flow)));

@@ -211,6 +211,8 @@ pub(crate) struct SourcesOnTree {
     pub u_boundary: Vec<f32>,
     /// What flows into cells, m3/s, sorted by cell.
     pub flow_into_cell: Vec<(usize, f64)>,
+    /// Cells at a boundary that liquid may let go of: not where a source flows behind it.
+    pub may_part_cell: Vec<bool>,
 }
 
 impl SourcesOnTree {

@@ -60,8 +60,13 @@ impl UniformSolver {
         let SolidFields { open_area, u_solid, phi_node, .. } = &boundaries.solids.fields;
         let Fields { phi_cell, gap_cell, .. } = &mut self.work.fields;
         gap_cell.clone_from(&before.gap_cell);
-        let openings =
-            Openings { grid: &self.grid, area_face: open_area, u_boundary: u_solid, inflow_cell: &[] };
+        let openings = Openings {
+            grid: &self.grid,
+            area_face: open_area,
+            u_boundary: u_solid,
+            inflow_cell: &[],
+            at_source_cell: &[],
+        };
         let (nodes, has_solids) = (self.grid.nodes(), !self.setup.solids.is_empty());
         let distance = |x: Vec3| if has_solids { nodes.sample(phi_node, x) } else { f32::MAX };
         open_gaps(gap_cell, phi_cell, &before.u_transport, &openings, distance, dt_s as f32);
