@@ -31,7 +31,7 @@ pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect
 pub use curvature::{curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use flux::{liquid_flux, outflow};
-pub use redistance::{RedistanceReport, redistance, redistance_on_sides};
+pub use redistance::{RedistanceReport, redistance, redistance_among_solids};
 pub use regions::label_regions;
 pub use settle::{Owed, Settlement, carry_residual};
 pub use solids::extend_into_solids;
@@ -61,8 +61,10 @@ pub struct Scratch {
     pub(crate) reached: cell_set::CellSet,
     pub(crate) front: cell_set::CellSet,
     pub(crate) added: Vec<Vec<u32>>,
-    /// Cells not yet reached by [`extend_into_solids`].
-    pub(crate) unknown: Vec<u8>,
+    /// The open cell that each cell is continued from by [`extend_into_solids`].
+    pub(crate) source: Vec<u32>,
+    /// Cells of one of its layers with value and source, slab by slab.
+    pub(crate) continued: Vec<Vec<(u32, f32, u32)>>,
     /// What the last [`redistance`] had to do.
     pub redistance_report: RedistanceReport,
 }

@@ -82,17 +82,18 @@ pub struct RedistanceReport {
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
-    redistance_on_sides(phi, lattice, band_m, Sides::NONE, scratch);
+    redistance_among_solids(phi, lattice, band_m, (&[], Sides::NONE), scratch);
 }
 
-/// As [`redistance`], between thin solids. A thin solid is no interface, whatever lies on its two sides: a cell
-/// next to it sees only what is on its own side, and distances spread through no barred face.
-/// Test: tests/sides.rs.
-pub fn redistance_on_sides(
+/// As [`redistance`], among solids. A change of sign that no open cells show is no interface, or liquid on one side
+/// of a solid would have a surface because there is air on the other; `closed_cell` may be empty. A thin solid is none
+/// either, whatever lies on its two sides: a cell next to it sees only what is on its own side, and distances spread
+/// through no barred face. Tests: tests/sides.rs, `air_behind_a_solid_is_no_surface_before_it`.
+pub fn redistance_among_solids(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
-    sides: &Sides,
+    (closed_cell, sides): (&[bool], &Sides),
     scratch: &mut Scratch,
 ) {
     assert_eq!(phi.len(), lattice.len());
@@ -104,7 +105,7 @@ pub fn redistance_on_sides(
     band.fit(phi.len());
     parallel::for_each_indexed_mut(&mut band.entry_of_cell, |_, entry| *entry = NONE);
 
-    let unresolved_cells = find_seeds(band, &field, phi, lattice, sides);
+    let unresolved_cells = find_seeds(band, &field, phi, lattice, (closed_cell, sides));
     let interface_cells = band.cells.len();
     let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
     let mut layer = 0..interface_cells;
@@ -119,12 +120,33 @@ pub fn redistance_on_sides(
     relax(band, &field, lattice, sides, search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
-    write_back(phi, band, lattice, band_m);
+    write_back(phi, closed_cell, band, lattice, band_m);
+}
+
+/// Is a change of sign beside a cell that of an interface which open cells show? It is when there are open cells of both
+/// signs among the cell and those around it: the interface ends at a solid and does not begin inside.
+fn is_open_interface(phi: &[f32], lattice: &Lattice, closed_cell: &[bool], at: [usize; 3]) -> bool {
+    let range = |axis: usize| at[axis].saturating_sub(1)..(at[axis] + 2).min(lattice.size[axis]);
+    let mut found = [false; 2];
+    for (k, j) in range(2).flat_map(|k| range(1).map(move |j| (k, j))) {
+        for cell in range(0).map(|i| lattice.index(i, j, k)).filter(|&cell| !closed_cell[cell]) {
+            found[(phi[cell] < 0.0) as usize] = true;
+        }
+    }
+    found == [true; 2]
 }
 
 /// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are
 /// unresolved.
-fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattice, sides: &Sides) -> usize {
+fn find_seeds(
+    band: &mut Band,
+    field: &CubicField,
+    phi: &[f32],
+    lattice: &Lattice,
+    (closed_cell, sides): (&[bool], &Sides),
+) -> usize {
+    let is_interface =
+        |at: [usize; 3]| closed_cell.is_empty() || is_open_interface(phi, lattice, closed_cell, at);
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
     band.seeds.resize(nz, Vec::new());
@@ -159,7 +181,7 @@ fn find_seeds(band: &mut Band, field: &CubicField, phi: &[f32], lattice: &Lattic
                 let cell = nx * (j + ny * k) + i;
                 if sides.is_near(cell) {
                     seeds.extend(seed_on_side(phi, lattice, sides, per_cell, [i, j, k]));
-                } else if crossed[i] {
+                } else if crossed[i] && is_interface([i, j, k]) {
                     seeds.push(seed(field, phi, lattice, per_cell, [i, j, k]));
                 }
             }
@@ -370,12 +392,14 @@ fn feet_distance2(feet: &[Foot], entry: usize) -> f32 {
 }
 
 /// phi = sign(phi) min(distance, band); bits stay where the distance is the same to rounding.
-fn write_back(phi: &mut [f32], band: &Band, lattice: &Lattice, band_m: f32) {
+fn write_back(phi: &mut [f32], closed_cell: &[bool], band: &Band, lattice: &Lattice, band_m: f32) {
     let dx = lattice.spacing;
     let same = 1e-6 * dx;
-    parallel::for_each_beside_mut(phi, &band.entry_of_cell[..lattice.len()], |value, &entry| {
-        let distance = match band.feet.get(entry as usize) {
+    parallel::for_each_indexed_mut(phi, |cell, value| {
+        let distance = match band.feet.get(band.entry_of_cell[cell] as usize) {
             Some(foot) => dx * dot(foot.point, foot.point).sqrt(),
+            // A closed cell keeps what was continued into it: stencils of open cells read it.
+            None if !closed_cell.is_empty() && closed_cell[cell] => value.abs(),
             None => band_m,
         };
         let target = if *value < 0.0 { -distance.min(band_m) } else { distance.min(band_m) };

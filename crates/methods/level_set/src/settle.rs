@@ -180,6 +180,8 @@ pub struct Owed<'a> {
     pub phi_cell: &'a [f32],
     /// Amounts deeper in the liquid than this stay, metres.
     pub deep_m: f32,
+    /// Cells whose amounts stay; empty for none.
+    pub waits_cell: &'a [bool],
     /// Open part of every cell: closed ones take nothing.
     pub open_volume: &'a [f32],
     /// Open sides of the domain: x low, x high, y low, y high, z low, z high.
@@ -199,7 +201,7 @@ pub fn carry_residual(
     dt_s: f32,
 ) -> f64 {
     let (cells, bounds) = (grid.cell_centers(), grid.bounds());
-    let Owed { residual_cell, phi_cell, deep_m, open_volume, open_walls, sides } = *owed;
+    let Owed { residual_cell, phi_cell, deep_m, waits_cell, open_volume, open_walls, sides } = *owed;
     let slab = cells.slab();
     moved.fill(0.0);
     let targets: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
@@ -207,7 +209,7 @@ pub fn carry_residual(
         let place = |cell: usize| {
             let [i, j, _] = cells.coordinates(cell);
             let x = cells.position(i, j, k);
-            if phi_cell[cell] <= -deep_m {
+            if phi_cell[cell] <= -deep_m || waits_cell.get(cell) == Some(&true) {
                 return (cell as u32, x);
             }
             let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);

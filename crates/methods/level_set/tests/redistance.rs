@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use fluvial_foundation::{Vec3, random};
-use fluvial_grids::Lattice;
-use fluvial_level_set::{Scratch, extend_into_solids, liquid_volume, redistance};
+use fluvial_grids::{Lattice, Sides};
+use fluvial_level_set::{Scratch, extend_into_solids, liquid_volume, redistance, redistance_among_solids};
 
 const BAND: f32 = 4.0;
 
@@ -87,6 +87,20 @@ fn a_plane_against_closed_cells_stays() {
     }
     let moved = max_difference(&phi, &exact, l.spacing, |n| !closed[n] && exact[n].abs() < 1.8 * l.spacing);
     assert!(moved < 3e-6, "{moved} dx");
+}
+
+/// Liquid before a thick wall, air behind it, both continued to its middle: the liquid has no surface there.
+#[test]
+fn air_behind_a_solid_is_no_surface_before_it() {
+    let l = lattice([20, 8, 8]);
+    let closed: Vec<bool> = (0..l.len()).map(|n| (8..12).contains(&l.coordinates(n)[0])).collect();
+    let far = BAND * l.spacing;
+    let mut phi: Vec<f32> = (0..l.len()).map(|n| if l.coordinates(n)[0] < 10 { -far } else { far }).collect();
+    let before = phi.clone();
+    redistance_among_solids(&mut phi, &l, far, (&closed, Sides::NONE), &mut Scratch::default());
+    assert_eq!(phi, before);
+    redistance(&mut phi, &l, far, &mut Scratch::default());
+    assert_ne!(phi, before, "without the wall it is a surface");
 }
 
 /// Amplitude of the surface's Fourier mode, by the crossings of columns.

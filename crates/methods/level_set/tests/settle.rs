@@ -82,6 +82,7 @@ fn residuals_go_with_the_flow() {
         residual_cell: &residual,
         phi_cell: &phi,
         deep_m: 0.1,
+        waits_cell: &[],
         open_volume: &open,
         open_walls: [false, true, false, false, false, false],
     };
@@ -122,6 +123,7 @@ fn a_thin_film_keeps_its_volume() {
                 residual_cell: &residual,
                 phi_cell: &phi,
                 deep_m: 2.0 * g.dx,
+                waits_cell: &[],
                 open_volume: &open,
                 open_walls: [true; 6],
             };

@@ -3,7 +3,7 @@
 use fluvial_foundation::{AXES, Vec3, random::unit_vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::{
-    PhiAdvection, Scratch, advect_phi_on_sides, liquid_volume_on_sides, redistance_on_sides,
+    PhiAdvection, Scratch, advect_phi_on_sides, liquid_volume_on_sides, redistance_among_solids,
 };
 
 const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [16, 16, 12], dx: 0.25 };
@@ -62,7 +62,8 @@ fn a_plane_beside_a_thin_wall_keeps_its_place() {
         let mut phi = start.clone();
         let mut scratch = Scratch::default();
         for _ in 0..20 {
-            redistance_on_sides(&mut phi, &GRID.cell_centers(), BAND * GRID.dx, &wall.sides, &mut scratch);
+            let solids = (&[][..], &wall.sides);
+            redistance_among_solids(&mut phi, &GRID.cell_centers(), BAND * GRID.dx, solids, &mut scratch);
         }
         let cells = GRID.cell_centers();
         for cell in 0..phi.len() {

@@ -34,7 +34,7 @@ pub use faces::{FaceCells, for_each_face};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
 pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, let_go, open_gaps, project};
 pub use probe::{Probe, impulse_at};
-pub use project::{Impulse, first_guess, right_side, subtract_gradient};
+pub use project::{Impulse, first_guess, follow_solids, right_side, subtract_gradient};
 pub use short_waves::{
     SurfaceCell, SurfaceCells, drag_m_s, drag_short_waves, roughness, short_wave_speed_m_s,
 };

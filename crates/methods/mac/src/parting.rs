@@ -11,7 +11,7 @@
 
 use crate::{FaceCells, Impulse, Openings, Unknowns, right_side, subtract_gradient};
 use fluvial_foundation::parallel::for_each_indexed_mut2;
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, Axis, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 
 /// Pressures count as negative from this part of `g dt` on, over one cell: below it is the solver's residual.
@@ -93,6 +93,27 @@ impl AtBoundaries<'_> {
             && self.phi_cell[cell] > -self.deepest_m
             && !self.openings.is_at_source(cell)
     }
+
+    /// Behind a solid that moves there is nothing but liquid: it holds on until air comes from the surface or from a
+    /// gap beside the cell. Where walls stand still and it is the weight that pulls, air is not waited for: it would
+    /// come in fingers that no grid shows. `phi_cell` has air in the gaps.
+    fn air_gets_in(&self, cell: usize, phi_cell: &[f32]) -> bool {
+        let Openings { grid, area_face, u_boundary, .. } = *self.openings;
+        let (cells, at) = (grid.cell_centers(), grid.cell_centers().coordinates(cell));
+        let sides = || AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]);
+        let face = |axis: Axis, up: usize| {
+            grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis)
+        };
+        let moves = |(axis, up): (Axis, usize)| {
+            area_face[axis][face(axis, up)] < 1.0 && u_boundary[axis][face(axis, up)] != 0.0
+        };
+        let is_airy = |(axis, up): (Axis, usize)| {
+            let is_wall = at[axis] + up == up * grid.cells[axis];
+            let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+            area_face[axis][face(axis, up)] > 0.0 && (is_wall || phi_cell[other()] >= 0.0)
+        };
+        !sides().any(moves) || sides().any(is_airy)
+    }
 }
 
 impl Parting {
@@ -134,7 +155,7 @@ impl Parting {
                 liquid.gap_cell[cell] > LEAST_GAP_CELLS * openings.grid.dx
                     || openings.outflow(u_face, cells.coordinates(cell)) >= -least
             } else {
-                q_cell[cell] < -least
+                q_cell[cell] < -least && liquid.air_gets_in(cell, &self.phi_cell)
             };
             changes += (parts != *parted) as usize;
             *parted = parts;

@@ -1,6 +1,6 @@
 //! Right side, first guess and gradient of the projection.
 
-use crate::{FaceCells, Openings, for_each_face};
+use crate::{FaceCells, Openings, Unknowns, for_each_face};
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_grids::{FaceField, ghost_theta};
@@ -80,4 +80,28 @@ pub fn subtract_gradient(
             }
         });
     }
+}
+
+/// The velocity of liquid among solids that have set out at once: the pressure of that moment is an impulse,
+/// `u = u_before - grad q`, and nothing else has had time to act, neither gravity nor walls that let go. A scene
+/// begins with it: without it the solids would cut into liquid that stands still, and tear it off behind them.
+/// `solve(impulse, level set, right side, open areas)` is the linear solve.
+///
+/// Test: `liquid_sets_out_with_the_solids_in_it`.
+pub fn follow_solids<E>(
+    u_face: &mut FaceField,
+    q_cell: &mut [f32],
+    unknowns: &Unknowns,
+    phi_cell: &[f32],
+    openings: &Openings,
+    mut solve: impl FnMut(&mut [f32], &[f32], &[f32], [&[f32]; 3]) -> Result<(), E>,
+) -> Result<(), E> {
+    let unknown_cell = &unknowns.unknown_cell;
+    let mut rhs_cell = vec![0.0; q_cell.len()];
+    right_side(&mut rhs_cell, unknown_cell, openings, u_face, |_| 0.0);
+    q_cell.fill(0.0);
+    solve(q_cell, phi_cell, &rhs_cell, AXES.map(|axis| openings.area_face[axis].as_slice()))?;
+    let impulse = Impulse { q_cell, phi_cell, unknown_cell };
+    subtract_gradient(u_face, openings, &impulse, |_, _| {});
+    Ok(())
 }

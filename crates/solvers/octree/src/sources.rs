@@ -3,7 +3,8 @@
 use crate::mass::total_m3;
 use crate::state::{Boundaries, Ground, SourcesOnTree, Start, Step};
 use fluvial_foundation::{Aabb, parallel};
-use fluvial_grids::{Octree, Side};
+use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
 use fluvial_octree::outlet::Outlet;
 use fluvial_solids::Nozzle;
 

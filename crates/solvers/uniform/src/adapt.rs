@@ -157,8 +157,9 @@ impl UniformSolver {
         self.extend_phi_into_solids();
         let (cells, band_m) = (self.grid.cell_centers(), self.band_m());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
-        let sides = &self.work.boundaries.solids.fields.sides;
-        level_set::redistance_on_sides(phi, &cells, band_m, sides, scratch);
+        let solids = &self.work.boundaries.solids;
+        let (closed_cell, sides) = (&solids.closed_cell, &solids.fields.sides);
+        level_set::redistance_among_solids(phi, &cells, band_m, (closed_cell, sides), scratch);
     }
 
     /// Continues phi into closed cells, so that the surface meets solids as if they were not there.

@@ -76,7 +76,7 @@ impl UniformSolver {
             params,
         };
         solver.place_boundaries_of_state();
-        solver.place_liquid();
+        solver.place_liquid()?;
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
         if solver.state.volume.start_m3 == 0.0 && solver.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);
@@ -85,7 +85,7 @@ impl UniformSolver {
     }
 
     /// phi and velocity of the fills, made a distance, with particles seeded below the surface.
-    fn place_liquid(&mut self) {
+    fn place_liquid(&mut self) -> Result<(), SetupError> {
         let cells = self.grid.cell_centers();
         let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         let sides = &self.state.boundaries.solids.fields.sides;
@@ -111,11 +111,15 @@ impl UniformSolver {
         u_transport.copy_from(u_face);
         let fastest = setup.fills.iter().fold(0.0, |m, f| f.velocity.length().max(m));
         self.state.limiting_speed_m_s = fastest as f64;
+        if self.setup.has_moving_solids() {
+            self.follow_solids()?;
+        }
         if self.params.has_particles() {
             self.seed_particles(&phi_fills);
         } else {
             self.open_volume_account();
         }
+        Ok(())
     }
 
     /// The mesh of a level set outside the solids.

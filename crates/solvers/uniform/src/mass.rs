@@ -47,6 +47,11 @@ pub(crate) struct MassWork {
     /// Volume across every face, in cells.
     flux_face: FaceField,
     settlement: Settlement,
+    /// Cells that moving solids open or close in the step; empty where none moves. The fluxes of a step are those of
+    /// the solids' places at its begin: while a solid passes, a cell has up to the volume swept in a step too little
+    /// or too much, and the next steps make up for it. What it is owed waits until then.
+    /// Test: `a_rod_draws_no_air_down_with_it`.
+    pub swept_cell: Vec<bool>,
     /// What came in from sources, and what left through sinks and open walls, m3.
     in_m3: f64,
     pub out_m3: f64,
@@ -66,8 +71,9 @@ impl MassWork {
     /// Divergence times dx that a cell's residual asks of the projection, m/s. Cells that solids and sources
     /// leave little of ask for nothing: through what is left of their faces it would be a jet.
     pub fn wanted_m_s(&self, residual: f32, phi: f32, openings: &Openings, at: [usize; 3]) -> f32 {
-        let dx = openings.grid.dx;
-        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART {
+        let (dx, cells) = (openings.grid.dx, openings.grid.cell_centers());
+        let waits = || self.swept_cell.get(cells.index(at[0], at[1], at[2])) == Some(&true);
+        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART || waits() {
             return 0.0;
         }
         let most = LARGEST_EXPANSION / EXPANSION;
@@ -87,7 +93,13 @@ impl UniformSolver {
             return;
         }
         let (grid, begin, dt) = (self.grid, &self.state.fields, dt_s as f32);
-        let MassWork { flux_face: flux, volume_cell, out_m3, .. } = &mut self.work.mass;
+        let [old, new] =
+            [&self.state.boundaries, &self.work.boundaries].map(|b| &b.solids.fields.open_volume);
+        let MassWork { flux_face: flux, volume_cell, swept_cell, out_m3, .. } = &mut self.work.mass;
+        swept_cell.clear();
+        if self.setup.has_moving_solids() {
+            swept_cell.extend(old.iter().zip(new).map(|(old, new)| old != new));
+        }
         // The velocity is free of divergence between the solids of the step that made it.
         let open_area = &self.state.boundaries.solids.fields.open_area;
         let band_m = self.cfl_band_cells * grid.dx;
@@ -105,6 +117,7 @@ impl UniformSolver {
             residual_cell: &begin.residual_cell,
             phi_cell: &begin.phi_cell,
             deep_m: DEEP_CELLS * grid.dx,
+            waits_cell: swept_cell,
             open_volume: &self.work.boundaries.solids.fields.open_volume,
             open_walls: self.setup.open_walls(),
             sides,
@@ -219,6 +232,8 @@ impl UniformSolver {
                 self.find_residual_of_volume();
             }
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
+            let swept = self.work.mass.swept_cell.iter().zip(&mut *residual_cell);
+            swept.filter(|(swept, _)| **swept).for_each(|(_, residual)| *residual = 0.0);
             let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
             let (open_volume, sides) = (&fields.open_volume, &fields.sides);
             let held_back = settlement.displace(phi_cell, residual_cell, open_volume, sides, &self.grid);

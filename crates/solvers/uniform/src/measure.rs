@@ -13,6 +13,9 @@ use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport,
 use fluvial_volume::Account;
 use std::f64::consts::PI;
 
+/// A cell that solids leave less of than this does not count for the largest speed: liquid in slivers has the solver's
+/// residual over tiny areas for a velocity.
+const SLIVER: f32 = 0.01;
 /// Liquid farther than this from every surface is resolved, cells.
 const RESOLVED_CELLS: f32 = 1.0;
 
@@ -81,8 +84,8 @@ impl UniformSolver {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
         let openings = boundaries.openings(&work.cover, &grid);
+        let open_volume = &boundaries.solids.fields.open_volume;
         let cells = grid.cell_centers();
-        let lattices = AXES.map(|axis| grid.faces(axis));
         let floor = grid.min.as_dvec3();
         let gravity = liquid.gravity.as_dvec3();
         // Per z-slab: cells, twice the kinetic energy over density, -g.x, largest speeds squared of all
@@ -97,12 +100,7 @@ impl UniformSolver {
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
-                    let mut square = 0.0;
-                    for axis in AXES {
-                        let low = lattices[axis].index(i, j, k);
-                        let (a, b) = (u[axis][low], u[axis][low + lattices[axis].stride(axis)]);
-                        square += 0.5 * (a * a + b * b);
-                    }
+                    let square = openings.mean_square_speed(u, [i, j, k]);
                     let mut x = cells.position(i, j, k).as_dvec3() - floor;
                     if fraction < 1.0 {
                         // The liquid part's centre lies off the cell's, away from the surface.
@@ -113,6 +111,9 @@ impl UniformSolver {
                     potential -= fraction * gravity.dot(x);
                     if unknown[cell] {
                         count += 1;
+                        if open_volume[cell] < SLIVER {
+                            continue;
+                        }
                         speed2 = max_or_nan(speed2, square);
                         if phi[cell] < -RESOLVED_CELLS * grid.dx {
                             resolved_speed2 = max_or_nan(resolved_speed2, square);

@@ -1,13 +1,14 @@
 //! The projection, see `fluvial_mac`.
 
 use crate::UniformSolver;
-use crate::state::{Fields, Work};
+use crate::state::{Fields, State, Work};
 use fluvial_foundation::AXES;
 use fluvial_mac::{
-    AtBoundaries, FaceCells, Unknowns, first_guess, for_each_face, keep_gaps, mark_unknowns, project,
+    AtBoundaries, FaceCells, Unknowns, first_guess, follow_solids, for_each_face, keep_gaps, mark_unknowns,
+    project,
 };
 use fluvial_pressure::PoissonProblem;
-use fluvial_solver_interface::{Clamps, PressureReport, StepError};
+use fluvial_solver_interface::{Clamps, PressureReport, SetupError, StepError};
 
 impl UniformSolver {
     /// Solves for the pressure impulse and subtracts its gradient, until no wall pulls on the liquid. The
@@ -65,6 +66,34 @@ impl UniformSolver {
         keep_gaps(gap_cell, impulse_cell, parting);
         self.mark_valid_faces();
         Ok(solved)
+    }
+
+    /// Gives the liquid at the start the motion of the solids in it: they move from the first moment on, so it
+    /// does. See [`fluvial_mac::follow_solids`].
+    pub(crate) fn follow_solids(&mut self) -> Result<(), SetupError> {
+        let (grid, state, work) = (&self.grid, &mut self.state, &mut self.work);
+        let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;
+        phi_cell.clone_from(&state.fields.phi_cell);
+        u_face.copy_from(&state.fields.u_face);
+        let openings = state.boundaries.openings(&work.cover, grid);
+        mark_unknowns(&mut work.unknowns, phi_cell, &openings);
+        let stopping = self.params.pressure.stopping();
+        let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32], open_area: [&[f32]; 3]| {
+            self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area });
+            self.solver.solve(q, rhs, &stopping).map(|_| ()).map_err(|e| SetupError::Invalid(e.to_string()))
+        };
+        follow_solids(u_face, impulse_cell, &work.unknowns, phi_cell, &openings, solve)?;
+        impulse_cell.fill(0.0);
+        work.parting.parted_cell.resize(phi_cell.len(), false);
+        self.mark_valid_faces();
+        self.extrapolate_velocity();
+        let (state, made) = (&mut self.state.fields, &self.work.fields);
+        state.u_face.copy_from(&made.u_face);
+        state.u_transport.copy_from(&made.u_transport);
+        let State { fields, boundaries, volume, drops, .. } = &self.state;
+        let limits = self.report(fields, boundaries, PressureReport::default(), volume, drops).1;
+        self.state.limiting_speed_m_s = limits;
+        Ok(())
     }
 
     /// Marks the faces whose velocity is the liquid's.

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod mass;
+mod moving;
 mod particle_mass;
 mod parting;
 mod rest;

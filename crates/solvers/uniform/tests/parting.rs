@@ -1,8 +1,8 @@
 //! Walls push liquid, they do not pull it.
 
 use fluvial_conformance::{advance, tank};
-use fluvial_foundation::Vec3;
-use fluvial_solids::{Motion, Shape};
+use fluvial_foundation::{Quat, Vec3};
+use fluvial_solids::{Key, Motion, Shape};
 use fluvial_solver_interface::{Setup, Solid, Solver, StepReport, Tracker, VolumeCorrection, Wall};
 use fluvial_solver_uniform::{Params, UniformSolver};
 
@@ -55,19 +55,21 @@ fn water_falls_off_a_ceiling_and_presses_against_it() {
 /// A plate that rises out of water takes none along unless it is sticky.
 #[test]
 fn a_rising_plate_leaves_the_water_behind() {
+    let key =
+        |time_s: f64, y: f32| Key { time_s, translate: Vec3::new(0.0, y, 0.0), rotation: Quat::IDENTITY };
     let left = |sticky: bool| {
         let mut setup = tank(16, 0.5);
         setup.solids.push(Solid {
             name: "plate".into(),
             shape: Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) },
-            motion: Motion::Constant {
-                linear: Vec3::new(0.0, 1.0, 0.0),
-                angular: Vec3::ZERO,
+            // At rest first: a plate that rises from the first moment on has water that rises with it.
+            motion: Motion::Keys {
                 about: Vec3::ZERO,
+                keys: vec![key(0.0, 0.0), key(0.02, 0.0), key(1.0, 0.98)],
             },
             sticky,
         });
-        let (_, last) = run(setup, Tracker::Levelset, 0.1);
+        let (_, last) = run(setup, Tracker::Levelset, 0.12);
         last.kinetic_energy_j
     };
     let (free, held) = (left(false), left(true));
