@@ -156,6 +156,10 @@ pub struct Setup {
     pub cfl: f32,
 }
 
+/// Fills that end nearer to a solid than this touch it, cells.
+const CONTACT_CELLS: f32 = 0.1;
+/// A surface is looked for this far from a contact, cells.
+const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// A step in which liquid would cross more domains than this is no step.
 const FARTHEST_DOMAINS: f64 = 100.0;
 
@@ -165,25 +169,59 @@ impl Setup {
         self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
     }
 
-    /// The same, but where a fill ends at a solid its liquid goes on into it: there is no surface at a wall that
-    /// liquid touches, and a cell whose centre the wall covers is wet as far as it is open. Asked on cells of edge
-    /// `dx`: the liquid gets deeper by as much as the solid gets farther, up to half a cell from it.
+    /// The same, but to the part of the fills' boundary that is a surface: where a fill ends at a solid or at a closed wall
+    /// of the domain, its liquid touches it. Asked on cells of edge `dx`. Where the boundary nearest to a point lies at a
+    /// solid, the distance is continued linearly from the nearest point on the way out where it does not: a plane surface
+    /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest.
     /// Test: `liquid_that_fills_a_box_touches_its_walls`.
     pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32) -> f32 {
         let phi = self.fill_distance(x);
-        if solids.is_empty() || phi.abs() > dx {
+        if phi.abs() > FARTHEST_CONTACT_CELLS * dx {
             return phi;
         }
-        let distance = |x: Vec3| solids.distance(x, 2.0 * dx);
-        let away_m = 0.5 * dx - distance(x);
-        if away_m <= 0.0 || away_m > 1.5 * dx {
+        let boundary =
+            |x: Vec3| solids.distance(x, 2.0 * FARTHEST_CONTACT_CELLS * dx).min(self.wall_distance(x));
+        let slope = |distance: &dyn Fn(Vec3) -> f32, x: Vec3| {
+            let h = 0.05 * dx;
+            let along = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
+            Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * h)
+        };
+        let out_of_fill = |x: Vec3| slope(&|x| self.fill_distance(x), x);
+        // The slope is shorter where two parts of the boundary are as near.
+        let meets_surface = |x: Vec3, phi: f32, out: Vec3| {
+            out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx
+        };
+        // Where two parts of the boundary are as near, one of them may be a surface.
+        let is_surface_near = |x: Vec3| {
+            let out = out_of_fill(x);
+            let beside = |n: usize| x + 0.1 * dx * [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
+            let meets = |x: Vec3| meets_surface(x, self.fill_distance(x), out_of_fill(x));
+            if out.length() > 0.99 { meets_surface(x, phi, out) } else { (0..6).any(|n| meets(beside(n))) }
+        };
+        if boundary(x) > phi.abs() + CONTACT_CELLS * dx || is_surface_near(x) {
             return phi;
         }
-        let h = 0.05 * dx;
-        let slope = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
-        let away = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)).normalize_or_zero();
-        let there = self.fill_distance(x + away_m * away);
-        if there < 0.0 && phi - there > 0.7 * away_m { there } else { phi }
+        let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
+        for _ in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
+            at += 0.5 * dx * slope(&boundary, at).normalize_or_zero();
+            let (there, out) = (self.fill_distance(at), out_of_fill(at));
+            if boundary(at) > 0.0 {
+                if meets_surface(at, there, out) {
+                    return there - out.dot(at - x);
+                }
+                is_wet |= there < 0.0;
+            }
+        }
+        // No surface is near: deep in liquid, or in the air behind a solid.
+        if is_wet { -FARTHEST_CONTACT_CELLS * dx } else { phi }
+    }
+
+    /// Distance to the closed walls of the domain, positive inside, metres.
+    fn wall_distance(&self, x: Vec3) -> f32 {
+        let (bounds, open) = (self.domain.grid.bounds(), self.open_walls());
+        let [low, high] = [(x - bounds.min).to_array(), (bounds.max - x).to_array()];
+        let sides = (0..3).flat_map(|axis| [(2 * axis, low[axis]), (2 * axis + 1, high[axis])]);
+        sides.filter(|(side, _)| !open[*side]).fold(f32::MAX, |nearest, (_, distance)| nearest.min(distance))
     }
 
     /// Does a cell near thin solids see liquid of the fills? Liquid behind a solid is not seen: a cell that the solid
@@ -331,13 +369,12 @@ mod tests {
         };
         let solids = setup.solids_at(0.0);
         let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx);
-        for x in [0.17, 0.19, 0.21, 0.24] {
-            assert!(phi(x, 0.35) < -0.04, "wet at {x}: {}", phi(x, 0.35));
-            assert!(phi(x, 0.55) > 0.0, "dry at {x}: {}", phi(x, 0.55));
+        for (x, y) in
+            [0.17, 0.19, 0.21, 0.24, 0.5].into_iter().flat_map(|x| [0.35, 0.42, 0.52, 0.58].map(|y| (x, y)))
+        {
+            assert!((phi(x, y) - (y - 0.5)).abs() < 1e-4, "at {x} {y}: {}", phi(x, y));
         }
-        for y in [0.42, 0.48, 0.52, 0.58] {
-            assert!((phi(0.5, y) - (y - 0.5)).abs() < 1e-6, "level at {y}: {}", phi(0.5, y));
-        }
+        assert!(phi(0.21, 0.21) < -0.2, "deep at the edge of the floor: {}", phi(0.21, 0.21));
     }
 
     /// A shell of a tenth of a cell full of water, at an angle to the grid: cells whose larger part lies outside see
