@@ -212,8 +212,9 @@ impl Setup {
                 is_wet |= there < 0.0;
             }
         }
-        // No surface is near: deep in liquid, or in the air behind a solid.
-        if is_wet { -FARTHEST_CONTACT_CELLS * dx } else { phi }
+        // No surface is near: in the air behind a solid, or deep in liquid. A surface inside a solid counts as far as it is.
+        let is_contact = boundary(x - phi * out_of_fill(x)) > -CONTACT_CELLS * dx;
+        if is_wet && (is_contact || phi > 0.0) { -FARTHEST_CONTACT_CELLS * dx } else { phi }
     }
 
     /// Distance to the closed walls of the domain, positive inside, metres.

@@ -7,6 +7,7 @@ mod boundaries;
 mod draw;
 mod drops;
 mod expected;
+mod fills;
 mod mass;
 mod measure;
 mod method;
@@ -65,7 +66,8 @@ pub struct OctreeSolver {
 
 impl OctreeSolver {
     /// Places the liquid of a set-up on its first tree.
-    pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
+    pub fn new(mut setup: Setup, params: Params) -> Result<Self, SetupError> {
+        fills::continue_beyond_walls(&mut setup);
         let shape = adapt::tree_shape(&setup, &params)?;
         let mut solver = OctreeSolver {
             model: Model { thin: thin::find_thin(&setup, &shape), setup, params, shape },
