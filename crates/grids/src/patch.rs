@@ -19,8 +19,9 @@ pub struct Patch {
 
 impl Patch {
     /// Copies the value of the cells that `at` sees, no farther than `radius` cells along each axis, and continues it
-    /// into the others as into solids. A cell is seen when a way through no barred face leads there within
-    /// the patch.
+    /// into the others as into solids. A cell is seen when a way through open faces leads there within the patch. That a
+    /// face is not barred is not enough: faces inside a solid are not where its sides meet nearby, at a rim, and what
+    /// closed cells hold may come from either side.
     pub fn new(
         value: impl Fn(usize) -> f32,
         cells: &Lattice,
@@ -61,12 +62,13 @@ impl Patch {
             for axis in 0..3 {
                 for up in [false, true] {
                     let inside = if up { c[axis] + 1 < lattice.size[axis] } else { c[axis] > 0 };
-                    if !inside || sides.is_barred(cell, axis, up) {
+                    if !inside {
                         continue;
                     }
                     let stride = lattice.stride(axis);
                     let next = if up { here + stride } else { here - stride };
-                    if self.unknown[next] != 0 {
+                    let to = if up { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+                    if self.unknown[next] != 0 && sides.are_joined(cell, to, axis, up) {
                         self.unknown[next] = 0;
                         stack[height] = next as u16;
                         height += 1;

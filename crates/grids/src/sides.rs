@@ -53,6 +53,14 @@ impl Sides {
         !self.is_empty() && self.barred[cell] >> (2 * axis + up as usize) & 1 == 1
     }
 
+    /// Do a cell and the one beside it have an open corner of the same side in common? Where there is none, their face
+    /// may still not be barred: inside a solid it is not where the sides meet nearby.
+    #[inline]
+    pub fn are_joined(&self, cell: usize, beside: usize, axis: Axis, up: bool) -> bool {
+        let shared = || shared_corners(self.own_corners[cell], self.own_corners[beside], axis, up) != 0;
+        self.is_empty() || !self.is_barred(cell, axis, up) && shared()
+    }
+
     /// Follows a straight path from the cell `start`; from and to are relative to its centre, in cells. The
     /// path slides along barred faces. Returns where it ends (relative to the same centre) and in which cell;
     /// the domain's own walls do not hold it.
@@ -124,6 +132,20 @@ impl Sides {
             }
         }
         seen
+    }
+}
+
+/// Corners of a cell on the low side of each axis.
+pub const LOW_CORNERS: [u8; 3] = [0b0101_0101, 0b0011_0011, 0b0000_1111];
+
+/// Own corners that two neighbouring cells have in common, as corners of the first.
+#[inline]
+pub fn shared_corners(first: u8, second: u8, axis: Axis, up: bool) -> u8 {
+    let low = LOW_CORNERS[axis];
+    if up {
+        first & !low & (second & low) << (1 << axis)
+    } else {
+        first & low & (second & !low) >> (1 << axis)
     }
 }
 

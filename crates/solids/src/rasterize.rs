@@ -3,6 +3,7 @@
 use crate::sides::{self, Divided, SideSearch};
 use crate::{Motion, Placed, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
+use fluvial_grids::sides::shared_corners;
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -420,7 +421,7 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         let own = std::mem::take(&mut out.sides.own_corners);
         let phi = seen_by(&out.phi_node, at, own[cell]);
         set_areas(out, grid, walls, (cell, at), &phi, |other, axis, up| match other {
-            Some(other) => sides::shared_corners(own[cell], own[other], axis, up),
+            Some(other) => shared_corners(own[cell], own[other], axis, up),
             None => own[cell],
         });
         out.open_volume[cell] = open_cell_volume(phi);
@@ -431,7 +432,7 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         let shared = |face: usize| -> Option<(u32, usize)> {
             let other = sides::neighbour(&cells, at, cell, face / 2, face % 2 == 1)?;
             let own = out.sides.own_corners[other];
-            Some((sides::shared_corners(part, own, face / 2, face % 2 == 1).count_ones(), other))
+            Some((shared_corners(part, own, face / 2, face % 2 == 1).count_ones(), other))
         };
         let best = (0..6).filter_map(shared).rev().max_by_key(|(count, _)| *count);
         if let Some((_, other)) = best.filter(|(count, _)| *count > 0) {

@@ -2,11 +2,8 @@
 
 use crate::{open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
-use fluvial_grids::sides::NEAR_CELLS;
+use fluvial_grids::sides::{LOW_CORNERS, NEAR_CELLS, shared_corners};
 use fluvial_grids::{Lattice, Sides, UniformGrid};
-
-/// Corners of a cell on the low side of each axis.
-const LOW_CORNERS: [u8; 3] = [0b0101_0101, 0b0011_0011, 0b0000_1111];
 
 /// No node of the 27 cells around a cell is farther from one of its corners than this, in cells.
 const DEEPEST_CELLS: f32 = 3.5;
@@ -103,16 +100,6 @@ pub(crate) fn neighbour(cells: &Lattice, at: [usize; 3], cell: usize, axis: Axis
     match up {
         true => (at[axis] + 1 < cells.size[axis]).then(|| cell + stride),
         false => (at[axis] > 0).then(|| cell - stride),
-    }
-}
-
-/// Own corners that two neighbouring cells have in common, as corners of the first.
-pub(crate) fn shared_corners(first: u8, second: u8, axis: Axis, up: bool) -> u8 {
-    let low = LOW_CORNERS[axis];
-    if up {
-        first & !low & (second & low) << (1 << axis)
-    } else {
-        first & low & (second & !low) >> (1 << axis)
     }
 }
 

@@ -201,9 +201,17 @@ impl Setup {
         if boundary(x) > phi.abs() + CONTACT_CELLS * dx || is_surface_near(x) {
             return phi;
         }
+        // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
+        let way_out = |x: Vec3| {
+            let out = slope(&boundary, x);
+            let corner = |n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5));
+            let openness = |n: &usize| boundary(x + dx * corner(*n));
+            let best = || (0..8).max_by(|a, b| openness(a).total_cmp(&openness(b))).map_or(Vec3::ZERO, corner);
+            if out.length() > 0.5 { out.normalize() } else { best().normalize() }
+        };
         let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
         for _ in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
-            at += 0.5 * dx * slope(&boundary, at).normalize_or_zero();
+            at += 0.5 * dx * way_out(at);
             let (there, out) = (self.fill_distance(at), out_of_fill(at));
             if boundary(at) > 0.0 {
                 if meets_surface(at, there, out) {

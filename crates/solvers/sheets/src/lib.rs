@@ -116,14 +116,15 @@ impl SheetsSolver {
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
-                let fill = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0);
-                if let Some(fill) = fill.filter(|_| !with_solids || nodes.sample(phi_solid, x) > 0.0) {
-                    let on_its_side = |(x, mass)| {
-                        let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
-                        (x, mass, fill.velocity)
-                    };
-                    found.extend(seed(x, d0, setup).map(on_its_side));
-                }
+                let Some(fill) = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0) else { continue };
+                // Distance to the liquid: the fills outside the solids.
+                let near_solids = with_solids && nodes.sample(phi_solid, x) < 2.0 * grid.dx;
+                let outside = |x: Vec3| if near_solids { -solids.distance(x, 4.0 * grid.dx) } else { f32::MIN };
+                let distance = |x: Vec3| setup.fill_distance(x).max(outside(x));
+                found.extend(seed(x, d0, distance).map(|(x, mass)| {
+                    let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
+                    (x, mass, fill.velocity)
+                }));
             }
             found
         });
@@ -177,10 +178,9 @@ impl SheetsSolver {
     }
 }
 
-/// The particle of a lattice point, whose cube fills cover in part: where the covered part's centre is, and
+/// The particle of a lattice point, whose cube liquid fills in part: where the filled part's centre is, and
 /// its mass. None where it is next to nothing.
-fn seed(x: Vec3, d0: f32, setup: &Setup) -> Option<(Vec3, u32)> {
-    let distance = |x: Vec3| setup.fill_distance(x);
+fn seed(x: Vec3, d0: f32, distance: impl Fn(Vec3) -> f32) -> Option<(Vec3, u32)> {
     // The surface is a plane within the cube.
     let share = (0.5 - distance(x) / d0).clamp(0.0, 1.0);
     if share > 0.995 {
