@@ -53,4 +53,5 @@ cases! {
     dam_break "dam-break"
     filling "filling"
     user_scenes "user-scenes"
+    invariances "invariances"
 }

@@ -1,5 +1,7 @@
 //! What places beside thin solids see: particles behind one are none of theirs.
 
+use crate::cells::{box_sums, dilate};
+use fluvial_foundation::parallel;
 use std::sync::Arc;
 
 /// A cell beside a thin solid knows of the cells this far around, along each axis: as far as the density's kernel
@@ -50,9 +52,9 @@ fn bit(step: [isize; 3]) -> isize {
 
 impl ThinSides {
     /// The sides on a grid of `size` cells: `own_corners(cell)` of those beside a thin solid, none elsewhere;
-    /// `is_barred(cell, axis, up)` says which faces thin solids close.
+    /// `is_barred(cell, axis, up)` says which faces are closed.
     ///
-    /// A cell sees those that a way leads to which never turns back and passes no barred face.
+    /// A cell sees those that a way leads to which never turns back and passes no closed face.
     /// Test: `cells_behind_a_thin_solid_are_not_seen`.
     pub fn new(
         size: [usize; 3],
@@ -83,6 +85,47 @@ impl ThinSides {
             sides.push(Side { seen, own_corners });
         }
         ThinSides { place: place.into(), sides: sides.into() }
+    }
+
+    /// The sum over the 5^3 cells around every cell, as far as they exist and are seen.
+    /// Test: `sums_count_what_is_seen`.
+    pub fn sums(&self, values: &[f32], size: [usize; 3]) -> Vec<f32> {
+        let mut sums = box_sums(values, size, REACH as usize);
+        self.for_each_beside(&mut sums, size, |sum, cell, seen| {
+            *sum = values[cell] + seen.map(|c| values[c]).sum::<f32>();
+        });
+        sums
+    }
+
+    /// Is any of the 5^3 cells around every cell marked that exist and are seen?
+    /// Test: `sums_count_what_is_seen`.
+    pub fn any(&self, marked: &[bool], size: [usize; 3]) -> Vec<bool> {
+        let mut any = dilate(marked, size, REACH as usize);
+        self.for_each_beside(&mut any, size, |any, cell, seen| {
+            *any = marked[cell];
+            seen.for_each(|c| *any |= marked[c]);
+        });
+        any
+    }
+
+    /// Runs `body` for the cells beside thin solids, with the others of the 5^3 cells around that each sees.
+    fn for_each_beside<T: Send>(
+        &self,
+        values: &mut [T],
+        size: [usize; 3],
+        body: impl Fn(&mut T, usize, &mut dyn Iterator<Item = usize>) + Sync + Send,
+    ) {
+        if self.is_empty() {
+            return;
+        }
+        let strides = [1, size[0] as isize, (size[0] * size[1]) as isize];
+        parallel::for_each_indexed_mut(values, |cell, value| {
+            if let Some(side) = self.sides.get(self.place[cell] as usize) {
+                let seen = STEPS.iter().filter(|step| side.seen >> bit(**step) & 1 == 1);
+                let away = |step: &[isize; 3]| (0..3).map(|a| step[a] * strides[a]).sum::<isize>();
+                body(value, cell, &mut seen.map(|step| (cell as isize + away(step)) as usize));
+            }
+        });
     }
 
     /// Is there no thin solid?
@@ -142,5 +185,24 @@ mod tests {
         );
         assert!(seen_from([4, 2, 2]).sees([5, 2, 2]) && !seen_from([4, 2, 2]).sees([3, 3, 3]));
         assert!(sides.of_cell(cell([0, 0, 0]), [0, 0, 0]).is_none());
+    }
+
+    /// Sums of ones count the cells that are seen: all 5^3 away from the wall, those before it beside it.
+    #[test]
+    fn sums_count_what_is_seen() {
+        let size = [12, 8, 8];
+        let x = |cell: usize| cell % 12;
+        let is_barred =
+            |cell: usize, axis: usize, up: bool| axis == 0 && (x(cell) == 5 && up || x(cell) == 6 && !up);
+        let sides = ThinSides::new(size, |cell| (4..8).contains(&x(cell)).then_some(0xff), is_barred);
+        let sums = sides.sums(&vec![1.0; 12 * 8 * 8], size);
+        let middle = |x: usize| sums[x + 12 * (4 + 8 * 4)];
+        assert_eq!([3, 4, 5, 6, 7, 8].map(middle), [125.0, 100.0, 75.0, 75.0, 100.0, 125.0]);
+        let marked: Vec<bool> = (0..12 * 8 * 8).map(|cell| x(cell) == 6).collect();
+        let any = sides.any(&marked, size);
+        assert_eq!(
+            [4, 5, 6, 7, 8, 9].map(|x| any[x + 12 * (4 + 8 * 4)]),
+            [false, false, true, true, true, false]
+        );
     }
 }

@@ -206,7 +206,8 @@ impl Setup {
             let out = slope(&boundary, x);
             let corner = |n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5));
             let openness = |n: &usize| boundary(x + dx * corner(*n));
-            let best = || (0..8).max_by(|a, b| openness(a).total_cmp(&openness(b))).map_or(Vec3::ZERO, corner);
+            let best =
+                || (0..8).max_by(|a, b| openness(a).total_cmp(&openness(b))).map_or(Vec3::ZERO, corner);
             if out.length() > 0.5 { out.normalize() } else { best().normalize() }
         };
         let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);

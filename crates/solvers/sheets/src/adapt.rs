@@ -7,7 +7,7 @@ use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Sides, UniformGrid};
 use fluvial_mac::{find_closed_cells, find_parting_cells};
 use fluvial_particles::{self as carriers, Surroundings};
-use fluvial_sheets::{Depth, SolidSamples, Stiffness, ThinSides, UNIT_MASS, box_sums, dilate};
+use fluvial_sheets::{Depth, SolidSamples, Stiffness, ThinSides, UNIT_MASS, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
 use fluvial_solver_interface::{Clamps, Setup};
 use std::sync::Arc;
@@ -54,7 +54,6 @@ impl SheetsSolver {
         find_parting_cells(&mut solids.may_part_cell, grid, &solids.fields.open_area, sticky_walls, holds);
         let full = self.params.particles_per_cell as f32;
         let room: Vec<f32> = solids.fields.open_volume.iter().map(|v| full * v).collect();
-        solids.room_cell = box_sums(&room, grid.cells, 2);
         let nodes = grid.nodes();
         solids.mirror = (!shapes.is_empty()).then(|| SolidSamples {
             origin: nodes.origin,
@@ -63,6 +62,7 @@ impl SheetsSolver {
             phi: solids.fields.phi_node.as_slice().into(),
             sides: thin_sides(&solids.fields.sides, grid),
         });
+        solids.room_cell = solids.sums(&room, grid);
     }
 
     /// Places the boundaries of the state as they are at its time, no source flowing.
@@ -243,7 +243,11 @@ fn thin_sides(sides: &Sides, grid: &UniformGrid) -> ThinSides {
         return ThinSides::default();
     }
     let own_corners = |cell: usize| sides.is_near(cell).then(|| sides.own_corners[cell]);
-    ThinSides::new(grid.cells, own_corners, |cell, axis, up| sides.is_barred(cell, axis, up))
+    let cells = grid.cell_centers();
+    ThinSides::new(grid.cells, own_corners, |cell, axis, up| {
+        let beside = if up { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+        !sides.are_joined(cell, beside, axis, up)
+    })
 }
 
 /// What bounds the particles.

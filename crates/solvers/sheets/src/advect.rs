@@ -14,10 +14,13 @@ use fluvial_solver_interface::{Clamps, StepError};
 const NEAREST_IN_CELLS: f32 = 1.0;
 
 /// A cell that solids leave less of than this has room for a few particles, and often for none: it is liquid where the
-/// 5^3 cells around hold this share of what fits. As air at the bottom of a pool it had no pressure, and water flew
-/// into it at sqrt(2 g h).
-const CRAMPED: f32 = 0.5;
-const AMID_LIQUID: f32 = 0.75;
+/// 5^3 cells around hold this share of what fits, which they do where a flat surface is half a cell above its centre.
+/// As air at the bottom of a pool it had no pressure, and water flew into it at sqrt(2 g h).
+pub(crate) const CRAMPED: f32 = 0.5;
+pub(crate) const AMID_LIQUID: f32 = 0.6;
+/// So is a cell of which solids that move cover more than a rest, or did a step before: the particles that follow a
+/// solid are often not there yet.
+pub(crate) const UNCUT: f32 = 0.99;
 
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those
@@ -112,10 +115,13 @@ impl SheetsSolver {
         let Solids { fields, closed_cell, .. } = &*self.work.boundaries.solids;
         let (open, share) = (&fields.open_volume, self.params.liquid_share);
         let crowding = &self.work.density.crowding_cell;
+        let before = &self.state.boundaries.solids.fields.open_volume;
+        let moves = self.setup.has_moving_solids();
         parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
             let room = if closed_cell[cell] { 1.0 } else { open[cell].max(0.1) };
             *phi = share * room - *phi / full;
-            if !closed_cell[cell] && open[cell] < CRAMPED && crowding[cell] > AMID_LIQUID {
+            let is_cramped = open[cell] < CRAMPED || moves && open[cell].min(before[cell]) < UNCUT;
+            if !closed_cell[cell] && is_cramped && crowding[cell] > AMID_LIQUID {
                 *phi = phi.min(-share * room);
             }
         });

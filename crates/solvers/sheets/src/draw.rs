@@ -5,7 +5,7 @@ use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_grids::add_ball;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_sheets::{Population, SheetSurface, box_sums, deposit, dilate};
+use fluvial_sheets::{Population, SheetSurface, deposit, dilate};
 use fluvial_solids::open_cell_volume;
 use fluvial_solver_interface::SurfaceParams;
 use fluvial_surface::{
@@ -90,9 +90,9 @@ impl SheetsSolver {
         let mut held = vec![0.0; mass_cell.len()];
         let share = |i: usize| if shapes.is_lonely(i) { 0.0 } else { particles.weight(i) };
         deposit(&mut held, particles, neighbours, params.d0, share);
-        let mut crowding = box_sums(mass_cell, self.grid.cells, 2);
-        let room = &self.state.boundaries.solids.room_cell;
-        for_each_beside_mut(&mut crowding, room, |held, room| *held /= room.max(1e-3));
+        let solids = &self.state.boundaries.solids;
+        let mut crowding = solids.sums(mass_cell, &self.grid);
+        for_each_beside_mut(&mut crowding, &solids.room_cell, |held, room| *held /= room.max(1e-3));
         let unit_m3 = params.d0.powi(3);
         for_each_beside_mut(&mut held, &crowding, |held, crowding| *held *= unit_m3 / crowding.max(1.0));
         held

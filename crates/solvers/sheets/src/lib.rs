@@ -86,7 +86,7 @@ impl SheetsSolver {
             params,
         };
         solver.place_boundaries_of_state();
-        solver.place_liquid();
+        solver.place_liquid()?;
         if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);
         }
@@ -95,7 +95,7 @@ impl SheetsSolver {
 
     /// Seeds the fills on the lattice of small particles, lighter ones where a fill ends between two of them,
     /// and gives the grid their velocity.
-    fn place_liquid(&mut self) {
+    fn place_liquid(&mut self) -> Result<(), SetupError> {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
         let nodes = grid.nodes();
@@ -116,10 +116,11 @@ impl SheetsSolver {
             for part in 0..per_axis.pow(3) {
                 let at = [part % per_axis, part / per_axis % per_axis, part / (per_axis * per_axis)];
                 let x = corner + d0 * (Vec3::new(at[0] as f32, at[1] as f32, at[2] as f32) + 0.5);
-                let Some(fill) = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0) else { continue };
-                // Distance to the liquid: the fills outside the solids.
-                let near_solids = with_solids && nodes.sample(phi_solid, x) < 2.0 * grid.dx;
-                let outside = |x: Vec3| if near_solids { -solids.distance(x, 4.0 * grid.dx) } else { f32::MIN };
+                let Some(fill) = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0) else {
+                    continue;
+                };
+                // Distance to the liquid: the fills outside the solids, as the grid knows these.
+                let outside = |x: Vec3| if with_solids { -nodes.sample(phi_solid, x) } else { f32::MIN };
                 let distance = |x: Vec3| setup.fill_distance(x).max(outside(x));
                 found.extend(seed(x, d0, distance).map(|(x, mass)| {
                     let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
@@ -137,7 +138,13 @@ impl SheetsSolver {
         self.place_surface();
         self.measure_particles(0.0);
         self.particles_to_grid();
+        if self.setup.has_moving_solids() {
+            self.follow_solids()?;
+        }
         self.extrapolate_velocity();
+        if self.setup.has_moving_solids() {
+            self.grid_to_particles();
+        }
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.open(volume_m3);
         self.commit(0.0);
@@ -145,6 +152,7 @@ impl SheetsSolver {
         let (report, limiting_speed_m_s) = self.report_of_state();
         (self.state.kinetic_energy_j, self.state.limiting_speed_m_s) =
             (report.kinetic_energy_j, limiting_speed_m_s);
+        Ok(())
     }
 
     /// The step has succeeded: what it made becomes the state.

@@ -8,7 +8,7 @@ use fluvial_foundation::parallel::{
 };
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::{Probe, fastest_boundary_m_s, impulse_at};
-use fluvial_sheets::{Population, SurfaceShape, box_sums};
+use fluvial_sheets::{Population, SurfaceShape};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use fluvial_volume::Account;
@@ -131,10 +131,9 @@ impl SheetsSolver {
 
     /// Mass in the 5^3 cells around each cell over what they hold when full.
     pub(crate) fn fill_crowding(&mut self) {
-        let crowding = &mut self.work.density.crowding_cell;
-        *crowding = box_sums(&self.work.population.mass_cell, self.grid.cells, 2);
-        let room = &self.work.boundaries.solids.room_cell;
-        for_each_beside_mut(crowding, room, |held, room| *held /= room.max(1e-3));
+        let (crowding, solids) = (&mut self.work.density.crowding_cell, &self.work.boundaries.solids);
+        *crowding = solids.sums(&self.work.population.mass_cell, &self.grid);
+        for_each_beside_mut(crowding, &solids.room_cell, |held, room| *held /= room.max(1e-3));
     }
 
     /// The room that the particles take up: less than their volume where they are squeezed, more where bulk liquid is

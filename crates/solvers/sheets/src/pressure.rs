@@ -11,12 +11,12 @@ use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_level_set as level_set;
 use fluvial_mac::{
-    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, for_each_face,
-    keep_gaps, let_go, project, push_at_surface,
+    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, follow_solids,
+    for_each_face, keep_gaps, let_go, mark_unknowns, project, push_at_surface,
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
-use fluvial_solver_interface::{Clamps, PressureReport, StepError};
+use fluvial_solver_interface::{Clamps, PressureReport, SetupError, StepError};
 
 /// Curvature is measured this near to the surface, in reaches of the kernel.
 const TENSION_BAND: f32 = 0.55;
@@ -178,6 +178,24 @@ impl SheetsSolver {
             });
         }
         Ok(solved)
+    }
+
+    /// Gives the liquid at the start the motion of the solids in it: they move from the first moment on, so it
+    /// does. See [`fluvial_mac::follow_solids`].
+    pub(crate) fn follow_solids(&mut self) -> Result<(), SetupError> {
+        let (grid, work) = (&self.grid, &mut self.work);
+        let Fields { phi_cell, u_face, impulse_cell, .. } = &mut work.fields;
+        let openings = work.boundaries.openings(&work.cover, grid);
+        mark_unknowns(&mut work.unknowns, phi_cell, &openings);
+        work.parting.parted_cell.resize(phi_cell.len(), false);
+        let stopping = self.params.pressure.stopping();
+        let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32], open_area: [&[f32]; 3]| {
+            self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area });
+            self.solver.solve(q, rhs, &stopping).map(|_| ()).map_err(|e| SetupError::Invalid(e.to_string()))
+        };
+        follow_solids(u_face, impulse_cell, &work.unknowns, phi_cell, &openings, solve)?;
+        impulse_cell.fill(0.0);
+        Ok(())
     }
 
     /// Extends velocity past the surface and into solids, then lets nothing flow through a wall.

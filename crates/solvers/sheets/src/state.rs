@@ -5,7 +5,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
-use fluvial_sheets::{Depth, Population, SolidSamples};
+use fluvial_sheets::{Depth, Population, SolidSamples, box_sums, dilate};
 use fluvial_solids::{Column, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -49,6 +49,24 @@ pub(crate) struct Solids {
     /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
     /// in walls. None without solids.
     pub mirror: Option<SolidSamples>,
+}
+
+impl Solids {
+    /// The sum over the 5^3 cells around every cell, as far as thin solids hide none of them.
+    pub fn sums(&self, values: &[f32], grid: &UniformGrid) -> Vec<f32> {
+        match &self.mirror {
+            Some(mirror) => mirror.sides.sums(values, grid.cells),
+            None => box_sums(values, grid.cells, 2),
+        }
+    }
+
+    /// Is any of the 5^3 cells around every cell marked, as far as thin solids hide none of them?
+    pub fn any(&self, marked: &[bool], grid: &UniformGrid) -> Vec<bool> {
+        match &self.mirror {
+            Some(mirror) => mirror.sides.any(marked, grid.cells),
+            None => dilate(marked, grid.cells, 2),
+        }
+    }
 }
 
 /// Solids and active sources on the grid at one moment.

@@ -6,6 +6,8 @@
 //! [`PLAY_CELLS`] of what they say. Still water rests where it was filled in, splashes follow the particles.
 
 use crate::SheetsSolver;
+use crate::advect::{AMID_LIQUID, CRAMPED, UNCUT};
+use crate::state::Solids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::lattice::Stencil;
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -25,9 +27,6 @@ const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
 /// it counts for, in cells of a flat one.
 const MASS_SUMS: i32 = 2;
 const LEAST_SURFACE: f32 = 0.3;
-
-/// Layers of cells below the surface whose surroundings of 5^3 cells reach into a cell that is not full.
-const BULK_LAYERS: usize = 4;
 
 /// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
 /// that just counts as liquid would have a surface at its very centre and feel an accordingly steep pressure.
@@ -64,12 +63,11 @@ impl SheetsSolver {
         let moves = self.setup.has_moving_solids();
         let dry: Vec<bool> = wet.iter().map(|wet| !wet).collect();
         let open_air: Vec<bool> = wet.iter().zip(closed).map(|(wet, closed)| !wet && !closed).collect();
-        let (near_wet, near_air) =
-            (dilate(&wet, size, 1), if moves { dilate(&dry, size, 2) } else { dilate(&open_air, size, 2) });
-        let bulk = dilate(&open_air, size, BULK_LAYERS)
-            .into_iter()
-            .zip(closed)
-            .map(|(near, closed)| !near && !closed);
+        let solids = &self.work.boundaries.solids;
+        let near = |air: &[bool]| solids.any(air, &self.grid);
+        let (near_wet, near_air) = (dilate(&wet, size, 1), near(if moves { &dry } else { &open_air }));
+        // Bulk is where the 5^3 cells around reach into no cell that is not full: those around open air are not.
+        let bulk = near(&near(&open_air)).into_iter().zip(closed).map(|(near, closed)| !near && !closed);
         self.work.density.bulk_cell.iter_mut().zip(bulk).for_each(|(out, bulk)| *out = bulk);
         self.fill_distance(&wet, |cell| near_wet[cell] && near_air[cell], dt_s as f32);
         let closed = &self.work.boundaries.solids.closed_cell;
@@ -119,6 +117,7 @@ impl SheetsSolver {
     /// holds it to what the particles say. Where nothing is carried, the distance is that of the density.
     fn fill_distance(&mut self, wet: &[bool], is_near: impl Fn(usize) -> bool + Sync + Send, dt_s: f32) {
         let (grid, cells, before) = (self.grid, self.grid.cell_centers(), &self.state.fields);
+        let moves = self.setup.has_moving_solids();
         let mut carried_cell = vec![UNKNOWN; cells.len()];
         cells.for_each_mut(&mut carried_cell, |cell, [i, j, k], out| {
             if is_near(cell) {
@@ -131,7 +130,9 @@ impl SheetsSolver {
             false => self.shift_by_mass(&carried_cell, wet),
         };
         let Population { neighbours, walls, params, .. } = &self.work.population;
-        let closed = &self.work.boundaries.solids.closed_cell;
+        let Solids { fields, closed_cell: closed, .. } = &*self.work.boundaries.solids;
+        let (open, crowding) = (&fields.open_volume, &self.work.density.crowding_cell);
+        let open_before = &self.state.boundaries.solids.fields.open_volume;
         let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
         cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, [i, j, k], out| {
             *out = carried_cell[cell];
@@ -142,6 +143,14 @@ impl SheetsSolver {
             let shift = by_mass.get(cell).copied().filter(|_| walls.solid_is_near(x, h));
             if let Some(shift) = shift.filter(|shift| !shift.is_nan()) {
                 *out += shift - shift.clamp(-PLAY_BESIDE_SOLIDS_CELLS, PLAY_BESIDE_SOLIDS_CELLS);
+                return;
+            }
+            // The centre of a cramped cell lies in a solid, where the density says nothing. What was carried there
+            // holds, but where a solid moves and there is liquid around: then it came from inside the solid.
+            let is_amid = crowding[cell] > AMID_LIQUID;
+            let was_cut = moves && open[cell].min(open_before[cell]) < UNCUT;
+            if open[cell] < CRAMPED || was_cut && is_amid {
+                *out = if moves && is_amid { UNKNOWN } else { *out };
                 return;
             }
             let measured =

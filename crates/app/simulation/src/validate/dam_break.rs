@@ -94,7 +94,7 @@ fn interpolate(curve: &[[f64; 2]], x: f64) -> f64 {
 
 /// The farthest point of the pieces of a surface that have a hundredth of its volume at least: drops fly ahead of the
 /// front, and a tongue thinner than a cell may be apart from what feeds it.
-fn front_of(mesh: &TriangleMesh) -> f32 {
+pub(super) fn front_of(mesh: &TriangleMesh) -> f32 {
     let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
     fn find(root: &mut [u32], mut v: u32) -> u32 {
         while root[v as usize] != v {

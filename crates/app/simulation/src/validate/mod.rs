@@ -11,6 +11,7 @@ mod enright;
 mod filling;
 mod free_fall;
 mod hydrostatic;
+mod invariances;
 mod poisson;
 mod rest;
 mod row;
@@ -94,6 +95,7 @@ pub const CASES: &[Case] = &[
     dam_break::CASE,
     filling::CASE,
     user_scenes::CASE,
+    invariances::CASE,
 ];
 
 /// For cases that run on every method.
