@@ -52,19 +52,25 @@ impl Openings<'_> {
         (along(0) + along(1) + along(2)) / 6.0
     }
 
-    /// The mean square of the speed in a cell, m2/s2. The open part of a face counts with the liquid's velocity, the rest
-    /// with the boundary's: what flows through the sliver that a solid leaves of a face may be fast, but is next to
-    /// nothing.
+    /// The mean square of the speed of the liquid in a cell, m2/s2. Along each axis both faces count by their open part
+    /// over the larger one of the two, and what is left with the boundary's velocity: what flows through the sliver that a
+    /// solid leaves of one face may be fast, but is next to nothing, while liquid that glides along a wall in the middle
+    /// of the cell is as fast as its faces say.
     ///
-    /// Test: `slivers_of_faces_do_not_count_for_the_speed`.
+    /// Tests: `slivers_of_faces_do_not_count_for_the_speed`, `liquid_beside_a_wall_in_the_cell_is_as_fast_as_its_faces`.
     #[inline]
     pub fn mean_square_speed(&self, u_face: &FaceField, [i, j, k]: [usize; 3]) -> f32 {
         let along = |axis: Axis| {
             let lattice = self.grid.faces(axis);
             let low = lattice.index(i, j, k);
             let (area, u, u_boundary) = (&self.area_face[axis], &u_face[axis], &self.u_boundary[axis]);
-            let square = |f: usize| area[f] * u[f] * u[f] + (1.0 - area[f]) * u_boundary[f] * u_boundary[f];
-            0.5 * (square(low) + square(low + lattice.stride(axis)))
+            let high = low + lattice.stride(axis);
+            let larger = area[low].max(area[high]);
+            let square = |f: usize| {
+                let part = if larger > 0.0 { area[f] / larger } else { 0.0 };
+                part * u[f] * u[f] + (1.0 - part) * u_boundary[f] * u_boundary[f]
+            };
+            0.5 * (square(low) + square(high))
         };
         along(0) + along(1) + along(2)
     }
@@ -171,5 +177,24 @@ mod tests {
         };
         let square = openings.mean_square_speed(&u, [1, 1, 1]);
         assert!((square - 2.7).abs() < 0.01, "{square}");
+    }
+
+    #[test]
+    fn liquid_beside_a_wall_in_the_cell_is_as_fast_as_its_faces() {
+        let (mut area, still) = (FaceField::constant(&GRID, 1.0), FaceField::constant(&GRID, 0.0));
+        let mut u = FaceField::constant(&GRID, 0.0);
+        for x in [1, 2] {
+            let face = GRID.faces(0).index(x, 1, 1);
+            (area[0][face], u[0][face]) = (0.5, 2.0);
+        }
+        let none = (&[][..], &[][..]);
+        let openings = Openings {
+            grid: &GRID,
+            area_face: &area,
+            u_boundary: &still,
+            inflow_cell: none.0,
+            at_source_cell: none.1,
+        };
+        assert_eq!(openings.mean_square_speed(&u, [1, 1, 1]), 4.0);
     }
 }

@@ -3,6 +3,8 @@
 //! Methods carry volume by construction, so that the difference is rounding; where one is told not to, it is what
 //! transport has lost or gained. Nothing is ever corrected here.
 
+use fluvial_foundation::DVec3;
+
 /// The account of all liquid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
@@ -60,6 +62,19 @@ impl Account {
     }
 }
 
+/// Where the centre of a cell's liquid is, from the cell's centre and in cells. Solids leave `open` of the cell, on the
+/// side that `away` points to; `fraction` of the cell is liquid, on the side that `out` points from. Both are unit
+/// vectors or zero.
+///
+/// Test: `the_centre_of_what_a_wall_and_a_surface_leave`.
+pub fn liquid_center(fraction: f64, open: f64, out: DVec3, away: DVec3) -> DVec3 {
+    // What a cell beside a thin wall holds for its neighbours makes it no larger.
+    let open = open.clamp(f64::MIN_POSITIVE, 1.0);
+    // The open part is as long along `out` as the solid leaves it.
+    let length = 1.0 - (1.0 - open) * away.dot(out).abs();
+    0.5 * (1.0 - open) * away - 0.5 * (1.0 - (fraction / open).min(1.0)) * length * out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +92,18 @@ mod tests {
         assert!((account.error() + 0.1).abs() < 1e-12, "{}", account.error());
         assert_eq!(Account::from_numbers(account.to_numbers()), account);
         assert_eq!(Account::default().error(), 0.0);
+    }
+
+    #[test]
+    fn the_centre_of_what_a_wall_and_a_surface_leave() {
+        let (up, right) = (DVec3::Y, DVec3::X);
+        assert_eq!(liquid_center(1.0, 1.0, up, DVec3::ZERO), DVec3::ZERO);
+        assert_eq!(liquid_center(0.5, 1.0, up, DVec3::ZERO), -0.25 * up);
+        // A floor in the middle: full above it, and half full above it.
+        assert_eq!(liquid_center(0.5, 0.5, up, up), 0.25 * up);
+        assert_eq!(liquid_center(0.25, 0.5, up, up), 0.125 * up);
+        // A wall in the middle, and a surface across it.
+        assert_eq!(liquid_center(0.25, 0.5, up, right), 0.25 * right - 0.25 * up);
+        assert!(liquid_center(0.0, 0.0, up, up).is_finite());
     }
 }

@@ -4,13 +4,13 @@ use crate::UniformSolver;
 use crate::state::{Boundaries, Fields};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, DVec3, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
 use fluvial_mac::{Probe, fastest_boundary_m_s, impulse_at};
 use fluvial_solids::{Shape, SolidFields};
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
-use fluvial_volume::Account;
+use fluvial_volume::{Account, liquid_center};
 use std::f64::consts::PI;
 
 /// A cell that solids leave less of than this does not count for the largest speed: liquid in slivers has the solver's
@@ -84,7 +84,8 @@ impl UniformSolver {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
         let openings = boundaries.openings(&work.cover, &grid);
-        let open_volume = &boundaries.solids.fields.open_volume;
+        let solids = &*boundaries.solids;
+        let open_volume = &solids.fields.open_volume;
         let cells = grid.cell_centers();
         let floor = grid.min.as_dvec3();
         let gravity = liquid.gravity.as_dvec3();
@@ -103,9 +104,13 @@ impl UniformSolver {
                     let square = openings.mean_square_speed(u, [i, j, k]);
                     let mut x = cells.position(i, j, k).as_dvec3() - floor;
                     if fraction < 1.0 {
-                        // The liquid part's centre lies off the cell's, away from the surface.
                         let out = phi_gradient(phi, &cells, [i, j, k]).normalize_or_zero().as_dvec3();
-                        x -= 0.5 * (1.0 - fraction) * grid.dx as f64 * out;
+                        let away = match open_volume[cell] < 1.0 {
+                            true => solids.away(&grid, cell).normalize_or_zero().as_dvec3(),
+                            false => DVec3::ZERO,
+                        };
+                        let open = f64::from(open_volume[cell]);
+                        x += f64::from(grid.dx) * liquid_center(fraction, open, out, away);
                     }
                     kinetic += fraction * square as f64;
                     potential -= fraction * gravity.dot(x);
