@@ -18,8 +18,6 @@
 
 mod level_set;
 mod read;
-#[cfg(test)]
-mod tests;
 mod tree;
 mod write;
 
