@@ -64,7 +64,7 @@ pub struct Touching {
     /// Are these 27 equal cells, in order, x fastest?
     even: bool,
     /// Does the leaf touch a wall of the domain?
-    at_wall: bool,
+    pub at_wall: bool,
 }
 
 impl Touching {
