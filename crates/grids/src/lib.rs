@@ -20,9 +20,9 @@ pub use tall::TallGrid;
 pub use triangles::TriangleMesh;
 pub use uniform::{FaceField, UniformGrid};
 
-/// Smallest distance, in cells, from a liquid sample to the surface that pressure operators believe. The
-/// floor moves the surface by up to itself, an error of first order: 1e-2 rules the error of a free surface
-/// from 128 cells on, 1e-3 does not.
+/// Smallest distance, in cells, from a liquid sample to the surface that pressure operators work with; shorter
+/// ones are raised to it. That moves the surface by up to the floor, an error of first order: with 1e-2 it
+/// dominates the error of a free surface from 128 cells on, with 1e-3 it does not.
 pub const GHOST_DISTANCE_FLOOR: f32 = 1e-3;
 
 /// Fraction of the way from a liquid sample to an air sample at which the surface lies,

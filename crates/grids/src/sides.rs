@@ -11,11 +11,11 @@ use fluvial_foundation::Axis;
 /// Cells this near to a barred face, in cells along each axis, are [`Sides::is_near`]: as far as stencils
 /// reach.
 pub const NEAR_CELLS: usize = 2;
-/// A surface that a cell does not see is at least so far from its centre, in cells.
+/// A surface that a cell does not see is taken to be at least this far from its centre, in cells.
 pub const UNSEEN_CELLS: f32 = 1.5;
 /// Paths that end at a barred face keep this distance from it, in cells.
 pub const MARGIN: f32 = 0.01;
-/// More faces than any path of a step passes.
+/// Upper bound on the number of faces that a path of one step passes.
 const LONGEST_PATH: usize = 256;
 
 /// The sides of thin solids on a grid; empty where there are none.
@@ -92,8 +92,8 @@ impl Sides {
         (at, goal)
     }
 
-    /// The cells around one that it sees, bit (dx + 1) + 3 (dy + 1) + 9 (dz + 1): those that a way of at most
-    /// one step per axis leads to through no barred face.
+    /// The cells around one that it sees, bit (dx + 1) + 3 (dy + 1) + 9 (dz + 1): those that a path of
+    /// at most one step per axis leads to without passing a barred face.
     pub fn seen_around(&self, cells: &Lattice, at: [usize; 3]) -> u32 {
         const ALL: u32 = (1 << 27) - 1;
         let center = cells.index(at[0], at[1], at[2]);

@@ -6,7 +6,7 @@ use fluvial_foundation::{Aabb, Vec3};
 const LEAF: usize = 4;
 /// Median splits of at most 2^32 triangles are no deeper than this.
 const DEEPEST: usize = 64;
-/// How much larger triangles are for segments, as a part of their size.
+/// Relative amount by which triangles are enlarged in tests against segments.
 const OVERLAP: f32 = 1e-4;
 /// A node is taken as one dipole when it is farther than this many of its radii [barill-2018 §3.3].
 const FAR_RADII: f32 = 2.0;
@@ -182,7 +182,7 @@ fn triangle_is_crossed(from: Vec3, way: Vec3, &[a, b, c]: &[Vec3; 3]) -> bool {
     let across = way.cross(ac);
     let determinant = ab.dot(across);
     if determinant == 0.0 {
-        return false; // parallel: its neighbours or its edges are met, or nothing is
+        return false; // parallel: the segment meets a neighbour or an edge, or nothing
     }
     let offset = from - a;
     let u = offset.dot(across) / determinant;

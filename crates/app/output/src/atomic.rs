@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 /// Ending of a file that is being written.
 const PARTIAL: &str = "partial";
 
-/// A file that can be written and gone back in, for formats that name at their start what stands at their
-/// end.
+/// A file whose write position can be moved, for formats whose start refers to what stands at their end.
 pub trait WriteSeek: Write + Seek {}
 
 impl<T: Write + Seek> WriteSeek for T {}
@@ -23,7 +22,7 @@ pub fn write_atomic(
     write_atomic_seek(path, |mut w| body(&mut w))
 }
 
-/// As [`write_atomic`], for a `body` that goes back in the file.
+/// As [`write_atomic`], for a `body` that moves the write position.
 pub fn write_atomic_seek(
     path: &Path,
     body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>,
@@ -32,7 +31,7 @@ pub fn write_atomic_seek(
     let result =
         write_checked(&partial, body).and_then(|()| fs::rename(&partial, path)).and_then(|()| sync_dir(path));
     if result.is_err() {
-        // The error that matters is the first one; a leftover is harmless and swept by the next run.
+        // The first error is the one to report; a leftover file is harmless, and the next run removes it.
         let _ = fs::remove_file(&partial);
     }
     result.map_err(|e| OutputError::new("write", path, e))

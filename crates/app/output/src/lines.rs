@@ -54,9 +54,9 @@ impl LineStream {
         Ok(stream)
     }
 
-    /// Goes on after a place that [`Self::mark`] told, if the file still holds the same bytes up to there.
+    /// Goes on after the place that [`Self::mark`] returned, if the file still holds the same bytes up to there.
     pub fn reopen(path: &Path, mark: FileMark) -> Result<Self, OutputError> {
-        // Looked at before anything is cut off.
+        // The bytes are compared before anything is cut off.
         let fail = |e| OutputError::new("go on with", path, e);
         let file = File::open(path).map_err(fail)?;
         if FileMark::of_reader(&mut file.take(mark.bytes)).map_err(fail)? != mark {

@@ -69,10 +69,10 @@ pub struct Plot {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
 
-/// Where things go.
+/// The layout of a plot, pixels.
 struct Area<'a> {
     height: f64,
-    /// Of the axes: left, top, right, bottom.
+    /// The frame of the axes: left, top, right, bottom.
     frame: [f64; 4],
     /// What the document calls its clip path: unique among plots that share a page.
     id: &'a str,

@@ -1,25 +1,25 @@
-//! All of the liquid drawn: its mesh fitted to its volume, and what is too thin for the mesh beside it.
+//! Draws all of the liquid: its mesh is fitted to its volume, and liquid too thin for the mesh is drawn beside it.
 
 use crate::film::{WallFilm, add_wall_films};
 use crate::fit::{Neighbourhoods, VolumeToFit, fit_to_volume, room_around};
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::{TriangleMesh, add_lens};
 
-/// Less than this is not drawn by itself, in the cell's volume.
+/// Smaller volumes are not drawn on their own; as a fraction of the cell's volume.
 const LEAST_DRAWN: f32 = 1e-4;
-/// Lenses are as wide as a cell and a little more, so that those of neighbours overlap; in cells.
+/// Radius of a lens, in cells: a little more than half a cell, so that lenses of neighbouring cells overlap.
 const LENS_RADIUS_CELLS: f32 = 0.6;
 
-/// Where liquid that the mesh knows nothing of is drawn.
+/// Where and how a cell's liquid is drawn that the mesh does not enclose.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Centre of the cell's liquid, metres.
     pub center: Vec3,
-    /// The cell's edge.
+    /// The cell's edge, metres.
     pub dx: f32,
-    /// The wall that a film of it lies on: axis, and whether it is the high one.
+    /// The wall that the liquid covers as a film: its axis, and whether it is the high one.
     pub wall: Option<(Axis, bool)>,
-    /// Across a film in the air or on a solid.
+    /// Normal of the film, where it lies in the air or on a solid.
     pub normal: Vec3,
     /// Velocity, m/s.
     pub velocity: Vec3,
@@ -27,9 +27,9 @@ pub struct Place {
 
 /// Makes a mesh with velocities enclose `wanted_m3`.
 ///
-/// `lacking_cell` is what each cell holds beyond what the mesh encloses of it, m3. Films on walls are slabs, liquid
-/// far from the mesh is lenses; everything else moves the vertices around, see [`fit_to_volume`], where `half_m` is
-/// half the thickness of the liquid at each vertex, 0 where one must stay.
+/// `lacking_cell` is the volume that each cell holds beyond what the mesh encloses of it, m3. Films on walls are
+/// drawn as slabs and liquid far from the mesh as lenses; everything else is added by moving the vertices nearby, see
+/// [`fit_to_volume`]. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
 /// Test: `what_has_no_mesh_is_drawn_beside_it`.
 pub fn draw_volume<N: Neighbourhoods>(
     mesh: &mut TriangleMesh,
@@ -56,7 +56,7 @@ pub fn draw_volume<N: Neighbourhoods>(
     }
     let (domain, finest_dx) = cells.domain();
     add_wall_films(&mut beside, &films, domain, finest_dx);
-    // A lens at a wall is cut off there; the mesh around makes up for it.
+    // A lens that reaches beyond a wall is cut off there; fitting the mesh makes up for its volume.
     beside.positions.iter_mut().for_each(|x| *x = x.clamp(domain.min, domain.max));
     let wanted_m3 = wanted_m3 - beside.volume();
     fit_to_volume(mesh, half_m, VolumeToFit { cells, lacking_cell, wanted_m3 });

@@ -1,11 +1,11 @@
-//! Films on the domain's walls, drawn: liquid between a wall and the outermost cell centres, where the mesh of a
-//! level set has no sample.
+//! Draws films on the domain's walls: liquid between a wall and the outermost cell centres, where a level set has no
+//! sample.
 
 use fluvial_foundation::{Aabb, Axis, Vec3};
 use fluvial_grids::TriangleMesh;
 use std::collections::HashMap;
 
-/// A wall, and a point of it in finest cells.
+/// A wall and a point on it, counted in finest cells.
 type WallPoint = ((Axis, bool), [i32; 3]);
 
 /// The film on a wall of the domain in one cell.
@@ -13,11 +13,11 @@ type WallPoint = ((Axis, bool), [i32; 3]);
 pub struct WallFilm {
     /// The wall: its axis, and whether it is the high one.
     pub wall: (Axis, bool),
-    /// The cell's centre and edge, metres.
+    /// The cell's centre, metres.
     pub center: Vec3,
-    /// Its edge.
+    /// The cell's edge, metres.
     pub dx: f32,
-    /// What is to be drawn, m3.
+    /// Volume to draw, m3.
     pub volume_m3: f32,
     /// Velocity, m/s.
     pub velocity: Vec3,
@@ -36,7 +36,8 @@ impl WallFilm {
     }
 }
 
-/// Adds a closed slab for every film: as thick as its volume, the corners' heights the mean of the slabs around.
+/// Adds a closed slab for every film. Its volume gives its thickness; the height of a corner is the mean over the slabs
+/// that share it.
 /// `finest_dx` is the edge of the smallest cells. Test: `slabs_join_and_have_their_volume`.
 pub fn add_wall_films(mesh: &mut TriangleMesh, films: &[WallFilm], domain: Aabb, finest_dx: f32) {
     let place = |film: &WallFilm, n: usize| {

@@ -2,7 +2,7 @@
 //! may change with every sample) and `/liquid/particles`, with velocities for motion blur. Metres, seconds, Y
 //! up.
 //!
-//! Data goes to the file as it comes, the tree that names it at the end: [`AbcWriter`] joins any number of
+//! Data is written as it comes, and the tree that refers to it at the end: [`AbcWriter`] joins any number of
 //! frames without holding them. Layout after Alembic's `AbcCoreOgawa` (archive, objects, properties) and
 //! `AbcGeom` (names).
 
@@ -32,7 +32,7 @@ pub fn write_abc(path: &Path, frame: &AbcFrame, time: FrameTime) -> Result<(), O
 }
 
 /// Writes the frames that `frames` gives to the writer, one after the other from `first` on, into one
-/// archive. It appears under its name when all are in.
+/// archive. The file appears under its name once all frames are written.
 pub fn write_abc_sequence(
     path: &Path,
     first: FrameTime,
@@ -51,7 +51,7 @@ pub struct AbcWriter<'a> {
     parts: Option<Parts>,
 }
 
-/// The properties of what the first frame had.
+/// Properties of the parts that the first frame had.
 struct Parts {
     surface: Option<Surface>,
     particles: Option<Particles>,
