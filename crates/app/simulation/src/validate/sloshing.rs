@@ -68,9 +68,8 @@ fn slosh(context: &Context, n: usize, depth: f64, exact_hz: f64) -> Result<(f64,
     let mut setup = closed_box([n, height_cells, SLAB_CELLS], dx, shape);
     setup.liquid.gravity = Vec3::new(0.0, -G as f32, 0.0);
     let fps = STEPS_PER_PERIOD * exact_hz;
-    // The coarse run has four zero crossings, and a whole period from its first peak to its last.
-    let periods = if context.fine { PERIODS + 0.3 } else { 1.8 };
-    let frames = (STEPS_PER_PERIOD * periods).ceil() as u32;
+    let periods = if context.fine { PERIODS } else { 0.5 * PERIODS };
+    let frames = (STEPS_PER_PERIOD * (periods + 0.3)).ceil() as u32;
     let mut samples = Vec::new();
     drive(context, setup, FramePlan { frames, fps }, &mut |step, solver| {
         // Projection onto the first mode; exact for it and blind to all others on this lattice.
