@@ -2,4 +2,5 @@
 
 #[cfg(feature = "gpu")]
 mod device;
+mod shader;
 mod shaders;

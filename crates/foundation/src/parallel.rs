@@ -2,12 +2,58 @@
 //!
 //! Work is cut into chunks whose size is fixed by the problem, never by the thread count; every chunk
 //! writes its own output, and reductions add the chunks' partial results in chunk order.
+//!
+//! The functions that call rayon have no type parameters (`run`, `join_a_worker`, `install`): its machinery is
+//! compiled once, in this crate. With the body of every loop it was half of all code, and half of the time that the
+//! compiler took. A loop pays for it with one indirect call per chunk.
 
 use rayon::prelude::*;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Items per chunk in loops over flat arrays: large enough to hide scheduling, small enough to balance.
 pub const CHUNK: usize = 1 << 14;
+
+/// Loops over indices are cut into so many pieces at most, each of them one call.
+const MOST_PIECES: usize = 1024;
+
+/// Runs `body(i)` for `i` in `0..count` in parallel.
+fn run(count: usize, body: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(body);
+}
+
+/// Runs `body` over ranges that together are `0..count`, in parallel.
+fn run_in_pieces(count: usize, body: impl Fn(Range<usize>) + Sync) {
+    let piece = count.div_ceil(MOST_PIECES).max(1);
+    run(chunk_count(count, piece), &|index| body(chunk_range(index, piece, count)));
+}
+
+/// An array whose parts different calls of a loop's body write.
+struct Parts<'a, T> {
+    start: *mut T,
+    len: usize,
+    whole: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: threads get parts of the array that do not overlap, see `part`.
+unsafe impl<T: Send> Sync for Parts<'_, T> {}
+
+impl<'a, T> Parts<'a, T> {
+    fn new(whole: &'a mut [T]) -> Self {
+        Parts { start: whole.as_mut_ptr(), len: whole.len(), whole: PhantomData }
+    }
+
+    /// A part of the array.
+    ///
+    /// # Safety
+    /// No two parts that are asked for may overlap.
+    unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: it lies within the array, and nothing else refers to it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
+    }
+}
 
 /// Runs `body(chunk_index, chunk)` over consecutive chunks of `out`, in parallel.
 /// On grids a chunk is usually one z-slab or one x-row.
@@ -16,7 +62,12 @@ pub fn for_each_chunk_mut<T: Send>(
     chunk: usize,
     body: impl Fn(usize, &mut [T]) + Sync + Send,
 ) {
-    out.par_chunks_mut(chunk.max(1)).enumerate().for_each(|(index, slice)| body(index, slice));
+    let (len, chunk) = (out.len(), chunk.max(1));
+    let parts = Parts::new(out);
+    run(chunk_count(len, chunk), &|index| {
+        // SAFETY: chunks do not overlap, and each is asked for once.
+        body(index, unsafe { parts.part(chunk_range(index, chunk, len)) });
+    });
 }
 
 /// As [`for_each_chunk_mut`], over two arrays that are cut into the same number of chunks, each with its own
@@ -26,10 +77,15 @@ pub fn for_each_chunk_mut2<A: Send, B: Send>(
     (b, chunk_b): (&mut [B], usize),
     body: impl Fn(usize, &mut [A], &mut [B]) + Sync + Send,
 ) {
-    a.par_chunks_mut(chunk_a.max(1))
-        .zip(b.par_chunks_mut(chunk_b.max(1)))
-        .enumerate()
-        .for_each(|(index, (x, y))| body(index, x, y));
+    let (len_a, len_b, chunk_a, chunk_b) = (a.len(), b.len(), chunk_a.max(1), chunk_b.max(1));
+    let (a, b) = (Parts::new(a), Parts::new(b));
+    run(chunk_count(len_a, chunk_a).min(chunk_count(len_b, chunk_b)), &|index| {
+        // SAFETY: chunks do not overlap, and each is asked for once.
+        let (a, b) = unsafe {
+            (a.part(chunk_range(index, chunk_a, len_a)), b.part(chunk_range(index, chunk_b, len_b)))
+        };
+        body(index, a, b);
+    });
 }
 
 /// Runs `body(index, value)` over all values of `out`, in parallel.
@@ -68,23 +124,49 @@ pub fn for_each_beside_mut<T: Send, I: Sync>(
 /// Runs `body` on one of the worker threads: many short parallel loops inside it then start without a
 /// wake-up.
 pub fn on_worker<T: Send>(body: impl FnOnce() -> T + Send) -> T {
-    rayon::join(body, || ()).0
+    once(body, join_a_worker)
+}
+
+fn join_a_worker(body: &mut (dyn FnMut() + Send)) {
+    rayon::join(body, || ());
 }
 
 /// Runs `body` on a pool of its own with the given number of threads (at least one).
 pub fn with_threads<T: Send>(threads: usize, body: impl FnOnce() -> T + Send) -> T {
+    once(body, |body| install(threads, body))
+}
+
+fn install(threads: usize, body: &mut (dyn FnMut() + Send)) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    pool.expect("the system gives threads").install(body)
+    pool.expect("the system gives threads").install(body);
+}
+
+/// The result of `body`, which `run` calls once.
+fn once<T: Send>(body: impl FnOnce() -> T + Send, run: impl FnOnce(&mut (dyn FnMut() + Send))) -> T {
+    let (mut body, mut result) = (Some(body), None);
+    run(&mut || result = body.take().map(|body| body()));
+    result.expect("the body has been run")
 }
 
 /// Runs `body(i)` for `i` in `0..count` in parallel; `body` must only touch what belongs to `i`.
 pub fn for_each_index(count: usize, body: impl Fn(usize) + Sync + Send) {
-    (0..count).into_par_iter().for_each(body);
+    run_in_pieces(count, |piece| piece.for_each(&body));
 }
 
 /// Maps `0..count` in parallel and returns the results in index order.
 pub fn map_indices<T: Send>(count: usize, body: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    (0..count).into_par_iter().map(body).collect()
+    let mut results = Vec::with_capacity(count);
+    let places: Parts<MaybeUninit<T>> = Parts::new(&mut results.spare_capacity_mut()[..count]);
+    run_in_pieces(count, |piece| {
+        // SAFETY: pieces do not overlap, and each is asked for once.
+        let places = unsafe { places.part(piece.clone()) };
+        places.iter_mut().zip(piece).for_each(|(place, index)| {
+            place.write(body(index));
+        });
+    });
+    // SAFETY: the pieces are all of the `count` places, and each has been written.
+    unsafe { results.set_len(count) };
+    results
 }
 
 /// `body(range, chunk of a)` in parallel; results in the order of the chunks.
@@ -175,6 +257,28 @@ mod tests {
         for_each_beside_mut(&mut a, &b, |a, b| *a += b);
         assert!(a.iter().enumerate().all(|(n, &a)| a == 3 * n + 1));
         assert_eq!(ordered_sum_of(count, |n| n as f64), (count * (count - 1) / 2) as f64);
+    }
+
+    #[test]
+    fn maps_give_every_index_its_own_result_and_panics_come_through() {
+        for count in [0, 1, 7, MOST_PIECES, 3 * MOST_PIECES + 5] {
+            let squares = map_indices(count, |n| vec![n; 2]);
+            assert!(squares.len() == count && squares.iter().enumerate().all(|(n, v)| v == &[n; 2]));
+        }
+        let caught = std::panic::catch_unwind(|| map_indices(5000, |n| assert_ne!(n, 4321)));
+        assert!(caught.is_err());
+        assert_eq!(on_worker(|| "done".to_owned()), "done");
+    }
+
+    #[test]
+    fn two_arrays_are_cut_into_as_many_chunks() {
+        let (mut a, mut b) = (vec![0; 10], vec![0; 7]);
+        for_each_chunk_mut2((&mut a, 3), (&mut b, 2), |n, a, b| {
+            a.fill(n + 1);
+            b.fill(n + 1);
+        });
+        assert_eq!((a, b), (vec![1, 1, 1, 2, 2, 2, 3, 3, 3, 4], vec![1, 1, 2, 2, 3, 3, 4]));
+        for_each_chunk_mut2((&mut [0; 4], 1), (&mut [0; 2], 1), |n, _, _| assert!(n < 2));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The cells around one as it sees them: what lies behind a thin solid is continued from this side.
+//! The values of the cells around one, as seen from it: values behind a thin solid are replaced by a continuation
+//! from this side.
 
 use crate::{Lattice, Sides};
 use fluvial_foundation::Vec3;
 
-/// The widest patch reaches this far.
+/// Largest radius of a patch, in cells.
 const LARGEST_RADIUS: usize = 3;
 const LARGEST: usize = (2 * LARGEST_RADIUS + 1).pow(3);
 
@@ -105,10 +106,10 @@ impl Patch {
     }
 }
 
-/// Linear continuation into a cell from its known surroundings; None if no neighbour by face is known: the mean over all
-/// directions (axes, then diagonals) along which two known cells in line end at the cell of 2 v_1 - v_2, those where
-/// values reach `saturated` only for want of others. Where `toward` is not zero, only neighbours in its direction count,
-/// as long as there are any.
+/// Linear continuation into a cell from its known surroundings; None if none of its six neighbours is known. It is the
+/// mean of `2 v_1 - v_2` over all directions, axes and diagonals, in which the next two cells are known. Lines whose
+/// values reach `saturated` count only where there are no others. Where `toward` is not zero, only neighbours in its
+/// direction count, as long as there are any.
 pub fn continued(
     phi: &[f32],
     unknown: &[u8],

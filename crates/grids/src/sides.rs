@@ -11,11 +11,11 @@ use fluvial_foundation::Axis;
 /// Cells this near to a barred face, in cells along each axis, are [`Sides::is_near`]: as far as stencils
 /// reach.
 pub const NEAR_CELLS: usize = 2;
-/// A surface that a cell does not see is at least so far from its centre, in cells.
+/// A surface that a cell does not see is taken to be at least this far from its centre, in cells.
 pub const UNSEEN_CELLS: f32 = 1.5;
 /// Paths that end at a barred face keep this distance from it, in cells.
-const MARGIN: f32 = 0.01;
-/// More faces than any path of a step passes.
+pub const MARGIN: f32 = 0.01;
+/// Upper bound on the number of faces that a path of one step passes.
 const LONGEST_PATH: usize = 256;
 
 /// The sides of thin solids on a grid; empty where there are none.
@@ -100,8 +100,8 @@ impl Sides {
         (at, goal)
     }
 
-    /// The cells around one that it sees, bit (dx + 1) + 3 (dy + 1) + 9 (dz + 1): those that a way of at most
-    /// one step per axis leads to through no barred face.
+    /// The cells around one that it sees, bit (dx + 1) + 3 (dy + 1) + 9 (dz + 1): those that a path of
+    /// at most one step per axis leads to without passing a barred face.
     pub fn seen_around(&self, cells: &Lattice, at: [usize; 3]) -> u32 {
         const ALL: u32 = (1 << 27) - 1;
         let center = cells.index(at[0], at[1], at[2]);
@@ -146,50 +146,5 @@ pub fn shared_corners(first: u8, second: u8, axis: Axis, up: bool) -> u8 {
         first & !low & (second & low) << (1 << axis)
     } else {
         first & low & (second & !low) >> (1 << axis)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fluvial_foundation::Vec3;
-
-    /// Bars the faces between x = 2 and x = 3 of 6 x 4 x 4 cells.
-    fn plane() -> (Lattice, Sides) {
-        let cells = Lattice { size: [6, 4, 4], origin: Vec3::ZERO, spacing: 1.0 };
-        let mut sides = Sides { own_corners: vec![0xff; cells.len()], barred: vec![0; cells.len()] };
-        for cell in 0..cells.len() {
-            let i = cells.coordinates(cell)[0];
-            sides.barred[cell] = Sides::NEAR | ((i == 2) as u8) << 1 | (i == 3) as u8;
-        }
-        (cells, sides)
-    }
-
-    #[test]
-    fn paths_slide_along_barred_faces() {
-        let (cells, sides) = plane();
-        let (at, end) = sides.walk(&cells, [1, 1, 1], [0.0; 3], [3.0, 1.6, 0.25]);
-        assert_eq!(at, [2, 3, 1]);
-        assert_eq!(end, [1.5 - MARGIN, 1.6, 0.25]);
-        // Away from the wall nothing holds a path, not even the edge of the domain.
-        let (at, end) = sides.walk(&cells, [4, 1, 1], [0.2, 0.0, 0.0], [3.0, 0.0, -2.0]);
-        assert_eq!((at, end), ([5, 1, 0], [3.0, 0.0, -2.0]));
-        assert_eq!(sides.walk(&cells, [3, 1, 1], [0.0; 3], [-9.0, 0.0, 0.0]).0, [3, 1, 1]);
-    }
-
-    #[test]
-    fn cells_behind_a_barred_face_are_not_seen() {
-        let (cells, mut sides) = plane();
-        let seen = sides.seen_around(&cells, [2, 1, 1]);
-        for n in 0..27 {
-            assert_eq!(seen >> n & 1 == 1, n % 3 != 2, "{n}");
-        }
-        // Through a gap one sees what a way of one step per axis leads to.
-        let gap = [cells.index(2, 1, 1), cells.index(3, 1, 1)];
-        sides.barred[gap[0]] &= !2;
-        sides.barred[gap[1]] &= !1;
-        assert_eq!(sides.seen_around(&cells, [2, 1, 1]), (1 << 27) - 1);
-        assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 3) & 1, 0, "straight on is barred");
-        assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 9) & 1, 1, "by the gap");
     }
 }

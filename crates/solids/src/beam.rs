@@ -30,12 +30,12 @@ pub struct Column {
 }
 
 impl Beam {
-    /// So many lines along each side of the box around the shape.
+    /// A beam with `lines_across` lines along each side of the box around the shape.
     pub fn new(shape: &Shape, direction: Vec3, within: Aabb, lines_across: usize) -> Option<Beam> {
         Beam::spaced(shape, direction, within, |extent| (extent / lines_across as f32, lines_across))
     }
 
-    /// Lines whose spacing and number `divide` says for each extent across.
+    /// A beam whose spacing and number of lines `divide` gives for each extent across.
     fn spaced(
         shape: &Shape,
         direction: Vec3,
@@ -43,7 +43,7 @@ impl Beam {
         divide: impl Fn(f32) -> (f32, usize),
     ) -> Option<Beam> {
         let bounds = shape.bounds();
-        // Planes have no end.
+        // Planes are infinite.
         let bounds = Aabb { min: bounds.min.max(within.min), max: bounds.max.min(within.max) };
         let (center, size, along) = (bounds.center(), bounds.size(), direction.normalize_or_zero());
         if along == Vec3::ZERO || size.min_element() < 0.0 {
@@ -82,7 +82,7 @@ impl Beam {
         let shortest = 0.25 * self.spacing[0].min(self.spacing[1]).max(self.length / 1024.0);
         let (mut inside, mut entry, mut depth_m) = (false, None, 0.0f32);
         let mut at = -shortest;
-        // Distances change by no more than the way: no surface, nor the box, is nearer than they say.
+        // Distances change by no more than the length of the path: neither a surface nor the box is nearer than they say.
         while at < self.length + 8.0 * shortest {
             let x = start + at * self.along;
             let to_box = (self.within.min - x).max(x - self.within.max).max_element();

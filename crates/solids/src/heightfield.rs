@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// More pixels than this along a side make more triangles than anyone means to have.
 const LARGEST_SIDE: u32 = 2048;
-/// Of a pixel with four channels of 16 bits, and as much for the decoder.
+/// Bytes of a pixel with four channels of 16 bits, and as many again for the decoder.
 const DECODED_BYTES: u64 = 16;
 
-/// The tag of a TIFF file, and what a picture may have: red, green, blue and opacity.
+/// The TIFF tag with the number of channels, and the most that a picture may have: red, green, blue and opacity.
 const SAMPLES_PER_PIXEL: usize = 277;
 const MOST_CHANNELS: usize = 4;
 

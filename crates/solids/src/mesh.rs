@@ -49,13 +49,13 @@ pub enum MeshError {
 }
 
 /// Exact signed distance to a closed mesh: nearest triangle over a tree of boxes, sign by the winding number.
-/// Of a shell: the distance to the nearest triangle less half the thickness.
+/// For a shell it is the distance to the nearest triangle less half the thickness.
 #[derive(Clone)]
 pub struct MeshDistance {
     mesh: TriangleMesh,
     tree: Bvh,
     fingerprint: u64,
-    /// Metres; of shells alone.
+    /// Half the thickness, metres; shells only.
     half_thickness: Option<f32>,
 }
 
@@ -134,12 +134,12 @@ impl MeshDistance {
         let bound = (1.0 + 1e-4) * ((known + half).abs().max(known.abs()) + step) + f32::MIN_POSITIVE;
         let mut distance = self.tree.distance_squared(x, bound * bound).sqrt();
         if distance >= bound {
-            distance = self.tree.distance_squared(x, f32::INFINITY).sqrt(); // rounding beat the bound
+            distance = self.tree.distance_squared(x, f32::INFINITY).sqrt(); // rounding has made the bound too small
         }
         if self.half_thickness.is_some() {
             return distance - half;
         }
-        // By the winding number, which small flaws of the surface do not upset.
+        // The sign follows from the winding number, on which small flaws of the surface have little effect.
         let inside =
             if known.abs() > (1.0 + 1e-4) * step { known < 0.0 } else { self.tree.winding_number(x) > 0.5 };
         if inside { -distance } else { distance }

@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Nodes deeper than this are nested without sense.
+/// Deepest nesting of nodes that is accepted.
 const DEEPEST_NODE: usize = 64;
-/// Nor are brackets.
+/// Deepest nesting of brackets that is accepted.
 const DEEPEST_BRACKET: usize = 100;
-/// More buffers than any exporter writes.
+/// Most buffers that are accepted; no exporter writes as many.
 const MOST_BUFFERS: usize = 1000;
 /// Data may be used many times over; more vertices or triangles than this is no solid that anyone means.
 const MOST_VERTICES: usize = 1 << 26;
@@ -300,7 +300,7 @@ struct File<'a> {
     buffers: Vec<Cow<'a, [u8]>>,
 }
 
-/// What is left to do of a scene, and how far it is.
+/// The walk through the nodes of a scene: which have been visited, and how much was found.
 struct Walk<'s> {
     sink: &'s mut dyn Sink,
     visited: Vec<bool>,

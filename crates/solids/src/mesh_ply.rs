@@ -5,9 +5,9 @@ use crate::mesh_files::{Fan, Sink, broken, build};
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
 
-/// No header has more lines.
+/// Most lines of a header that are accepted.
 const MOST_HEADER_LINES: usize = 1000;
-/// Nor a longer one.
+/// Longest line of a header that is accepted, bytes.
 const LONGEST_HEADER_LINE: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -131,7 +131,7 @@ fn scan(header: &Header, sink: &mut dyn Sink) -> Result<(), MeshError> {
     let mut body = Body { format: header.format, bytes: header.body };
     for element in &header.elements {
         if element.properties.is_empty() {
-            continue; // its rows hold nothing, however many are announced
+            continue; // rows without properties hold no data, however many are announced
         }
         let (is_vertex, is_face) = (element.name == "vertex", element.name == "face");
         for _ in 0..element.count {

@@ -35,10 +35,10 @@ const SAME_SURFACE: f32 = 0.02;
 #[derive(Clone, Debug)]
 pub struct Nozzle {
     shape: Shape,
-    /// Of the liquid against the shape, m/s, in the axes of the world.
+    /// Velocity of the liquid relative to the shape, m/s, in the axes of the world.
     outflow: Vec3,
     twist: Twist,
-    /// What of it matters.
+    /// Only what lies in this box matters.
     within: Aabb,
     /// Greatest distance from the surface inside, metres: half of the thickness of a thin shape.
     depth_m: f32,
@@ -109,7 +109,7 @@ impl Nozzle {
         self.outflow + self.twist.at(x)
     }
 
-    /// Velocity of the liquid against the shape, m/s.
+    /// Velocity of the liquid relative to the shape, m/s.
     pub fn outflow(&self) -> Vec3 {
         self.outflow
     }
@@ -181,7 +181,7 @@ impl Nozzle {
         if already < 1.0 { ((together - already) / (1.0 - already)).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// No point of the cover of cells of this size lies outside.
+    /// A box that holds all that the shape covers on a grid with cells of this size.
     pub fn cover_bounds(&self, size_m: f32) -> Aabb {
         self.bounds().expand((COVER_BACK_CELLS + 1.0) * size_m)
     }

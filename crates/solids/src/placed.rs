@@ -1,4 +1,4 @@
-//! Solids at one moment, asked point by point: for grids without rows.
+//! Solids at one moment, evaluated point by point: for grids without rows.
 
 use crate::{Motion, Pose, Shape, Twist};
 use fluvial_foundation::{Aabb, Vec3};

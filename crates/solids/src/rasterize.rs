@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Nodal distances are exact up to this many cells from the surface and clamped beyond.
 pub const BAND_CELLS: f32 = 3.0;
-/// Open face areas below this fraction are closed: they would only spoil the pressure matrix.
+/// Open face areas below this fraction are closed: they would only worsen the condition of the pressure matrix.
 pub const SMALLEST_OPEN_AREA: f32 = 1e-3;
 /// Nodes nearer than this part of a cell to the surface lie on it. Rounding would otherwise decide
 /// whether a face that coincides with a solid's flat side is open.
@@ -182,7 +182,7 @@ fn rasterize_static(out: &mut SolidFields, solids: &[(&Shape, &Motion)], grid: &
     }
 }
 
-/// phi_node = min(static, every moving solid), and whose it is.
+/// phi_node = min(static, every moving solid), and the number of the solid that gives it.
 fn place_moving(out: &mut SolidFields, moving: &[Placed], grid: &UniformGrid, dirty: NodeRange) {
     let nodes = grid.nodes();
     let band = BAND_CELLS * grid.dx;
@@ -442,7 +442,7 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
     out.side_search.divided = divided;
 }
 
-/// How far one comes from a point in a direction before a solid, at most `longest_m`.
+/// Distance from a point to the first solid in a direction, at most `longest_m`.
 fn reach_m(solids: &[(Placed, Aabb)], from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
     let mut way_m = 0.0;
     while way_m < longest_m {

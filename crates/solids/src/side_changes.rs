@@ -13,9 +13,9 @@ const FARTHEST_SEARCH: usize = 343;
 pub struct SideChange {
     /// The cell.
     pub cell: u32,
-    /// The nearest cell of its new side that was on that side before: what the cell holds now is the same.
+    /// The nearest cell of its new side that was on that side before: the cell takes its values over.
     pub donor: Option<u32>,
-    /// The nearest cell of its old side that still is on that side: where its particles are now.
+    /// The nearest cell of its old side that still is on that side: the cell's particles move there.
     pub refuge: Option<u32>,
 }
 

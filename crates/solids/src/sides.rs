@@ -64,7 +64,7 @@ pub(crate) fn find_sides(
                 (0, _) => thin[cell] != 0,
                 (_, 0) => thin[other] != 0,
                 (a, b) if shared_corners(a, b, axis, up) != 0 => false,
-                // Asked from the lower cell: both must hear the same.
+                // The question is always asked from the lower cell, so that both cells get the same answer.
                 (a, b) if up => !corners.joins_above(at, axis, [a, b]),
                 (a, b) => !corners.joins_above(cells.coordinates(other), axis, [b, a]),
             };
@@ -282,8 +282,8 @@ pub(crate) fn signed(phi: &[f32; 8], own: u8) -> [f32; 8] {
     std::array::from_fn(|n| if own >> n & 1 == 1 { phi[n] } else { -phi[n].abs() })
 }
 
-/// The same where `reach(corner, axis)` says how far one comes from an own corner along an edge before it meets a solid,
-/// as a part of the edge: between two open corners the wall has a thickness, and only its near face bounds the side.
+/// The same where `reach(corner, axis)` says how far the edge from an own corner along an axis is open, as a part
+/// of the edge: between two open corners the wall has a thickness, and only its near face bounds the side.
 pub(crate) fn signed_by_reach(phi: &[f32; 8], own: u8, reach: impl Fn(usize, Axis) -> f32) -> [f32; 8] {
     std::array::from_fn(|n| {
         if own >> n & 1 == 1 || phi[n] <= 0.0 {

@@ -1,5 +1,6 @@
 //! Tests through the public surface.
 
+mod bvh;
 mod contour;
 mod fractions;
 mod heightfield;

@@ -54,8 +54,8 @@ pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
     )
 }
 
-/// Disk that a run of so many frames will need: theirs, frame 0's, and the checkpoints, one more while it is
-/// written.
+/// Disk space that a run of this many frames needs: for the frames and frame 0, and for the checkpoints, of which there
+/// is one more while it is being written.
 pub fn disk_bytes(ready: &Ready, prediction: &Prediction, frames: u32) -> u64 {
     prediction.disk_bytes_per_frame * (u64::from(frames) + 1)
         + prediction.checkpoint_bytes * (u64::from(ready.output.checkpoints_kept) + 1)

@@ -52,7 +52,7 @@ impl Failure {
     }
 }
 
-/// An error and its causes, each said once: some errors speak of their cause themselves.
+/// An error and its causes, each printed once: the text of some errors already contains that of their cause.
 fn whole(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(|c| c.to_string()) {

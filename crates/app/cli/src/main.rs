@@ -26,7 +26,7 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // First of all: on an older processor the next vector instruction would end the program without a word.
+    // This check comes first: on an older processor the next vector instruction would end the program without a message.
     if let Err(missing) = processor::check() {
         eprintln!(
             "fluvial: this program needs a processor with {missing} (x86-64-v3: Intel Haswell or AMD Zen and later)."

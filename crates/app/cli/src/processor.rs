@@ -1,6 +1,6 @@
-//! Does the processor have what the build was made for?
+//! Checks that the processor has the instructions that the program was compiled for.
 
-/// The name of what is missing, if anything is.
+/// The name of an instruction set that is missing, if one is.
 ///
 /// `is_x86_feature_detected!` answers from the build's own settings once a feature is compiled in, hence
 /// cpuid.
@@ -24,7 +24,7 @@ pub fn check() -> Result<(), &'static str> {
     }
 }
 
-/// Nothing beyond the platform's baseline was compiled in.
+/// Only the platform's baseline was compiled in, so that nothing can be missing.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
 pub fn check() -> Result<(), &'static str> {
     Ok(())

@@ -70,7 +70,7 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// No file of the frames wanted: which ones it would be, and how a run comes to have them.
+/// The error where a run has no files of the wanted frames: it names the files, and how a run comes to write them.
 fn nothing_to_draw(args: &RenderArgs, file: &str, method: &str) -> Failure {
     let message = format!("{} has no {file} of the frames wanted", args.dir.display());
     let help = match args.show {

@@ -59,7 +59,7 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     changes.iter().for_each(|change| tracing::warn!("changed since the run began: {change}"));
 
     let checkpoint = if args.from_start { None } else { choose(&args, &record, frames)? };
-    // Where the scene has changed, other numbers are no news.
+    // Where the scene has changed, results differ anyway, and the user has allowed it.
     let changed = changed || check_numerics(&args, checkpoint.as_ref(), &ready)?;
     let done = checkpoint.as_ref().map_or(0, |c| c.header.position.frame);
     disk_check(dir, &ready, &prediction, frames.saturating_sub(done), args.limits.ignore_disk_space)?;
@@ -94,7 +94,7 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
     work(Work { solver: solver.as_mut(), at: Some(position), plan, cache, dir, stop: &stop })
 }
 
-/// A run that was killed between its last frame and its report: sweeps up and makes the report.
+/// Finishes a run that was killed between its last frame and its report: removes leftovers and writes the report.
 fn complete(dir: &Path, record: &RunRecord, level: LogLevel) -> Result<(), Failure> {
     log::resume(dir, level)?;
     sweep(dir)?;
@@ -152,7 +152,7 @@ pub fn read_record(dir: &Path) -> Result<RunRecord, Failure> {
     })
 }
 
-/// The scene to go on with, and what of it differs from the run's, in words. A scene file that is gone has
+/// The scene to go on with, and a description of each difference from the run's own scene. A scene file that is gone has
 /// not changed: the record holds all of it.
 fn scene_to_run(record: &RunRecord, frames: u32) -> Result<(Scene, Vec<String>), Failure> {
     let mut changes = vec![];

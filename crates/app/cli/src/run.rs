@@ -60,7 +60,7 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
 /// A run that is ready to go.
 pub struct Work<'a> {
     pub solver: &'a mut dyn Solver,
-    /// Where it goes on, unless it begins.
+    /// Where the run goes on; none where it starts.
     pub at: Option<Position>,
     pub plan: FramePlan,
     pub cache: Cache,
@@ -102,7 +102,7 @@ pub fn work(work: Work) -> Result<(), Failure> {
                 dir.display()
             )))
         }
-        // What went wrong first is what matters; that the record could not be written either, the log says.
+        // The first error is the one to report; the log says that the record could not be written either.
         Err(error) => {
             finished.err().iter().for_each(|e| tracing::error!("{e}"));
             Err(failure(error, has_checkpoint.then_some(go_on)))
@@ -110,7 +110,7 @@ pub fn work(work: Work) -> Result<(), Failure> {
     }
 }
 
-/// Says what cannot be trusted of a run that has all its frames; an error where that is the whole result.
+/// Prints the first warning about a run that has all its frames. An error where the result as a whole cannot be trusted.
 fn trust(totals: &Totals) -> Result<(), Failure> {
     let findings = &totals.findings;
     if let Some(first) = findings.warnings.first() {
@@ -263,7 +263,7 @@ fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
             ));
         }
     };
-    // What is killed before it has begun leaves a log and temporary files at most.
+    // A run that was killed before its start leaves a log and temporary files at most.
     let is_nothing = |path: &PathBuf| {
         path.ends_with("log.txt")
             || path.extension().is_some_and(|e| e == "partial")

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 /// Ending of a file that is being written.
 const PARTIAL: &str = "partial";
 
-/// A file that can be written and gone back in, for formats that name at their start what stands at their
-/// end.
+/// A file whose write position can be moved, for formats whose start refers to what stands at their end.
 pub trait WriteSeek: Write + Seek {}
 
 impl<T: Write + Seek> WriteSeek for T {}
@@ -23,7 +22,7 @@ pub fn write_atomic(
     write_atomic_seek(path, |mut w| body(&mut w))
 }
 
-/// As [`write_atomic`], for a `body` that goes back in the file.
+/// As [`write_atomic`], for a `body` that moves the write position.
 pub fn write_atomic_seek(
     path: &Path,
     body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>,
@@ -32,7 +31,7 @@ pub fn write_atomic_seek(
     let result =
         write_checked(&partial, body).and_then(|()| fs::rename(&partial, path)).and_then(|()| sync_dir(path));
     if result.is_err() {
-        // The error that matters is the first one; a leftover is harmless and swept by the next run.
+        // The first error is the one to report; a leftover file is harmless, and the next run removes it.
         let _ = fs::remove_file(&partial);
     }
     result.map_err(|e| OutputError::new("write", path, e))
@@ -91,51 +90,4 @@ fn sync_dir(file: &Path) -> io::Result<()> {
         File::open(dir)?.sync_all()?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.txt");
-        write_bytes_atomic(&path, b"old").unwrap();
-        let error = write_atomic(&path, |w| {
-            w.write_all(b"half of the ne")?;
-            Err(io::Error::new(io::ErrorKind::StorageFull, "no space"))
-        })
-        .unwrap_err();
-        assert!(error.to_string().contains("a.txt") && error.to_string().contains("no space"), "{error}");
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_panic_inside_the_writer_never_shows_a_half_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.txt");
-        let p = path.clone();
-        let _ = std::panic::catch_unwind(move || {
-            write_atomic(&p, |w| {
-                w.write_all(b"half")?;
-                panic!("killed")
-            })
-        });
-        assert!(!path.exists());
-        assert_eq!(remove_leftovers(dir.path()).unwrap(), 1);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_full_disk_is_an_error_with_the_file_name() {
-        // /dev/full accepts opens and refuses every write: the checked write must notice at flush.
-        let mut writer = BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
-        writer.write_all(b"x").unwrap();
-        assert!(writer.into_inner().is_err());
-        let error = write_bytes_atomic(Path::new("/nowhere/at/all.txt"), b"x").unwrap_err();
-        assert!(error.to_string().contains("/nowhere/at/all.txt"), "{error}");
-    }
 }

@@ -83,8 +83,8 @@ impl PointCloud {
 pub trait VolumeSource: Sync {
     /// Where the samples lie.
     fn grid(&self) -> UniformGrid;
-    /// Signed distance at the centre of a cell, negative inside the liquid, metres: a distance to
-    /// [`crate::HALF_WIDTH_CELLS`] cells from the surface at least.
+    /// Signed distance at the centre of a cell, negative inside the liquid, metres. It must be the true
+    /// distance up to [`crate::HALF_WIDTH_CELLS`] cells from the surface at least.
     fn phi(&self, cell: [usize; 3]) -> f32;
     /// Velocity on the low side of a cell along an axis, m/s, valid as far as `phi` is a distance. The cell
     /// may lie one beyond the last along that axis.
@@ -95,8 +95,8 @@ pub trait VolumeSource: Sync {
     /// Is every cell from `low` to `high` (exclusive) farther outside the solids than
     /// [`crate::HALF_WIDTH_CELLS`] cells?
     fn is_free_of_solids(&self, low: [usize; 3], high: [usize; 3]) -> bool;
-    /// For a box of cells that is for sure farther than [`crate::HALF_WIDTH_CELLS`] from the surface: is it
-    /// liquid?
+    /// Is a box of cells liquid? Answered only for boxes that are certainly farther than
+    /// [`crate::HALF_WIDTH_CELLS`] cells from the surface.
     fn far_from_surface(&self, _low: [usize; 3], _high: [usize; 3]) -> Option<bool> {
         None
     }

@@ -54,9 +54,9 @@ impl LineStream {
         Ok(stream)
     }
 
-    /// Goes on after a place that [`Self::mark`] told, if the file still holds the same bytes up to there.
+    /// Goes on after the place that [`Self::mark`] returned, if the file still holds the same bytes up to there.
     pub fn reopen(path: &Path, mark: FileMark) -> Result<Self, OutputError> {
-        // Looked at before anything is cut off.
+        // The bytes are compared before anything is cut off.
         let fail = |e| OutputError::new("go on with", path, e);
         let file = File::open(path).map_err(fail)?;
         if FileMark::of_reader(&mut file.take(mark.bytes)).map_err(fail)? != mark {
@@ -97,51 +97,5 @@ impl LineStream {
     /// Makes everything written so far durable.
     pub fn sync(&mut self) -> Result<(), OutputError> {
         self.file.sync_all().map_err(|e| OutputError::new("write", &self.path, e))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_can_be_read_while_the_file_grows() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s.jsonl");
-        let mut stream = LineStream::create(&path).unwrap();
-        stream.write_line("time_s,H1").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "time_s,H1\n");
-        stream.write_json(&[1.5, 2.0]).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "time_s,H1\n[1.5,2.0]\n");
-    }
-
-    #[test]
-    fn a_stream_goes_on_after_its_mark_and_cuts_off_what_follows() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s.jsonl");
-        let mut stream = LineStream::create(&path).unwrap();
-        stream.write_line("one").unwrap();
-        let mark = stream.mark();
-        assert_eq!(mark, FileMark::of(&path).unwrap());
-        stream.write_line("two").unwrap();
-        std::fs::write(&path, "one\ntwo\nthr").unwrap();
-        let mut again = LineStream::reopen(&path, mark).unwrap();
-        again.write_line("2").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n2\n");
-        assert_eq!(again.mark(), FileMark::of(&path).unwrap());
-        for other in ["onE\ntwo\n", "on", ""] {
-            std::fs::write(&path, other).unwrap();
-            assert!(LineStream::reopen(&path, mark).is_err(), "{other}");
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), other, "left as it was");
-        }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_full_disk_is_reported_at_the_line_that_did_not_fit() {
-        let file = File::options().write(true).open("/dev/full").unwrap();
-        let mut stream = LineStream::over(file, Path::new("stats.jsonl"));
-        let error = stream.write_line("{}").unwrap_err();
-        assert!(error.to_string().starts_with("could not write stats.jsonl"), "{error}");
     }
 }

@@ -1,6 +1,9 @@
 //! Line plots as self-contained SVG: axes with round ticks, a legend, colours that survive colour blindness
 //! and dashes and markers that survive a black-and-white printer.
 
+mod scale;
+
+use scale::Scale;
 use std::fmt::Write;
 
 /// How a series is drawn.
@@ -66,10 +69,10 @@ pub struct Plot {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
 
-/// Where things go.
+/// The layout of a plot, pixels.
 struct Area<'a> {
     height: f64,
-    /// Of the axes: left, top, right, bottom.
+    /// The frame of the axes: left, top, right, bottom.
     frame: [f64; 4],
     /// What the document calls its clip path: unique among plots that share a page.
     id: &'a str,
@@ -254,155 +257,4 @@ fn draw_points(svg: &mut String, pixels: &[[f64; 2]], style: Style, color: &str)
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-/// The map from values to pixels along one axis, and its ticks.
-struct Scale {
-    log: bool,
-    range: [f64; 2],
-    pixels: [f64; 2],
-    ticks: Vec<f64>,
-    decimals: usize,
-}
-
-impl Scale {
-    fn new(axis: &Axis, values: impl Iterator<Item = f64>, pixels: [f64; 2], wanted_ticks: usize) -> Scale {
-        let usable = values.filter(|v| v.is_finite() && (!axis.log || *v > 0.0));
-        let mut range = axis.range.unwrap_or_else(|| {
-            usable.fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], v| [lo.min(v), hi.max(v)])
-        });
-        if range[0] > range[1] {
-            range = if axis.log { [1.0, 10.0] } else { [0.0, 1.0] };
-        }
-        if axis.log {
-            Scale::log(axis, range, pixels)
-        } else {
-            Scale::linear(axis, range, pixels, wanted_ticks)
-        }
-    }
-
-    fn linear(axis: &Axis, mut range: [f64; 2], pixels: [f64; 2], wanted_ticks: usize) -> Scale {
-        let smallest = 1e-9 * range[0].abs().max(range[1].abs()).max(f64::MIN_POSITIVE * 1e12);
-        if range[1] - range[0] < smallest {
-            range = [range[0] - 0.5 * smallest.max(1e-3), range[1] + 0.5 * smallest.max(1e-3)];
-        }
-        if axis.range.is_none() {
-            let margin = 0.04 * (range[1] - range[0]);
-            range = [range[0] - margin, range[1] + margin];
-        }
-        let step = round_step((range[1] - range[0]) / wanted_ticks as f64);
-        let first = (range[0] / step - 1e-9).ceil() as i64;
-        let last = (range[1] / step + 1e-9).floor() as i64;
-        let ticks = (first..=last).map(|i| i as f64 * step).collect();
-        let decimals = (-(step.log10() + 1e-9).floor()).max(0.0) as usize;
-        Scale { log: false, range, pixels, ticks, decimals }
-    }
-
-    fn log(axis: &Axis, range: [f64; 2], pixels: [f64; 2]) -> Scale {
-        let range = match axis.range {
-            Some(range) => range,
-            None => [range[0] / 1.3, range[1] * 1.3],
-        };
-        let [low, high] = range.map(f64::log10);
-        let decades = (low - 1e-9).ceil() as i32..=(high + 1e-9).floor() as i32;
-        let mut ticks: Vec<f64> = decades.map(|e| 10f64.powi(e)).collect();
-        if high - low < 2.0 {
-            // Few decades: 1 2 5 per decade, so that the axis can be read.
-            let all = (low.floor() as i32..=high.ceil() as i32)
-                .flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e)));
-            ticks = all.filter(|t| *t >= range[0] && *t <= range[1]).collect();
-        }
-        let every = ticks.len().div_ceil(9).max(1);
-        let ticks = ticks.into_iter().step_by(every).collect();
-        Scale { log: true, range, pixels, ticks, decimals: 0 }
-    }
-
-    fn pixel(&self, value: f64) -> f64 {
-        let [low, high] = self.range;
-        let fraction =
-            if self.log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) };
-        self.pixels[0] + fraction * (self.pixels[1] - self.pixels[0])
-    }
-
-    fn label(&self, value: f64) -> String {
-        let text = if value != 0.0 && (value.abs() >= 1e5 || value.abs() < 1e-3 || self.decimals > 4) {
-            let text = format!("{value:.1e}");
-            let (mantissa, exponent) = text.split_once('e').expect("scientific");
-            let exponent = exponent.replace('-', "−");
-            match mantissa.strip_suffix(".0").unwrap_or(mantissa) {
-                "1" => format!("10<tspan dy=\"-5\" font-size=\"10\">{exponent}</tspan>"),
-                m => format!("{m}·10<tspan dy=\"-5\" font-size=\"10\">{exponent}</tspan>"),
-            }
-        } else if self.log {
-            format!("{value}")
-        } else {
-            format!("{value:.*}", self.decimals)
-        };
-        if let Some(rest) = text.strip_prefix('-') { format!("−{rest}") } else { text }
-    }
-}
-
-/// 1, 2 or 5 times a power of ten, at least `step`.
-fn round_step(step: f64) -> f64 {
-    let power = 10f64.powf(step.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .map(|m| m * power)
-        .into_iter()
-        .find(|s| *s >= step * (1.0 - 1e-9))
-        .expect("10 power > step")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ticks(low: f64, high: f64) -> Vec<String> {
-        let scale =
-            Scale::linear(&Axis { range: Some([low, high]), ..Axis::default() }, [low, high], [0.0, 1.0], 6);
-        scale.ticks.iter().map(|&t| scale.label(t)).collect()
-    }
-
-    #[test]
-    fn ticks_are_round_and_inside_the_range() {
-        assert_eq!(ticks(0.0, 3.0), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]);
-        assert_eq!(ticks(-1.1, 1.1), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
-        assert_eq!(ticks(0.0, 120.0), ["0", "20", "40", "60", "80", "100", "120"]);
-    }
-
-    #[test]
-    fn values_land_on_their_pixels_on_both_scales() {
-        let linear = Scale::new(
-            &Axis { range: Some([1.0, 3.0]), ..Axis::default() },
-            [].into_iter(),
-            [100.0, 200.0],
-            5,
-        );
-        assert!((linear.pixel(2.0) - 150.0).abs() < 1e-9);
-        let log = Scale::new(
-            &Axis { log: true, range: Some([1.0, 100.0]), ..Axis::default() },
-            [].into_iter(),
-            [100.0, 200.0],
-            5,
-        );
-        assert!((log.pixel(10.0) - 150.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn odd_data_gives_a_plot_all_the_same() {
-        for points in [
-            vec![],
-            vec![[0.0, 0.0]],
-            vec![[f64::NAN, 1.0], [1.0, f64::INFINITY]],
-            vec![[1.0, 5.0], [2.0, 5.0]],
-        ] {
-            for log in [false, true] {
-                let axis = || Axis { label: "a < b & c".into(), log, range: None };
-                let svg = Plot { title: "t".into(), x: axis(), y: axis(), series: vec![] }
-                    .with("s", Style::LineMarkers, points.clone())
-                    .to_svg();
-                assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-                assert!(svg.contains("a &lt; b &amp; c"));
-            }
-        }
-    }
 }

@@ -23,9 +23,9 @@ pub struct Ball {
     pub color: Vec3,
 }
 
-/// Places around a pixel where ambient light may be hidden, on two rings.
+/// Samples around a pixel, on two rings, that may hide ambient light from it.
 const TAPS: usize = 12;
-/// Reach of that, in radii of the ball.
+/// Radius of the outer ring, in radii of the ball.
 const HIDDEN_REACH: f32 = 5.0;
 /// Texels of the shadow map along each side.
 const SHADOW_TEXELS: usize = 1500;
@@ -93,7 +93,7 @@ struct Lamps<'a> {
 }
 
 impl Lamps<'_> {
-    /// Light from a ball at a point of its surface, of whose sky a share is open.
+    /// Light from a point of a ball's surface that sees a given share of the sky.
     fn light(&self, ball: &Ball, point: Vec3, open: f32) -> Vec3 {
         let e = &self.environment;
         let n = (point - ball.center).normalize_or(Vec3::Y);
@@ -110,9 +110,9 @@ impl Lamps<'_> {
 /// The nearest ball at every sample.
 struct DepthBuffer {
     size: [usize; 2],
-    /// Depth along the view axis, and whose; infinite where nobody is.
+    /// Depth along the view axis and the ball's index; infinite where there is no ball.
     samples: Vec<(f32, u32)>,
-    /// Samples of a metre at depth 1.
+    /// Samples per metre at depth 1.
     per_metre: f32,
     /// Radius of a typical ball, metres.
     typical: f32,
@@ -168,8 +168,8 @@ impl DepthBuffer {
         ]
     }
 
-    /// Share of the sky that neighbours in the picture leave open: who stands out as far as he is away hides
-    /// his part.
+    /// Share of the sky that neighbouring samples leave open: one that stands out by as much as it is away hides
+    /// all of its direction.
     fn openness(&self, at: [usize; 2]) -> f32 {
         let (depth, _) = self.at(at);
         let metres_per_sample = depth / self.per_metre;

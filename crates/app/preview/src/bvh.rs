@@ -14,7 +14,7 @@ const WIDTH: usize = 8;
 pub const LEAF: usize = 4;
 const EMPTY: u32 = u32::MAX;
 const LEAF_BIT: u32 = 1 << 31;
-/// Seven siblings wait on each of 10 + 8 levels.
+/// Entries of the traversal's stack: seven siblings on each of 10 + 8 levels.
 const STACK: usize = 128;
 
 /// Half-line `origin + t direction`, t > 0.
@@ -56,7 +56,7 @@ struct Block {
     id: [u32; LEAF],
 }
 
-/// What of a ray the tests against boxes and triangles need, spread over lanes.
+/// What the tests against boxes and triangles need of a ray, copied to all lanes.
 struct WideRay {
     origin: [Vec4; 3],
     direction: [Vec4; 3],

@@ -49,7 +49,7 @@ impl Image {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info()?;
-        // Believed only as far as pictures of ours go: a damaged header must not ask for all memory.
+        // Sizes beyond those of our own pictures are refused: a damaged header must not ask for all memory.
         if reader.info().width.max(reader.info().height) > LARGEST_SIDE {
             return Err(png::DecodingError::LimitsExceeded);
         }

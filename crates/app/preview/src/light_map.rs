@@ -25,8 +25,8 @@ pub struct LightMap {
 const EVENTS: usize = 8;
 
 impl LightMap {
-    /// Traces `resolution` texels along the longer side of the lit floor; balls, where there are any, take
-    /// away theirs.
+    /// Traces `resolution` texels along the longer side of the lit floor; balls, where there are any,
+    /// cast their shadows.
     pub fn trace(
         scene: &Prepared,
         environment: &Environment,
@@ -129,7 +129,7 @@ fn follow(scene: &Prepared, water: &WaterColor, mut ray: Ray) -> Option<(Vec3, V
         let (normal, eta) = if entering { (s.normal, 1.0 / IOR_WATER) } else { (-s.normal, IOR_WATER) };
         let cos_in = -ray.direction.dot(normal);
         let (share, cos_out) = fresnel(cos_in, eta);
-        // The weaker branch is dropped; what it carried is missing, never invented.
+        // The weaker branch is dropped: its light is lost, and no light is invented.
         let direction = if share < 0.5 {
             light *= 1.0 - share;
             refract(ray.direction, normal, eta, cos_in, cos_out)

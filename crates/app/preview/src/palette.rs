@@ -42,7 +42,7 @@ impl Histogram {
     }
 }
 
-/// A palette and the way to it.
+/// A palette, and the table that finds the code of a colour.
 pub struct Palette {
     /// At most [`COLORS`] colours.
     pub colors: Vec<[u8; 3]>,

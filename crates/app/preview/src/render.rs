@@ -46,8 +46,8 @@ struct Sample {
     seen: Seen,
 }
 
-/// Light of a sample that counts in the mean of a pixel: lamps in drops smaller than a pixel make these
-/// bright, as they are, but not from one frame to the next.
+/// The most light that one sample adds to the mean of a pixel. Lamps reflected in drops smaller than a pixel are
+/// brighter, and their pixels would flicker from frame to frame.
 const MOST_LIGHT: f32 = 4.0;
 
 /// Draws the scene. The same bytes with any number of threads.

@@ -11,7 +11,8 @@ pub struct RenderScene<'a> {
     pub liquid: &'a TriangleMesh,
     /// Solids, closed or not, drawn matte.
     pub solids: &'a [TriangleMesh],
-    /// The box of the simulation: framed, its edges drawn as those of a glass tank, the floor under it.
+    /// The box of the simulation. The camera frames it, its edges are drawn as those of a glass tank, and the floor lies
+    /// under it.
     pub domain: Aabb,
 }
 
@@ -117,7 +118,7 @@ impl Prepared {
                 if is_liquid || n.dot(geometric) > 0.8 { n } else { geometric }
             });
             let smooth = ((1.0 - hit.u - hit.v) * na + hit.u * nb + hit.v * nc).normalize_or(geometric);
-            // Seen from the side that the triangle shows, or light would leak through the surface.
+            // The normal must point to the side from which the triangle is seen; else light would leak through the surface.
             if smooth.dot(ray.direction) * geometric.dot(ray.direction) > 0.0 { smooth } else { geometric }
         };
         Surface { t: hit.t, point: ray.origin + hit.t * ray.direction, geometric, normal, is_liquid }

@@ -11,14 +11,14 @@ pub struct ShadowMap {
     low: [f32; 2],
     texel: f32,
     size: usize,
-    /// Largest coordinate towards the light; -infinite where nobody is.
+    /// Largest coordinate towards the light; -infinite where there is no ball.
     nearest: Vec<f32>,
     /// Surfaces are in shadow when a ball stands out from them by more.
     slack: f32,
 }
 
 impl ShadowMap {
-    /// Takes the picture; `toward` points to the light.
+    /// Draws the balls as seen from the light; `toward` points to it.
     pub fn new(balls: &[Ball], domain: Aabb, toward: Vec3, size: usize) -> ShadowMap {
         let across = toward.cross(Vec3::Y).normalize_or(Vec3::X);
         let along = across.cross(toward);

@@ -135,11 +135,15 @@ impl Octree {
     /// every level are grown by `passes` rings of face neighbours and completed to octets ([octree §6.3];
     /// [`SMOOTHING_PASSES`] there). With few or no passes the tree is still graded across faces, edges
     /// and corners, but levels may be thin.
-    #[inline]
     pub fn build(shape: Shape, passes: u32, subdivide: impl Fn(Cell) -> bool + Sync) -> Octree {
+        Octree::build_by(shape, passes, &subdivide)
+    }
+
+    /// Not generic, so that it is compiled once and not with every rule of subdivision.
+    fn build_by(shape: Shape, passes: u32, subdivide: &(dyn Fn(Cell) -> bool + Sync)) -> Octree {
         assert!(shape.levels >= 1 && shape.roots.iter().all(|&n| n >= 1), "a tree has cells");
         assert!(shape.cells(0).iter().all(|&n| n <= MAX_CELLS), "cells are counted in 16 bits");
-        let nodes = nodes::build(&shape, passes, &subdivide);
+        let nodes = nodes::build(&shape, passes, subdivide);
         let tree = connect::build(shape, level::build(&shape, nodes));
         #[cfg(debug_assertions)]
         tree.check();

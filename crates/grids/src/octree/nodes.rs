@@ -78,7 +78,7 @@ const CORNER_PASSES: u32 = 3;
 
 /// The cells of every level, finest first.
 #[inline]
-pub fn build(shape: &Shape, passes: u32, subdivide: &(impl Fn(Cell) -> bool + Sync)) -> Vec<LevelNodes> {
+pub fn build(shape: &Shape, passes: u32, subdivide: &(dyn Fn(Cell) -> bool + Sync)) -> Vec<LevelNodes> {
     let mut levels: Vec<LevelNodes> = vec![roots(shape)];
     for level in (1..shape.levels).rev() {
         let finer = refine(levels.last().expect("the coarsest level"), shape, level, subdivide);
@@ -122,7 +122,7 @@ fn refine(
     coarse: &LevelNodes,
     shape: &Shape,
     level: usize,
-    subdivide: &(impl Fn(Cell) -> bool + Sync),
+    subdivide: &(dyn Fn(Cell) -> bool + Sync),
 ) -> LevelNodes {
     let split = parallel::map_indices(coarse.at.len(), |n| {
         let base = each(|a| 4 * coarse.at[n][a]);

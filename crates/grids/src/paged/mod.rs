@@ -29,8 +29,6 @@
 mod layout;
 mod list;
 mod store;
-#[cfg(test)]
-mod tests;
 
 pub use layout::{Around, Layout};
 pub use list::PageList;

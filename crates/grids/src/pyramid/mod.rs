@@ -16,8 +16,6 @@
 //! Level 0 is the finest, as in [`crate::octree`].
 
 mod sets;
-#[cfg(test)]
-mod tests;
 mod transfer;
 
 pub use sets::{CellSet, Halo, NEIGHBOURS, bits, domain_mask, opposite, outward, parent_cell};

@@ -9,6 +9,7 @@
 //!
 //! Corners are numbered x fastest. Edge `4 a + n` runs along axis `a`.
 
+use fluvial_foundation::DVec3;
 use std::sync::LazyLock;
 
 /// Corners around each face, counter-clockwise seen from outside: x low, x high, y low, y high, z low, z
@@ -73,7 +74,8 @@ fn build(case: u8) -> Case {
     Case { triangles, faces, second_part: opposite.map(|c| 7 - c) }
 }
 
-fn edge_between(a: u8, b: u8) -> u8 {
+/// Number of the edge between two corners.
+pub fn edge_between(a: u8, b: u8) -> u8 {
     let found = EDGE_CORNERS.iter().position(|e| *e == [a.min(b), a.max(b)]);
     found.expect("neighbours around a face share an edge") as u8
 }
@@ -95,7 +97,7 @@ fn liquid_on_face(case: u8, corners: [u8; 4]) -> Vec<Site> {
 
 /// Closed polygons of crossed edges. Around a dry run of a face's corners the face's polygon goes from the
 /// crossing before to the one after it; the surface goes back.
-fn loops(case: u8) -> Vec<Vec<u8>> {
+pub fn loops(case: u8) -> Vec<Vec<u8>> {
     let mut next = [None; 12];
     for corners in FACE_CORNERS {
         let wet = |n: usize| case >> corners[n % 4] & 1 == 1;
@@ -167,68 +169,20 @@ fn least(polygon: &[u8]) -> Option<(f64, Vec<[u8; 3]>)> {
     best
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
+/// Solid angle of the liquid's boundary in a tracker cell, seen from a point; `at` is where the eight corners and then
+/// the twelve crossings lie. Test: `liquid_never_overlaps_itself`.
+pub fn winding(case: &Case, at: &[DVec3; 20], x: DVec3) -> f64 {
+    let triangle = |t: &[u8; 3]| solid_angle(t.map(|e| at[(Site::EDGE + e) as usize] - x));
+    let face = |polygon: &Vec<Site>| {
+        let corner = |n: usize| at[polygon[n].0 as usize] - x;
+        (2..polygon.len()).map(|n| solid_angle([corner(0), corner(n - 1), corner(n)])).sum::<f64>()
+    };
+    case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>()
+}
 
-    /// Every pattern of signs of two neighbouring cells, along every axis: the liquid polygon of the common
-    /// face is the same for both, and so are the lines where the surface meets it, in opposite
-    /// directions.
-    #[test]
-    fn neighbours_agree_on_their_common_face() {
-        for axis in 0..3u8 {
-            for pattern in 0..1u16 << 12 {
-                // Nodes of 3 x 2 x 2, long along the axis: two cells share the middle four.
-                let bit = 1 << axis;
-                let sign = |corner: u8, step: u8| {
-                    let along = (corner >> axis & 1) + step;
-                    let across = (corner & (bit - 1)) | (corner >> (axis + 1)) << axis;
-                    pattern >> (along * 4 + across) & 1
-                };
-                let case = |step: u8| (0..8).fold(0u8, |c, n| c | (sign(n, step) as u8) << n);
-                let (low, high) = (&CASES[case(0) as usize], &CASES[case(1) as usize]);
-                // Name the sites of the low cell's high face as the high cell's low face has them.
-                let shift = |s: Site| match s.0 {
-                    corner @ 0..8 => Site(corner & !bit),
-                    code => {
-                        let [a, b] = EDGE_CORNERS[(code - 8) as usize];
-                        Site::edge(edge_between(a & !bit, b & !bit))
-                    }
-                };
-                let mut seen: Vec<Site> =
-                    low.faces[2 * axis as usize + 1].iter().map(|&s| shift(s)).collect();
-                seen.reverse();
-                let other = &high.faces[2 * axis as usize];
-                assert_eq!(seen.len(), other.len());
-                let turned = |k: usize| (0..seen.len()).all(|n| seen[(n + k) % seen.len()] == other[n]);
-                assert!(seen.is_empty() || (0..seen.len()).any(turned), "{pattern:b} {seen:?} {other:?}");
-            }
-        }
-    }
-
-    /// Directed edges of the surface's triangles and of the faces' polygons cancel: liquid parts are closed.
-    #[test]
-    fn every_case_is_closed_and_no_diagonal_lies_in_a_face() {
-        for (number, case) in CASES.iter().enumerate() {
-            let mut balance: BTreeMap<(u8, u8), i32> = BTreeMap::new();
-            let mut walk = |a: u8, b: u8| {
-                *balance.entry((a.min(b), a.max(b))).or_default() += if a < b { 1 } else { -1 };
-            };
-            for face in &case.faces {
-                (0..face.len()).for_each(|n| walk(face[n].0, face[(n + 1) % face.len()].0));
-            }
-            let polygons = loops(number as u8);
-            let wanted: usize = polygons.iter().map(|p| p.len() - 2).sum();
-            assert_eq!(case.triangles.len(), wanted, "case {number} {polygons:?}");
-            for t in &case.triangles {
-                (0..3).for_each(|n| walk(8 + t[n], 8 + t[(n + 1) % 3]));
-                let in_face = FACE_CORNERS
-                    .iter()
-                    .any(|f| t.iter().all(|&e| EDGE_CORNERS[e as usize].iter().all(|c| f.contains(c))));
-                assert!(!in_face, "case {number}: {t:?} lies in a face");
-            }
-            assert!(balance.values().all(|&b| b == 0), "case {number}: {balance:?}");
-        }
-    }
+/// Signed solid angle of a triangle seen from the origin [van-oosterom-1983 eq. 8].
+fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
+    let [la, lb, lc] = [a.length(), b.length(), c.length()];
+    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+    2.0 * a.dot(b.cross(c)).atan2(denominator)
 }

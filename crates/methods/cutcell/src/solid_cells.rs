@@ -1,7 +1,7 @@
 //! Cells that solids pass through: tracker cells are divided by the triangles of the surface and of the
 //! solids, liquid regions are joined through what is open, and what hangs together is a piece.
 
-use crate::cases::{CASES, Case, EDGE_CORNERS, Site};
+use crate::cases::{CASES, Case, EDGE_CORNERS, Site, winding};
 use crate::complex::{Complex, Facet, Kind, LEAST_OVERLAP, NOTHING, OUTSIDE, SLIVER, area_vector, clip};
 use crate::cut::{RowCells, Source, find, unite};
 use crate::mesh::{NONE, Piece, Triangle};
@@ -222,23 +222,6 @@ fn find_liquid_regions(work: &mut SolidWork, case: &Case, at: &[DVec3; 20]) {
     }
 }
 
-/// Solid angle of the liquid's boundary in a tracker cell, seen from a point.
-fn winding(case: &Case, at: &[DVec3; 20], x: DVec3) -> f64 {
-    let triangle = |t: &[u8; 3]| solid_angle(t.map(|e| at[(Site::EDGE + e) as usize] - x));
-    let face = |polygon: &Vec<Site>| {
-        let corner = |n: usize| at[polygon[n].0 as usize] - x;
-        (2..polygon.len()).map(|n| solid_angle([corner(0), corner(n - 1), corner(n)])).sum::<f64>()
-    };
-    case.triangles.iter().map(triangle).sum::<f64>() + case.faces.iter().map(face).sum::<f64>()
-}
-
-/// Signed solid angle of a triangle seen from the origin [van-oosterom-1983 eq. 8].
-fn solid_angle([a, b, c]: [DVec3; 3]) -> f64 {
-    let [la, lb, lc] = [a.length(), b.length(), c.length()];
-    let denominator = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
-    2.0 * a.dot(b.cross(c)).atan2(denominator)
-}
-
 /// Joins liquid regions through open facets and gives every set an element.
 fn number_elements(work: &mut SolidWork) -> usize {
     let SolidWork { complex, region_parent, is_liquid, element_of, elements, .. } = work;
@@ -432,36 +415,6 @@ fn emit_sides(out: &mut RowCells, cell: usize, work: &SolidWork, piece_of: &[u32
                 piece: piece_of[p.element as usize],
                 points: [start, out.side_points.len() as u32],
             });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fluvial_foundation::random::{unit_f32, unit_vec3};
-
-    /// Random points in random cells of every case: the liquid winds around them once or not at all.
-    #[test]
-    fn liquid_never_overlaps_itself() {
-        let corner = |c: usize| DVec3::new((c & 1) as f64, (c >> 1 & 1) as f64, (c >> 2) as f64);
-        for number in 1..255u64 {
-            let case = &CASES[number as usize];
-            for trial in 1000 * number..1000 * number + 40 {
-                let at: [DVec3; 20] = std::array::from_fn(|n| match n.checked_sub(8) {
-                    None => corner(n),
-                    Some(e) => {
-                        let mut x = corner(EDGE_CORNERS[e][0] as usize);
-                        x[e / 4] = 0.001 + 0.998 * unit_f32(trial, e as u64) as f64;
-                        x
-                    }
-                });
-                for sample in 0..20 {
-                    let p = unit_vec3(trial, 20 + sample).as_dvec3();
-                    let angle = winding(case, &at, p) / (4.0 * std::f64::consts::PI);
-                    assert!(angle.round() == 0.0 || angle.round() == 1.0, "case {number}: {angle}");
-                }
-            }
         }
     }
 }

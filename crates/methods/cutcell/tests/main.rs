@@ -1,7 +1,10 @@
 //! Tests of the cut-cell kernels.
 
+mod cases;
 mod common;
+mod complex;
 mod pressure_order;
+mod solid_cells;
 mod solid_cutting;
 mod tension;
 mod threads;

@@ -22,7 +22,7 @@ pub(crate) struct Cells {
 
 /// Index of the low sample and fraction towards the next one.
 #[derive(Clone, Copy)]
-struct Split {
+pub(crate) struct Split {
     low: [i32; LANES],
     fraction: Lanes,
 }
@@ -30,7 +30,7 @@ struct Split {
 /// Low corners of interpolation cells and fractions, per axis.
 #[derive(Clone, Copy)]
 pub(crate) struct Stencils {
-    axis: [Split; 3],
+    pub(crate) axis: [Split; 3],
 }
 
 impl Stencils {
@@ -72,11 +72,11 @@ fn split(index: usize, along_x: bool, offset: &Lanes, n: usize) -> Split {
 
 /// A component of velocity: samples and where the neighbours of one lie.
 #[derive(Clone, Copy)]
-struct Component<'a> {
-    values: &'a [f32],
+pub(crate) struct Component<'a> {
+    pub(crate) values: &'a [f32],
     stride: [i32; 3],
     /// As stride, 0 along an axis with one sample.
-    step: [usize; 3],
+    pub(crate) step: [usize; 3],
     /// Flat indices of stencil corners are below this.
     corners: usize,
 }
@@ -84,7 +84,7 @@ struct Component<'a> {
 impl Component<'_> {
     /// Flat index of the stencils' low corners.
     #[inline(always)]
-    fn bases(&self, s: &[Split; 3]) -> [i32; LANES] {
+    pub(crate) fn bases(&self, s: &[Split; 3]) -> [i32; LANES] {
         let mut bases = [0; LANES];
         for l in 0..LANES {
             bases[l] = s[0].low[l] + self.stride[1] * s[1].low[l] + self.stride[2] * s[2].low[l];
@@ -94,7 +94,7 @@ impl Component<'_> {
 
     /// The eight samples of each stencil.
     #[inline(always)]
-    fn corners(&self, bases: &[i32; LANES]) -> [Lanes; 8] {
+    pub(crate) fn corners(&self, bases: &[i32; LANES]) -> [Lanes; 8] {
         let mut largest = 0;
         for l in 0..LANES {
             largest = largest.max(bases[l] as u32);
@@ -149,7 +149,7 @@ fn blend(c: &[Lanes; 8], s: &[Split; 3]) -> Lanes {
 /// Trilinear face velocities, constant beyond the outermost faces.
 /// The three components share their splits: each axis is split once on nodes and once on centres.
 pub(crate) struct VelocitySampler<'a> {
-    components: [Component<'a>; 3],
+    pub(crate) components: [Component<'a>; 3],
     cells: [usize; 3],
 }
 
@@ -266,45 +266,5 @@ impl<'a> VelocitySampler<'a> {
             }
         }
         go(&mean, s * (1.0 / 9.0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fluvial_foundation::{Vec3, random};
-
-    /// Samples loaded eight at a time are those loaded one by one, wherever the points have gone.
-    #[test]
-    fn neighbours_together_load_what_each_would_load_alone() {
-        let grid = UniformGrid { min: Vec3::ZERO, cells: [29, 11, 9], dx: 1.0 };
-        let noise = |n: usize, seed: u64| random::unit_vec3(n as u64, seed).x - 0.5;
-        let mut u = FaceField::constant(&grid, 0.0);
-        for axis in 0..3 {
-            u[axis].iter_mut().enumerate().for_each(|(n, u)| *u = noise(n, axis as u64));
-        }
-        let sampler = VelocitySampler::new(&u, &grid);
-        let mut together = 0;
-        for case in 0..3000 {
-            let r = random::unit_vec3(case, 7);
-            let at = Cells { i: (r.x * 29.0) as usize, j: (r.y * 11.0) as usize, k: (r.z * 9.0) as usize };
-            let (way, apart) = (4.0 * random::unit_vec3(case, 8) - 2.0, 0.4 * (case % 4) as f32);
-            let x: Offsets = std::array::from_fn(|a| {
-                std::array::from_fn(|l| way[a] + apart * noise(8 * case as usize + l, 9 + a as u64))
-            });
-            for component in 0..3 {
-                let c = &sampler.components[component];
-                let bases = c.bases(&sampler.stencils(component, at, &x).axis);
-                together += (0..LANES).all(|l| bases[l] == bases[0] + l as i32) as usize;
-                let [sx, sy, sz] = c.step;
-                for (n, corner) in c.corners(&bases).iter().enumerate() {
-                    let offset = [0, sx][n & 1] + [0, sy][n >> 1 & 1] + [0, sz][n >> 2];
-                    for l in 0..LANES {
-                        assert_eq!(corner[l], c.values[bases[l] as usize + offset]);
-                    }
-                }
-            }
-        }
-        assert!((1000..8000).contains(&together), "{together} of 9000 are no test of both ways");
     }
 }

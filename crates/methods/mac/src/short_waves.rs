@@ -169,32 +169,3 @@ fn normal(phi: &[f32], cells: &Lattice, cell: usize, at: [usize; 3]) -> Vec3 {
     });
     Vec3::from_array(gradient).normalize_or_zero()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fluvial_foundation::random::unit_f32;
-
-    /// Around films phi is no distance: a neighbour across the surface may lie beyond [`REACH`].
-    #[test]
-    fn every_crossed_face_is_listed() {
-        let grid = UniformGrid { min: Vec3::ZERO, cells: [7, 6, 8], dx: 0.1 };
-        let cells = grid.cell_centers();
-        let phi: Vec<f32> = (0..cells.len()).map(|c| 0.4 * (unit_f32(c as u64, 3) - 0.5)).collect();
-        let mut found = SurfaceCells::default();
-        found.find(&phi, grid.dx, &grid);
-        let listed: Vec<u32> = found.slabs.iter().flatten().map(|cell| cell.cell).collect();
-        let mut beyond_reach = 0;
-        for cell in 0..cells.len() {
-            let at = cells.coordinates(cell);
-            for axis in AXES.into_iter().filter(|&axis| at[axis] > 0) {
-                let other = cell - cells.stride(axis);
-                if (phi[cell] < 0.0) != (phi[other] < 0.0) {
-                    assert!([cell, other].iter().all(|c| listed.contains(&(*c as u32))), "{at:?}");
-                    beyond_reach += (phi[cell].abs().max(phi[other].abs()) > REACH * grid.dx) as usize;
-                }
-            }
-        }
-        assert!(beyond_reach > 50);
-    }
-}

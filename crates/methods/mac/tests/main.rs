@@ -232,3 +232,11 @@ fn the_operator_is_symmetric() {
     let (ab, ba) = (dot(&a, &liquid.apply(&b)), dot(&b, &liquid.apply(&a)));
     assert!((ab - ba).abs() < 1e-5 * ab.abs(), "{ab} {ba}");
 }
+
+mod faces;
+mod openings;
+mod parting;
+mod short_waves;
+mod solids;
+mod sources;
+mod unknowns;

@@ -1,17 +1,32 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
+mod advect;
+mod air;
 mod capillary;
 mod common;
+mod constrain;
 mod contour;
+mod contour_sheets;
 mod curvature;
 mod extend;
 mod extrapolate;
 mod flux;
 mod fractions;
 mod free_surface;
+mod gradient;
 mod interpolation;
+mod lone;
+mod momentum;
+mod net_force;
 mod operators;
+mod outlet;
+mod particle_flight;
+mod particle_seeding;
+mod particle_surface;
 mod particles;
+mod parting;
+mod quadric;
 mod redistance;
+mod sides;
 mod sizing;
 mod volume;

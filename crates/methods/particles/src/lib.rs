@@ -37,6 +37,6 @@ pub use resample::{Liquid, Occasion, ResampleReport, resample};
 pub use reserve::Reserve;
 pub use sight::flee;
 pub use sort::{CellRanges, Scratch};
-pub use surface::{Average, particle_radius_m};
+pub use surface::{Average, Averager, LOWEST_IN_CELLS, particle_radius_m};
 pub use surroundings::Surroundings;
 pub use transfer::{Flight, Transfer, faces_to_particles, particles_to_faces};

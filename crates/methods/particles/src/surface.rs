@@ -24,7 +24,7 @@ pub fn particle_radius_m(grid: &UniformGrid) -> f32 {
 }
 
 /// No value of [`Averager::value`] is lower, in cells: a centre amid its particles.
-pub(crate) const LOWEST_IN_CELLS: f32 = -1.5 * FLAT_DEPTH * (SLOPE - BEND * FLAT_DEPTH);
+pub const LOWEST_IN_CELLS: f32 = -1.5 * FLAT_DEPTH * (SLOPE - BEND * FLAT_DEPTH);
 
 /// Level set of the particles' union at cell centres: the distance to the averaged centre, less the radius
 /// [zhu-2005 §5, eq. 3 to 4],
@@ -37,9 +37,12 @@ pub(crate) const LOWEST_IN_CELLS: f32 = -1.5 * FLAT_DEPTH * (SLOPE - BEND * FLAT
 /// that surfaces meet them level.
 /// Tests: `a_flat_pool_of_particles_has_a_flat_level_set`, `a_gap_between_two_sheets_stays_open`,
 /// `a_lone_particle_is_a_ball`.
-pub(crate) struct Averager<'a> {
+pub struct Averager<'a> {
+    /// Sorted by cell.
     pub particles: &'a Particles,
+    /// The particles of each cell.
     pub ranges: &'a CellRanges,
+    /// Its cells.
     pub grid: &'a UniformGrid,
 }
 
@@ -158,7 +161,3 @@ impl Averager<'_> {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "surface_tests.rs"]
-mod tests;

@@ -1,7 +1,9 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
+mod averages;
 mod common;
 mod motion;
+mod near;
 mod population;
 mod surface;
 mod tracking;

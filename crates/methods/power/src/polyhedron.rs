@@ -6,7 +6,7 @@
 //! decision is exact; lengths and areas are rounded only when they are taken from the finished polyhedron.
 
 /// A point `(x, y, z) / w` with `w > 0`, in lowest terms.
-type Vertex = [i64; 4];
+pub type Vertex = [i64; 4];
 
 /// The half-space `normal . x <= offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Face {
     /// The half-space.
     pub plane: HalfSpace,
     /// Corners, counter-clockwise seen from outside.
-    corners: Vec<Vertex>,
+    pub corners: Vec<Vertex>,
 }
 
 /// A convex polyhedron.
@@ -190,42 +190,4 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_corner_cut_off_a_cube_has_the_known_volume_and_area() {
-        let mut body = Polyhedron::cube(1);
-        body.clip(0, HalfSpace { normal: [1, 1, 1], offset: 1 });
-        // The corner beyond x + y + z = 1 has legs of length 2.
-        assert!((body.volume() - (8.0 - 8.0 / 6.0)).abs() < 1e-14);
-        let cut = body.faces().iter().find(|f| f.name == Some(0)).unwrap();
-        assert!((cut.area() - 3f64.sqrt() / 4.0 * 8.0).abs() < 1e-14);
-        cut.centroid().iter().for_each(|c| assert!((c - 1.0 / 3.0).abs() < 1e-14));
-    }
-
-    #[test]
-    fn planes_through_corners_and_edges_make_no_face() {
-        let mut body = Polyhedron::cube(1);
-        body.clip(0, HalfSpace { normal: [1, 1, 1], offset: 3 });
-        body.clip(1, HalfSpace { normal: [1, 1, 0], offset: 2 });
-        assert_eq!(body, Polyhedron::cube(1));
-    }
-
-    #[test]
-    fn four_planes_through_one_point_share_it_exactly() {
-        let mut body = Polyhedron::cube(3);
-        for (n, (s, t)) in [(1, 1), (1, -1), (-1, 1), (-1, -1)].into_iter().enumerate() {
-            body.clip(n, HalfSpace { normal: [3, s, t], offset: 5 });
-        }
-        let apex = [5, 0, 0, 3];
-        let at_apex = body.faces().iter().filter(|f| f.corners.contains(&apex)).count();
-        assert_eq!(at_apex, 4);
-        // Pyramid over the square |y|, |z| <= 3 with x = (5 - |y| - |z|) / 3: its mean height over the square
-        // is 2/3.
-        assert!((body.volume() - 36.0 * (3.0 + 2.0 / 3.0)).abs() < 1e-12, "{}", body.volume());
-    }
 }

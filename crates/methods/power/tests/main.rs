@@ -3,6 +3,10 @@
 mod boundary;
 mod diagram;
 mod hybrid;
+mod neighbourhood;
 mod operators;
+mod pairs;
 mod poisson;
+mod polyhedron;
+mod stencil;
 mod trees;

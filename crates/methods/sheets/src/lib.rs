@@ -39,25 +39,26 @@ mod spread;
 mod surface;
 mod topology;
 
+pub use around::cells_below_surface;
 pub use candidates::{Candidate, find_candidates};
 pub use cells::{box_sums, dilate};
 pub use collapse::{Collapsed, collapse};
 pub use correct::{Correction, Stiffness, cells_near_merged, correct_positions};
 pub use deposit::deposit;
-pub use eigen::{Eigen, Symmetric, eigen};
+pub use eigen::{Eigen, Symmetric, apply, eigen};
 pub use families::Families;
 pub use insert::{Inserted, insert, order_candidates};
 pub use kernels::{
-    distance_of_bell_density, distance_of_density, lattice_bell_density, lattice_density, velocity_at,
-    w_sharp, w_smooth,
+    density_and_mean, distance_of_bell_density, distance_of_density, lattice_bell_density, lattice_density,
+    velocity_at, w_sharp, w_smooth,
 };
 pub use neighbours::{Bins, Neighbours, SolidSamples, Walls};
 pub use params::SheetParams;
 pub use particles::{Kind, NO_FAMILY, Particles, UNIT_MASS};
 pub use population::{Population, Preserved};
 pub use resample::{Depth, Merged, merge, split};
-pub use shapes::Shapes;
-pub use sight::ThinSides;
+pub use shapes::{Shapes, covariance};
+pub use sight::{Seen, ThinSides};
 pub use spread::{Points, spread_velocity};
 pub use surface::{SheetSurface, SurfaceField, SurfaceShape};
 pub use topology::Topology;

@@ -154,16 +154,3 @@ const CUBE_ROOTS: [f32; 256] = {
     }
     roots
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn radii_are_cube_roots() {
-        assert_eq!((radius_of(1, 0.3), radius_of(8, 0.25), radius_of(27, 1.0)), (0.3, 0.5, 3.0));
-        for n in 1..=255u8 {
-            assert_eq!(radius_of(n, 1.0), (n as f64).cbrt() as f32);
-        }
-    }
-}

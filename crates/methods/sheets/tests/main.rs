@@ -1,4 +1,16 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
+mod around;
+mod cells;
+mod deposit;
+mod eigen;
 mod history;
+mod kernels;
+mod lanes;
+mod neighbours;
+mod particles;
+mod shapes;
 mod sheet;
+mod sight;
+mod spread;
+mod topology;

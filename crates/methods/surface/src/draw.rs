@@ -1,25 +1,25 @@
-//! All of the liquid drawn: its mesh fitted to its volume, and what is too thin for the mesh beside it.
+//! Draws all of the liquid: its mesh is fitted to its volume, and liquid too thin for the mesh is drawn beside it.
 
 use crate::film::{WallFilm, add_wall_films};
 use crate::fit::{Neighbourhoods, VolumeToFit, fit_to_volume, room_around};
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::{TriangleMesh, add_lens};
 
-/// Less than this is not drawn by itself, in the cell's volume.
+/// Smaller volumes are not drawn on their own; as a fraction of the cell's volume.
 const LEAST_DRAWN: f32 = 1e-4;
-/// Lenses are as wide as a cell and a little more, so that those of neighbours overlap; in cells.
+/// Radius of a lens, in cells: a little more than half a cell, so that lenses of neighbouring cells overlap.
 const LENS_RADIUS_CELLS: f32 = 0.6;
 
-/// Where liquid that the mesh knows nothing of is drawn.
+/// Where and how a cell's liquid is drawn that the mesh does not enclose.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Centre of the cell's liquid, metres.
     pub center: Vec3,
-    /// The cell's edge.
+    /// The cell's edge, metres.
     pub dx: f32,
-    /// The wall that a film of it lies on: axis, and whether it is the high one.
+    /// The wall that the liquid covers as a film: its axis, and whether it is the high one.
     pub wall: Option<(Axis, bool)>,
-    /// Across a film in the air or on a solid.
+    /// Normal of the film, where it lies in the air or on a solid.
     pub normal: Vec3,
     /// Velocity, m/s.
     pub velocity: Vec3,
@@ -27,9 +27,9 @@ pub struct Place {
 
 /// Makes a mesh with velocities enclose `wanted_m3`.
 ///
-/// `lacking_cell` is what each cell holds beyond what the mesh encloses of it, m3. Films on walls are slabs, liquid
-/// far from the mesh is lenses; everything else moves the vertices around, see [`fit_to_volume`], where `half_m` is
-/// half the thickness of the liquid at each vertex, 0 where one must stay.
+/// `lacking_cell` is the volume that each cell holds beyond what the mesh encloses of it, m3. Films on walls are
+/// drawn as slabs and liquid far from the mesh as lenses; everything else is added by moving the vertices nearby, see
+/// [`fit_to_volume`]. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
 /// Test: `what_has_no_mesh_is_drawn_beside_it`.
 pub fn draw_volume<N: Neighbourhoods>(
     mesh: &mut TriangleMesh,
@@ -56,64 +56,9 @@ pub fn draw_volume<N: Neighbourhoods>(
     }
     let (domain, finest_dx) = cells.domain();
     add_wall_films(&mut beside, &films, domain, finest_dx);
-    // A lens at a wall is cut off there; the mesh around makes up for it.
+    // A lens that reaches beyond a wall is cut off there; fitting the mesh makes up for its volume.
     beside.positions.iter_mut().for_each(|x| *x = x.clamp(domain.min, domain.max));
     let wanted_m3 = wanted_m3 - beside.volume();
     fit_to_volume(mesh, half_m, VolumeToFit { cells, lacking_cell, wanted_m3 });
     mesh.append(beside);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Bells, MeshParams, mesh_level_set, set_velocities};
-    use fluvial_grids::Lattice;
-
-    /// A ball that lacks a twentieth, a film on the floor and a drop far from both: together they have their volume.
-    #[test]
-    fn what_has_no_mesh_is_drawn_beside_it() {
-        let cells = Lattice { size: [24; 3], origin: Vec3::splat(0.5), spacing: 1.0 };
-        let at = |x: f32, y: f32, z: f32| cells.index(x as usize, y as usize, z as usize);
-        let phi: Vec<f32> = (0..cells.len())
-            .map(|cell| {
-                let [i, j, k] = cells.coordinates(cell);
-                cells.position(i, j, k).distance(Vec3::new(16.0, 14.0, 12.0)) - 5.0
-            })
-            .collect();
-        let mut mesh = mesh_level_set(&phi, &cells, &MeshParams::default());
-        set_velocities(&mut mesh, |_| Vec3::ZERO);
-        let ball_m3 = mesh.volume();
-        let center = Vec3::new(16.0, 14.0, 12.0);
-        let before_m: Vec<f32> = mesh.positions.iter().map(|x| x.distance(center)).collect();
-        let mut lacking_cell = vec![0.0; cells.len()];
-        let area: Vec<f32> = phi.iter().map(|phi| (1.0 - phi.abs()).max(0.0)).collect();
-        let all: f32 = area.iter().sum();
-        lacking_cell
-            .iter_mut()
-            .zip(&area)
-            .for_each(|(lacking, area)| *lacking = 0.05 * ball_m3 as f32 * area / all);
-        (lacking_cell[at(3.0, 0.0, 3.0)], lacking_cell[at(4.0, 20.0, 12.0)]) = (0.3, 0.2);
-        let half_m = vec![0.5; mesh.positions.len()];
-        let wanted_m3 = 1.05 * ball_m3 + 0.5;
-        let to = VolumeToFit { cells: &Bells { cells: &cells, sums: 2 }, lacking_cell, wanted_m3 };
-        draw_volume(&mut mesh, &half_m, to, |cell| {
-            let [i, j, k] = cells.coordinates(cell);
-            Place {
-                center: cells.position(i, j, k),
-                dx: 1.0,
-                wall: (j == 0).then_some((1, false)),
-                normal: Vec3::Y,
-                velocity: Vec3::ZERO,
-            }
-        });
-        assert!((mesh.volume() / wanted_m3 - 1.0).abs() < 2e-4 && mesh.defects().is_clean());
-        let is_in = |x: &Vec3, low: Vec3| (*x - low).min_element() > -0.2 && (*x - low).max_element() < 1.2;
-        let count_in = |low: Vec3| mesh.positions.iter().filter(|x| is_in(x, low)).count();
-        assert_eq!([count_in(Vec3::new(3.0, 0.0, 3.0)), count_in(Vec3::new(4.0, 20.0, 12.0))], [8, 12]);
-        // A twentieth more is a sixtieth of the radius; what the cells lack is spread by their share of the surface.
-        for (x, before) in mesh.positions.iter().zip(before_m) {
-            let way_m = x.distance(center) - before;
-            assert!((0.03..0.14).contains(&way_m), "{way_m} at {x}");
-        }
-    }
 }

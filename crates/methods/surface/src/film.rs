@@ -1,11 +1,11 @@
-//! Films on the domain's walls, drawn: liquid between a wall and the outermost cell centres, where the mesh of a
-//! level set has no sample.
+//! Draws films on the domain's walls: liquid between a wall and the outermost cell centres, where a level set has no
+//! sample.
 
 use fluvial_foundation::{Aabb, Axis, Vec3};
 use fluvial_grids::TriangleMesh;
 use std::collections::HashMap;
 
-/// A wall, and a point of it in finest cells.
+/// A wall and a point on it, counted in finest cells.
 type WallPoint = ((Axis, bool), [i32; 3]);
 
 /// The film on a wall of the domain in one cell.
@@ -13,11 +13,11 @@ type WallPoint = ((Axis, bool), [i32; 3]);
 pub struct WallFilm {
     /// The wall: its axis, and whether it is the high one.
     pub wall: (Axis, bool),
-    /// The cell's centre and edge, metres.
+    /// The cell's centre, metres.
     pub center: Vec3,
-    /// Its edge.
+    /// The cell's edge, metres.
     pub dx: f32,
-    /// What is to be drawn, m3.
+    /// Volume to draw, m3.
     pub volume_m3: f32,
     /// Velocity, m/s.
     pub velocity: Vec3,
@@ -36,7 +36,8 @@ impl WallFilm {
     }
 }
 
-/// Adds a closed slab for every film: as thick as its volume, the corners' heights the mean of the slabs around.
+/// Adds a closed slab for every film. Its volume gives its thickness; the height of a corner is the mean over the slabs
+/// that share it.
 /// `finest_dx` is the edge of the smallest cells. Test: `slabs_join_and_have_their_volume`.
 pub fn add_wall_films(mesh: &mut TriangleMesh, films: &[WallFilm], domain: Aabb, finest_dx: f32) {
     let place = |film: &WallFilm, n: usize| {
@@ -77,42 +78,6 @@ fn add_slab(mesh: &mut TriangleMesh, film: &WallFilm, thickness_m: [f32; 4], dom
         for t in [[a, b, c], [a, c, d]] {
             let t = t.map(|n| first + n);
             mesh.triangles.push(if high { [t[0], t[2], t[1]] } else { t });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slabs_join_and_have_their_volume() {
-        let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
-        for wall in [(1, false), (0, true)] {
-            let (axis, along) = (wall.0, (wall.0 + 1) % 3);
-            let film = |n: usize| {
-                let mut center = Vec3::splat(0.55);
-                center[axis] = if wall.1 { 0.95 } else { 0.05 };
-                center[along] += 0.1 * n as f32;
-                WallFilm { wall, center, dx: 0.1, volume_m3: 1e-4 * (n + 1) as f32, velocity: Vec3::X }
-            };
-            let mut mesh = TriangleMesh::default();
-            add_wall_films(&mut mesh, &[film(0), film(1), film(2)], domain, 0.1);
-            assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
-            assert!((mesh.volume() - 6e-4).abs() < 1e-8, "{}", mesh.volume());
-            let from_wall = |x: &Vec3| if wall.1 { 1.0 - x[axis] } else { x[axis] };
-            let mut heights: Vec<i32> = mesh
-                .positions
-                .iter()
-                .map(|x| (from_wall(x) * 1e4).round() as i32)
-                .filter(|h| *h > 0)
-                .collect();
-            heights.sort_unstable();
-            assert_eq!(
-                heights,
-                [100, 100, 150, 150, 150, 150, 250, 250, 250, 250, 300, 300],
-                "shared corners agree"
-            );
         }
     }
 }

@@ -1,31 +1,31 @@
-//! Meshes that enclose the volume that there is.
+//! Moves the vertices of a mesh until it encloses the liquid's volume.
 
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, TriangleMesh};
 
-/// Rounds in which neighbourhoods are fitted, and then the whole.
+/// Rounds in which neighbourhoods are fitted, and rounds for the whole mesh after them.
 const LOCAL_ROUNDS: usize = 2;
 const GLOBAL_ROUNDS: usize = 6;
-/// Bounds of how far a vertex moves in all, over what it may give: a sheet becomes no thinner than half of
-/// what it was and no thicker than twice.
+/// Bounds on the displacement of a vertex, over the half thickness there: a sheet becomes no thinner than half
+/// of what it was and no thicker than twice.
 const FARTHEST: [f32; 2] = [-0.5, 1.0];
-/// The whole is fitted to this share of its volume.
+/// Relative error of the whole volume at which fitting ends.
 const CLOSE_ENOUGH: f64 = 1e-4;
 
-/// Cells in whose neighbourhoods a mesh is fitted.
+/// The cells of a grid, and the neighbourhoods in which a mesh is fitted to their volumes.
 pub trait Neighbourhoods {
-    /// The cell of a point.
+    /// The cell that a point lies in.
     fn cell_at(&self, x: Vec3) -> usize;
     /// Replaces every cell's value by a weighted sum over the cells around.
     fn spread(&self, value_cell: &mut Vec<f32>);
-    /// A field at cell centres at a point.
+    /// Interpolates a field at cell centres to a point.
     fn sample(&self, value_cell: &[f32], x: Vec3) -> f32;
     /// The domain, and the edge of its smallest cells, metres.
     fn domain(&self) -> (Aabb, f32);
 }
 
-/// Equal cells, and neighbourhoods that are bells.
+/// Equal cells with bell-shaped neighbourhoods.
 #[derive(Clone, Copy, Debug)]
 pub struct Bells<'a> {
     /// The centres of the cells.
@@ -61,25 +61,26 @@ impl Neighbourhoods for Bells<'_> {
 pub struct VolumeToFit<'a, N> {
     /// The cells of the domain.
     pub cells: &'a N,
-    /// What each cell holds beyond what is drawn of it, m3.
+    /// Volume that each cell holds beyond what is drawn of it, m3.
     pub lacking_cell: Vec<f32>,
-    /// All that the mesh shall enclose, m3.
+    /// Volume that the whole mesh shall enclose, m3.
     pub wanted_m3: f64,
 }
 
-/// Moves the vertices of a closed mesh along their normals until it encloses the volume that there is.
+/// Moves the vertices of a closed mesh along their normals until it encloses the liquid's volume.
 ///
 /// Moving vertex v by s along n changes the volume by `a_v s`, `a_v n = 1/6 sum (b - a) x (c - a)` over the
-/// triangles around it. `half_m` is half of the liquid's thickness at each vertex, 0 where one must stay: all
-/// move in proportion to it, so that thin sheets are not turned inside out by what thick liquid lacks. First
-/// every neighbourhood gets what it lacks, `s = half sum w lacking / sum w a half`, w the cells'
-/// neighbourhoods; then one share of the thickness for all makes up for what is left. Vertices on a wall of the
-/// domain stay on it. Returns how many vertices the bound on their way has held back.
+/// triangles around it. `half_m` is half of the liquid's thickness at each vertex, and 0 where a vertex must not
+/// move. Every vertex moves in proportion to it, so that the volume that thick liquid lacks does not turn thin
+/// sheets inside out. First every neighbourhood gets the volume that it lacks, `s = half sum w lacking / sum w a
+/// half`, where w are the weights of the cells; then all vertices move by one common share of their half thickness,
+/// which gives the rest. Vertices on a wall of the domain stay on it. Returns how many vertices were held back by
+/// the bound on their displacement.
 ///
 /// Tests: `a_ball_gets_its_volume_and_stays_round`, `neighbourhoods_get_their_own_volumes`.
 pub fn fit_to_volume(mesh: &mut TriangleMesh, half_m: &[f32], to: VolumeToFit<impl Neighbourhoods>) -> usize {
     let VolumeToFit { cells, mut lacking_cell, wanted_m3 } = to;
-    // What each vertex has moved, over its half thickness.
+    // Displacement of each vertex so far, over its half thickness.
     let mut moved = vec![0.0f32; half_m.len()];
     for _ in 0..LOCAL_ROUNDS {
         let ways = ways_out(mesh, half_m, cells);
@@ -111,21 +112,21 @@ pub fn fit_to_volume(mesh: &mut TriangleMesh, half_m: &[f32], to: VolumeToFit<im
     moved.iter().filter(|moved| FARTHEST.contains(moved)).count()
 }
 
-/// Moves on by a share of the half thickness, within bounds; how far it came.
+/// Adds to the displacement of a vertex, within the bounds. Returns what was added.
 fn advance(moved: &mut f32, by: f32) -> f32 {
     let before = *moved;
     *moved = (before + by).clamp(FARTHEST[0], FARTHEST[1]);
     *moved - before
 }
 
-/// Where a vertex may go, and the volume that it gains a metre, m2.
+/// The direction in which a vertex may move, and the volume that is gained per metre, m2.
 #[derive(Clone, Copy, Default)]
 struct Way {
     normal: Vec3,
     area: f32,
 }
 
-/// What moving each vertex does to the volume: `a_v n`, see [`fit_to_volume`], m2.
+/// The gradient of the volume by the position of each vertex: `a_v n`, see [`fit_to_volume`], m2.
 pub fn volume_gradients(mesh: &TriangleMesh) -> Vec<Vec3> {
     let mut gradients = vec![Vec3::ZERO; mesh.positions.len()];
     for t in &mesh.triangles {
@@ -155,8 +156,8 @@ fn ways_out(mesh: &TriangleMesh, half_m: &[f32], cells: &impl Neighbourhoods) ->
     (0..areas.len()).map(way).collect()
 }
 
-/// What the cells around each lack, over what their surface gains when all of it moves by its half
-/// thickness; 0 where there is no surface.
+/// For each cell: the volume that the cells around it lack, over the volume that is gained when all surface in
+/// them moves by its half thickness; 0 where there is no surface.
 fn misfits(
     mesh: &TriangleMesh,
     ways: &[Way],
@@ -175,7 +176,7 @@ fn misfits(
     out
 }
 
-/// What the surface in every cell gains when all of it moves by its half thickness, m3.
+/// For each cell: the volume that is gained when all surface in it moves by its half thickness, m3.
 fn rooms(
     mesh: &TriangleMesh,
     ways: &[Way],
@@ -213,7 +214,7 @@ fn add_neighbours(values: &mut Vec<f32>, scratch: &mut Vec<f32>, cells: &Lattice
     std::mem::swap(values, scratch);
 }
 
-/// The nearest place to x in the domain.
+/// The point of the domain that is nearest to x.
 fn inside(x: Vec3, cells: &impl Neighbourhoods) -> Vec3 {
     let (Aabb { min, max }, _) = cells.domain();
     x.clamp(min, max)

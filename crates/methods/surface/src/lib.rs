@@ -78,7 +78,7 @@ pub fn mesh_level_set_outside(
 }
 
 /// As [`mesh_level_set`] for values that need not lie in an array: `fill_row(j, k, out)` gives an x-row of
-/// them, `value` a single one. Of the lattice itself only sign bits are held.
+/// them, `value` a single one. Only one sign bit per sample is kept in memory.
 pub fn mesh_samples(
     lattice: &Lattice,
     params: &MeshParams,
@@ -88,8 +88,8 @@ pub fn mesh_samples(
     mesh_field(lattice, params, fill_row, value)
 }
 
-/// Smooths a closed mesh in a box, keeping its volume: vertices on the box stay on it, and where the surface
-/// meets it on that line. Verified by `tests/accuracy.rs`.
+/// Smooths a closed mesh in a box and keeps its volume. Vertices on the box stay on it, and vertices on the line
+/// where the free surface meets the box stay on that line. Verified by `tests/accuracy.rs`.
 pub fn smooth_mesh(mesh: &mut TriangleMesh, bounds: Aabb, rounds: usize) {
     if rounds == 0 {
         return;
@@ -100,7 +100,7 @@ pub fn smooth_mesh(mesh: &mut TriangleMesh, bounds: Aabb, rounds: usize) {
     };
     let own: Vec<place::WallFlags> = mesh.positions.iter().map(|&x| walls(x)).collect();
     let mut flags = own.clone();
-    // A triangle that lies on no wall of its own is free surface: corners of it that touch one are contact.
+    // A triangle that does not lie on a wall as a whole is free surface; its corners on walls are contact lines.
     for t in &mesh.triangles {
         if t.iter().fold(u8::MAX, |all, &v| all & own[v as usize]) == 0 {
             t.iter().filter(|&&v| own[v as usize] != 0).for_each(|&v| flags[v as usize] |= place::CONTACT);

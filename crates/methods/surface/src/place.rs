@@ -31,7 +31,8 @@ impl CellSamples {
             low[a] = at(if cell[a] == 0 { -0.5 } else { cell[a] as f32 - 1.0 });
             high[a] = at(if cell[a] == n { n as f32 - 0.5 } else { cell[a] as f32 });
         }
-        // Far values carry no position; cutting them keeps infinities out of the arithmetic. NaN is air.
+        // Values far from the surface do not influence its position; clamping them keeps infinities out of the arithmetic.
+        // NaN counts as air.
         let limit = 4.0 * lattice.spacing;
         let bounded = |s: [usize; 3]| value(s).min(limit).max(-limit);
         let phi = std::array::from_fn(|corner| {
@@ -84,8 +85,8 @@ impl CellSamples {
                 x[a] = if side == 0 { self.low[a] } else { self.high[a] };
             }
         }
-        // Beside another sheet in the same cell the interpolant's zero may belong to that one. A vertex on
-        // a wall only moves if the surface, extended to the wall, passes it.
+        // Where the cell holds another sheet, the interpolant's zero may belong to that one. A vertex on a wall is
+        // moved only if the surface, extended to the wall, passes it.
         if case.loops == 1 && (count > 0.0 || self.interpolate(x).0 > 0.0) {
             x = self.project(self.project(x));
         }

@@ -8,8 +8,8 @@ const LAMBDA: f32 = 0.5;
 const MU: f32 = -0.526;
 
 /// Smooths in place. A vertex only follows neighbours that lie on all of its own walls (and on the contact
-/// line, if it does), so walls stay flat and their edges sharp. What volume the filter leaves missing is put
-/// back by moving the free surface along its normals.
+/// line, if it does), so walls stay flat and their edges sharp. The volume that the filter takes away is
+/// restored by moving the free surface along its normals.
 pub fn smooth(positions: &mut Vec<Vec3>, flags: &[WallFlags], triangles: &[[u32; 3]], rounds: usize) {
     let before = volume(positions, triangles);
     let neighbours = Neighbours::build(flags, triangles);
@@ -90,7 +90,7 @@ fn offset_free_surface(positions: &mut [Vec3], flags: &[WallFlags], triangles: &
     let free = |v: usize| flags[v] == 0;
     let rate: f64 = (0..positions.len()).filter(|&v| free(v)).map(|v| derivative[v].length()).sum();
     if rate <= 0.0 {
-        return; // everything lies on walls: nothing moved, nothing is missing
+        return; // All vertices lie on walls: nothing has moved, and no volume is missing.
     }
     for v in (0..positions.len()).filter(|&v| free(v)) {
         positions[v] += (missing / rate * derivative[v].normalize_or_zero()).as_vec3();

@@ -1,5 +1,8 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod accuracy;
+mod cases;
+mod draw;
+mod film;
 mod fit;
 mod manifold;

@@ -8,7 +8,7 @@ use fluvial_solver_interface::{Sink, Source, Wall};
 /// A tank filled from above: volume equals the inflow integral, and the inflow is flux times time.
 pub fn a_source_adds_what_it_says(subject: Subject) {
     let build = subject.build;
-    let mut setup = tank(24, 0.25);
+    let mut setup = tank(16, 0.25);
     let speed = 1.0;
     setup.sources.push(Source {
         shape: Shape::Box { min: Vec3::new(0.25, 0.75, 0.25), max: Vec3::new(0.5, 0.875, 0.5) },

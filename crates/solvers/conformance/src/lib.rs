@@ -20,8 +20,8 @@ use fluvial_solver_interface::{
     Domain, Fill, Liquid, Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, StepError,
     StepReport, Wall,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Builds the solver under test.
 pub type Build = fn(Setup) -> Box<dyn Solver>;
@@ -167,38 +167,46 @@ fn heap(edge_m: f32) -> Setup {
 /// Enough of a collapse for the front to have moved several cells.
 const SYMMETRY_TIME_S: f64 = 0.25;
 
+/// Heights of the heap that its twins are compared with; three checks share one run.
+fn plain_heights(subject: Subject) -> Vec<f64> {
+    static KNOWN: Mutex<Vec<(Build, Vec<f64>)>> = Mutex::new(vec![]);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, heights)) = known.iter().find(|(build, _)| std::ptr::fn_addr_eq(*build, subject.build)) {
+        return heights.clone();
+    }
+    let mut solver = (subject.build)(heap(1.0));
+    advance(solver.as_mut(), SYMMETRY_TIME_S);
+    let found = heights(solver.as_ref(), 1.0, |x, z| (x, z));
+    known.push((subject.build, found.clone()));
+    found
+}
+
 /// Mirrored in x.
 pub fn a_mirrored_scene_gives_the_mirrored_result(subject: Subject) {
-    let build = subject.build;
-    let (setup, mut mirrored) = (heap(1.0), heap(1.0));
-    mirrored.fills[0].shape = Shape::Sphere { center: Vec3::new(0.8, 0.0, 0.3), radius: HEAP_RADIUS };
-    let (mut a, mut b) = (build(setup), build(mirrored));
-    advance(a.as_mut(), SYMMETRY_TIME_S);
-    advance(b.as_mut(), SYMMETRY_TIME_S);
-    let plain = heights(a.as_ref(), 1.0, |x, z| (x, z));
-    assert_close(&plain, &heights(b.as_ref(), 1.0, |x, z| (1.0 - x, z)), subject.symmetry_cells / 16.0);
+    let mut setup = heap(1.0);
+    setup.fills[0].shape = Shape::Sphere { center: Vec3::new(0.8, 0.0, 0.3), radius: HEAP_RADIUS };
+    let mut mirrored = (subject.build)(setup);
+    advance(mirrored.as_mut(), SYMMETRY_TIME_S);
+    let found = heights(mirrored.as_ref(), 1.0, |x, z| (1.0 - x, z));
+    assert_close(&plain_heights(subject), &found, subject.symmetry_cells / 16.0);
 }
 
 /// Rotated by 90 degrees about the vertical.
 pub fn a_rotated_scene_gives_the_rotated_result(subject: Subject) {
-    let build = subject.build;
-    let (setup, mut rotated) = (heap(1.0), heap(1.0));
-    rotated.fills[0].shape = Shape::Sphere { center: Vec3::new(0.3, 0.0, 0.2), radius: HEAP_RADIUS };
-    let (mut a, mut b) = (build(setup), build(rotated));
-    advance(a.as_mut(), SYMMETRY_TIME_S);
-    advance(b.as_mut(), SYMMETRY_TIME_S);
-    let plain = heights(a.as_ref(), 1.0, |x, z| (x, z));
-    assert_close(&plain, &heights(b.as_ref(), 1.0, |x, z| (z, x)), subject.symmetry_cells / 16.0);
+    let mut setup = heap(1.0);
+    setup.fills[0].shape = Shape::Sphere { center: Vec3::new(0.3, 0.0, 0.2), radius: HEAP_RADIUS };
+    let mut rotated = (subject.build)(setup);
+    advance(rotated.as_mut(), SYMMETRY_TIME_S);
+    let found = heights(rotated.as_ref(), 1.0, |x, z| (z, x));
+    assert_close(&plain_heights(subject), &found, subject.symmetry_cells / 16.0);
 }
 
 /// Ten times longer, sqrt(10) times slower.
 pub fn a_froude_scaled_scene_gives_the_scaled_result(subject: Subject) {
-    let build = subject.build;
-    let (mut a, mut b) = (build(heap(1.0)), build(heap(10.0)));
-    advance(a.as_mut(), SYMMETRY_TIME_S);
-    advance(b.as_mut(), SYMMETRY_TIME_S * 10f64.sqrt());
-    let small = heights(a.as_ref(), 1.0, |x, z| (x, z));
-    assert_close(&small, &heights(b.as_ref(), 10.0, |x, z| (x, z)), subject.symmetry_cells / 16.0);
+    let mut large = (subject.build)(heap(10.0));
+    advance(large.as_mut(), SYMMETRY_TIME_S * 10f64.sqrt());
+    let found = heights(large.as_ref(), 10.0, |x, z| (x, z));
+    assert_close(&plain_heights(subject), &found, subject.symmetry_cells / 16.0);
 }
 
 /// The same bits with one thread and with three.
@@ -264,7 +272,7 @@ pub fn a_step_given_up_or_failed_leaves_no_trace(subject: Subject) {
     disturbed
         .stop_when(Arc::new(move || asked.fetch_add(1, Ordering::Relaxed) == yes.load(Ordering::Relaxed)));
     // From before the source starts until it has ended.
-    let (steps, dt_s) = (5, 0.02);
+    let (steps, dt_s) = (3, 0.03);
     let mut given_up = 0;
     for step in 0..steps {
         undisturbed.step(dt_s).unwrap();
@@ -301,7 +309,7 @@ pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
     tense.liquid.surface_tension = 0.07;
     for (name, setup) in [("busy", busy()), ("tense", tense)] {
         let mut first = (subject.build)(setup.clone());
-        for step in 0..14 {
+        for step in 0..9 {
             let bytes = saved(first.as_ref());
             let mut second = (subject.build)(setup.clone());
             let mut source = bytes.as_slice();
@@ -320,6 +328,8 @@ pub fn a_restored_state_goes_on_bit_for_bit(subject: Subject) {
             assert_eq!(figures(one), figures(other), "{name}, step {step}");
             assert_eq!(first.pressure_at(Vec3::splat(0.1)), second.pressure_at(Vec3::splat(0.1)));
         }
+        let ends_s = setup.sources.iter().map(|source| source.active_s[1]).fold(0.0, f64::max);
+        assert!(first.time_s() > ends_s, "{name}: at {} s a source still flows", first.time_s());
     }
 }
 

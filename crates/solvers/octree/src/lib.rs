@@ -97,6 +97,13 @@ impl OctreeSolver {
         self.state.junctions
     }
 
+    /// Adds a drop in the air, with the given centre and velocity. It flies until it meets the liquid or a wall; its
+    /// volume counts as if it had been there from the start. Test: `a_drop_flies_and_falls_in`.
+    pub fn add_drop(&mut self, x: Vec3, v: Vec3, volume_m3: f64) {
+        self.state.drops.push(x, v, volume_m3);
+        self.state.volume.start_m3 += volume_m3;
+    }
+
     /// phi and velocity of the fills, with phi made a distance, and their volume.
     fn place_liquid(&mut self) {
         let OctreeSolver { model, state, scratch, .. } = self;

@@ -7,10 +7,10 @@ use fluvial_solver_octree::{Advection, Interpolation, OctreeSolver, Params, Surf
 #[test]
 fn every_choice_acts_and_keeps_the_liquid() {
     let run = |params: Params| {
-        let mut setup = dam_break(32, 0.1);
+        let mut setup = dam_break(24, 0.1);
         setup.liquid.surface_tension = 0.07;
         let mut solver = OctreeSolver::new(setup, params).unwrap();
-        let reports = advance(&mut solver, 0.05);
+        let reports = advance(&mut solver, 0.04);
         let last = reports.last().unwrap();
         assert!(last.volume_error.abs() < 0.03 && last.max_speed_m_s.is_finite(), "{last:?}");
         let mut bytes = vec![];

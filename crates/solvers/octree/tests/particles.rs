@@ -3,7 +3,7 @@
 use fluvial_conformance::{advance, tank};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Fill, Setup, Solid, Solver, Tracker, Wanted};
+use fluvial_solver_interface::{Fill, LevelSet, Setup, Solid, Solver, Tracker, Wanted};
 use fluvial_solver_octree::{OctreeSolver, Params};
 
 fn with(tracker: Tracker) -> Params {
@@ -86,4 +86,45 @@ fn a_film_thinner_than_a_cell_keeps_its_volume() {
         assert!(last.raw_volume_error.abs() < 1e-6, "{tracker:?}: {}", last.raw_volume_error);
         assert!(last.max_speed_m_s < 6.5, "{tracker:?}: {}", last.max_speed_m_s);
     }
+}
+
+/// A drop in the air keeps to its parabola; when it has fallen in, its volume is the pool's again and its
+/// momentum too.
+#[test]
+fn a_drop_flies_and_falls_in() {
+    let setup = tank(32, 0.25);
+    let g = setup.liquid.gravity;
+    let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
+    let (x, v) = (Vec3::new(0.3, 0.5, 0.5), Vec3::new(0.5, 1.0, 0.0));
+    // As large as a particle: an eighth of a cell.
+    let (volume_m3, dt_s) = (1.0 / 64f64.powi(3), 2e-3f32);
+    solver.add_drop(x, v, volume_m3);
+    loop {
+        let report = solver.step(dt_s as f64).unwrap();
+        assert!(report.volume_error.abs() < 1e-6, "{}", report.volume_error);
+        let t = solver.time_s() as f32;
+        assert!(t < 0.5, "it falls in");
+        let drops = solver.snapshot(Wanted::PARTICLES).particles.unwrap();
+        assert!(t > 0.1 || drops.x.len() == 1, "it flies");
+        match drops.x[..] {
+            [] => break,
+            // Velocity stands half a step ahead: x = x0 + v t + g t (t - dt) / 2.
+            [now] => {
+                let exact = x + t * v + 0.5 * t * (t - dt_s) * g;
+                assert!((now - exact).length() < 1e-5, "t = {t}");
+            }
+            _ => panic!("{} drops", drops.x.len()),
+        }
+    }
+    let snapshot = solver.snapshot(Wanted::LEVEL_SET);
+    let liquid = snapshot.level_set.and_then(LevelSet::sparse).unwrap();
+    let (cells, dx) = (liquid.grid().cell_centers(), liquid.grid().dx);
+    let momentum: f64 = (0..cells.len())
+        .map(|cell| cells.coordinates(cell))
+        .filter(|&at| liquid.phi(at) < 0.0)
+        .map(|[i, j, k]| 0.5 * (liquid.velocity(0, [i, j, k]) + liquid.velocity(0, [i + 1, j, k])))
+        .map(|u| u as f64 * (dx as f64).powi(3))
+        .sum();
+    // What walls do not take at once.
+    assert!(momentum > 0.0 && momentum < 1.2 * volume_m3 * v.x as f64, "{momentum}");
 }

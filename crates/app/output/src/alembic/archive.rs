@@ -4,6 +4,7 @@
 //! is a group: its properties, and their headers. A property is a group with its samples; an array's samples
 //! each have a second entry for dimensions, empty for lists.
 
+use super::digest::digest;
 use super::ogawa::{EMPTY_DATA, EMPTY_GROUP, Ogawa, Ref};
 use crate::{FrameTime, WriteSeek};
 use fluvial_foundation::random::splitmix64;
@@ -326,40 +327,6 @@ fn put_sized(out: &mut Vec<u8>, value: u32, hint: u32) {
     out.extend_from_slice(&value.to_le_bytes()[..1 << hint]);
 }
 
-/// 128 bits that differ when the bytes do: readers take samples with equal digests for the same one.
-fn digest(bytes: &[u8]) -> [u64; 2] {
-    let mut hash = [splitmix64(bytes.len() as u64), splitmix64(!(bytes.len() as u64))];
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        let word = u64::from_le_bytes(word);
-        hash[0] = (hash[0] ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        hash[1] = (hash[1] ^ word.rotate_left(32)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(31);
-    }
-    hash.map(splitmix64)
-}
-
 fn mix(digests: impl Iterator<Item = [u64; 2]>) -> [u64; 2] {
     digests.fold([1, 2], |sum, d| [splitmix64(sum[0] ^ d[0]), splitmix64(sum[1].rotate_left(7) ^ d[1])])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digests_of_different_samples_differ() {
-        let mut seen = std::collections::BTreeSet::new();
-        for length in 0..200usize {
-            for value in 0..20u8 {
-                let mut bytes = vec![0; length];
-                if let Some(last) = bytes.last_mut() {
-                    *last = value;
-                } else if value > 0 {
-                    continue;
-                }
-                assert!(seen.insert(digest(&bytes)), "{length} {value}");
-            }
-        }
-    }
 }

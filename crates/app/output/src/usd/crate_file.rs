@@ -103,7 +103,7 @@ pub(super) struct CrateFile {
 }
 
 impl CrateFile {
-    /// With room for about so many bytes of values.
+    /// A layer with room for about this many bytes of values.
     pub fn with_capacity(bytes: usize) -> CrateFile {
         let mut file = CrateFile {
             bytes: Vec::with_capacity(bytes + 4096),
@@ -115,7 +115,7 @@ impl CrateFile {
             paths: vec![],
         };
         file.bytes.resize(BOOTSTRAP_BYTES, 0);
-        // Names of attributes are told from those of prims by a minus: the first token must be neither.
+        // The numbers of attributes' names are negated, those of prims' names are not: number 0 must be neither.
         file.token_index("");
         file
     }
@@ -190,7 +190,7 @@ impl CrateFile {
         Value::at(Type::TimeSamples, at)
     }
 
-    /// That an attribute does not vary.
+    /// The value that says that an attribute does not vary with time.
     pub fn uniform(&mut self) -> Value {
         Value::inlined(Type::Variability, 1)
     }

@@ -5,7 +5,7 @@ use crate::VolumeSource;
 use fluvial_foundation::AXES;
 use fluvial_grids::UniformGrid;
 
-/// A box of voxels is looked into voxel by voxel when it is no longer than this; else its halves are asked
+/// Boxes whose longest edge is at most this, in voxels, are evaluated voxel by voxel; larger ones are halved
 /// first.
 const SMALL_BOX: i32 = 3;
 
@@ -36,8 +36,8 @@ impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
         self.half_width
     }
 
-    /// Does nothing but the liquid itself reach into the box of voxels from `low` to `high` (exclusive)?
-    /// There both level sets are one.
+    /// Is the box of voxels from `low` to `high` (exclusive) clear of walls and solids? There the two level sets
+    /// are equal.
     pub fn is_uncut(&self, low: [i32; 3], high: [i32; 3]) -> bool {
         let margin = HALF_WIDTH_CELLS.ceil() as i32;
         let inside = |a: usize| low[a] >= margin && high[a] <= self.grid.cells[a] as i32 - margin;
@@ -45,8 +45,8 @@ impl<'a, S: VolumeSource + ?Sized> LevelSets<'a, S> {
             && self.source.is_free_of_solids(low.map(|v| v as usize), high.map(|v| v as usize))
     }
 
-    /// Calls `body` with the values of every voxel of a box; where nothing is near, voxels are not looked at
-    /// one by one.
+    /// Calls `body` with the values of every voxel of a box; parts of it that
+    /// are far from everything are not evaluated voxel by voxel.
     pub fn for_each(&self, low: [i32; 3], high: [i32; 3], body: &mut impl FnMut([i32; 3], Values)) {
         let far = self.source.far_from_surface(
             AXES.map(|a| self.clamp(a, low[a])),

@@ -8,8 +8,8 @@
 //!   minus that inside; the background is that value.
 //! - `vel`: class `staggered`, vec3s, m/s. Component a of voxel (i, j, k) lies on the low face of the cell
 //!   along a: the solver's own values, nothing is averaged away. Houdini and OpenVDB's tools know this class.
-//!   Of a liquid whose cells differ in size ([`crate::VolumeSource::is_sparse`]) interpolated, and only where
-//!   `surface` is active.
+//!   For a liquid whose cells differ in size ([`crate::VolumeSource::is_sparse`]) they are interpolated, and
+//!   stored only where `surface` is active.
 //! - `surface_uncut`: where walls or solids cut `surface`, the liquid's own level set. With it [`VdbVolume`]
 //!   gives back what the solver had, and `fluvial mesh` the very mesh that the run wrote.
 //!
@@ -18,8 +18,6 @@
 
 mod level_set;
 mod read;
-#[cfg(test)]
-mod tests;
 mod tree;
 mod write;
 

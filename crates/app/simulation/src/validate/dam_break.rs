@@ -51,8 +51,11 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let (mut front, mut drift, mut raw_drift) = (vec![], 0.0f64, 0.0f64);
     let plan = FramePlan { frames: 60, fps: 60.0 / end_s };
     drive(context, setup, plan, &mut |step, solver| {
-        let x = front_of(&solver.surface(&SurfaceParams::default()));
-        front.push([step.time_s * per_second + GATE_T, f64::from(x) / A]);
+        // Sixty samples give the front's path; a mesh for every step would take longer than the steps.
+        if step.time_s >= (front.len() as f64 - 1e-6) / plan.fps {
+            let x = front_of(&solver.surface(&SurfaceParams::default()));
+            front.push([step.time_s * per_second + GATE_T, f64::from(x) / A]);
+        }
         drift = drift.max(step.report.volume_error.abs());
         raw_drift = raw_drift.max(step.report.raw_volume_error.abs());
     })?;

@@ -18,7 +18,7 @@ pub const CASE: Case = Case {
 
 /// How long it flows, and how long the run is.
 const FINE_S: [f64; 2] = [2.0, 4.0];
-const COARSE_S: [f64; 2] = [1.2, 2.5];
+const COARSE_S: [f64; 2] = [1.2, 2.2];
 /// The jet has met ball, pool and far wall.
 const FIRST_LOOK_S: f64 = 1.0;
 const POOL_M: f32 = 0.15;

@@ -9,10 +9,8 @@
 
 mod planes;
 mod split;
-#[cfg(test)]
-mod tests;
 
-use crate::cases::FACE_CORNERS;
+use super::cases::FACE_CORNERS;
 use fluvial_foundation::DVec3;
 use planes::{Moved, Plane};
 

@@ -1,5 +1,13 @@
 //! Regions stay closed, and hinges tight.
-use super::*;
+
+// Private to the crate; knows only the cases.
+#[path = "../src/complex/mod.rs"]
+#[allow(dead_code)]
+mod complex;
+
+use complex::{Complex, Kind, NOTHING, SLIVER, area_vector, clip};
+use fluvial_cutcell::cases;
+use fluvial_foundation::DVec3;
 use fluvial_foundation::random::unit_vec3;
 
 fn volume(complex: &Complex, region: u32) -> (f64, DVec3) {

@@ -1,7 +1,6 @@
-use super::*;
-use crate::{FrameTime, VolumeView};
 use fluvial_foundation::{AXES, Vec3, random};
 use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_output::{FrameTime, HALF_WIDTH_CELLS, VdbVolume, VolumeView, encode_vdb};
 
 const TIME: FrameTime = FrameTime { frame: 7, fps: 24.0 };
 

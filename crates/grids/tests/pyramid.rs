@@ -1,8 +1,10 @@
 //! Pyramids from random divisions against a painting of their leaves, finest cell by finest cell.
 
-use super::*;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::random::{splitmix64, unit_f32};
+use fluvial_grids::octree::Shape;
+use fluvial_grids::paged::Backing;
+use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits};
 
 /// Divides the cells around random points, down to a random level each.
 fn random_pyramid(backing: Backing, levels: usize, roots: [usize; 3], points: u64, seed: u64) -> Pyramid {
@@ -121,7 +123,7 @@ fn accumulate_is_the_transpose_of_propagate() {
         pyramid.propagate(0);
         // Some field over all active and ghost cells.
         for (l, level) in pyramid.levels_mut().iter_mut().enumerate() {
-            let cells = level.cells.clone();
+            let cells = level.cells().to_vec();
             level.grid.for_each_block(None, [1], |n, page, _, [out]| {
                 bits(cells[n].active | cells[n].ghost)
                     .for_each(|c| out[c] = unit_f32(page * 64 + c as u64, l as u64) - 0.5);
@@ -131,7 +133,7 @@ fn accumulate_is_the_transpose_of_propagate() {
         for level in pyramid.levels() {
             for (n, &page) in level.grid.blocks().pages().iter().enumerate() {
                 let (a, b) = (level.grid.channel(page, 0), level.grid.channel(page, 1));
-                let known = level.cells[n].active | level.cells[n].ghost;
+                let known = level.cells()[n].active | level.cells()[n].ghost;
                 inner += bits(known).map(|c| a[c] as f64 * b[c] as f64).sum::<f64>();
             }
         }

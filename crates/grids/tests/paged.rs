@@ -1,8 +1,8 @@
 //! The same tests over both back ends.
 
-use super::*;
 use fluvial_foundation::parallel::with_threads;
 use fluvial_foundation::random::splitmix64;
+use fluvial_grids::paged::{Backing, LevelSetGrid, SolverGrid, Store};
 use std::collections::BTreeMap;
 
 const BACKINGS: [Backing; 2] = [Backing::Reserved, Backing::Table];
@@ -212,8 +212,7 @@ fn limits_of_the_system_are_met_in_processes_of_their_own() {
         ("ulimit -d 65536", "refusals_leave_the_grid_as_it_was"),
         ("ulimit -v 4000000", "without_addresses_a_table_serves"),
     ] {
-        let command =
-            format!(r#"{limit} && exec "$0" --ignored --exact --test-threads 1 paged::tests::{test}"#);
+        let command = format!(r#"{limit} && exec "$0" --ignored --exact --test-threads 1 paged::{test}"#);
         let output = std::process::Command::new("sh").arg("-c").arg(&command).arg(&exe).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{test}: {text}");

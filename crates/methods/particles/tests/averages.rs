@@ -1,8 +1,14 @@
 //! The level set of particles alone.
 
-use super::*;
-use crate::{Liquid, Occasion, Reserve, Scratch, Surroundings, Transfer, resample};
-use fluvial_grids::FaceField;
+use fluvial_foundation::Vec3;
+use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_particles::{
+    Averager, CellRanges, LOWEST_IN_CELLS, Liquid, Occasion, Particles, Reserve, Scratch, Surroundings,
+    Transfer, particle_radius_m, resample,
+};
+
+/// No cell around is hidden: see [`fluvial_grids::Sides::seen_around`].
+const ALL_SEEN: u32 = (1 << 27) - 1;
 
 fn unit_grid(n: usize) -> UniformGrid {
     UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 }
@@ -42,9 +48,7 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
 
 fn level_set(particles: &Particles, ranges: &CellRanges, grid: &UniformGrid) -> Vec<f32> {
     let averager = Averager { particles, ranges, grid };
-    (0..grid.cell_count())
-        .map(|n| averager.value(grid.cell_centers().coordinates(n), crate::sight::ALL))
-        .collect()
+    (0..grid.cell_count()).map(|n| averager.value(grid.cell_centers().coordinates(n), ALL_SEEN)).collect()
 }
 
 /// Particles that fill a half-space give its distance: no bias beyond 0.03 dx, noise below 0.3 dx;

@@ -1,0 +1,42 @@
+use fluvial_foundation::Vec3;
+use fluvial_grids::Lattice;
+use fluvial_grids::sides::{MARGIN, Sides};
+
+/// Bars the faces between x = 2 and x = 3 of 6 x 4 x 4 cells.
+fn plane() -> (Lattice, Sides) {
+    let cells = Lattice { size: [6, 4, 4], origin: Vec3::ZERO, spacing: 1.0 };
+    let mut sides = Sides { own_corners: vec![0xff; cells.len()], barred: vec![0; cells.len()] };
+    for cell in 0..cells.len() {
+        let i = cells.coordinates(cell)[0];
+        sides.barred[cell] = Sides::NEAR | ((i == 2) as u8) << 1 | (i == 3) as u8;
+    }
+    (cells, sides)
+}
+
+#[test]
+fn paths_slide_along_barred_faces() {
+    let (cells, sides) = plane();
+    let (at, end) = sides.walk(&cells, [1, 1, 1], [0.0; 3], [3.0, 1.6, 0.25]);
+    assert_eq!(at, [2, 3, 1]);
+    assert_eq!(end, [1.5 - MARGIN, 1.6, 0.25]);
+    // Away from the wall nothing holds a path, not even the edge of the domain.
+    let (at, end) = sides.walk(&cells, [4, 1, 1], [0.2, 0.0, 0.0], [3.0, 0.0, -2.0]);
+    assert_eq!((at, end), ([5, 1, 0], [3.0, 0.0, -2.0]));
+    assert_eq!(sides.walk(&cells, [3, 1, 1], [0.0; 3], [-9.0, 0.0, 0.0]).0, [3, 1, 1]);
+}
+
+#[test]
+fn cells_behind_a_barred_face_are_not_seen() {
+    let (cells, mut sides) = plane();
+    let seen = sides.seen_around(&cells, [2, 1, 1]);
+    for n in 0..27 {
+        assert_eq!(seen >> n & 1 == 1, n % 3 != 2, "{n}");
+    }
+    // Through a gap one sees what a way of one step per axis leads to.
+    let gap = [cells.index(2, 1, 1), cells.index(3, 1, 1)];
+    sides.barred[gap[0]] &= !2;
+    sides.barred[gap[1]] &= !1;
+    assert_eq!(sides.seen_around(&cells, [2, 1, 1]), (1 << 27) - 1);
+    assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 3) & 1, 0, "straight on is barred");
+    assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 9) & 1, 1, "by the gap");
+}

@@ -1,0 +1,52 @@
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
+use fluvial_mac::{SolidFaces, close_walls, constrain_to_solids};
+
+const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [8, 8, 8], dx: 0.125 };
+
+fn constant(v: Vec3) -> FaceField {
+    let mut u = FaceField::constant(&GRID, 0.0);
+    AXES.into_iter().for_each(|axis| u[axis].fill(v[axis]));
+    u
+}
+
+/// Below a slanting plane everything is solid; the liquid's uniform velocity becomes the solid's along
+/// the normal.
+#[test]
+fn liquid_slips_along_a_moving_solid() {
+    let normal = Vec3::new(0.6, 0.8, 0.0);
+    let (liquid, solid) = (Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.0, 0.25, 3.0));
+    let nodes = GRID.nodes();
+    let mut phi_node = vec![0.0; nodes.len()];
+    nodes.for_each_mut(&mut phi_node, |_, [i, j, k], phi| {
+        *phi = (nodes.position(i, j, k) - 0.5).dot(normal);
+    });
+    let (closed, u_solid) = (FaceField::constant(&GRID, 0.0), constant(solid));
+    let (mut u, mut scratch) = (constant(liquid), FaceField::default());
+    let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
+    let solids =
+        SolidFaces { phi_node: &phi_node, open_area: &closed, u_solid: &u_solid, sides: Sides::NONE };
+    constrain_to_solids(&mut u, &mut scratch, &reached, &solids, [true; 6], &GRID);
+    let expected = liquid - normal * normal.dot(liquid - solid);
+    for axis in AXES {
+        assert!(u[axis].iter().all(|u| (u - expected[axis]).abs() < 1e-5), "{axis}: {expected}");
+    }
+    // Faces that nothing reached are left alone.
+    let (mut u, none) = (constant(liquid), AXES.map(|a| vec![0; reached[a].len()]));
+    constrain_to_solids(&mut u, &mut scratch, &none, &solids, [true; 6], &GRID);
+    assert_eq!(u, constant(liquid));
+}
+
+#[test]
+fn both_ways_to_close_a_wall_agree() {
+    let walls = [false, true, true, false, false, false];
+    let open = FaceField::constant(&GRID, 1.0);
+    let (mut a, mut b, mut scratch) = (constant(Vec3::ONE), constant(Vec3::ONE), FaceField::default());
+    let reached = AXES.map(|axis| vec![1; GRID.faces(axis).len()]);
+    let solids = SolidFaces { phi_node: &[], open_area: &open, u_solid: &open, sides: Sides::NONE };
+    constrain_to_solids(&mut a, &mut scratch, &reached, &solids, walls, &GRID);
+    close_walls(&mut b, walls, &GRID);
+    assert_eq!(a, b);
+    let zeros = AXES.map(|axis| b[axis].iter().filter(|&&u| u == 0.0).count());
+    assert_eq!(zeros, [64, 64, 128]);
+}

@@ -1,0 +1,42 @@
+use fluvial_sheets::ThinSides;
+
+/// A wall between x = 3 and x = 4 that ends at y = 6.
+#[test]
+fn cells_behind_a_thin_solid_are_not_seen() {
+    let size = [8, 10, 6];
+    let at = |cell: usize| [cell % 8, cell / 8 % 10, cell / 80];
+    let is_barred = |cell: usize, axis: usize, up: bool| {
+        let [x, y, _] = at(cell);
+        axis == 0 && y < 6 && (x == 3 && up || x == 4 && !up)
+    };
+    let sides = ThinSides::new(size, |cell| (2..6).contains(&at(cell)[0]).then_some(0xff), is_barred);
+    let cell = |at: [usize; 3]| at[0] + 8 * (at[1] + 10 * at[2]);
+    let seen_from = |from: [usize; 3]| sides.of_cell(cell(from), from).unwrap().1;
+    let low = seen_from([3, 2, 2]);
+    assert!(low.sees([3, 2, 2]) && low.sees([1, 4, 0]) && low.sees([3, 0, 4]));
+    assert!(!low.sees([4, 2, 2]) && !low.sees([5, 4, 3]) && !low.sees([0, 2, 2]));
+    // Over the edge, by a way that goes up.
+    let edge = seen_from([3, 5, 2]);
+    assert!(edge.sees([4, 6, 2]) && edge.sees([5, 7, 1]) && !edge.sees([4, 5, 2]) && !edge.sees([4, 4, 2]));
+    assert!(seen_from([4, 2, 2]).sees([5, 2, 2]) && !seen_from([4, 2, 2]).sees([3, 3, 3]));
+    assert!(sides.of_cell(cell([0, 0, 0]), [0, 0, 0]).is_none());
+}
+
+/// Sums of ones count the cells that are seen: all 5^3 away from the wall, those before it beside it.
+#[test]
+fn sums_count_what_is_seen() {
+    let size = [12, 8, 8];
+    let x = |cell: usize| cell % 12;
+    let is_barred =
+        |cell: usize, axis: usize, up: bool| axis == 0 && (x(cell) == 5 && up || x(cell) == 6 && !up);
+    let sides = ThinSides::new(size, |cell| (4..8).contains(&x(cell)).then_some(0xff), is_barred);
+    let sums = sides.sums(&vec![1.0; 12 * 8 * 8], size);
+    let middle = |x: usize| sums[x + 12 * (4 + 8 * 4)];
+    assert_eq!([3, 4, 5, 6, 7, 8].map(middle), [125.0, 100.0, 75.0, 75.0, 100.0, 125.0]);
+    let marked: Vec<bool> = (0..12 * 8 * 8).map(|cell| x(cell) == 6).collect();
+    let any = sides.any(&marked, size);
+    assert_eq!(
+        [4, 5, 6, 7, 8, 9].map(|x| any[x + 12 * (4 + 8 * 4)]),
+        [false, false, true, true, true, false]
+    );
+}
