@@ -66,6 +66,21 @@ impl AtBoundaries<'_> {
         }
     }
 
+    /// Behind a solid that moves there is nothing but liquid: it holds on until air comes from the surface or from a
+    /// gap beside the cell, see `fluvial_mac::AtBoundaries`. `seen_cell` has air in the gaps.
+    /// Test: `liquid_holds_on_to_a_moving_solid_until_air_gets_in`.
+    fn air_gets_in(&self, cell: usize, seen_cell: &[f32]) -> bool {
+        let Geometry { tree, open_area, .. } = self.liquid;
+        let faces = || tree.cell_faces()[cell].iter().map(|&face| face as usize);
+        let moves = |face: usize| open_area[face] < 1.0 && self.u_boundary[face] != 0.0;
+        let is_airy = |face: usize| {
+            open_area[face] > 0.0
+                && (tree.sides(face).contains(&Side::Outside)
+                    || tree.cells_beside(face).any(|other| seen_cell[other] >= 0.0))
+        };
+        !faces().any(moves) || faces().any(is_airy)
+    }
+
     /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the projected
     /// velocity presses together; returns how many there were. `seen_cell` is phi as the pressure saw it.
     pub fn revise(
@@ -89,7 +104,9 @@ impl AtBoundaries<'_> {
                 let outflow: f64 = tree.cell_faces()[cell].iter().enumerate().map(out).sum();
                 self.has_gap(cell) || outflow >= -least_m_s * dx * dx
             } else {
-                seen_cell[cell] < 0.0 && impulse_cell[cell] < -least_m_s * dx
+                seen_cell[cell] < 0.0
+                    && impulse_cell[cell] < -least_m_s * dx
+                    && self.air_gets_in(cell, seen_cell)
             };
             changes += (parts != *parted) as usize;
             *parted = parts;
@@ -236,6 +253,34 @@ mod tests {
         let at = AtBoundaries { residual_cell: &vec![0.0; tree.cell_count()], ..at };
         assert_eq!(at.revise(&mut parted, &seen, &impulse, &u), 1);
         assert!(!parted[top]);
+    }
+
+    /// A lid that rises pulls on the liquid below it: deep inside it holds on, and lets go where there is air beside it.
+    /// From a lid at rest it falls in either case.
+    #[test]
+    fn liquid_holds_on_to_a_moving_solid_until_air_gets_in() {
+        let tree = tree();
+        let area = closed_at(&tree, [false, false, false, true, false, false]);
+        let top = cell(&tree, [1, 3, 1]);
+        let (mut phi, mut u_boundary) = (vec![-1.0; tree.cell_count()], vec![0.0; tree.face_count()]);
+        let (residual, mut impulse) = (vec![0.0; tree.cell_count()], vec![0.0; tree.cell_count()]);
+        impulse[top] = -0.1;
+        let may_part = vec![true; tree.cell_count()];
+        let lets_go = |phi: &[f32], u_boundary: &[f32]| {
+            let at = AtBoundaries {
+                liquid: Geometry { tree: &tree, phi_cell: phi, open_area: &area },
+                u_boundary,
+                may_part_cell: &may_part,
+                residual_cell: &residual,
+                fall_m_s: 0.1,
+            };
+            at.revise(&mut vec![false; tree.cell_count()], phi, &impulse, u_boundary) == 1
+        };
+        assert!(lets_go(&phi, &u_boundary));
+        u_boundary[tree.cell_faces()[top][3] as usize] = 0.5;
+        assert!(!lets_go(&phi, &u_boundary));
+        phi[cell(&tree, [0, 3, 1])] = 0.1;
+        assert!(lets_go(&phi, &u_boundary));
     }
 
     #[test]
