@@ -5,8 +5,14 @@ use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::sides::{LOW_CORNERS, NEAR_CELLS, shared_corners};
 use fluvial_grids::{Lattice, Sides, UniformGrid};
 
-/// No node of the 27 cells around a cell is farther from one of its corners than this, in cells.
-const DEEPEST_CELLS: f32 = 3.5;
+/// The corners of a cell in a wall two cells thick are less deep than this on average, cells.
+const DEEPEST_CELLS: f32 = 1.0;
+
+/// Two sides of a wall face away from each other: the cosine between them is less than this. Those of a wedge of 75
+/// degrees and more, and of bumps, do not.
+const OPPOSITE: f32 = -0.3;
+/// Normals whose mean is shorter than this show no direction.
+const SHORTEST_MEAN: f32 = 0.2;
 
 /// What [`find_sides`] works in; kept from call to call.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +71,8 @@ pub(crate) fn find_sides(
                 (_, 0) => thin[other] != 0,
                 (a, b) if shared_corners(a, b, axis, up) != 0 => false,
                 // The question is always asked from the lower cell, so that both cells get the same answer.
-                (a, b) if up => !corners.joins_above(at, axis, [a, b]),
-                (a, b) => !corners.joins_above(cells.coordinates(other), axis, [b, a]),
+                (a, b) if up => corners.are_opposite(at, axis, [a, b]),
+                (a, b) => corners.are_opposite(cells.coordinates(other), axis, [b, a]),
             };
             bits | (other.is_some_and(is_barred) as u8) << face
         });
@@ -203,29 +209,57 @@ impl Corners<'_> {
     }
 
     /// Do the open nodes around a closed cell belong to different sides, as far as the 27 cells around tell? Walls of up
-    /// to two cells are between two sides: neighbours across a corner and stencils of four cells reach through them. Bumps of
-    /// a few cells count as well: that costs time.
+    /// to two cells are between two sides: neighbours across a corner and stencils of four cells reach through them. Nodes
+    /// on the two faces of an edge of a thick solid, or around a bump, are on one side, though what joins them may be
+    /// farther away.
     fn is_between_sides(&self, at: [usize; 3]) -> bool {
-        // Deeper in a solid than the box around the cell reaches there is no open node.
-        let deepest_m = -DEEPEST_CELLS * self.nodes.spacing;
-        if self.phi_node[self.nodes.index(at[0], at[1], at[2])] < deepest_m {
+        if self.phi(at).iter().sum::<f32>() / 8.0 < -DEEPEST_CELLS * self.nodes.spacing {
             return false;
         }
-        let open = self.open_around(at).0;
-        open != 0 && self.joined_around(at, open & open.wrapping_neg()) != open
+        let (mut rest, mut normals) = (self.open_around(at).0, [None; 64]);
+        let mut count = 0;
+        while rest != 0 {
+            let part = self.joined_around(at, rest & rest.wrapping_neg());
+            if count > 0 || part != rest {
+                normals[count] = self.mean_normal(
+                    (0..64)
+                        .filter(|n| part >> n & 1 == 1)
+                        .map(|n| std::array::from_fn(|a| (at[a] + (n >> (2 * a) & 3)).wrapping_sub(1))),
+                );
+            }
+            rest &= !part;
+            count += 1;
+        }
+        (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other)))
     }
 
-    /// Is the closed upper face of a cell the top of a bump, round which the own corners of it and of the cell
-    /// above are joined? Where the face's nodes are open it is a thin wall.
-    fn joins_above(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
-        let phi = self.phi(at);
-        let of_face = !LOW_CORNERS[axis];
-        let is_closed = (0..8).all(|n| of_face >> n & 1 == 0 || phi[n] <= 0.0);
-        is_closed && {
-            let here = (0..8).filter(|n| own >> n & 1 == 1);
-            let start = here.fold(0, |bits, n| bits | 1 << node_bit([1; 3], n));
-            self.joined_around(at, start) & among_nodes_around(above, axis, true) != 0
+    /// Do the own corners of a cell and of the one above lie on different sides of a wall?
+    fn are_opposite(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
+        let normal = |low: [usize; 3], own: u8| {
+            let of_side = (0..8).filter(|n| own >> n & 1 == 1);
+            self.mean_normal(of_side.map(|n| std::array::from_fn(|a| low[a] + (n >> a & 1))))
+        };
+        let mut high = at;
+        high[axis] += 1;
+        face_apart(normal(at, own), normal(high, above))
+    }
+
+    /// The mean direction away from solids at some nodes, if they agree on one.
+    fn mean_normal(&self, at_nodes: impl Iterator<Item = [usize; 3]>) -> Option<Vec3> {
+        let (mut sum, mut count) = (Vec3::ZERO, 0.0);
+        for at in at_nodes {
+            let node = self.nodes.index(at[0], at[1], at[2]);
+            let slope = AXES.map(|axis| {
+                let stride = self.nodes.stride(axis);
+                let high = if at[axis] + 1 < self.nodes.size[axis] { node + stride } else { node };
+                let low = if at[axis] > 0 { node - stride } else { node };
+                (self.phi_node[high] - self.phi_node[low]) * if high - low > stride { 0.5 } else { 1.0 }
+            });
+            sum += Vec3::from_array(slope).normalize_or_zero();
+            count += 1.0;
         }
+        let mean = sum / count;
+        (mean.length() > SHORTEST_MEAN).then(|| mean.normalize())
     }
 
     /// The open nodes of the 27 cells around, 4 x 4 x 4 nodes, a bit each, and per axis those whose edge upwards meets
@@ -265,16 +299,9 @@ impl Corners<'_> {
     }
 }
 
-/// The bit of a corner of the cell at `low` among 4 x 4 x 4 nodes.
-fn node_bit(low: [usize; 3], corner: usize) -> usize {
-    (0..3).map(|a| (low[a] + (corner >> a & 1)) << (2 * a)).sum()
-}
-
-/// Corners of a neighbour among the 4 x 4 x 4 nodes of the 27 cells around a cell.
-fn among_nodes_around(corners: u8, axis: Axis, up: bool) -> u64 {
-    let mut low = [1; 3];
-    low[axis] = if up { 2 } else { 0 };
-    (0..8).filter(|n| corners >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n))
+/// Do two sides face away from each other? Where one shows no direction they may.
+fn face_apart(one: Option<Vec3>, other: Option<Vec3>) -> bool {
+    one.zip(other).is_none_or(|(one, other)| one.dot(other) < OPPOSITE)
 }
 
 /// Corner distances as the cell's own side sees them: what lies on other sides is solid.

@@ -145,6 +145,32 @@ pub fn hand_over(
     });
 }
 
+/// What part of each cell of a tree solids open or close between two moments, given the open part of cells at both, each
+/// on the tree of its moment.
+pub fn swept_parts((old, open_old): (&Octree, &[f32]), (new, open_new): (&Octree, &[f32])) -> Vec<f32> {
+    parallel::map_indices(new.cell_count(), |cell| {
+        let place = new.cells()[cell];
+        let found = old.locate(new.cell_center(cell));
+        let mut open = open_old[found.cell as usize];
+        if found.level < place.level as usize {
+            let mut sum = 0.0;
+            for_leaves_in(old, place, &mut |leaf| sum += f64::from(open_old[leaf]) * cell_m3(old, leaf));
+            open = (sum / cell_m3(new, cell)) as f32;
+        }
+        (open - open_new[cell]).abs()
+    })
+}
+
+/// What a cell is owed beyond the part of it that solids have swept.
+///
+/// The fluxes of a step are those of the solids' places at its begin: while a solid passes, a cell has up to the volume
+/// swept in a step too little or too much, and the next step makes up for it. What it is owed beyond that does not wait,
+/// or liquid would collect beside a wall that is never at rest, and come out behind it.
+#[inline]
+pub fn beyond_swept(owed: f32, swept: f32) -> f32 {
+    owed - owed.clamp(-swept, swept)
+}
+
 /// What a moving solid has covered goes to the nearest open cell, in steps through faces that no thin solid divides:
 /// what stayed in closed cells would come out on the other side. Cells in the direction away from the solid's inside
 /// come first: a solid passes less than half of its thickness in a step, so that they are on the side where the liquid

@@ -66,6 +66,21 @@ impl AtBoundaries<'_> {
         }
     }
 
+    /// Behind a solid that moves there is nothing but liquid: it holds on until air comes from the surface or from a
+    /// gap beside the cell, see `fluvial_mac::AtBoundaries`. `seen_cell` has air in the gaps.
+    /// Test: `liquid_holds_on_to_a_moving_solid_until_air_gets_in`.
+    fn air_gets_in(&self, cell: usize, seen_cell: &[f32]) -> bool {
+        let Geometry { tree, open_area, .. } = self.liquid;
+        let faces = || tree.cell_faces()[cell].iter().map(|&face| face as usize);
+        let moves = |face: usize| open_area[face] < 1.0 && self.u_boundary[face] != 0.0;
+        let is_airy = |face: usize| {
+            open_area[face] > 0.0
+                && (tree.sides(face).contains(&Side::Outside)
+                    || tree.cells_beside(face).any(|other| seen_cell[other] >= 0.0))
+        };
+        !faces().any(moves) || faces().any(is_airy)
+    }
+
     /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the projected
     /// velocity presses together; returns how many there were. `seen_cell` is phi as the pressure saw it.
     pub fn revise(
@@ -89,7 +104,9 @@ impl AtBoundaries<'_> {
                 let outflow: f64 = tree.cell_faces()[cell].iter().enumerate().map(out).sum();
                 self.has_gap(cell) || outflow >= -least_m_s * dx * dx
             } else {
-                seen_cell[cell] < 0.0 && impulse_cell[cell] < -least_m_s * dx
+                seen_cell[cell] < 0.0
+                    && impulse_cell[cell] < -least_m_s * dx
+                    && self.air_gets_in(cell, seen_cell)
             };
             changes += (parts != *parted) as usize;
             *parted = parts;

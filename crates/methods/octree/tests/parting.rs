@@ -86,3 +86,31 @@ fn a_gap_at_the_centre_is_air() {
     assert!((at([1, 2, 1]) - (0.075 - 0.25)).abs() < 1e-6 && (at([1, 1, 1]) - (0.075 - 0.5)).abs() < 1e-6);
     assert_eq!(at([1, 0, 1]), 0.075 - 0.75);
 }
+
+/// A lid that rises pulls on the liquid below it: deep inside it holds on, and lets go where there is air beside it.
+/// From a lid at rest it falls in either case.
+#[test]
+fn liquid_holds_on_to_a_moving_solid_until_air_gets_in() {
+    let tree = tree();
+    let area = closed_at(&tree, [false, false, false, true, false, false]);
+    let top = cell(&tree, [1, 3, 1]);
+    let (mut phi, mut u_boundary) = (vec![-1.0; tree.cell_count()], vec![0.0; tree.face_count()]);
+    let (residual, mut impulse) = (vec![0.0; tree.cell_count()], vec![0.0; tree.cell_count()]);
+    impulse[top] = -0.1;
+    let may_part = vec![true; tree.cell_count()];
+    let lets_go = |phi: &[f32], u_boundary: &[f32]| {
+        let at = AtBoundaries {
+            liquid: Geometry { tree: &tree, phi_cell: phi, open_area: &area },
+            u_boundary,
+            may_part_cell: &may_part,
+            residual_cell: &residual,
+            fall_m_s: 0.1,
+        };
+        at.revise(&mut vec![false; tree.cell_count()], phi, &impulse, u_boundary) == 1
+    };
+    assert!(lets_go(&phi, &u_boundary));
+    u_boundary[tree.cell_faces()[top][3] as usize] = 0.5;
+    assert!(!lets_go(&phi, &u_boundary));
+    phi[cell(&tree, [0, 3, 1])] = 0.1;
+    assert!(lets_go(&phi, &u_boundary));
+}

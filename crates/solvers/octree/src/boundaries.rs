@@ -5,6 +5,7 @@ use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions, solid_velocity};
+use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
 use std::sync::Arc;
 
@@ -25,7 +26,12 @@ impl Step<'_> {
         if !self.model.setup.has_moving_solids() && Arc::ptr_eq(tree, &self.old.fields.tree) {
             return self.old.boundaries.clone();
         }
-        Arc::new(self.model.boundaries_on(tree, self.old.time_s + self.dt_s, fine.clone(), scratch))
+        let mut new = self.model.boundaries_on(tree, self.old.time_s + self.dt_s, fine.clone(), scratch);
+        if self.model.setup.has_moving_solids() {
+            let old = (&*self.old.fields.tree, &self.old.boundaries.open_volume[..]);
+            new.swept_part_cell = swept_parts(old, (tree, &new.open_volume));
+        }
+        Arc::new(new)
     }
 }
 

@@ -36,14 +36,15 @@ use fluvial_octree::momentum::mean_velocity;
 use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot,
+    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
+    Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
 use measure::Liquid;
 use particles::Particles;
-use state::{Fields, Limits, Model, Scratch, State};
+use state::{Fields, Limits, Model, Scratch, State, Step};
 use std::borrow::Cow;
 use std::sync::Arc;
 use thin::FineSolids;
@@ -77,6 +78,9 @@ impl OctreeSolver {
             asked_to_stop: None,
         };
         solver.place_liquid();
+        if solver.model.setup.has_moving_solids() {
+            solver.follow_solids()?;
+        }
         let (report, limits) = solver.report_of_state();
         solver.state.kinetic_energy_j = report.kinetic_energy_j;
         solver.state.limits = limits;
@@ -153,6 +157,23 @@ impl OctreeSolver {
         };
         (state.boundaries, state.volume) = (Arc::new(boundaries), volume);
         state.sources_flowing = vec![false; setup.sources.len()];
+    }
+
+    /// Gives the liquid at the start the motion of the solids in it, in a step of no length: they move from the first
+    /// moment on, so it does. See `fluvial_mac::follow_solids`. Test: `liquid_sets_out_with_the_solids_in_it`.
+    fn follow_solids(&mut self) -> Result<(), SetupError> {
+        let OctreeSolver { model, state, scratch: c, .. } = self;
+        let mut u = std::mem::take(&mut state.fields.u_face);
+        let step = Step { model, old: state, dt_s: 0.0 };
+        let Fields { tree, phi_cell, residual_cell, parted_cell, .. } = &state.fields;
+        let ground = step.ground(tree, &state.boundaries, &mut c.sources);
+        let mut parted = parted_cell.clone();
+        let mut operator = step.operator(&ground.liquid(phi_cell), &mut c.operator, &mut Clamps::default());
+        step.project((&mut u, &mut vec![], &mut parted), &mut operator, ground, residual_cell, &mut c.solve)
+            .map_err(|error| SetupError::Invalid(error.to_string()))?;
+        step.extend_velocity(&mut u, ground, &operator, (&parted, residual_cell), &mut c.extrapolate);
+        state.fields.u_face = u;
+        Ok(())
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {

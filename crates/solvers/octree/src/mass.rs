@@ -18,7 +18,8 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::extend::{ExtendScratch, extend_cells};
 use fluvial_octree::flux::{Carrier, Fluxes};
-use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
+use fluvial_octree::gradient::Geometry;
+use fluvial_octree::owed::{Owed, beyond_swept, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::volume::liquid_fractions;
@@ -46,6 +47,8 @@ pub(crate) struct MassScratch {
     /// Volume of every cell of the old tree after transport, and of the new one, in the cells' volumes.
     volume_old_cell: Vec<f32>,
     pub volume_cell: Vec<f32>,
+    /// Cells of the old tree whose residual stays where it is.
+    stays_cell: Vec<bool>,
     settlement: Settlement,
     extend: ExtendScratch,
     /// Drops that have become liquid of the grid: cell, velocity, m3.
@@ -102,6 +105,7 @@ impl Step<'_> {
         start: &Start,
         flow: &TransportScratch,
         thin: (Option<&FineSolids>, &[SideChange]),
+        ground: Ground,
     ) {
         (mass.in_m3, mass.out_m3) = (0.0, start.drained_m3);
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
@@ -116,17 +120,25 @@ impl Step<'_> {
             sides: boundaries.sides(),
             dt_s: self.dt_s as f32,
         };
-        let MassScratch { fluxes, volume_old_cell: volume, .. } = mass;
+        let MassScratch { fluxes, volume_old_cell: volume, stays_cell, .. } = mass;
         fluxes.fill(&carrier);
         mass.out_m3 += fluxes.out_of_domain_m3(tree);
         if !self.model.conserves_volume() {
             return;
         }
+        stays_cell.clone_from(&self.old.fields.parted_cell);
+        let swept = &ground.boundaries.swept_part_cell;
+        if !swept.is_empty() {
+            parallel::for_each_indexed_mut(stays_cell, |cell, stays| {
+                let swept = swept[ground.tree.locate(tree.cell_center(cell)).cell as usize];
+                *stays |= beyond_swept(start.residual_cell[cell], swept) == 0.0;
+            });
+        }
         let owed = Owed {
             tree,
             residual_cell: &start.residual_cell,
             phi_cell: &start.phi_cell,
-            stays_cell: &self.old.fields.parted_cell,
+            stays_cell,
             deep_cells: DEEP_CELLS,
             open_volume: &boundaries.open_volume,
             open_walls: self.model.setup.open_walls(),
@@ -208,12 +220,14 @@ impl Step<'_> {
             find_residual(liquid, &mass.volume_cell);
             let (open, sides) = (&boundaries.open_volume, boundaries.sides());
             // A gap at a wall is not the surface's to fill.
-            liquid
-                .residual
-                .iter_mut()
-                .zip(&*liquid.parted)
-                .filter(|(_, parted)| **parted)
-                .for_each(|(r, _)| *r = 0.0);
+            for (residual, _) in
+                liquid.residual.iter_mut().zip(&*liquid.parted).filter(|(_, parted)| **parted)
+            {
+                *residual = 0.0;
+            }
+            for (residual, &swept) in liquid.residual.iter_mut().zip(&boundaries.swept_part_cell) {
+                *residual = beyond_swept(*residual, swept);
+            }
             let held_back = mass.settlement.displace(liquid.phi, liquid.residual, open, sides, tree);
             clamps.add("surface_displacement", held_back);
         }
@@ -305,12 +319,13 @@ impl Step<'_> {
     pub fn wanted_m3_s(
         &self,
         residual_cell: &[f32],
-        liquid: (&[f32], &[f32]),
-        tree: &Octree,
+        liquid: &Geometry,
+        swept_part_cell: &[f32],
         cell: usize,
     ) -> f64 {
-        let (phi_cell, open_area) = liquid;
-        let (residual, dx) = (residual_cell[cell], tree.cell_dx(cell));
+        let Geometry { tree, phi_cell, open_area } = *liquid;
+        let swept = swept_part_cell.get(cell).map_or(0.0, |part| *part);
+        let (residual, dx) = (beyond_swept(residual_cell[cell], swept), tree.cell_dx(cell));
         if residual == 0.0 || phi_cell[cell] > -FAR_CELLS * dx {
             return 0.0;
         }

@@ -1,7 +1,7 @@
 //! Measurements of the liquid: step reports, time-step limits, probes.
 
 use crate::OctreeSolver;
-use crate::state::{Limits, Model, SourcesOnTree, State, Step};
+use crate::state::{Fields, Limits, Model, SourcesOnTree, State, Step};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
@@ -62,13 +62,9 @@ impl Step<'_> {
             fraction_cell: &next.fields.fraction_cell,
             parted_cell: &next.fields.parted_cell,
             wanted_m3_s: &|cell| {
-                let fields = &next.fields;
-                self.wanted_m3_s(
-                    &fields.residual_cell,
-                    (&fields.phi_cell, &sources.area_face),
-                    &fields.tree,
-                    cell,
-                )
+                let Fields { tree, phi_cell, residual_cell, .. } = &next.fields;
+                let geometry = Geometry { tree, phi_cell, open_area: &sources.area_face };
+                self.wanted_m3_s(residual_cell, &geometry, &next.boundaries.swept_part_cell, cell)
             },
             volume: &next.volume,
             particles: next.particles.len(),
@@ -109,7 +105,7 @@ impl Model {
                 }
                 let dx = tree.cell_dx(cell) as f64;
                 let faces = tree.cell_faces()[cell];
-                let square: f32 = faces.iter().map(|&face| 0.5 * of.u_face[face as usize].powi(2)).sum();
+                let square = mean_square_speed(of, cell);
                 let mut x = tree.cell_center(cell).as_dvec3() - floor;
                 if fraction < 1.0 {
                     // The liquid part's centre lies off the cell's, away from the surface.
@@ -317,6 +313,16 @@ impl Default for Part {
             surface_dx: f64::INFINITY,
         }
     }
+}
+
+/// The mean square of the speed in a cell, m2/s2. The open part of a face counts with the liquid's velocity, the rest
+/// with the boundary's, as in `fluvial_mac::Openings::mean_square_speed`.
+fn mean_square_speed(of: &Liquid, cell: usize) -> f32 {
+    let square = |&face: &u32| {
+        let (face, area) = (face as usize, of.area_face[face as usize]);
+        area * of.u_face[face].powi(2) + (1.0 - area) * of.u_boundary[face].powi(2)
+    };
+    0.5 * of.tree.cell_faces()[cell].iter().map(square).sum::<f32>()
 }
 
 /// Net flux out of a cell, m3/s, open and solid parts of its faces together, less what sources let in.

@@ -94,7 +94,8 @@ impl Step<'_> {
     }
 
     /// Makes velocity free of divergence, but for what deep residuals ask for, and lets liquid part from boundaries
-    /// that would pull on it: the problem is solved anew with those cells as air.
+    /// that would pull on it: the problem is solved anew with those cells as air. In a step of no length they have no time
+    /// to.
     pub fn project(
         &self,
         (u, impulse_cell, parted_cell): (&mut [f32], &mut Vec<f64>, &mut [bool]),
@@ -118,7 +119,7 @@ impl Step<'_> {
             let mut solved = self.solve(u, impulse_cell, operator, ground, residual_cell, scratch)?;
             iterations += solved.iterations;
             solved.iterations = iterations;
-            let parts = self.model.conserves_volume();
+            let parts = self.model.conserves_volume() && self.dt_s > 0.0;
             let changes =
                 if parts { at.revise(parted_cell, &operator.scratch.phi_cell, impulse_cell, u) } else { 0 };
             if (changes == 0 && (has_last || !uses_last)) || round == MOST_ROUNDS {
@@ -191,12 +192,11 @@ impl Step<'_> {
         u: &[f32],
         residual_cell: &[f32],
     ) {
-        let tree = ground.tree;
-        rhs_cell.resize(tree.cell_count(), 0.0);
+        rhs_cell.resize(ground.tree.cell_count(), 0.0);
         inflow(rhs_cell, geometry, u, Some(&ground.sources.u_boundary));
         ground.sources.flow_into_cell.iter().for_each(|(cell, flow)| rhs_cell[*cell] += flow);
         parallel::for_each_indexed_mut(rhs_cell, |cell, rhs| {
-            *rhs += self.wanted_m3_s(residual_cell, (geometry.phi_cell, geometry.open_area), tree, cell);
+            *rhs += self.wanted_m3_s(residual_cell, geometry, &ground.boundaries.swept_part_cell, cell);
         });
     }
 

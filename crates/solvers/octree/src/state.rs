@@ -122,6 +122,8 @@ pub(crate) struct Boundaries {
     pub closed_cell: Vec<bool>,
     /// Cells that touch a boundary which liquid may let go of.
     pub may_part_cell: Vec<bool>,
+    /// What part of cells moving solids have opened or closed in the step that ends now; empty where none moves.
+    pub swept_part_cell: Vec<f32>,
     /// Solids around thin ones.
     pub fine: Option<Arc<FineSolids>>,
 }

@@ -32,13 +32,13 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("solids", |_| step.change_sides(&mut c.start, fine.as_deref(), &changes))?;
     let (start, thin) = (&c.start, (fine.as_deref(), &changes[..]));
     let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, start))?;
-    stages.run("carry_volume", |_| step.carry_volume(&mut c.mass, start, flow, thin))?;
     let sizes = stages.run("adapt", |_| step.sizes(&mut c.size_cell, start))?;
     (*tree, next.cells_moved) =
         stages.run("adapt", |_| step.next_tree(start, &flow.tracing, sizes, &mut c.spread))?;
     stages.run("particles", |_| swarm.begin(&step, start, sizes, thin))?;
     *boundaries = stages.run("solids", |_| step.boundaries(tree, &fine, &mut c.fractions))?;
     let ground = stages.run("solids", |_| step.ground(tree, boundaries, &mut c.sources))?;
+    stages.run("carry_volume", |_| step.carry_volume(&mut c.mass, start, flow, thin, ground))?;
     let path = step.transport(ground, &flow.tracing);
     stages.run("advect_surface", |n| {
         step.carry_surface((new.phi, size), path, start, sizes, &mut c.carry, n)

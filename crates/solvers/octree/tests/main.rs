@@ -1,6 +1,7 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod conformance;
+mod moving;
 mod options;
 mod particles;
 mod parting;

@@ -1,0 +1,51 @@
+//! Solids that move through liquid.
+
+use fluvial_conformance::{advance, tank};
+use fluvial_foundation::Vec3;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_interface::{Setup, Solid, Solver, Tracker};
+use fluvial_solver_octree::{OctreeSolver, Params};
+use std::f64::consts::PI;
+
+fn add(setup: &mut Setup, shape: Shape, motion: Motion) {
+    setup.solids.push(Solid { name: "solid".into(), shape, motion, sticky: false });
+}
+
+/// A ball that moves from the first moment on has liquid around it that moves too, with the energy of potential flow:
+/// half the mass of the displaced liquid, 1 + 3/8 of the images in walls three radii away [lamb-1932 §92 and §98].
+#[test]
+fn liquid_sets_out_with_the_solids_in_it() {
+    let mut setup = tank(24, 2.0);
+    let (radius, speed) = (0.17, 0.8);
+    let motion =
+        Motion::Constant { linear: Vec3::new(speed, 0.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO };
+    add(&mut setup, Shape::Sphere { center: Vec3::splat(0.5), radius }, motion);
+    let density = setup.liquid.density;
+    let params = Params { max_dx: Some(1.0 / 24.0), ..Params::default() };
+    let solver = OctreeSolver::new(setup, params).unwrap();
+    let displaced_kg = f64::from(density) * 4.0 / 3.0 * PI * f64::from(radius).powi(3);
+    let unbounded_j = 0.25 * displaced_kg * f64::from(speed).powi(2);
+    let ratio = solver.initial_report().kinetic_energy_j / unbounded_j;
+    assert!((0.9..1.3).contains(&ratio), "{ratio} of the energy without walls");
+}
+
+/// A rod is drawn through a tank: what is below the trough of its wake stays full of liquid.
+#[test]
+fn a_rod_draws_no_air_down_with_it() {
+    for tracker in [Tracker::Levelset, Tracker::Flip] {
+        let mut setup = tank(24, 0.5);
+        let (from, to) = (Vec3::new(0.75, 0.1, 0.5), Vec3::new(0.75, 2.0, 0.5));
+        let about = Vec3::new(0.5, 0.0, 0.5);
+        let motion = Motion::Constant { linear: Vec3::ZERO, angular: Vec3::new(0.0, 3.0, 0.0), about };
+        add(&mut setup, Shape::Cylinder { from, to, radius: 0.09 }, motion);
+        let mut solver = OctreeSolver::new(setup, Params { tracker, ..Params::default() }).unwrap();
+        let deep = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, 0.3, 2.0) };
+        let full_m3 = solver.volume_in(&deep);
+        let mut least = f64::INFINITY;
+        for n in 1..=12 {
+            advance(&mut solver, f64::from(n) / 24.0);
+            least = least.min(solver.volume_in(&deep) / full_m3);
+        }
+        assert!(least > 0.99, "{tracker:?}: {least} of the volume deep below the surface is liquid");
+    }
+}
