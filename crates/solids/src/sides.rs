@@ -233,15 +233,36 @@ impl Corners<'_> {
         (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other)))
     }
 
-    /// Do the own corners of a cell and of the one above lie on different sides of a wall?
+    /// Do the own corners of a cell and of the one above lie on different sides of a wall? At an edge of a thick solid they
+    /// do not, though no way leads from one to the other nearby; at the edge of a box with thin walls they do, though
+    /// their sides need not face away from each other.
     fn are_opposite(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
+        let mut high = at;
+        high[axis] += 1;
+        if !self.is_thick_around(at) {
+            let here = (0..8).filter(|n| own >> n & 1 == 1);
+            let start = here.fold(0, |bits, n| bits | 1 << node_bit([1; 3], n));
+            let mut low = [1; 3];
+            low[axis] += 1;
+            let there =
+                (0..8).filter(|n| above >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n));
+            return self.joined_around(at, start) & there == 0;
+        }
         let normal = |low: [usize; 3], own: u8| {
             let of_side = (0..8).filter(|n| own >> n & 1 == 1);
             self.mean_normal(of_side.map(|n| std::array::from_fn(|a| low[a] + (n >> a & 1))))
         };
-        let mut high = at;
-        high[axis] += 1;
         face_apart(normal(at, own), normal(high, above))
+    }
+
+    /// Is a node of the 27 cells around as deep in a solid as no wall of two cells is?
+    fn is_thick_around(&self, at: [usize; 3]) -> bool {
+        let deepest_m = -DEEPEST_CELLS * self.nodes.spacing;
+        (0..64).any(|n| {
+            let p: [usize; 3] = std::array::from_fn(|a| (at[a] + (n >> (2 * a) & 3)).wrapping_sub(1));
+            AXES.iter().all(|&a| p[a] < self.nodes.size[a])
+                && self.phi_node[self.nodes.index(p[0], p[1], p[2])] < deepest_m
+        })
     }
 
     /// The mean direction away from solids at some nodes, if they agree on one.
@@ -249,10 +270,14 @@ impl Corners<'_> {
         let (mut sum, mut count) = (Vec3::ZERO, 0.0);
         for at in at_nodes {
             let node = self.nodes.index(at[0], at[1], at[2]);
+            // What lies behind a solid between two open nodes says nothing.
+            let is_free = |node: usize, axis: Axis| self.crossed_node[node] >> axis & 1 == 0;
             let slope = AXES.map(|axis| {
                 let stride = self.nodes.stride(axis);
-                let high = if at[axis] + 1 < self.nodes.size[axis] { node + stride } else { node };
-                let low = if at[axis] > 0 { node - stride } else { node };
+                let is_above = at[axis] + 1 < self.nodes.size[axis] && is_free(node, axis);
+                let is_below = at[axis] > 0 && is_free(node - stride, axis);
+                let high = if is_above { node + stride } else { node };
+                let low = if is_below { node - stride } else { node };
                 (self.phi_node[high] - self.phi_node[low]) * if high - low > stride { 0.5 } else { 1.0 }
             });
             sum += Vec3::from_array(slope).normalize_or_zero();
@@ -297,6 +322,11 @@ impl Corners<'_> {
             part = grown;
         }
     }
+}
+
+/// The bit of a corner of the cell at `low` among 4 x 4 x 4 nodes.
+fn node_bit(low: [usize; 3], corner: usize) -> usize {
+    (0..3).map(|a| (low[a] + (corner >> a & 1)) << (2 * a)).sum()
 }
 
 /// Do two sides face away from each other? Where one shows no direction they may.

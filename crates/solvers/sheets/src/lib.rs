@@ -122,7 +122,9 @@ impl SheetsSolver {
                 // Distance to the liquid: the fills outside the solids, as the grid knows these.
                 let outside = |x: Vec3| if with_solids { -nodes.sample(phi_solid, x) } else { f32::MIN };
                 let distance = |x: Vec3| setup.fill_distance(x).max(outside(x));
-                found.extend(seed(x, d0, distance).map(|(x, mass)| {
+                // Out of a thin wall the way may lead to the side where there is no liquid.
+                let is_wet = |(x, _): &(Vec3, u32)| setup.fill_distance(*x) <= margin;
+                found.extend(seed(x, d0, distance).filter(is_wet).map(|(x, mass)| {
                     let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
                     (x, mass, fill.velocity)
                 }));
