@@ -1,6 +1,6 @@
 //! Tests through the public surface.
 
-mod bvh;
+mod box_tree;
 mod contour;
 mod fractions;
 mod heightfield;

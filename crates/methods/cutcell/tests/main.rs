@@ -2,7 +2,7 @@
 
 mod cases;
 mod common;
-mod complex;
+mod complexes;
 mod pressure_order;
 mod solid_cells;
 mod solid_cutting;

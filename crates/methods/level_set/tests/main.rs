@@ -1,7 +1,7 @@
 //! Exact and manufactured solutions for every kernel of the crate, with the order asserted.
 
 mod advection;
-mod cell_set;
+mod cell_sets;
 mod common;
 mod curvature;
 mod extrapolation;
@@ -12,5 +12,5 @@ mod redistance;
 mod regions;
 mod settle;
 mod sides;
-mod trace;
+mod traces;
 mod volume;

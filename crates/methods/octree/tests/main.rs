@@ -25,7 +25,7 @@ mod particle_seeding;
 mod particle_surface;
 mod particles;
 mod parting;
-mod quadric;
+mod quadrics;
 mod redistance;
 mod sides;
 mod sizing;

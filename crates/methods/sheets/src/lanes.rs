@@ -165,6 +165,7 @@ mod wide {
 }
 
 #[cfg_attr(all(target_arch = "x86_64", target_feature = "avx", target_feature = "fma"), cfg(test))]
+#[allow(dead_code)] // The tests, which include this file, compare it with the vector instructions.
 pub mod plain {
     use super::LANES;
     use std::array::from_fn;

@@ -6,7 +6,7 @@ mod deposit;
 mod eigen;
 mod history;
 mod kernels;
-mod lanes;
+mod lane_kinds;
 mod neighbours;
 mod particles;
 mod shapes;

@@ -1,7 +1,7 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod accuracy;
-mod cases;
+mod case_table;
 mod draw;
 mod film;
 mod fit;
