@@ -12,7 +12,7 @@ fn add(setup: &mut Setup, shape: Shape, motion: Motion) {
 }
 
 /// A ball that moves from the first moment on has liquid around it that moves too, with the energy of potential flow:
-/// half the mass of the displaced liquid, 1 + 3/8 of the images in walls three radii away [lamb-1932 §92 and §98].
+/// half the mass of the displaced liquid, 1 + 3/8 of the images in walls three radii away [lamb-1932 §92, §98].
 #[test]
 fn liquid_sets_out_with_the_solids_in_it() {
     let mut setup = tank(24, 2.0);
