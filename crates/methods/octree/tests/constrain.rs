@@ -1,7 +1,9 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
-use fluvial_octree::constrain::{DEEP_CELLS, SolidsOnTree, constrain_to_solids, stop_at_walls};
+use fluvial_octree::constrain::{
+    DEEP_CELLS, SolidsOnTree, constrain_to_solids, hold_back_in_slivers, stop_at_walls,
+};
 use fluvial_octree::sides::TreeSides;
 
 /// A uniform flow against a tilted wall at rest: inside the wall what is left is its tangential part,
@@ -42,4 +44,13 @@ fn nothing_flows_through_a_tilted_wall() {
     let mut u = vec![1.0; tree.face_count()];
     stop_at_walls(&mut u, &tree, [false, true, true, true, true, true]);
     assert_eq!(u.iter().filter(|&&u| u == 0.0).count(), 32 * 32);
+}
+
+#[test]
+fn slivers_move_with_the_solid() {
+    let (area, u_solid) = ([0.01, 0.05, 0.5, 0.01], [0.2, 0.2, 0.2, 0.0]);
+    let mut u = [20.0f32; 4];
+    assert_eq!(hold_back_in_slivers(&mut u, &area, &u_solid), 2);
+    assert!((u[0] - 0.398).abs() < 1e-3 && (u[1] - 5.15).abs() < 1e-3, "{u:?}");
+    assert_eq!(u[2..], [20.0; 2]);
 }

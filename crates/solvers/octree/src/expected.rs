@@ -17,10 +17,4 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "sideways / fallen",
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
-    ExpectedFailure {
-        case: "rest-through-sizes",
-        variants: &["octree/levelset"],
-        quantity: "sloped solid: max speed / sqrt(g h)",
-        reason: "2.8e-4 in the first steps, then less: where cells of two sizes meet solid and surface in one place, the water begins not quite flat; with equal sizes along the contact line it rests to 1e-5",
-    },
 ];

@@ -7,7 +7,7 @@ use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 use fluvial_octree::assemble::System;
-use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, stop_at_walls};
+use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, hold_back_in_slivers, stop_at_walls};
 use fluvial_octree::degenerate::follow_neighbours;
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
@@ -250,8 +250,10 @@ impl Step<'_> {
         operator: &Operator,
         (parted_cell, residual_cell): (&[bool], &[f32]),
         scratch: &mut VelocityScratch,
+        clamps: &mut Clamps,
     ) -> usize {
         let Ground { tree, boundaries, sources } = ground;
+        clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
         let (phi, seen) = (operator.liquid.phi_cell, operator.geometry().phi_cell);
         let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && seen[c] >= 0.0);

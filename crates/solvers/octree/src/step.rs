@@ -64,8 +64,8 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
         step.keep_momentum(u, &liquid, fraction, swarm.is_empty() && drops.is_empty())
     })?;
     next.junctions = operator.junctions;
-    next.liquid_faces = stages.run("extrapolate", |_| {
-        step.extend_velocity(u, ground, &operator, (parted, residual), &mut c.extrapolate)
+    next.liquid_faces = stages.run("extrapolate", |n| {
+        step.extend_velocity(u, ground, &operator, (parted, residual), &mut c.extrapolate, n)
     })?;
     stages.run("particles", |_| swarm.update(&step, u, &liquid, ground))?;
     let report = stages.try_run("measure", |_| step.measure(next, &c.sources, solved))?;
