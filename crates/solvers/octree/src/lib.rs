@@ -188,6 +188,7 @@ impl OctreeSolver {
             u_boundary: &boundaries.u_solid,
             flow_into_cell: &[],
             open_volume: &boundaries.open_volume,
+            phi_solid_cell: &boundaries.phi_solid_cell,
             fraction_cell: &fields.fraction_cell,
             parted_cell: &fields.parted_cell,
             wanted_m3_s: &|_| 0.0,

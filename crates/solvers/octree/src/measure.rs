@@ -4,13 +4,13 @@ use crate::OctreeSolver;
 use crate::state::{Fields, Limits, Model, SourcesOnTree, State, Step};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, DVec3, Vec3};
 use fluvial_grids::Octree;
 use fluvial_octree::divergence::signed_area;
 use fluvial_octree::gradient::{Geometry, GradientParams, face_row};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, Setup, StepError, StepReport, SuggestedDt};
-use fluvial_volume::Account;
+use fluvial_volume::{Account, liquid_center};
 use std::f64::consts::PI;
 
 /// Liquid farther than this from every surface is resolved, cells.
@@ -32,6 +32,8 @@ pub(crate) struct Liquid<'a> {
     /// What sources let into cells, m3/s, by cell.
     pub flow_into_cell: &'a [(usize, f64)],
     pub open_volume: &'a [f32],
+    /// Empty without solids.
+    pub phi_solid_cell: &'a [f32],
     pub fraction_cell: &'a [f32],
     /// Cells that have let go of walls.
     pub parted_cell: &'a [bool],
@@ -59,6 +61,7 @@ impl Step<'_> {
             u_boundary: &sources.u_boundary,
             flow_into_cell: &sources.flow_into_cell,
             open_volume: &next.boundaries.open_volume,
+            phi_solid_cell: &next.boundaries.phi_solid_cell,
             fraction_cell: &next.fields.fraction_cell,
             parted_cell: &next.fields.parted_cell,
             wanted_m3_s: &|cell| {
@@ -108,9 +111,11 @@ impl Model {
                 let square = mean_square_speed(of, cell);
                 let mut x = tree.cell_center(cell).as_dvec3() - floor;
                 if fraction < 1.0 {
-                    // The liquid part's centre lies off the cell's, away from the surface.
-                    let out = phi_slope(tree, of.phi_cell, cell).normalize_or_zero().as_dvec3();
-                    x -= 0.5 * (1.0 - fraction) * dx * out;
+                    let slope = |phi: &[f32]| phi_slope(tree, phi, cell).normalize_or_zero().as_dvec3();
+                    let is_cut = of.open_volume[cell] < 1.0 && !of.phi_solid_cell.is_empty();
+                    let away = if is_cut { slope(of.phi_solid_cell) } else { DVec3::ZERO };
+                    let open = f64::from(of.open_volume[cell]);
+                    x += dx * liquid_center(fraction, open, slope(of.phi_cell), away);
                 }
                 let mass = fraction * dx.powi(3);
                 part.kinetic += mass * square as f64;
@@ -315,14 +320,20 @@ impl Default for Part {
     }
 }
 
-/// The mean square of the speed in a cell, m2/s2. The open part of a face counts with the liquid's velocity, the rest
-/// with the boundary's, as in `fluvial_mac::Openings::mean_square_speed`.
+/// The mean square of the speed of the liquid in a cell, m2/s2. Along each axis both faces count by their open part over
+/// the larger one of the two, as in `fluvial_mac::Openings::mean_square_speed`.
 fn mean_square_speed(of: &Liquid, cell: usize) -> f32 {
-    let square = |&face: &u32| {
-        let (face, area) = (face as usize, of.area_face[face as usize]);
-        area * of.u_face[face].powi(2) + (1.0 - area) * of.u_boundary[face].powi(2)
+    let faces = of.tree.cell_faces()[cell].map(|face| face as usize);
+    let along = |axis: usize| {
+        let pair = [faces[2 * axis], faces[2 * axis + 1]];
+        let larger = of.area_face[pair[0]].max(of.area_face[pair[1]]);
+        let square = |face: usize| {
+            let part = if larger > 0.0 { of.area_face[face] / larger } else { 0.0 };
+            part * of.u_face[face].powi(2) + (1.0 - part) * of.u_boundary[face].powi(2)
+        };
+        0.5 * (square(pair[0]) + square(pair[1]))
     };
-    0.5 * of.tree.cell_faces()[cell].iter().map(square).sum::<f32>()
+    along(0) + along(1) + along(2)
 }
 
 /// Net flux out of a cell, m3/s, open and solid parts of its faces together, less what sources let in.

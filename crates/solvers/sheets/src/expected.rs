@@ -59,6 +59,12 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "period / s",
         reason: TENSION,
     },
+    ExpectedFailure {
+        case: "invariances",
+        variants: &["sheets"],
+        quantity: "moved by half a cell: front, largest difference",
+        reason: "the floor lies in the middle of cells: distances at nodes round the edges of the tank off, which takes 2 % of the water at the start, and the front is as thick as the cut cell",
+    },
 ];
 
 const SMALL_WAVE: &str = "the wave is 0.1 and 0.16 cells high, and its height is read from the particles' density, a sum over about 100 of them: it moves by as much when they rearrange, and the pressure follows a carried distance that may differ from it by 0.15 cells";

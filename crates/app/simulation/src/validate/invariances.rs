@@ -55,7 +55,7 @@ type Look = [f64; 4];
 const COMPARED: [&str; 4] = ["front", "kinetic energy", "potential energy", "volume"];
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let (cells, end) = if context.fine { (32, 1.0) } else { (12, 0.5) };
+    let (cells, end) = if context.fine { (32, 1.0) } else { (16, 0.3) };
     let looks = parallel::map_indices(COPIES.len(), |n| watch(context, COPIES[n], cells, end));
     let looks = looks.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut outcome = Outcome::default();
