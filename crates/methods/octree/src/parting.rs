@@ -1,12 +1,12 @@
 //! Liquid on a tree that lets go of walls and solids [batty-2007 §5].
 //!
 //! A wall can push liquid, it cannot pull it: in cells that touch a boundary `p >= 0`, `div u >= 0`,
-//! `p div u = 0` instead of `div u = 0`. Which cells have let go is found by an active set, as in
+//! `p div u = 0` instead of `div u = 0`; with surface tension it takes a pull of `adhesion` to make a new surface. Which cells have let go is found by an active set, as in
 //! `fluvial_mac::project`. A cell that has let go keeps its phi while it loses volume: what it lacks is the gap
 //! at the boundary, until that reaches the cell's centre and is air like any other.
 
 use crate::divergence::signed_area;
-use crate::gradient::Geometry;
+use crate::gradient::{Geometry, PressureGradient};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{OUTSIDE, Side};
@@ -51,6 +51,8 @@ pub struct AtBoundaries<'a> {
     pub residual_cell: &'a [f32],
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f64,
+    /// The impulse `p dt / rho` with which surface tension holds a cell's liquid at the boundary, m2/s.
+    pub adhesion: &'a (dyn Fn(usize) -> f64 + Sync),
 }
 
 impl AtBoundaries<'_> {
@@ -63,6 +65,27 @@ impl AtBoundaries<'_> {
     pub fn show(&self, seen_cell: &mut [f32], parted_cell: &[bool]) {
         for cell in (0..parted_cell.len()).filter(|&cell| parted_cell[cell]) {
             seen_cell[cell] = BEYOND_CELLS * self.liquid.tree.cell_dx(cell);
+        }
+    }
+
+    /// Faces of cells that have let go, and that no pressure acts on, have no part of what presses on the surface: there is
+    /// none that could answer it. `u_without_push` is the velocity without it, empty where nothing presses.
+    pub fn take_pushes_back(
+        &self,
+        u: &mut [f32],
+        parted_cell: &[bool],
+        gradient: &PressureGradient,
+        u_without_push: &[f32],
+    ) {
+        if u_without_push.is_empty() {
+            return;
+        }
+        for cell in (0..parted_cell.len()).filter(|&cell| parted_cell[cell]) {
+            let faces = self.liquid.tree.cell_faces()[cell].map(|face| face as usize);
+            faces
+                .into_iter()
+                .filter(|&face| !gradient.acts_on(face))
+                .for_each(|face| u[face] = u_without_push[face]);
         }
     }
 
@@ -89,7 +112,9 @@ impl AtBoundaries<'_> {
                 let outflow: f64 = tree.cell_faces()[cell].iter().enumerate().map(out).sum();
                 self.has_gap(cell) || outflow >= -least_m_s * dx * dx
             } else {
-                seen_cell[cell] < 0.0 && impulse_cell[cell] < -least_m_s * dx
+                seen_cell[cell] < 0.0
+                    && impulse_cell[cell] < -least_m_s * dx
+                    && impulse_cell[cell] < -(self.adhesion)(cell)
             };
             changes += (parts != *parted) as usize;
             *parted = parts;
@@ -219,6 +244,7 @@ mod tests {
             may_part_cell: &may_part,
             residual_cell: &residual,
             fall_m_s: 0.1,
+            adhesion: &|_| 0.0,
         };
         let (mut parted, mut impulse) = (vec![false; tree.cell_count()], vec![0.0; tree.cell_count()]);
         impulse[top] = -0.1;

@@ -52,7 +52,7 @@ fn a_rising_plate_leaves_the_water_behind() {
         let motion =
             Motion::Constant { linear: Vec3::new(0.0, 1.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO };
         let shape = Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) };
-        setup.solids.push(Solid { name: "plate".into(), shape, motion, sticky });
+        setup.solids.push(Solid { sticky, ..Solid::new("plate", shape, motion) });
         run(setup, Tracker::Levelset, 0.1).1.kinetic_energy_j
     };
     let (free, held) = (left(false), left(true));
