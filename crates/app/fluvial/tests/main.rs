@@ -1,8 +1,6 @@
 //! The library as a program that embeds it sees it.
 
-use fluvial::{
-    ChosenMethod, Domain, Fill, Go, Liquid, Reached, Setup, Shape, Simulation, UniformGrid, Vec3, Wall,
-};
+use fluvial::{ChosenMethod, Domain, Fill, Go, Liquid, Reached, Setup, Shape, Simulation, UniformGrid, Vec3};
 
 #[path = "../examples/embed.rs"]
 #[allow(dead_code)]
@@ -11,10 +9,7 @@ mod embed;
 fn column() -> Setup {
     let shape = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(0.4, 0.5, 2.0) };
     Setup {
-        domain: Domain {
-            grid: UniformGrid { min: Vec3::ZERO, cells: [16; 3], dx: 1.0 / 16.0 },
-            walls: [Wall::Solid; 6],
-        },
+        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [16; 3], dx: 1.0 / 16.0 }),
         liquid: Liquid::default(),
         fills: vec![Fill { shape, velocity: Vec3::ZERO }],
         solids: vec![],

@@ -230,6 +230,8 @@ impl<'a> Checker<'a> {
             format!("give a number of at least {low}")
         } else if let Some(high) = largest.filter(|&high| value > high) {
             format!("give a number of at most {high}")
+        } else if let Some(high) = bound("exclusiveMaximum").filter(|&high| value >= high) {
+            format!("give a number less than {high}")
         } else {
             return Ok(());
         };

@@ -3,6 +3,7 @@
 
 use crate::Origin;
 use crate::shapes::{MotionSpec, ShapeSpec};
+use fluvial_solver_interface::NEUTRAL_ANGLE_DEG;
 use fluvial_solver_registry::ChosenMethod;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,48 @@ pub struct DomainSpec {
     /// What lies at the six sides.
     #[serde(default)]
     pub walls: Walls,
+    /// Angles at which the liquid's surface meets the six sides.
+    #[serde(default)]
+    pub contact_angles: ContactAngles,
+}
+
+/// Contact angles at the six sides of the domain: between surface and side, measured in the liquid. Below 90 degrees
+/// tension draws liquid along the side, above it holds it back. Open sides have none.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContactAngles {
+    /// Left, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub x_min: f32,
+    /// Right, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub x_max: f32,
+    /// Floor, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub y_min: f32,
+    /// Ceiling, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub y_max: f32,
+    /// Back, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub z_min: f32,
+    /// Front, degrees.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 180))]
+    pub z_max: f32,
+}
+
+impl ContactAngles {
+    /// In the order of the walls.
+    pub(crate) fn to_array(self) -> [f32; 6] {
+        [self.x_min, self.x_max, self.y_min, self.y_max, self.z_min, self.z_max]
+    }
+}
+
+impl Default for ContactAngles {
+    fn default() -> Self {
+        let [x_min, x_max, y_min, y_max, z_min, z_max] = [NEUTRAL_ANGLE_DEG; 6];
+        ContactAngles { x_min, x_max, y_min, y_max, z_min, z_max }
+    }
 }
 
 /// The six sides of the domain.

@@ -8,7 +8,8 @@ use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Nozzle, Shape};
 use fluvial_solver_interface::{
-    Domain, Fill, Flow, Liquid, Refine, Setup, SetupError, Sink, Solid, Source, Volumes, Wall, inside_cells,
+    Domain, Fill, Flow, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, SetupError, Sink, Solid, Source, Volumes,
+    Wall, inside_cells,
 };
 use fluvial_solver_registry::ChosenMethod;
 
@@ -86,6 +87,7 @@ impl Scene {
                     WallSpec::Sticky => Wall::Sticky,
                     WallSpec::Open => Wall::Open,
                 }),
+                contact_angles_deg: self.domain.contact_angles.to_array(),
             },
             liquid: Liquid {
                 density: self.liquid.density,
@@ -127,6 +129,18 @@ impl Scene {
             let help =
                 "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
             return Err(self.fail("refine.0", message, help));
+        }
+        if !self.method.capabilities().contact_angles {
+            let is_other = |angle: f32| angle != NEUTRAL_ANGLE_DEG;
+            if self.domain.contact_angles.to_array().into_iter().any(is_other) {
+                let message =
+                    format!("the method `{}` has no support for contact angles", self.method.name());
+                return Err(self.fail(
+                    "domain.contact_angles",
+                    message,
+                    "remove it, or choose `uniform` in [method]",
+                ));
+            }
         }
         Ok(())
     }
@@ -304,7 +318,7 @@ impl Scene {
                 Some(motion) => self.motion(motion, &shape, &format!("solid.{n}.motion"))?,
                 None => Motion::Static,
             };
-            solids.push(Solid { name, shape, motion, sticky: spec.sticky });
+            solids.push(Solid { sticky: spec.sticky, ..Solid::new(name, shape, motion) });
         }
         Ok(solids)
     }

@@ -160,7 +160,8 @@ fn limits(root: &Json, property: &Json) -> String {
     let bound = |key: &str| property[key].as_f64().or(resolved[key].as_f64());
     let low = bound("exclusiveMinimum").map(|v| format!("> {v}"));
     let low = low.or(bound("minimum").filter(|&v| v != 0.0).map(|v| format!(">= {v}")));
-    let high = bound("maximum").map(|v| format!("<= {v}"));
+    let high = bound("exclusiveMaximum").map(|v| format!("< {v}"));
+    let high = high.or(bound("maximum").map(|v| format!("<= {v}")));
     let parts: Vec<String> = low.into_iter().chain(high).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }

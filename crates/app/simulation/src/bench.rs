@@ -10,7 +10,7 @@ use fluvial_grids::UniformGrid;
 use fluvial_output::{Machine, OutputError, peak_rss_bytes, reset_peak_rss};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Variant, Wall,
+    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Variant,
 };
 use fluvial_solver_registry::variants;
 use serde::Serialize;
@@ -241,10 +241,7 @@ fn run_once(method: &dyn Method, n: usize, frames: u32, stop: &AtomicBool) -> Re
 fn dam_break(n: usize) -> Setup {
     let liquid = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(0.4, 0.5, 2.0) };
     Setup {
-        domain: Domain {
-            grid: UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 },
-            walls: [Wall::Solid; 6],
-        },
+        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 }),
         liquid: Liquid::default(),
         fills: vec![Fill { shape: liquid, velocity: Vec3::ZERO }],
         solids: vec![],

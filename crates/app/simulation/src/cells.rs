@@ -121,7 +121,7 @@ mod tests {
             ],
         };
         let ball = fluvial_solids::Shape::Sphere { center: Vec3::new(0.75, 0.75, 0.5), radius: 0.1 };
-        let solid = Solid { name: "ball".into(), shape: ball, motion: Default::default(), sticky: false };
+        let solid = Solid::new("ball", ball, Default::default());
         let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
         let image = draw_cells(&cut, domain, &[solid], 0.0, [200, 200]);
         let pixel = |x: f32, y: f32| -> [u8; 3] {

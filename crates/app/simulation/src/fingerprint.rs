@@ -34,16 +34,11 @@ pub fn fingerprint(method: &dyn Method) -> u32 {
 fn splash() -> Setup {
     let ball = |x: f32, y: f32, radius: f32| Shape::Sphere { center: Vec3::new(x, y, 0.45), radius };
     let pool = Shape::Box { min: -Vec3::ONE, max: Vec3::new(2.0, 0.35, 2.0) };
-    let solid = Solid {
-        name: "ball".into(),
-        shape: ball(0.75, 0.35, 0.17),
-        motion: Motion::default(),
-        sticky: false,
-    };
+    let solid = Solid::new("ball", ball(0.75, 0.35, 0.17), Motion::default());
     Setup {
         domain: Domain {
-            grid: UniformGrid { min: Vec3::ZERO, cells: [CELLS; 3], dx: 1.0 / CELLS as f32 },
             walls: [Wall::Solid, Wall::Open, Wall::Solid, Wall::Solid, Wall::Solid, Wall::Solid],
+            ..Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [CELLS; 3], dx: 1.0 / CELLS as f32 })
         },
         liquid: Liquid { surface_tension: 0.07, ..Liquid::default() },
         fills: vec![

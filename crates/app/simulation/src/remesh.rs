@@ -168,10 +168,9 @@ mod tests {
         let grid = UniformGrid { min: Vec3::new(-0.5, 0.0, 0.25), cells: [24, 16, 16], dx: 1.0 / 16.0 };
         let ball = |x: f32, radius: f32| Shape::Sphere { center: Vec3::new(x, 0.5, 0.75), radius };
         let pool = Shape::Box { min: Vec3::new(-2.0, -1.0, -1.0), max: Vec3::new(2.0, 0.3, 2.0) };
-        let solid =
-            Solid { name: "ball".into(), shape: ball(0.7, 0.28), motion: Motion::default(), sticky: false };
+        let solid = Solid::new("ball", ball(0.7, 0.28), Motion::default());
         Setup {
-            domain: Domain { grid, walls: [Wall::Solid; 6] },
+            domain: Domain::closed(grid),
             liquid: Liquid::default(),
             fills: vec![
                 Fill { shape: pool, velocity: Vec3::ZERO },

@@ -32,7 +32,13 @@ impl Listed for BlockParams {
         (self.longest_step <= 0.0).then_some(("longest_step", "more than 0 s"))
     }
     fn capabilities(&self) -> Capabilities {
-        Capabilities { particles: false, volumes: Volumes::None, adaptive: false, given_flow: false }
+        Capabilities {
+            particles: false,
+            volumes: Volumes::None,
+            adaptive: false,
+            given_flow: false,
+            contact_angles: false,
+        }
     }
     fn pressure_tolerance(&self) -> f64 {
         1e-5

@@ -50,6 +50,7 @@ cases! {
     drop_oscillation "drop-oscillation"
     drop_across_levels "drop-across-levels"
     static_drop "static-drop"
+    gravity_capillary_wave "gravity-capillary-wave"
     dam_break "dam-break"
     filling "filling"
     user_scenes "user-scenes"

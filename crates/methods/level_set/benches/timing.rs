@@ -101,7 +101,7 @@ fn run(n: usize) {
     });
     let mut kappa = vec![0.0; phi.len()];
     time("curvature", || {
-        curvature(&mut kappa, &phi, &cells, 2.0 * grid.dx);
+        curvature(&mut kappa, &phi, &cells, 2.0 * grid.dx, &[Some(0.0); 6]);
     });
     let (open, solid) = (vec![1.0; phi.len()], vec![1.0; grid.nodes().len()]);
     time("liquid_volume", || {

@@ -5,6 +5,7 @@ use fluvial_level_set::*;
 
 const RADIUS: f64 = 0.31;
 const CENTER: [f64; 3] = [0.49, 0.513, 0.505];
+const OPEN: WallContact = [None; 6];
 
 /// Largest relative error of 2/R over all crossings of the grid lines.
 fn crossing_error(n: usize, from: impl Fn([f64; 3]) -> f64, redistancings: usize) -> f64 {
@@ -17,7 +18,7 @@ fn crossing_error(n: usize, from: impl Fn([f64; 3]) -> f64, redistancings: usize
         redistance(&mut phi, &l, band, &mut scratch);
     }
     let mut kappa = vec![0.0; phi.len()];
-    assert_eq!(curvature(&mut kappa, &phi, &l, 2.0 * g.dx), 0);
+    assert_eq!(curvature(&mut kappa, &phi, &l, 2.0 * g.dx, &OPEN), 0);
     let mut worst = 0.0f64;
     for a in 0..phi.len() {
         let c = l.coordinates(a);
@@ -61,7 +62,7 @@ fn quadrics_have_the_sum_of_both_curvatures() {
     let phi =
         fill(&l, |x| x[1] - 0.5 - (x[0] - 0.5).powi(2) + 0.5 * (x[2] - 0.5).powi(2) + 0.3 * x[0] * x[2]);
     let mut kappa = vec![0.0; l.len()];
-    curvature(&mut kappa, &phi, &l, 10.0);
+    curvature(&mut kappa, &phi, &l, 10.0, &OPEN);
     let exact = fill(&l, |x| {
         let (gx, gy, gz) = (-2.0 * (x[0] - 0.5) + 0.3 * x[2], 1.0, x[2] - 0.5 + 0.3 * x[0]);
         let (hx, hz, hxz) = (-2.0, 1.0, 0.3);
@@ -71,7 +72,7 @@ fn quadrics_have_the_sum_of_both_curvatures() {
     let error = max_difference(&kappa, &exact, 1.0, |_| true);
     assert!(error < 2e-6 / (dx * dx), "{error}"); // rounding of phi through second differences
     // Out of the band nothing is computed.
-    curvature(&mut kappa, &phi, &l, g.dx);
+    curvature(&mut kappa, &phi, &l, g.dx, &OPEN);
     assert_eq!(kappa[l.index(3, 15, 3)], 0.0);
 }
 
@@ -82,7 +83,40 @@ fn unresolved_curvature_is_limited_and_counted() {
     let dx = g.dx as f64;
     let droplet = fill(&l, |x| distance(x, [4.5 * dx + 0.1 * dx, 4.5 * dx, 4.5 * dx]) - 0.6 * dx);
     let mut kappa = vec![0.0; l.len()];
-    let limited = curvature(&mut kappa, &droplet, &l, 2.0 * g.dx);
+    let limited = curvature(&mut kappa, &droplet, &l, 2.0 * g.dx, &OPEN);
     assert!(limited > 0);
     assert!(kappa.iter().all(|k| k.abs() <= 2.0 / g.dx));
+}
+
+/// Largest relative error of 2/R over all crossings in the cells at the floor, where a ball meets it at an angle.
+fn error_at_the_floor(n: usize, degrees: f64) -> f64 {
+    let (cosine, g) = (degrees.to_radians().cos(), cube(n));
+    let l = g.cell_centers();
+    let center = [CENTER[0], -RADIUS * cosine, CENTER[2]];
+    let phi = fill(&l, |x| distance(x, center) - RADIUS);
+    let mut kappa = vec![0.0; phi.len()];
+    let mut contact = OPEN;
+    contact[2] = Some(cosine as f32);
+    curvature(&mut kappa, &phi, &l, 2.0 * g.dx, &contact);
+    let mut worst = 0.0f64;
+    for a in (0..phi.len()).filter(|&a| l.coordinates(a)[1] == 0) {
+        for axis in [0, 2] {
+            let b = a + l.stride(axis);
+            if l.coordinates(a)[axis] + 1 < n && (phi[a] < 0.0) != (phi[b] < 0.0) {
+                let k = value_at_crossing(&kappa, &phi, a, b) as f64;
+                worst = worst.max((k * RADIUS / 2.0 - 1.0).abs());
+            }
+        }
+    }
+    assert!(worst > 0.0);
+    worst
+}
+
+#[test]
+fn balls_that_meet_a_wall_at_its_contact_angle() {
+    for (degrees, bound, least_order) in [(90.0, 0.02, 1.8), (60.0, 0.05, 0.9), (120.0, 0.05, 0.9)] {
+        let errors: Vec<f64> = [16, 32, 64].map(|n| error_at_the_floor(n, degrees)).into();
+        println!("{degrees} degrees: {errors:.5?} order {:.2}", order(&errors));
+        assert!(errors[0] < bound && order(&errors) > least_order, "{degrees}: {errors:?}");
+    }
 }

@@ -62,7 +62,7 @@ fn all(g: &UniformGrid, mirror: bool, scratch: &mut Scratch) -> Results {
         .collect();
     extend_into_solids(&mut phi, &closed, &l, 4, |_| Vec3::ZERO, scratch);
     let mut kappa = vec![0.0; phi.len()];
-    curvature(&mut kappa, &phi, &l, 2.0 * g.dx);
+    curvature(&mut kappa, &phi, &l, 2.0 * g.dx, &[Some(0.0); 6]);
     let volume = liquid_volume(&phi, &vec![1.0; phi.len()], &vec![1.0; g.nodes().len()], g).to_bits();
     Results { phi, u, valid, kappa, volume }
 }

@@ -4,7 +4,7 @@
 //!
 //! `p >= 0`,  `div u >= 0`,  `p div u = 0`
 //!
-//! instead of `div u = 0` [batty-2007 §5]. Where the pressure would be negative, the cell lets go: its pressure
+//! instead of `div u = 0` [batty-2007 §5]; with surface tension it takes a pull of `adhesion` to make a new surface. Where the pressure would be negative, the cell lets go: its pressure
 //! is that of air, and the liquid may leave a gap at the boundary. Which cells do is found by an active set:
 //! a cell whose pressure comes out negative lets go, one that is pressed together again is taken back, and
 //! the problem is solved anew until neither happens.
@@ -64,7 +64,7 @@ pub struct Parting {
 }
 
 /// The liquid that may let go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct AtBoundaries<'a> {
     /// The faces.
     pub openings: &'a Openings<'a>,
@@ -81,6 +81,8 @@ pub struct AtBoundaries<'a> {
     pub deepest_m: f32,
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f32,
+    /// The impulse `p dt / (rho dx)` with which surface tension holds a cell's liquid at the boundary, m/s.
+    pub adhesion_m_s: &'a (dyn Fn(usize) -> f32 + Sync),
     /// Velocity without the push of a pressure on the surface ([`crate::push_at_surface`]), where there is one:
     /// a cell that lets go has no pressure that could balance the push.
     pub u_without_push: Option<&'a FaceField>,
@@ -155,7 +157,9 @@ impl Parting {
                 liquid.gap_cell[cell] > LEAST_GAP_CELLS * openings.grid.dx
                     || openings.outflow(u_face, cells.coordinates(cell)) >= -least
             } else {
-                q_cell[cell] < -least && liquid.air_gets_in(cell, &self.phi_cell)
+                q_cell[cell] < -least
+                    && q_cell[cell] < -(liquid.adhesion_m_s)(cell)
+                    && liquid.air_gets_in(cell, &self.phi_cell)
             };
             changes += (parts != *parted) as usize;
             *parted = parts;

@@ -1,6 +1,7 @@
 //! Mean curvature of the surface where it crosses faces [octree §4.6].
 
 use crate::quadric::Quadric;
+pub use crate::quadric::WallContact;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
@@ -29,15 +30,17 @@ pub struct CurvatureInfo {
 /// The cells beside such faces find it at their nearest points of the surface: second derivatives of phi, a
 /// distance, at the centre give the principal curvatures there, which are those at the surface's distance
 /// away, `k = k_0 / (1 + phi k_0)`. Between the means of the liquid and of the air cells of a face it is
-/// linear; where phi vanishes between them is the face's value. Second order on all levels and across them.
+/// linear; where phi vanishes between them is the face's value. Second order on all levels and across them; at walls that
+/// the surface meets at their contact angles second order for right angles, first for others.
 /// Verified by `curvature.rs`.
 pub fn curvature(
     kappa_face: &mut Vec<f32>,
     tree: &Octree,
     phi_cell: &[f32],
+    contact: &WallContact,
     scratch: &mut CurvatureScratch,
 ) -> CurvatureInfo {
-    filtered_curvature(kappa_face, tree, phi_cell, scratch, |_| {})
+    filtered_curvature(kappa_face, tree, (phi_cell, contact), scratch, |_| {})
 }
 
 /// The same with a filter between cells and faces: it is given kappa of the cells beside the surface, NaN in
@@ -45,7 +48,7 @@ pub fn curvature(
 pub fn filtered_curvature(
     kappa_face: &mut Vec<f32>,
     tree: &Octree,
-    phi_cell: &[f32],
+    (phi_cell, contact): (&[f32], &WallContact),
     scratch: &mut CurvatureScratch,
     filter: impl FnOnce(&mut [f32]),
 ) -> CurvatureInfo {
@@ -66,7 +69,7 @@ pub fn filtered_curvature(
         for (i, out) in out.iter_mut().enumerate() {
             let cell = n * TASK + i;
             let is_beside = beside[cell].load(Relaxed);
-            *out = if is_beside { at_surface(tree, phi_cell, cell) } else { f32::NAN };
+            *out = if is_beside { at_surface(tree, phi_cell, contact, cell) } else { f32::NAN };
         }
     });
     let mut info = CurvatureInfo::default();
@@ -115,8 +118,8 @@ fn at_crossing(phi_cell: &[f32], kappa_cell: &[f32], cells: &[u32]) -> f32 {
 }
 
 /// The curvature at the point of the surface nearest to a cell's centre.
-fn at_surface(tree: &Octree, phi_cell: &[f32], cell: usize) -> f32 {
-    let fit = Quadric::fit_evenly(tree, phi_cell, cell);
+fn at_surface(tree: &Octree, phi_cell: &[f32], contact: &WallContact, cell: usize) -> f32 {
+    let fit = Quadric::fit_between_walls(tree, phi_cell, cell, contact);
     let dx = tree.cell_dx(cell);
     let [gx, gy, gz] = fit.slope([0.0; 3]);
     let [[xx, yy, zz], [yz, zx, xy]] = fit.bend();

@@ -1,12 +1,12 @@
 //! Liquid on a tree that lets go of walls and solids [batty-2007 §5].
 //!
 //! A wall can push liquid, it cannot pull it: in cells that touch a boundary `p >= 0`, `div u >= 0`,
-//! `p div u = 0` instead of `div u = 0`. Which cells have let go is found by an active set, as in
+//! `p div u = 0` instead of `div u = 0`; with surface tension it takes a pull of `adhesion` to make a new surface. Which cells have let go is found by an active set, as in
 //! `fluvial_mac::project`. A cell that has let go keeps its phi while it loses volume: what it lacks is the gap
 //! at the boundary, until that reaches the cell's centre and is air like any other.
 
 use crate::divergence::signed_area;
-use crate::gradient::Geometry;
+use crate::gradient::{Geometry, PressureGradient};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{OUTSIDE, Side};
@@ -51,6 +51,8 @@ pub struct AtBoundaries<'a> {
     pub residual_cell: &'a [f32],
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f64,
+    /// The impulse `p dt / rho` with which surface tension holds a cell's liquid at the boundary, m2/s.
+    pub adhesion: &'a (dyn Fn(usize) -> f64 + Sync),
 }
 
 impl AtBoundaries<'_> {
@@ -81,6 +83,27 @@ impl AtBoundaries<'_> {
         !faces().any(moves) || faces().any(is_airy)
     }
 
+    /// Faces of cells that have let go, and that no pressure acts on, have no part of what presses on the surface: there is
+    /// none that could answer it. `u_without_push` is the velocity without it, empty where nothing presses.
+    pub fn take_pushes_back(
+        &self,
+        u: &mut [f32],
+        parted_cell: &[bool],
+        gradient: &PressureGradient,
+        u_without_push: &[f32],
+    ) {
+        if u_without_push.is_empty() {
+            return;
+        }
+        for cell in (0..parted_cell.len()).filter(|&cell| parted_cell[cell]) {
+            let faces = self.liquid.tree.cell_faces()[cell].map(|face| face as usize);
+            faces
+                .into_iter()
+                .filter(|&face| !gradient.acts_on(face))
+                .for_each(|face| u[face] = u_without_push[face]);
+        }
+    }
+
     /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the projected
     /// velocity presses together; returns how many there were. `seen_cell` is phi as the pressure saw it.
     pub fn revise(
@@ -106,6 +129,7 @@ impl AtBoundaries<'_> {
             } else {
                 seen_cell[cell] < 0.0
                     && impulse_cell[cell] < -least_m_s * dx
+                    && impulse_cell[cell] < -(self.adhesion)(cell)
                     && self.air_gets_in(cell, seen_cell)
             };
             changes += (parts != *parted) as usize;

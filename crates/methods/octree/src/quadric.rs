@@ -24,6 +24,15 @@ const PULL: f64 = 1e-6;
 /// Verified by `redistancing_does_not_feed_on_its_errors`.
 const PULL_AT_WALL: f64 = 1e-3;
 
+/// Cosines of the angles at which a surface meets the six walls of the domain, measured in the liquid; none at open ones.
+pub type WallContact = [Option<f32>; 6];
+/// The correction of a wall's slope for the distance from the contact line is limited to this part of it.
+const LARGEST_CORRECTION: f64 = 0.5;
+/// Cells no deeper below a wall than this have images beyond it, in edges of the leaf that the fit is for.
+const DEEPEST_IMAGE: f64 = 1.01;
+/// Least squared sine of a contact angle for which the surface's profile at the wall is looked at.
+const LEAST_SINE2: f64 = 0.05;
+
 /// `q(d)`, with `d` counted in the cell's edges from its centre; `q` keeps the unit of the values, over the
 /// edge.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +106,60 @@ impl Touching {
     pub fn cells(&self) -> &[u32] {
         &self.cells[..self.len]
     }
+
+    /// Runs `body(offset, value)`, both in the leaf's edges, over these cells and their neighbours: one ring of them, two at
+    /// walls, where half of the first is missing.
+    fn for_cells_around(
+        &self,
+        tree: &Octree,
+        cell: usize,
+        values: &[f32],
+        mut body: impl FnMut([f64; 3], f64),
+    ) {
+        let (mut cells, mut len) = ([0u32; MOST_AROUND], self.len);
+        cells[..len].copy_from_slice(self.cells());
+        let mut done = 0;
+        while done == 0 || (len < FEW_AROUND && done < len) {
+            let ring = std::mem::replace(&mut done, len)..len;
+            for near in ring {
+                tree.for_neighbours(cells[near] as usize, |other| {
+                    if len < MOST_AROUND && !cells[..len].contains(&(other as u32)) {
+                        cells[len] = other as u32;
+                        len += 1;
+                    }
+                });
+            }
+        }
+        let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
+        for &other in &cells[..len] {
+            let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
+            body(d, values[other as usize] as f64 / dx as f64);
+        }
+    }
+
+    /// The 27 cells around a leaf if those inside the walls are equal; what lies beyond a wall is never looked at.
+    fn even_to_walls(&self, tree: &Octree, cell: usize, walls: &WallContact) -> Option<[u32; 27]> {
+        let nodes = tree.cell_nodes(cell).map(|node| &tree.node_cells()[node as usize]);
+        let equal = tree.cells_of(tree.cells()[cell].level as usize);
+        let cells: [u32; 27] = std::array::from_fn(|n| nodes[EVEN[n].0][EVEN[n].1]);
+        (0..27).all(|n| equal.contains(&(cells[inside_walls(n, walls).0] as usize))).then_some(cells)
+    }
+}
+
+/// Of the 27 cells around a leaf that walls are beside: the number of the cell inside the walls that is nearest to cell n, and
+/// the walls between the two.
+fn inside_walls(n: usize, walls: &WallContact) -> (usize, [Option<usize>; 3]) {
+    let (mut inner, mut crossed) = (n, [None; 3]);
+    for (axis, stride) in [1, 3, 9].into_iter().enumerate() {
+        match n / stride % 3 {
+            0 if walls[2 * axis].is_some() => (inner, crossed[axis]) = (inner + stride, Some(2 * axis)),
+            2 if walls[2 * axis + 1].is_some() => {
+                (inner, crossed[axis]) = (inner - stride, Some(2 * axis + 1))
+            }
+            _ => {}
+        }
+    }
+    (inner, crossed)
 }
 
 /// Corner of a cell and octant around it where the 27 cells around are found, x fastest.
@@ -213,29 +276,83 @@ impl Quadric {
         if touching.even {
             return Quadric::fit_to(tree, values, cell, &touching);
         }
-        let (mut cells, mut len) = ([0u32; MOST_AROUND], touching.len);
-        cells[..len].copy_from_slice(touching.cells());
-        // One ring of neighbours, two at walls, where half of the first is missing.
-        let mut done = 0;
-        while done == 0 || (len < FEW_AROUND && done < len) {
-            let ring = std::mem::replace(&mut done, len)..len;
-            for near in ring {
-                tree.for_neighbours(cells[near] as usize, |other| {
-                    if len < MOST_AROUND && !cells[..len].contains(&(other as u32)) {
-                        cells[len] = other as u32;
-                        len += 1;
-                    }
-                });
-            }
-        }
-        let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
         let mut normal = Normal::new();
-        for &other in &cells[..len] {
-            let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
-            normal.add(d, cubic_basis(d), values[other as usize] as f64 / dx as f64);
-        }
+        touching.for_cells_around(tree, cell, values, |d, value| normal.add(d, cubic_basis(d), value));
         let c: [f64; CUBIC_TERMS] = normal.solve(PULL);
         Quadric { c: std::array::from_fn(|i| c[i]) }
+    }
+
+    /// As [`Self::fit_evenly`], for a distance whose zero set meets walls at their contact angles: it goes on beyond them as
+    /// `fluvial_level_set::curvature` has it. Between equal cells that completes the 27 which the fit reads away from walls;
+    /// elsewhere the cells at the wall have images beyond it. Verified by `balls_that_meet_a_wall_at_its_contact_angle`.
+    pub fn fit_between_walls(tree: &Octree, values: &[f32], cell: usize, contact: &WallContact) -> Quadric {
+        let touching = Touching::new(tree, cell);
+        let (bounds, x, dx) = (tree.shape().bounds(), tree.cell_center(cell), tree.cell_dx(cell));
+        let away = [(x - bounds.min).to_array(), (bounds.max - x).to_array()];
+        let is_beside = |side: usize| away[side % 2][side / 2] < 0.75 * dx;
+        let beside: WallContact = std::array::from_fn(|side| contact[side].filter(|_| is_beside(side)));
+        if !touching.at_wall || beside == [None; 6] {
+            return Quadric::fit_evenly(tree, values, cell);
+        }
+        let is_right = |cosine: &f32| cosine.abs() < 1e-6;
+        let profile = match beside.iter().flatten().all(is_right) {
+            true => [0.0; 3],
+            false => {
+                let fit = Quadric::fit_evenly(tree, values, cell);
+                [0, 1, 2].map(|axis| fit.bend_towards(axis))
+            }
+        };
+        let beyond = |side: usize, value: f64, by: f64| {
+            let cosine = f64::from(beside[side].unwrap_or(0.0));
+            let off = profile[side / 2] * (value - 0.5 * by * cosine);
+            value - by * cosine * (1.0 - off.clamp(-LARGEST_CORRECTION, LARGEST_CORRECTION))
+        };
+        if let Some(cells) = touching.even_to_walls(tree, cell, &beside) {
+            let mut c = [0.0; PADDED];
+            for (n, part) in EVEN_FIT.iter().enumerate() {
+                let (inner, crossed) = inside_walls(n, &beside);
+                let mut value = values[cells[inner] as usize] as f64 / dx as f64;
+                crossed.into_iter().flatten().for_each(|side| value = beyond(side, value, 1.0));
+                for i in 0..PADDED {
+                    c[i] += part[i] * value;
+                }
+            }
+            return Quadric { c: std::array::from_fn(|i| c[i]) };
+        }
+        let mut normal = Normal::new();
+        touching.for_cells_around(tree, cell, values, |d, value| {
+            // The cell, its images beyond one wall, and theirs beyond the others.
+            let (mut images, mut len) = ([(d, value); 8], 1);
+            for side in (0..6).filter(|&side| beside[side].is_some()) {
+                let (axis, out) = (side / 2, [-1.0, 1.0][side % 2]);
+                let depth = f64::from(away[side % 2][axis] / dx) - out * d[axis];
+                if depth < DEEPEST_IMAGE && 2 * len <= images.len() {
+                    for n in 0..len {
+                        let (mut d, value) = images[n];
+                        d[axis] += 2.0 * out * depth;
+                        images[len + n] = (d, beyond(side, value, 2.0 * depth));
+                    }
+                    len *= 2;
+                }
+            }
+            images[..len].iter().for_each(|&(d, value)| normal.add(d, cubic_basis(d), value));
+        });
+        let c: [f64; CUBIC_TERMS] = normal.solve(PULL);
+        Quadric { c: std::array::from_fn(|i| c[i]) }
+    }
+
+    /// Curvature at the centre along the direction in the level set that leads most towards an axis, per edge.
+    fn bend_towards(&self, axis: usize) -> f64 {
+        let (g, [h, [yz, zx, xy]]) = (self.slope([0.0; 3]), self.bend());
+        let square: f64 = g.iter().map(|v| v * v).sum();
+        let sine2 = 1.0 - g[axis] * g[axis] / square;
+        if square < 1e-6 || sine2 < LEAST_SINE2 {
+            return 0.0;
+        }
+        let t: [f64; 3] = std::array::from_fn(|a| (a == axis) as u8 as f64 - g[axis] * g[a] / square);
+        let bend = (0..3).map(|a| h[a] * t[a] * t[a]).sum::<f64>()
+            + 2.0 * (yz * t[1] * t[2] + zx * t[0] * t[2] + xy * t[0] * t[1]);
+        bend / (sine2 * square.sqrt())
     }
 
     /// Value.

@@ -4,7 +4,7 @@ use crate::common::*;
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
-use fluvial_octree::curvature::{CurvatureInfo, CurvatureScratch, curvature};
+use fluvial_octree::curvature::{CurvatureInfo, CurvatureScratch, WallContact, curvature};
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient};
 use fluvial_octree::redistance::{RedistanceScratch, redistance};
 
@@ -17,8 +17,12 @@ fn halves(finest: usize) -> Octree {
 }
 
 fn of_field(tree: &Octree, phi_cell: &[f32]) -> (Vec<f32>, CurvatureInfo) {
+    of_field_between(tree, phi_cell, &[Some(0.0); 6])
+}
+
+fn of_field_between(tree: &Octree, phi_cell: &[f32], contact: &WallContact) -> (Vec<f32>, CurvatureInfo) {
     let mut kappa_face = vec![];
-    let info = curvature(&mut kappa_face, tree, phi_cell, &mut CurvatureScratch::default());
+    let info = curvature(&mut kappa_face, tree, phi_cell, contact, &mut CurvatureScratch::default());
     (kappa_face, info)
 }
 
@@ -53,6 +57,32 @@ fn a_ball_across_levels_has_second_order_curvature() {
     let again = ball_errors_of(64, 0.36, true);
     println!("after redistancing: {again:.5?}");
     assert!(again.iter().all(|&error| error < 0.02), "{again:?}");
+}
+
+/// Largest relative error on the faces of the cells at the floor, where a ball meets it at an angle, on cells of two sizes.
+fn error_at_the_floor(finest: usize, degrees: f64) -> f64 {
+    let (tree, radius, cosine) = (halves(finest), 0.36, degrees.to_radians().cos());
+    let centre = DVec3::new(CENTRE.x, -radius * cosine, CENTRE.z);
+    let phi_cell = at_cells(&tree, |x| (x - centre).length() - radius);
+    let mut contact = [None; 6];
+    contact[2] = Some(cosine as f32);
+    let (kappa_face, _) = of_field_between(&tree, &phi_cell, &contact);
+    let is_at_floor = |face: usize| {
+        let mut cells = tree.cells_beside(face);
+        cells.all(|cell| tree.cell_center(cell).y < 0.75 * tree.cell_dx(cell))
+    };
+    let faces = (0..tree.face_count()).filter(|&face| kappa_face[face] != 0.0 && is_at_floor(face));
+    faces.map(|face| (kappa_face[face] as f64 * 0.5 * radius - 1.0).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn balls_that_meet_a_wall_at_its_contact_angle() {
+    for (degrees, least_order) in [(90.0, 1.8), (60.0, 0.9), (120.0, 0.9)] {
+        let [coarse, fine] = [32, 64].map(|finest| error_at_the_floor(finest, degrees));
+        let order = (coarse / fine).log2();
+        println!("{degrees} degrees: {coarse:.5} {fine:.5}, order {order:.2}");
+        assert!(fine > 0.0 && coarse < 0.05 && order > least_order, "{degrees}: {coarse} {fine}");
+    }
 }
 
 /// A cylinder has one curvature, a plane none, a ball of air a negative one.

@@ -49,6 +49,7 @@ fn a_closed_face_goes_with_liquid_that_leaves() {
         may_part_cell: &may_part,
         residual_cell: &residual,
         fall_m_s: 0.1,
+        adhesion: &|_| 0.0,
     };
     let (mut parted, mut impulse) = (vec![false; tree.cell_count()], vec![0.0; tree.cell_count()]);
     impulse[top] = -0.1;
@@ -105,6 +106,7 @@ fn liquid_holds_on_to_a_moving_solid_until_air_gets_in() {
             may_part_cell: &may_part,
             residual_cell: &residual,
             fall_m_s: 0.1,
+            adhesion: &|_| 0.0,
         };
         at.revise(&mut vec![false; tree.cell_count()], phi, &impulse, u_boundary) == 1
     };

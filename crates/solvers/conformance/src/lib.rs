@@ -5,12 +5,14 @@
 //! `fluvial validate`.
 
 mod flows;
+mod tension;
 mod walls;
 
 pub use flows::{
     a_sink_takes_what_falls_into_it, a_source_adds_what_it_says, an_open_wall_lets_liquid_out,
     overlapping_sources_flow_as_one,
 };
+pub use tension::a_drop_on_a_plate_takes_the_shape_of_its_cap;
 pub use walls::{a_thin_plate_pushes_all_water_before_it, thin_walls_hold_still_water};
 
 use fluvial_foundation::{Vec3, parallel};
@@ -71,7 +73,7 @@ macro_rules! conformance_suite {
 pub fn dam_break(n: usize, edge_m: f32) -> Setup {
     let dx = edge_m / n as f32;
     Setup {
-        domain: Domain { grid: UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx }, walls: [Wall::Solid; 6] },
+        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx }),
         liquid: Liquid::default(),
         fills: vec![Fill {
             shape: Shape::Box { min: Vec3::splat(-edge_m), max: edge_m * Vec3::new(0.4, 0.5, 0.7) },
@@ -234,16 +236,15 @@ pub fn the_number_of_threads_does_not_matter(subject: Subject) {
 /// wall.
 fn busy() -> Setup {
     let mut busy = dam_break(14, 1.0);
-    busy.solids.push(Solid {
-        name: "paddle".into(),
-        shape: Shape::Box { min: Vec3::new(0.5, 0.0, 0.2), max: Vec3::new(0.65, 0.6, 0.8) },
-        motion: Motion::Constant {
+    busy.solids.push(Solid::new(
+        "paddle",
+        Shape::Box { min: Vec3::new(0.5, 0.0, 0.2), max: Vec3::new(0.65, 0.6, 0.8) },
+        Motion::Constant {
             linear: Vec3::new(0.3, 0.1, 0.0),
             angular: Vec3::new(0.0, 2.0, 0.0),
             about: Vec3::splat(0.5),
         },
-        sticky: false,
-    });
+    ));
     let ball = Shape::Sphere { center: Vec3::new(0.3, 0.8, 0.5), radius: 0.15 };
     busy.sources.push(Source {
         shape: ball,
@@ -397,16 +398,11 @@ pub fn a_moving_solid_pushes_liquid(subject: Subject) {
     let build = subject.build;
     let mut setup = tank(16, 0.5);
     let dive = 0.25;
-    setup.solids.push(Solid {
-        name: "plunger".into(),
-        shape: Shape::Box { min: Vec3::new(0.25, 0.6, 0.25), max: Vec3::new(0.75, 1.6, 0.75) },
-        motion: Motion::Constant {
-            linear: Vec3::new(0.0, -1.0, 0.0),
-            angular: Vec3::ZERO,
-            about: Vec3::ZERO,
-        },
-        sticky: false,
-    });
+    setup.solids.push(Solid::new(
+        "plunger",
+        Shape::Box { min: Vec3::new(0.25, 0.6, 0.25), max: Vec3::new(0.75, 1.6, 0.75) },
+        Motion::Constant { linear: Vec3::new(0.0, -1.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO },
+    ));
     let mut solver = build(setup);
     let reports = advance(solver.as_mut(), 0.1 + dive);
     let last = reports.last().unwrap();
@@ -428,16 +424,11 @@ pub fn a_solid_under_water_leaves_no_hole(subject: Subject) {
     let build = subject.build;
     let mut setup = tank(32, 0.8);
     let (radius, speed) = (0.15, 1.0);
-    setup.solids.push(Solid {
-        name: "ball".into(),
-        shape: Shape::Sphere { center: Vec3::new(0.3, 0.3, 0.5), radius },
-        motion: Motion::Constant {
-            linear: Vec3::new(speed, 0.0, 0.0),
-            angular: Vec3::ZERO,
-            about: Vec3::ZERO,
-        },
-        sticky: false,
-    });
+    setup.solids.push(Solid::new(
+        "ball",
+        Shape::Sphere { center: Vec3::new(0.3, 0.3, 0.5), radius },
+        Motion::Constant { linear: Vec3::new(speed, 0.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO },
+    ));
     let mut solver = build(setup);
     let deep = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(2.0, 0.5, 2.0) };
     let full = 0.5 - 4.0 / 3.0 * std::f64::consts::PI * (radius as f64).powi(3);

@@ -30,7 +30,7 @@ fn open_box(wall_cells: f32, angle: f32) -> Setup {
     setup.fills =
         vec![Fill { shape: Shape::Intersection(vec![turned(inner.clone()), below]), velocity: Vec3::ZERO }];
     let wall = turned(Shape::Difference(Box::new(outer), Box::new(inner)));
-    setup.solids = vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }];
+    setup.solids = vec![Solid::new("box", wall, Motion::Static)];
     setup
 }
 
@@ -86,7 +86,7 @@ pub fn a_thin_plate_pushes_all_water_before_it(subject: Subject) {
     let plate = Shape::Box { min: Vec3::new(0.625, -1.0, -1.0), max: Vec3::new(0.64, 2.0, 2.0) };
     let linear = Vec3::new(-0.3, 0.0, 0.0);
     let motion = Motion::Constant { linear, angular: Vec3::ZERO, about: Vec3::ZERO };
-    setup.solids = vec![Solid { name: "plate".into(), shape: plate, motion, sticky: false }];
+    setup.solids = vec![Solid::new("plate", plate, motion)];
     let mut solver = (subject.build)(setup);
     let start_m3 = solver.initial_report().liquid_volume_m3;
     let end_m3 = advance(&mut *solver, 0.6).last().unwrap().liquid_volume_m3;

@@ -23,7 +23,7 @@ pub use method::{
 pub use params::{ParamError, PressureParams, Tracker, VolumeCorrection};
 pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
-pub use setup::{Domain, Fill, Liquid, Refine, Setup, Sink, Solid, Source, Wall};
+pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{
     CutCell, LevelSet, PARTICLE_KINDS, ParticleKinds, ParticleSet, SPARSE_BAND_CELLS, Snapshot,
     SparseLevelSet, UniformLevelSet, Wanted,

@@ -139,6 +139,8 @@ pub struct Capabilities {
     pub adaptive: bool,
     /// Can the flow be given instead of computed (`[flow]`)?
     pub given_flow: bool,
+    /// Does the surface meet boundaries at angles that they give (`contact_angle`)?
+    pub contact_angles: bool,
 }
 
 /// How a method's level set can be written.

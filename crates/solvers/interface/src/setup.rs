@@ -24,9 +24,19 @@ pub struct Domain {
     pub grid: UniformGrid,
     /// Walls in the order x_min, x_max, y_min, y_max, z_min, z_max.
     pub walls: [Wall; 6],
+    /// Angles at which the surface meets the walls, measured in the liquid, degrees; of no interest at open ones.
+    pub contact_angles_deg: [f32; 6],
 }
 
+/// The contact angle of what neither draws liquid up nor pushes it down, degrees.
+pub const NEUTRAL_ANGLE_DEG: f32 = 90.0;
+
 impl Domain {
+    /// A box with six closed walls.
+    pub fn closed(grid: UniformGrid) -> Self {
+        Domain { grid, walls: [Wall::Solid; 6], contact_angles_deg: [NEUTRAL_ANGLE_DEG; 6] }
+    }
+
     /// The box in metres.
     pub fn bounds(&self) -> Aabb {
         self.grid.bounds()
@@ -70,6 +80,13 @@ pub struct Solid {
     pub motion: Motion,
     /// Does liquid never let go of it?
     pub sticky: bool,
+}
+
+impl Solid {
+    /// A solid that liquid may let go of.
+    pub fn new(name: impl Into<String>, shape: Shape, motion: Motion) -> Self {
+        Solid { name: name.into(), shape, motion, sticky: false }
+    }
 }
 
 /// Liquid flows into the shape from behind and leaves it at a given velocity.
@@ -228,10 +245,40 @@ impl Setup {
 
     /// Distance to the closed walls of the domain, positive inside, metres.
     fn wall_distance(&self, x: Vec3) -> f32 {
+        self.nearest_wall(x).map_or(f32::MAX, |(_, distance)| distance)
+    }
+
+    /// The closed wall of the domain nearest to a point, and its distance, metres.
+    fn nearest_wall(&self, x: Vec3) -> Option<(usize, f32)> {
         let (bounds, open) = (self.domain.grid.bounds(), self.open_walls());
         let [low, high] = [(x - bounds.min).to_array(), (bounds.max - x).to_array()];
         let sides = (0..3).flat_map(|axis| [(2 * axis, low[axis]), (2 * axis + 1, high[axis])]);
-        sides.filter(|(side, _)| !open[*side]).fold(f32::MAX, |nearest, (_, distance)| nearest.min(distance))
+        sides.filter(|(side, _)| !open[*side]).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Cosines of the contact angles at the walls of the domain; none at open ones.
+    pub fn wall_contact_cosines(&self) -> [Option<f32>; 6] {
+        let open = self.open_walls();
+        std::array::from_fn(|side| (!open[side]).then(|| cosine(self.domain.contact_angles_deg[side])))
+    }
+
+    /// Cosine of the contact angle of the boundary nearest to a point: a closed wall of the domain, or a solid, whose angle is 90
+    /// degrees.
+    fn contact_cosine(&self, solids: &PlacedSolids, x: Vec3) -> f32 {
+        let (wall, wall_m) = self.nearest_wall(x).unzip();
+        let wall = wall.filter(|_| solids.distance(x, f32::MAX) >= wall_m.unwrap_or(f32::MAX));
+        cosine(wall.map_or(NEUTRAL_ANGLE_DEG, |n| self.domain.contact_angles_deg[n]))
+    }
+
+    /// How far below the air's pressure that in a cell of edge `dx` must be for its liquid to let go of the boundary
+    /// nearest to `x`, Pa. Where it does, surface is made: that takes the work of adhesion, `sigma (1 + cos theta)` by area
+    /// (Young and Dupré), and a pull of p over a gap as wide as the cell gives `p dx`. Without tension every pull is enough;
+    /// with it, liquid in the trough of a wave holds on, as it must: its pressure is `sigma kappa < 0`.
+    pub fn adhesion_pa(&self, solids: &PlacedSolids, x: Vec3, dx: f32) -> f32 {
+        match self.liquid.surface_tension {
+            0.0 => 0.0,
+            sigma => sigma * (1.0 + self.contact_cosine(solids, x)) / dx,
+        }
     }
 
     /// Does a cell near thin solids see liquid of the fills? Liquid behind a solid is not seen: a cell that the solid
@@ -350,6 +397,11 @@ impl Setup {
     }
 }
 
+/// Exactly zero, but for less than any f32 shows beside a distance, at 90 degrees.
+fn cosine(degrees: f32) -> f32 {
+    f64::from(degrees).to_radians().cos() as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,13 +416,10 @@ mod tests {
         let wall = Shape::Difference(Box::new(outer), Box::new(inner));
         let pool = Shape::Box { min: Vec3::splat(0.2), max: Vec3::new(0.8, 0.5, 0.8) };
         let setup = Setup {
-            domain: Domain {
-                grid: UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx },
-                walls: [Wall::Solid; 6],
-            },
+            domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx }),
             liquid: Liquid::default(),
             fills: vec![Fill { shape: pool, velocity: Vec3::ZERO }],
-            solids: vec![Solid { name: "box".into(), shape: wall, motion: Motion::Static, sticky: false }],
+            solids: vec![Solid::new("box", wall, Motion::Static)],
             sources: vec![],
             sinks: vec![],
             refine: vec![],
@@ -398,10 +447,10 @@ mod tests {
         let mut fields = fluvial_solids::SolidFields::default();
         fluvial_solids::rasterize(&mut fields, &[(&shell, &Motion::Static)], [false; 6], &grid, 0.0);
         let setup = Setup {
-            domain: Domain { grid, walls: [Wall::Solid; 6] },
+            domain: Domain::closed(grid),
             liquid: Liquid::default(),
             fills: vec![Fill { shape: ball(0.3), velocity: Vec3::ZERO }],
-            solids: vec![Solid { name: "shell".into(), shape: shell, motion: Motion::Static, sticky: false }],
+            solids: vec![Solid::new("shell", shell, Motion::Static)],
             sources: vec![],
             sinks: vec![],
             refine: vec![],

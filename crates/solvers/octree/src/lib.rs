@@ -170,8 +170,14 @@ impl OctreeSolver {
         let mut parted = parted_cell.clone();
         let clamps = &mut Clamps::default();
         let mut operator = step.operator(&ground.liquid(phi_cell), &mut c.operator, clamps);
-        step.project((&mut u, &mut vec![], &mut parted), &mut operator, ground, residual_cell, &mut c.solve)
-            .map_err(|error| SetupError::Invalid(error.to_string()))?;
+        step.project(
+            (&mut u, &mut vec![], &mut parted),
+            &mut operator,
+            ground,
+            (residual_cell, &[]),
+            &mut c.solve,
+        )
+        .map_err(|error| SetupError::Invalid(error.to_string()))?;
         step.extend_velocity(&mut u, ground, &operator, (&parted, residual_cell), &mut c.extrapolate, clamps);
         state.fields.u_face = u;
         Ok(())

@@ -3,6 +3,7 @@
 use crate::params::SurfaceForm;
 use crate::state::{Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
 use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::Octree;
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -101,10 +102,11 @@ impl Step<'_> {
         (u, impulse_cell, parted_cell): (&mut [f32], &mut Vec<f64>, &mut [bool]),
         operator: &mut Operator,
         ground: Ground,
-        residual_cell: &[f32],
+        (residual_cell, u_without_push): (&[f32], &[f32]),
         scratch: &mut SolveScratch,
     ) -> Result<PressureReport, StepError> {
-        let at = self.at_boundaries(operator.liquid, ground, residual_cell);
+        let adhesion = self.adhesion(ground.tree);
+        let at = self.at_boundaries(operator.liquid, ground, residual_cell, &adhesion);
         scratch.u_face.clear();
         scratch.u_face.extend_from_slice(u);
         self.fill_guess(impulse_cell, &operator.liquid);
@@ -117,6 +119,7 @@ impl Step<'_> {
         loop {
             follow_neighbours(u, &operator.geometry(), operator.gradient(), impulse_cell);
             let mut solved = self.solve(u, impulse_cell, operator, ground, residual_cell, scratch)?;
+            at.take_pushes_back(u, parted_cell, operator.gradient(), u_without_push);
             iterations += solved.iterations;
             solved.iterations = iterations;
             let parts = self.model.conserves_volume() && self.dt_s > 0.0;
@@ -141,6 +144,7 @@ impl Step<'_> {
         liquid: Geometry<'b>,
         ground: Ground<'b>,
         residual_cell: &'b [f32],
+        adhesion: &'b (dyn Fn(usize) -> f64 + Sync),
     ) -> AtBoundaries<'b> {
         AtBoundaries {
             liquid,
@@ -148,7 +152,15 @@ impl Step<'_> {
             may_part_cell: &ground.sources.may_part_cell,
             residual_cell,
             fall_m_s: self.dt_s * f64::from(self.model.setup.liquid.gravity.length()),
+            adhesion,
         }
+    }
+
+    /// The impulse over density with which surface tension holds a cell's liquid at a boundary, m2/s.
+    fn adhesion(&self, tree: &Octree) -> impl Fn(usize) -> f64 + Sync {
+        let (setup, placed) = (&self.model.setup, self.model.setup.solids_at(self.old.time_s + self.dt_s));
+        let per_pa = self.dt_s / f64::from(setup.liquid.density);
+        move |cell| per_pa * f64::from(setup.adhesion_pa(&placed, tree.cell_center(cell), tree.cell_dx(cell)))
     }
 
     /// Solves for the pressure impulse and subtracts its gradient.
@@ -276,7 +288,9 @@ impl Step<'_> {
         }
         stop_at_walls(u, tree, self.model.setup.open_walls());
         if self.model.conserves_volume() {
-            let_go(u, parted_cell, seen, &self.at_boundaries(operator.liquid, ground, residual_cell));
+            let adhesion = self.adhesion(tree);
+            let at = self.at_boundaries(operator.liquid, ground, residual_cell, &adhesion);
+            let_go(u, parted_cell, seen, &at);
         }
         known_face.iter().filter(|&&known| known).count()
     }

@@ -303,6 +303,8 @@ pub(crate) struct OperatorScratch {
 pub(crate) struct TensionScratch {
     /// Impulse of tension on the faces that the surface crosses, m2/s.
     pub p_face: Vec<f32>,
+    /// Velocity before it acts; empty without tension.
+    pub u_without_push: Vec<f32>,
     pub curvature: CurvatureScratch,
     pub capillary: CapillaryScratch,
     pub net_force: NetForceScratch,

@@ -58,6 +58,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;
     stages.run("tension", |n| step.add_tension(u, &operator, &mut c.tension, n))?;
     let solved = stages.try_run("pressure", |_| {
+        let residual = (&residual[..], &c.tension.u_without_push[..]);
         step.project((u, impulse, parted), &mut operator, ground, residual, &mut c.solve)
     })?;
     next.mean_velocity = stages.run("pressure", |_| {

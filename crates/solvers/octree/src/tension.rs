@@ -18,15 +18,17 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) {
         let liquid = &self.model.setup.liquid;
+        scratch.u_without_push.clear();
         if liquid.surface_tension <= 0.0 {
             return;
         }
+        scratch.u_without_push.extend_from_slice(u);
         let (dt_s, sigma) = (self.dt_s, liquid.surface_tension / liquid.density);
-        let TensionScratch { p_face, curvature, capillary, net_force } = scratch;
+        let TensionScratch { p_face, curvature, capillary, net_force, .. } = scratch;
         let geometry = operator.geometry();
         let (tree, phi) = (geometry.tree, geometry.phi_cell);
-        let mut filtered = true;
-        let info = filtered_curvature(p_face, tree, phi, curvature, |kappa| {
+        let (mut filtered, contact) = (true, self.model.setup.wall_contact_cosines());
+        let info = filtered_curvature(p_face, tree, (phi, &contact), curvature, |kappa| {
             if self.model.params.capillary_cfl > 0.0 {
                 filtered = filter_curvature(kappa, tree, sigma as f64 * dt_s * dt_s, capillary);
             }

@@ -37,12 +37,7 @@ fn a_calm_pool_has_none() {
 fn a_splash_keeps_its_water_and_stays_out_of_solids() {
     let mut setup = splash();
     let pillar = Shape::Box { min: Vec3::new(0.7, -1.0, 0.4), max: Vec3::new(0.85, 2.0, 0.6) };
-    setup.solids.push(Solid {
-        name: "pillar".into(),
-        shape: pillar.clone(),
-        motion: Motion::default(),
-        sticky: false,
-    });
+    setup.solids.push(Solid::new("pillar", pillar.clone(), Motion::default()));
     let mut solver = OctreeSolver::new(setup, with(Tracker::Flip)).unwrap();
     let mut most_in_air = 0;
     while solver.time_s() < 0.8 {

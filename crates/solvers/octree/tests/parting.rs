@@ -55,7 +55,7 @@ fn a_rising_plate_leaves_the_water_behind() {
         let motion =
             Motion::Keys { about: Vec3::ZERO, keys: vec![key(0.0, 0.0), key(0.02, 0.0), key(1.0, 0.98)] };
         let shape = Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) };
-        setup.solids.push(Solid { name: "plate".into(), shape, motion, sticky });
+        setup.solids.push(Solid { sticky, ..Solid::new("plate", shape, motion) });
         run(setup, Tracker::Levelset, 0.12).1.kinetic_energy_j
     };
     let (free, held) = (left(false), left(true));

@@ -71,7 +71,7 @@ fn still_water_rests_at_solids() {
     let plate = Shape::Box { min: Vec3::new(0.3, 0.2, 0.3), max: Vec3::new(0.7, 0.47, 0.7) };
     for (shape, refined) in [(slope, 1.0), (plate, 0.6)] {
         let mut setup = tank(16, 0.47);
-        setup.solids = vec![Solid { name: "solid".into(), shape, motion: Motion::Static, sticky: false }];
+        setup.solids = vec![Solid::new("solid", shape, Motion::Static)];
         setup.refine = vec![region(Vec3::ZERO, Vec3::new(0.3, refined, 0.4), dx)];
         let fastest = fastest_m_s(setup, 100);
         assert!(fastest < 1e-4, "{fastest} m/s");

@@ -38,3 +38,9 @@ fn a_lopsided_drop_stays_where_it_is() {
     println!("moved by {moved} cells");
     assert!(moved < 0.1, "moved by {moved} cells");
 }
+
+#[test]
+fn a_drop_on_a_plate_takes_the_shape_of_its_cap() {
+    let build = |setup| -> Box<dyn Solver> { Box::new(OctreeSolver::new(setup, Params::default()).unwrap()) };
+    fluvial_conformance::a_drop_on_a_plate_takes_the_shape_of_its_cap(build, &[90.0]);
+}

@@ -31,7 +31,13 @@ impl Listed for Params {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { particles: true, volumes: Volumes::None, adaptive: false, given_flow: true }
+        Capabilities {
+            particles: true,
+            volumes: Volumes::None,
+            adaptive: false,
+            given_flow: true,
+            contact_angles: false,
+        }
     }
 
     fn pressure_tolerance(&self) -> f64 {

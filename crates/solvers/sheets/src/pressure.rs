@@ -99,8 +99,8 @@ impl SheetsSolver {
             }
         });
         let mut kappa = vec![0.0; cells.len()];
-        let band = TENSION_BAND * h;
-        clamps.add("curvature_limited", level_set::curvature(&mut kappa, &distance, &cells, band));
+        let (band, contact) = (TENSION_BAND * h, self.setup.wall_contact_cosines());
+        clamps.add("curvature_limited", level_set::curvature(&mut kappa, &distance, &cells, band, &contact));
         // Mean over 3^3 cells, those at the surface first: tension on waves of a few cells would feed on the
         // particles' noise.
         let weights: Vec<f32> = distance.iter().map(|d| (1.0 - d.abs() / band).max(0.0)).collect();
@@ -139,6 +139,13 @@ impl SheetsSolver {
         let may_part_cell = &solids.may_part_cell;
         let deepest_m = f32::INFINITY;
         let u_without_push = is_pressed.then_some(&work.u_without_push);
+        let cells = grid.cell_centers();
+        let placed = self.setup.solids_at(self.state.time_s + dt_s);
+        let adhesion_m_s = |cell: usize| {
+            let [i, j, k] = cells.coordinates(cell);
+            let adhesion_pa = self.setup.adhesion_pa(&placed, cells.position(i, j, k), grid.dx);
+            adhesion_pa * dt_s as f32 / (self.setup.liquid.density * grid.dx)
+        };
         let liquid = AtBoundaries {
             openings: &openings,
             may_part_cell,
@@ -147,6 +154,7 @@ impl SheetsSolver {
             phi_cell,
             deepest_m,
             fall_m_s,
+            adhesion_m_s: &adhesion_m_s,
             u_without_push,
         };
         let (mut solved, mut theta_floors, stopping) =

@@ -11,11 +11,12 @@ use fluvial_solver_sheets::{Params, SheetsSolver};
 #[test]
 fn nothing_is_lost_between_solids() {
     let mut setup = tank(12, 0.4);
-    let solid = |center: Vec3, way: Vec3| Solid {
-        name: "ball".into(),
-        shape: Shape::Sphere { center, radius: 0.19 },
-        motion: Motion::Constant { linear: way / 0.3, angular: Vec3::ZERO, about: Vec3::ZERO },
-        sticky: false,
+    let solid = |center: Vec3, way: Vec3| {
+        Solid::new(
+            "ball",
+            Shape::Sphere { center, radius: 0.19 },
+            Motion::Constant { linear: way / 0.3, angular: Vec3::ZERO, about: Vec3::ZERO },
+        )
     };
     let low = Vec3::new(0.12, 0.12, 0.5);
     setup.solids = vec![

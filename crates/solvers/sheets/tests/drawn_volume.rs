@@ -98,7 +98,7 @@ fn what_is_drawn_is_what_there_is() {
         active_s: [0.0, 2.0],
     }];
     let (shape, motion) = (ball(Vec3::new(0.5, 0.4, 0.5), 0.15), Motion::Static);
-    pouring.solids = vec![Solid { name: "ball".into(), shape, motion, sticky: false }];
+    pouring.solids = vec![Solid::new("ball", shape, motion)];
     let mut drops = tank(16, 0.1);
     drops.fills = (0..8)
         .map(|n| {
@@ -126,7 +126,7 @@ fn water_in_a_thin_shell_is_drawn_inside_it() {
     let below = Shape::Plane { point: center - 0.03, normal: Vec3::Y };
     setup.fills[0].shape = Shape::Intersection(vec![ball(radius), below]);
     let shape = Shape::Difference(Box::new(ball(radius + 0.1 * cell)), Box::new(ball(radius)));
-    setup.solids = vec![Solid { name: "shell".into(), shape, motion: Motion::Static, sticky: false }];
+    setup.solids = vec![Solid::new("shell", shape, Motion::Static)];
     let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
     for time_s in [0.0, 0.1] {
         advance(&mut solver, time_s);

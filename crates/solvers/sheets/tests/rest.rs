@@ -63,7 +63,7 @@ fn still_water_stays_still_under_a_tilted_surface() {
 fn still_water_stays_still_on_a_slope() {
     let mut setup = slab(16, 0.3);
     let shape = Shape::Plane { point: Vec3::new(0.2, 0.0, 0.0), normal: Vec3::new(-0.6, 0.8, 0.0) };
-    setup.solids = vec![Solid { name: "slope".into(), shape, motion: Motion::Static, sticky: false }];
+    setup.solids = vec![Solid::new("slope", shape, Motion::Static)];
     let (fastest, rise_m) = unrest(setup, Params::default(), [1.0, 3.0]);
     assert!(fastest < 3e-3 && rise_m.abs() < 6e-4, "{fastest} m/s from 1 to 3 s, {rise_m} m");
 }
@@ -80,7 +80,7 @@ fn still_water_stays_still_beside_a_narrow_gap() {
         rotation: Quat::from_rotation_z(0.26) * Quat::from_rotation_y(0.52) * Quat::from_rotation_x(0.35),
         translate: Vec3::new(0.75, 0.3, 0.4),
     };
-    setup.solids = vec![Solid { name: "box".into(), shape, motion: Motion::Static, sticky: false }];
+    setup.solids = vec![Solid::new("box", shape, Motion::Static)];
     let (fastest, _) = unrest(setup, Params::default(), [0.0, 1.0]);
     assert!(fastest < 1e-3, "{fastest} m/s");
 }

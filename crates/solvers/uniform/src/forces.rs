@@ -11,7 +11,7 @@ use crate::state::Fields;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::UniformGrid;
-use fluvial_level_set as level_set;
+use fluvial_level_set::{self as level_set, WallContact};
 use fluvial_mac::{
     SurfaceCells, SurfacePush, drag_m_s, drag_short_waves, push_at_surface, roughness, short_wave_speed_m_s,
 };
@@ -53,8 +53,16 @@ impl UniformSolver {
         drag_short_waves(pressure_cell, rough_cell, cells, u_face, grid, drag);
         if liquid.surface_tension > 0.0 {
             kappa_cell.resize(phi_cell.len(), 0.0);
+            let contact = self.setup.wall_contact_cosines();
             let sigma = liquid.surface_tension / liquid.density;
-            let limited = add_tension(pressure_cell, [kappa_cell, rough_cell], cells, phi_cell, grid, sigma);
+            let limited = add_tension(
+                pressure_cell,
+                [kappa_cell, rough_cell],
+                cells,
+                (phi_cell, &contact),
+                grid,
+                sigma,
+            );
             clamps.add("curvature_limited", limited);
         }
     }
@@ -132,12 +140,12 @@ fn add_tension(
     s_cell: &mut [f32],
     [kappa, once]: [&mut [f32]; 2],
     surface: &SurfaceCells,
-    phi: &[f32],
+    (phi, contact): (&[f32], &WallContact),
     grid: &UniformGrid,
     sigma_over_density: f32,
 ) -> usize {
     let cells = grid.cell_centers();
-    let limited = level_set::curvature(kappa, phi, &cells, CURVED_CELLS * grid.dx);
+    let limited = level_set::curvature(kappa, phi, &cells, CURVED_CELLS * grid.dx, contact);
     let kappa = &*kappa;
     surface.for_each(once, &cells, |cell, n, once| once[n] = roughness(cell, &cells, |other| kappa[other]));
     let once = &*once;

@@ -60,6 +60,7 @@ impl Listed for Params {
             volumes: Volumes::Dense,
             adaptive: false,
             given_flow: false,
+            contact_angles: true,
         }
     }
 

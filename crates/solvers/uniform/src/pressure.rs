@@ -26,6 +26,13 @@ impl UniformSolver {
         let deepest_m = if self.params.has_particles() { band_m } else { f32::INFINITY };
         let (may_part_cell, lone_cell) = (&solids.may_part_cell, &unknowns.lone_cell);
         let u_without_push = Some(&*u_without_push);
+        let cells = grid.cell_centers();
+        let placed = self.setup.solids_at(self.state.time_s + dt_s);
+        let adhesion_m_s = |cell: usize| {
+            let [i, j, k] = cells.coordinates(cell);
+            let adhesion_pa = self.setup.adhesion_pa(&placed, cells.position(i, j, k), grid.dx);
+            adhesion_pa * dt_s as f32 / (self.setup.liquid.density * grid.dx)
+        };
         let liquid = AtBoundaries {
             openings: &openings,
             may_part_cell,
@@ -34,9 +41,10 @@ impl UniformSolver {
             phi_cell,
             deepest_m,
             fall_m_s,
+            adhesion_m_s: &adhesion_m_s,
             u_without_push,
         };
-        let (mass, residual_cell, cells) = (&*mass, &*residual_cell, grid.cell_centers());
+        let (mass, residual_cell) = (&*mass, &*residual_cell);
         let spreading_cell = &particles.spreading_cell;
         let wanted = |cell: usize| match residual_cell.get(cell) {
             Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell)),

@@ -8,3 +8,4 @@ mod parting;
 mod rest;
 mod sources;
 mod spray;
+mod tension;

@@ -14,7 +14,7 @@ fn splash_on_a_ball(n: usize) -> Setup {
     let drop = Shape::Sphere { center: Vec3::new(0.5, 0.8, 0.5), radius: 0.15 };
     setup.fills.push(Fill { shape: drop, velocity: Vec3::new(0.0, -2.0, 0.0) });
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.45), radius: 0.15 };
-    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
+    setup.solids.push(Solid::new("ball", ball, Motion::Static));
     setup
 }
 

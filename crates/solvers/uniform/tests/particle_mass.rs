@@ -23,7 +23,7 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
     let mut setup = tank(24, 0.0);
     setup.fills.clear();
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.5), radius: 0.15 };
-    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
+    setup.solids.push(Solid::new("ball", ball, Motion::Static));
     let jet = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.08 };
     setup.sources.push(Source {
         shape: jet,

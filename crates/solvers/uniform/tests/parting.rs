@@ -59,16 +59,11 @@ fn a_rising_plate_leaves_the_water_behind() {
         |time_s: f64, y: f32| Key { time_s, translate: Vec3::new(0.0, y, 0.0), rotation: Quat::IDENTITY };
     let left = |sticky: bool| {
         let mut setup = tank(16, 0.5);
-        setup.solids.push(Solid {
-            name: "plate".into(),
-            shape: Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) },
-            // At rest first: a plate that rises from the first moment on has water that rises with it.
-            motion: Motion::Keys {
-                about: Vec3::ZERO,
-                keys: vec![key(0.0, 0.0), key(0.02, 0.0), key(1.0, 0.98)],
-            },
-            sticky,
-        });
+        let shape = Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) };
+        // At rest first: a plate that rises from the first moment on has water that rises with it.
+        let keys = vec![key(0.0, 0.0), key(0.02, 0.0), key(1.0, 0.98)];
+        let motion = Motion::Keys { about: Vec3::ZERO, keys };
+        setup.solids.push(Solid { sticky, ..Solid::new("plate", shape, motion) });
         let (_, last) = run(setup, Tracker::Levelset, 0.12);
         last.kinetic_energy_j
     };

@@ -3,7 +3,7 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver, Wall};
+use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver};
 use fluvial_solver_uniform::{Params, UniformSolver};
 
 /// Waves twice as long as the stairs of a tilted surface used to feed on rounding errors: 2e-4 m/s after five
@@ -15,10 +15,7 @@ fn a_tilted_surface_does_not_ripple() {
     let dx = 1.0 / n as f32;
     let shape = Shape::Plane { point: Vec3::new(0.5, 0.5 + 0.3 * dx, 0.0), normal };
     let setup = Setup {
-        domain: Domain {
-            grid: UniformGrid { min: Vec3::ZERO, cells: [n, n, 4], dx },
-            walls: [Wall::Solid; 6],
-        },
+        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [n, n, 4], dx }),
         liquid: Liquid { gravity: -g * normal, ..Liquid::default() },
         fills: vec![Fill { shape, velocity: Vec3::ZERO }],
         solids: vec![],

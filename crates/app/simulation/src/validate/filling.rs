@@ -38,7 +38,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         velocity: Vec3::new(SPEED as f32, 0.0, 0.0),
         active_s: [0.0, flows_s],
     });
-    setup.solids.push(Solid { name: "ball".into(), shape: ball, motion: Motion::Static, sticky: false });
+    setup.solids.push(Solid::new("ball", ball, Motion::Static));
     let (mut grown, mut inflow) = (vec![], vec![]);
     let (mut pool_m3, mut largest, mut raw_m3) = (0.0, 0.0f64, 0.0);
     let plan = FramePlan { frames: (24.0 * end_s) as u32, fps: 24.0 };

@@ -41,8 +41,7 @@ fn variants(n: usize) -> Vec<Rest> {
     let mut sloped = rest("sloped solid", Vec3::Y);
     let slope =
         Shape::Plane { point: Vec3::new(0.5, 0.13, 0.0), normal: Vec3::new(-0.4, 1.0, 0.0).normalize() };
-    sloped.setup.solids =
-        vec![Solid { name: "slope".into(), shape: slope, motion: Motion::Static, sticky: false }];
+    sloped.setup.solids = vec![Solid::new("slope", slope, Motion::Static)];
     sloped.probe.y = 0.3;
     vec![rest("flat", Vec3::Y), rest("tilted gravity", Vec3::new(0.31, 1.0, 0.0).normalize()), sloped]
 }

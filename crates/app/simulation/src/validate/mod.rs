@@ -4,6 +4,7 @@
 //! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the
 //! method's list of expected failures with the reason; the tests fail when it starts to pass.
 
+mod capillary_wave;
 mod dam_break;
 mod drift;
 mod drop_oscillation;
@@ -92,6 +93,7 @@ pub const CASES: &[Case] = &[
     drop_oscillation::CASE,
     drop_oscillation::ACROSS_LEVELS,
     static_drop::CASE,
+    capillary_wave::CASE,
     dam_break::CASE,
     filling::CASE,
     user_scenes::CASE,

@@ -37,7 +37,7 @@ fn tank(normal: Vec3) -> Setup {
 }
 
 fn with_solid(shape: Shape) -> Setup {
-    let solid = Solid { name: "solid".into(), shape, motion: Motion::Static, sticky: false };
+    let solid = Solid::new("solid", shape, Motion::Static);
     Setup { solids: vec![solid], ..tank(Vec3::Y) }
 }
 

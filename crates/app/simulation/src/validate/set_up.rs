@@ -7,7 +7,7 @@ use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::OutputError;
 use fluvial_solids::{MeshDistance, Shape};
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver, Wall};
+use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub const SLAB_CELLS: usize = 4;
 /// A closed box with its lower corner at the origin, filled with `shape` at rest.
 pub fn closed_box(cells: [usize; 3], dx: f32, shape: Shape) -> Setup {
     Setup {
-        domain: Domain { grid: UniformGrid { min: Vec3::ZERO, cells, dx }, walls: [Wall::Solid; 6] },
+        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells, dx }),
         liquid: Liquid::default(),
         fills: vec![Fill { shape, velocity: Vec3::ZERO }],
         solids: vec![],

@@ -108,7 +108,7 @@ fn add_source(setup: &mut Setup, shape: Shape, velocity: Vec3, until_s: f64) {
 
 fn add_solid(setup: &mut Setup, shape: Shape) {
     let name = format!("solid {}", setup.solids.len());
-    setup.solids.push(Solid { name, shape, motion: Motion::Static, sticky: false });
+    setup.solids.push(Solid::new(name, shape, Motion::Static));
 }
 
 /// The scene of the tutorial.
