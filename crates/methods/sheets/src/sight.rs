@@ -108,7 +108,8 @@ impl ThinSides {
         any
     }
 
-    /// Runs `body` for the cells beside thin solids, with the others of the 5^3 cells around that each sees.
+    /// Runs `body` for the cells beside thin solids, with the others of the 5^3 cells around that each sees. Closed cells
+    /// belong to no side.
     fn for_each_beside<T: Send>(
         &self,
         values: &mut [T],
@@ -120,7 +121,8 @@ impl ThinSides {
         }
         let strides = [1, size[0] as isize, (size[0] * size[1]) as isize];
         parallel::for_each_indexed_mut(values, |cell, value| {
-            if let Some(side) = self.sides.get(self.place[cell] as usize) {
+            if let Some(side) = self.sides.get(self.place[cell] as usize).filter(|side| side.own_corners != 0)
+            {
                 let seen = STEPS.iter().filter(|step| side.seen >> bit(**step) & 1 == 1);
                 let away = |step: &[isize; 3]| (0..3).map(|a| step[a] * strides[a]).sum::<isize>();
                 body(value, cell, &mut seen.map(|step| (cell as isize + away(step)) as usize));
