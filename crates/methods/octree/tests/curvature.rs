@@ -16,8 +16,9 @@ fn halves(finest: usize) -> Octree {
     Octree::build(shape, 0, |cell| shape.center(cell).x < 0.5)
 }
 
+/// Nothing is known of walls: surfaces go on beyond them as they are.
 fn of_field(tree: &Octree, phi_cell: &[f32]) -> (Vec<f32>, CurvatureInfo) {
-    of_field_between(tree, phi_cell, &[Some(0.0); 6])
+    of_field_between(tree, phi_cell, &[None; 6])
 }
 
 fn of_field_between(tree: &Octree, phi_cell: &[f32], contact: &WallContact) -> (Vec<f32>, CurvatureInfo) {
