@@ -139,7 +139,7 @@ pub struct Capabilities {
     pub adaptive: bool,
     /// Can the flow be given instead of computed (`[flow]`)?
     pub given_flow: bool,
-    /// Does the surface meet boundaries at angles that they give (`contact_angle`)?
+    /// Does the surface meet boundaries at angles that they give (`contact_angles`)?
     pub contact_angles: bool,
 }
 
