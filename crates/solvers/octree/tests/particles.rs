@@ -40,7 +40,7 @@ fn a_splash_keeps_its_water_and_stays_out_of_solids() {
     setup.solids.push(Solid::new("pillar", pillar.clone(), Motion::default()));
     let mut solver = OctreeSolver::new(setup, with(Tracker::Flip)).unwrap();
     let mut most_in_air = 0;
-    while solver.time_s() < 0.8 {
+    while solver.time_s() < 0.5 {
         let last = solver.step(solver.suggest_dt().dt_s.min(0.02)).unwrap();
         assert!(last.volume_error.abs() < 1e-6, "t = {}: {}", solver.time_s(), last.volume_error);
         let view = solver.snapshot(Wanted::PARTICLES).particles.unwrap();

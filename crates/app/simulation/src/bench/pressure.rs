@@ -156,11 +156,11 @@ pub fn streaming_copy(threads: usize) -> CopyRow {
         // The library's copy or a plain loop, in small or large pieces: what is fastest differs between
         // machines.
         let pass = |round: usize| {
-            let (factor, chunk) = (0.5 * round as f32, if round & 2 == 0 { 1 << 14 } else { 1 << 20 });
+            let (factor, chunk) = (0.5 * round as f32, if round % 2 == 0 { 1 << 14 } else { 1 << 20 });
             let start = Instant::now();
             parallel::for_each_chunk_mut(&mut to, chunk, |n, to| {
                 let from = &from[n * chunk..][..to.len()];
-                if round & 1 == 0 {
+                if round < 8 {
                     to.copy_from_slice(from);
                 } else {
                     to.iter_mut().zip(from).for_each(|(to, from)| *to = factor * *from);
@@ -168,7 +168,7 @@ pub fn streaming_copy(threads: usize) -> CopyRow {
             });
             start.elapsed().as_secs_f64()
         };
-        (0..16).map(pass).fold(f64::INFINITY, f64::min)
+        (0..12).map(pass).fold(f64::INFINITY, f64::min)
     });
     CopyRow { threads, bytes_per_s: (2 * 4 * COPY_LEN) as f64 / least_s }
 }

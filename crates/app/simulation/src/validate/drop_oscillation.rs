@@ -96,7 +96,8 @@ fn across_levels(context: &Context) -> Result<Outcome, CaseError> {
 /// A drop in the middle of a box, its cells across the diameter given.
 fn drop(per_diameter: f64) -> Setup {
     let dx = 2.0 * RADIUS / per_diameter;
-    let n = (1.5 * per_diameter).round() as usize;
+    // An even number, for cells twice as large.
+    let n = 2 * (0.625 * per_diameter).round() as usize;
     let center = 0.5 * n as f64 * dx;
     // r = R (1 + a P2(cos)), cos measured from the y axis.
     let shape = star(
