@@ -47,7 +47,7 @@ fn variants(n: usize) -> Vec<Rest> {
 }
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let n = if context.fine { 64 } else { 32 };
+    let n = if context.fine { 64 } else { 24 };
     let seconds = if context.fine { 10.0 } else { 1.0 };
     let frames = (seconds / DT_S).round() as u32;
     let mut outcome = Outcome::default();
