@@ -9,6 +9,7 @@ mod bvh;
 mod contour;
 mod fractions;
 mod heightfield;
+mod kinks;
 mod mesh;
 mod mesh_files;
 mod mesh_gltf;

@@ -1,9 +1,10 @@
 //! Solids on a uniform grid: nodal distance, open areas and volumes, face velocities.
 
+use crate::kinks::{Between, is_plane};
 use crate::sides::{self, Divided, SideSearch};
 use crate::{Motion, Placed, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
-use fluvial_grids::sides::shared_corners;
+use fluvial_grids::sides::{LOW_CORNERS, shared_corners};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -13,7 +14,7 @@ pub const BAND_CELLS: f32 = 3.0;
 pub const SMALLEST_OPEN_AREA: f32 = 1e-3;
 /// Nodes nearer than this part of a cell to the surface lie on it. Rounding would otherwise decide
 /// whether a face that coincides with a solid's flat side is open.
-const ON_SURFACE_CELLS: f32 = 1e-3;
+pub(crate) const ON_SURFACE_CELLS: f32 = 1e-3;
 /// Blocks of nodes are skipped whole when their centre is far; this many nodes a side are then evaluated
 /// singly.
 const LEAF: usize = 4;
@@ -40,6 +41,8 @@ pub struct SolidFields {
     /// Sides of solids too thin for the nodes to tell what lies behind them.
     pub sides: Sides,
     side_search: SideSearch,
+    /// Cells whose openings were computed in the last call.
+    is_touched: Vec<bool>,
     static_phi_node: Vec<f32>,
     owner_node: Vec<u16>,
     key: Option<(UniformGrid, [bool; 6], u64)>,
@@ -141,6 +144,9 @@ pub fn rasterize(
     place_moving(out, &moving, grid, dirty);
     snap_nodes(out, grid, dirty);
     out.snapped_faces = 0;
+    out.is_touched.clear();
+    out.is_touched.resize(grid.cell_count(), false);
+    undivide(out, walls, grid);
     for axis in AXES {
         update_faces(out, &moving, walls, grid, axis, dirty);
     }
@@ -370,27 +376,26 @@ fn update_volumes(out: &mut SolidFields, grid: &UniformGrid, dirty: NodeRange) {
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let range = dirty.touching(cells.size, [true; 3]);
     let phi_node = &out.phi_node;
-    parallel::for_each_chunk_mut(&mut out.open_volume, cells.slab(), |k, slab| {
+    let (volumes, touched) = (out.open_volume.as_mut_slice(), out.is_touched.as_mut_slice());
+    parallel::for_each_chunk_mut2((volumes, cells.slab()), (touched, cells.slab()), |k, volumes, touched| {
         if !(range.lo[2]..range.hi[2]).contains(&k) {
             return;
         }
         for j in range.lo[1]..range.hi[1] {
             for i in range.lo[0]..range.hi[0] {
-                slab[i + cells.size[0] * j] =
-                    open_cell_volume(nodes.corner_values(phi_node, nodes.index(i, j, k)));
+                let cell = i + cells.size[0] * j;
+                volumes[cell] = open_cell_volume(nodes.corner_values(phi_node, nodes.index(i, j, k)));
+                touched[cell] = true;
             }
         }
     });
 }
 
-/// Finds the sides of thin solids, and gives every cell that a solid divides the open areas and volume of its
-/// own side. What a divided cell holds of another side counts to the neighbour on that side, so that no space
-/// is lost.
-fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 6], grid: &UniformGrid) {
+/// Puts back what [`update_sides`] changed in the last call, and marks the cells whose openings it touched.
+fn undivide(out: &mut SolidFields, walls: [bool; 6], grid: &UniformGrid) {
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let corners =
         |phi_node: &[f32], at: [usize; 3]| nodes.corner_values(phi_node, nodes.index(at[0], at[1], at[2]));
-    // What the last call changed is put back first.
     for n in 0..out.side_search.divided.len() {
         let cell = out.side_search.divided[n].cell as usize;
         let at = cells.coordinates(cell);
@@ -399,51 +404,118 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         let around = (0..6).filter_map(|f| sides::neighbour(&cells, at, cell, f / 2, f % 2 == 1));
         for cell in around.chain([cell]) {
             out.open_volume[cell] = open_cell_volume(corners(&out.phi_node, cells.coordinates(cell)));
+            out.is_touched[cell] = true;
         }
     }
+}
+
+/// Finds the sides of thin solids, and gives every cell that a solid divides the open areas and volume of its
+/// own side; measures cells and faces in parts where the solid is not one plane. What a divided cell holds of another
+/// side counts to the neighbour on that side, so that no space is lost.
+fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 6], grid: &UniformGrid) {
+    let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let margin = ON_SURFACE_CELLS * grid.dx;
     let is_crossed = |a: Vec3, b: Vec3| {
         solids.iter().any(|(solid, bounds)| bounds.contains(a) && solid.is_crossed(a, b, margin))
     };
     sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
     let divided = std::mem::take(&mut out.side_search.divided);
+    let phi_node = std::mem::take(&mut out.phi_node);
+    let own_corners = std::mem::take(&mut out.sides.own_corners);
+    let corners = |at: [usize; 3]| nodes.corner_values(&phi_node, nodes.index(at[0], at[1], at[2]));
+    let open = |phi: &[f32; 8]| (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
+    let own = |cell: usize| match own_corners.get(cell) {
+        Some(&own) => own,
+        None => open(&corners(cells.coordinates(cell))),
+    };
+    let shared = |cell: usize, other: Option<usize>, axis: Axis, up: bool| match other {
+        Some(other) => shared_corners(own(cell), own(other), axis, up),
+        None => own(cell),
+    };
     // A cell's corners as a side sees them.
-    let seen_by = |phi_node: &[f32], at: [usize; 3], side: u8| {
+    let seen_by = |at: [usize; 3], side: u8| {
         let reach = |corner: usize, axis: Axis| {
             let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + (corner >> a & 1));
             let toward = if corner >> axis & 1 == 1 { -Vec3::AXES[axis] } else { Vec3::AXES[axis] };
             reach_m(solids, nodes.position(i, j, k), toward, grid.dx) / grid.dx
         };
-        sides::signed_by_reach(&corners(phi_node, at), side, reach)
+        sides::signed_by_reach(&corners(at), side, false, reach)
     };
     for &Divided { cell, .. } in &divided {
         let (cell, at) = (cell as usize, cells.coordinates(cell as usize));
-        let own = std::mem::take(&mut out.sides.own_corners);
-        let phi = seen_by(&out.phi_node, at, own[cell]);
-        set_areas(out, grid, walls, (cell, at), &phi, |other, axis, up| match other {
-            Some(other) => shared_corners(own[cell], own[other], axis, up),
-            None => own[cell],
-        });
+        let phi = seen_by(at, own(cell));
+        set_areas(out, grid, walls, (cell, at), &phi, |other, axis, up| shared(cell, other, axis, up));
         out.open_volume[cell] = open_cell_volume(phi);
-        out.sides.own_corners = own;
+        let around = (0..6).filter_map(|f| sides::neighbour(&cells, at, cell, f / 2, f % 2 == 1));
+        around.chain([cell]).for_each(|cell| out.is_touched[cell] = true);
     }
+
+    let between = Between { solids, phi_node: &phi_node, nodes };
+    let is_kinked = |at: [usize; 3], own: u8| {
+        let phi = corners(at);
+        let seen = || if open(&phi) == own { phi } else { seen_by(at, own) };
+        match own {
+            0 => false,
+            // A rim between open nodes.
+            0xff => out.side_search.is_crossed(at, &nodes),
+            _ => !is_plane(&seen(), grid.dx),
+        }
+    };
+    let kinked = parallel::map_indices(cells.size[2], |k| {
+        let slab = k * cells.slab()..(k + 1) * cells.slab();
+        let touched = slab.filter(|&cell| out.is_touched[cell]);
+        touched.filter(|&cell| is_kinked(cells.coordinates(cell), own(cell))).collect::<Vec<_>>()
+    });
+    let kinked: Vec<usize> = kinked.into_iter().flatten().collect();
+    let measured = parallel::map_indices(kinked.len(), |n| {
+        let (cell, at) = (kinked[n], cells.coordinates(kinked[n]));
+        let areas: [f32; 6] = std::array::from_fn(|face| {
+            let (axis, up) = (face / 2, face % 2);
+            let other = sides::neighbour(&cells, at, cell, axis, up == 1);
+            if other.is_none() && !walls[face] {
+                return 0.0;
+            }
+            let (mut low, mut corners) = (at, shared(cell, other, axis, up == 1));
+            low[axis] += up;
+            corners &= if up == 1 { !LOW_CORNERS[axis] } else { LOW_CORNERS[axis] };
+            between.open_area(low, axis, corners >> (up << axis))
+        });
+        (between.open_volume(at, own(cell)), areas)
+    });
+    for (&cell, (volume, areas)) in kinked.iter().zip(measured) {
+        let at = cells.coordinates(cell);
+        out.open_volume[cell] = volume;
+        for (face, area) in areas.into_iter().enumerate() {
+            let (axis, up) = (face / 2, face % 2);
+            let faces = grid.faces(axis);
+            let face = faces.index(at[0], at[1], at[2]) + up * faces.stride(axis);
+            let snapped = area > 0.0 && area < SMALLEST_OPEN_AREA;
+            out.snapped_faces += snapped as usize;
+            out.open_area[axis][face] = if snapped { 0.0 } else { area };
+        }
+    }
+
     for &Divided { cell, corners: part } in &divided {
         let (cell, at) = (cell as usize, cells.coordinates(cell as usize));
         let shared = |face: usize| -> Option<(u32, usize)> {
             let other = sides::neighbour(&cells, at, cell, face / 2, face % 2 == 1)?;
-            let own = out.sides.own_corners[other];
-            Some((shared_corners(part, own, face / 2, face % 2 == 1).count_ones(), other))
+            Some((shared_corners(part, own(other), face / 2, face % 2 == 1).count_ones(), other))
         };
         let best = (0..6).filter_map(shared).rev().max_by_key(|(count, _)| *count);
         if let Some((_, other)) = best.filter(|(count, _)| *count > 0) {
-            out.open_volume[other] += open_cell_volume(seen_by(&out.phi_node, at, part));
+            let phi = seen_by(at, part);
+            let is_plane = part == 0 || is_plane(&phi, grid.dx);
+            out.open_volume[other] +=
+                if is_plane { open_cell_volume(phi) } else { between.open_volume(at, part) };
         }
     }
     out.side_search.divided = divided;
+    out.phi_node = phi_node;
+    out.sides.own_corners = own_corners;
 }
 
 /// Distance from a point to the first solid in a direction, at most `longest_m`.
-fn reach_m(solids: &[(Placed, Aabb)], from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
+pub(crate) fn reach_m(solids: &[(Placed, Aabb)], from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
     let mut way_m = 0.0;
     while way_m < longest_m {
         let x = from + way_m * toward;

@@ -25,6 +25,18 @@ pub(crate) struct SideSearch {
     pub(crate) divided: Vec<Divided>,
 }
 
+impl SideSearch {
+    /// Does an edge of a cell meet a solid although both its ends are open?
+    pub(crate) fn is_crossed(&self, at: [usize; 3], nodes: &Lattice) -> bool {
+        let base = nodes.index(at[0], at[1], at[2]);
+        (0..8).any(|corner| {
+            let offset: usize = AXES.iter().map(|&a| (corner >> a & 1) * nodes.stride(a)).sum();
+            let of_cell = AXES.iter().fold(0, |bits, &a| bits | ((corner >> a & 1 == 0) as u8) << a);
+            self.crossed_node[base + offset] & of_cell != 0
+        })
+    }
+}
+
 /// A part of a cell on a side that is not the cell's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Divided {
@@ -340,10 +352,16 @@ pub(crate) fn signed(phi: &[f32; 8], own: u8) -> [f32; 8] {
 }
 
 /// The same where `reach(corner, axis)` says how far the edge from an own corner along an axis is open, as a part
-/// of the edge: between two open corners the wall has a thickness, and only its near face bounds the side.
-pub(crate) fn signed_by_reach(phi: &[f32; 8], own: u8, reach: impl Fn(usize, Axis) -> f32) -> [f32; 8] {
+/// of the edge: between two open corners the wall has a thickness, and only its near face bounds the side. With
+/// `in_solid_too`, corners in the solid are seen so as well: the face that they are nearest to may be the far one.
+pub(crate) fn signed_by_reach(
+    phi: &[f32; 8],
+    own: u8,
+    in_solid_too: bool,
+    reach: impl Fn(usize, Axis) -> f32,
+) -> [f32; 8] {
     std::array::from_fn(|n| {
-        if own >> n & 1 == 1 || phi[n] <= 0.0 {
+        if own >> n & 1 == 1 || phi[n] <= 0.0 && !in_solid_too {
             return phi[n];
         }
         let (mut sum, mut count) = (0.0, 0);
@@ -354,7 +372,7 @@ pub(crate) fn signed_by_reach(phi: &[f32; 8], own: u8, reach: impl Fn(usize, Axi
                 (sum, count) = (sum + phi[corner] * (1.0 - part) / part, count + 1);
             }
         }
-        if count > 0 { -sum / count as f32 } else { -phi[n] }
+        if count > 0 { -sum / count as f32 } else { -phi[n].abs() }
     })
 }
 
