@@ -5,11 +5,10 @@
 //! those count that the corners of the cell's own side are joined to.
 //! Verified by `edges_of_boxes_take_what_they_fill`, `walls_of_a_cell_are_as_thick_as_they_are`.
 
-use crate::rasterize::{ON_SURFACE_CELLS, reach_m};
+use crate::rasterize::ON_SURFACE_CELLS;
 use crate::sides::signed_by_reach;
-use crate::{Placed, open_cell_volume, open_face_area};
-use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
-use fluvial_grids::Lattice;
+use crate::{PlacedSolids, open_cell_volume, open_face_area};
+use fluvial_foundation::{AXES, Axis, Vec3};
 
 /// Parts along an edge of a cell.
 const PARTS: usize = 4;
@@ -21,7 +20,7 @@ const PLANE: f32 = 0.1;
 const SLOPE: f32 = 0.02;
 
 /// Are the distances at the corners of a cell those of a plane?
-pub(crate) fn is_plane(phi: &[f32; 8], dx: f32) -> bool {
+pub fn is_plane(phi: &[f32; 8], dx: f32) -> bool {
     let mean = phi.iter().sum::<f32>() / 8.0;
     let slope =
         AXES.map(|axis| (0..8).map(|n| if n >> axis & 1 == 1 { phi[n] } else { -phi[n] }).sum::<f32>() / 4.0);
@@ -30,11 +29,17 @@ pub(crate) fn is_plane(phi: &[f32; 8], dx: f32) -> bool {
     (length - dx).abs() < SLOPE * dx && (0..8).all(|n| (phi[n] - plane(n)).abs() < PLANE * dx)
 }
 
-/// Solids at the nodes of a grid, and between them.
-pub(crate) struct Between<'a> {
-    pub solids: &'a [(Placed<'a>, Aabb)],
-    pub phi_node: &'a [f32],
-    pub nodes: Lattice,
+/// A cell, or the lower side of one along an axis.
+#[derive(Clone, Copy, Debug)]
+pub struct KinkedCell<'a> {
+    /// The solids around.
+    pub solids: &'a PlacedSolids<'a>,
+    /// Its corner with the lowest coordinates, m.
+    pub low: Vec3,
+    /// Its edge, m.
+    pub dx: f32,
+    /// The solids' distance at its corners, x fastest, m.
+    pub phi: [f32; 8],
 }
 
 /// Distances at the corners of the parts of a cell or of a face, and which of the corners are joined to the chosen ones.
@@ -43,14 +48,14 @@ struct Parts {
     joined: u128,
 }
 
-impl Between<'_> {
-    /// Open part of a cell on the side of some of its open corners.
-    pub fn open_volume(&self, at: [usize; 3], corners: u8) -> f32 {
-        let parts = self.parts(at, None, corners);
+impl KinkedCell<'_> {
+    /// Open part of the cell on the side of some of its open corners.
+    pub fn open_volume(&self, corners: u8) -> f32 {
+        let parts = self.parts(None, corners);
         let mut sum = 0.0;
         for n in 0..PARTS * PARTS * PARTS {
             let low = [n % PARTS, n / PARTS % PARTS, n / (PARTS * PARTS)];
-            sum += match self.seen(&parts, at, low, None) {
+            sum += match self.seen(&parts, low, None) {
                 Ok(open) => open,
                 Err(phi) => open_cell_volume(phi),
             };
@@ -58,15 +63,15 @@ impl Between<'_> {
         sum / (PARTS * PARTS * PARTS) as f32
     }
 
-    /// Open part of the lower face of a cell along an axis, on the side of some of the cell's open corners.
-    pub fn open_area(&self, at: [usize; 3], axis: Axis, corners: u8) -> f32 {
-        let parts = self.parts(at, Some(axis), corners);
+    /// Open part of the lower face along an axis, on the side of some of its open corners.
+    pub fn open_area(&self, axis: Axis, corners: u8) -> f32 {
+        let parts = self.parts(Some(axis), corners);
         let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
         let mut sum = 0.0;
         for n in 0..PARTS * PARTS {
             let mut low = [0; 3];
             (low[s], low[t]) = (n % PARTS, n / PARTS);
-            sum += match self.seen(&parts, at, low, Some(axis)) {
+            sum += match self.seen(&parts, low, Some(axis)) {
                 Ok(open) => open,
                 Err(phi) => open_face_area([0, 1 << s, 1 << t, 1 << s | 1 << t].map(|c| phi[c])),
             };
@@ -74,16 +79,13 @@ impl Between<'_> {
         sum / (PARTS * PARTS) as f32
     }
 
-    /// Place of a corner of a part: computed alike for every cell that it belongs to.
-    fn place(&self, at: [usize; 3], sub: [usize; 3]) -> Vec3 {
-        let h = self.nodes.spacing / PARTS as f32;
-        let along = |a: Axis| self.nodes.origin[a] + h * (PARTS * at[a] + sub[a]) as f32;
-        Vec3::new(along(0), along(1), along(2))
+    /// Place of a corner of a part.
+    fn place(&self, [x, y, z]: [usize; 3]) -> Vec3 {
+        self.low + self.dx / PARTS as f32 * Vec3::new(x as f32, y as f32, z as f32)
     }
 
-    fn parts(&self, at: [usize; 3], flat: Option<Axis>, corners: u8) -> Parts {
-        let dx = self.nodes.spacing;
-        let h = dx / PARTS as f32;
+    fn parts(&self, flat: Option<Axis>, corners: u8) -> Parts {
+        let h = self.dx / PARTS as f32;
         let length = |a: Axis| if flat == Some(a) { 1 } else { SIDE };
         let all = |body: &mut dyn FnMut(usize, [usize; 3])| {
             for z in 0..length(2) {
@@ -97,12 +99,11 @@ impl Between<'_> {
         let (mut phi, mut open, mut joined) = ([0.0f32; SIDE * SIDE * SIDE], 0u128, 0u128);
         all(&mut |n, sub| {
             phi[n] = if sub.iter().all(|s| s % PARTS == 0) {
-                let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + sub[a] / PARTS);
                 let corner: usize = AXES.iter().map(|&a| (sub[a] / PARTS) << a).sum();
                 joined |= u128::from(corners >> corner & 1) << n;
-                self.phi_node[self.nodes.index(i, j, k)]
+                self.phi[corner]
             } else {
-                self.distance(self.place(at, sub))
+                self.distance(self.place(sub))
             };
             open |= u128::from(phi[n] > 0.0) << n;
         });
@@ -115,7 +116,7 @@ impl Between<'_> {
                 let other = index(end);
                 if open >> n & open >> other & 1 == 1 {
                     let is_near = phi[n] + phi[other] <= (1.0 + 1e-3) * h;
-                    let is_free = !is_near || !self.is_crossed(self.place(at, sub), self.place(at, end));
+                    let is_free = !is_near || !self.is_crossed(self.place(sub), self.place(end));
                     free[axis] |= u128::from(is_free) << n;
                 }
             }
@@ -136,13 +137,7 @@ impl Between<'_> {
     }
 
     /// Distances at the corners of a part as the chosen side sees them; what is open of it where they all are on one side.
-    fn seen(
-        &self,
-        parts: &Parts,
-        at: [usize; 3],
-        low: [usize; 3],
-        flat: Option<Axis>,
-    ) -> Result<f32, [f32; 8]> {
+    fn seen(&self, parts: &Parts, low: [usize; 3], flat: Option<Axis>) -> Result<f32, [f32; 8]> {
         let exists = |n: usize| flat.is_none_or(|axis| n >> axis & 1 == 0);
         let corner = |n: usize| -> [usize; 3] { std::array::from_fn(|a| low[a] + (n >> a & 1)) };
         let (mut own, mut count, mut phi) = (0u8, 0, [-1.0; 8]);
@@ -155,10 +150,10 @@ impl Between<'_> {
         if own == 0 || own.count_ones() == count {
             return Ok(if own == 0 { 0.0 } else { 1.0 });
         }
-        let h = self.nodes.spacing / PARTS as f32;
+        let h = self.dx / PARTS as f32;
         let reach = |n: usize, axis: Axis| {
             let toward = if n >> axis & 1 == 1 { -Vec3::AXES[axis] } else { Vec3::AXES[axis] };
-            reach_m(self.solids, self.place(at, corner(n)), toward, h) / h
+            self.solids.reach_m(self.place(corner(n)), toward, h) / h
         };
         // Four corners do not tell whether the solid is a plane.
         let in_solid_too = flat.is_some() || !is_plane(&phi, h);
@@ -166,16 +161,12 @@ impl Between<'_> {
     }
 
     fn distance(&self, x: Vec3) -> f32 {
-        let dx = self.nodes.spacing;
-        let near = self.solids.iter().filter(|(_, bounds)| bounds.contains(x));
-        let distance = near.map(|(solid, _)| solid.distance_beside(x, f32::INFINITY, 0.0));
-        let distance = distance.fold(dx, f32::min);
-        if distance.abs() < ON_SURFACE_CELLS * dx { 0.0 } else { distance }
+        let distance = self.solids.distance(x, self.dx);
+        if distance.abs() < ON_SURFACE_CELLS * self.dx { 0.0 } else { distance }
     }
 
     fn is_crossed(&self, a: Vec3, b: Vec3) -> bool {
-        let margin = ON_SURFACE_CELLS * self.nodes.spacing;
-        self.solids.iter().any(|(solid, bounds)| bounds.contains(a) && solid.is_crossed(a, b, margin))
+        self.solids.is_crossed(a, b, ON_SURFACE_CELLS * self.dx)
     }
 }
 

@@ -28,6 +28,7 @@ pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };
 pub use heightfield::{GreyImage, heightfield_mesh};
+pub use kinks::{KinkedCell, is_plane};
 pub use mesh::{MeshDistance, MeshError};
 pub use mesh_files::{parse_obj, parse_stl, read_mesh};
 pub use mesh_gltf::parse_gltf;

@@ -1,5 +1,6 @@
 //! Solids at one moment, evaluated point by point: for grids without rows.
 
+use crate::rasterize::ON_SURFACE_CELLS;
 use crate::{Motion, Pose, Shape, Twist};
 use fluvial_foundation::{Aabb, Vec3};
 
@@ -73,6 +74,20 @@ impl<'a> PlacedSolids<'a> {
             reach.contains(from)
         };
         self.solids.iter().any(|(solid, bounds)| near(bounds) && solid.is_crossed(from, to, margin))
+    }
+
+    /// Distance from a point to the first solid in a direction, at most `longest_m`; less than a thousandth of that from
+    /// a solid is on it.
+    pub(crate) fn reach_m(&self, from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
+        let mut way_m = 0.0;
+        while way_m < longest_m {
+            let free_m = self.distance(from + way_m * toward, longest_m);
+            if free_m < ON_SURFACE_CELLS * longest_m {
+                return way_m;
+            }
+            way_m += free_m;
+        }
+        longest_m
     }
 
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {

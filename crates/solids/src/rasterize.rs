@@ -1,8 +1,8 @@
 //! Solids on a uniform grid: nodal distance, open areas and volumes, face velocities.
 
-use crate::kinks::{Between, is_plane};
+use crate::kinks::{KinkedCell, is_plane};
 use crate::sides::{self, Divided, SideSearch};
-use crate::{Motion, Placed, Pose, Shape, Twist, open_cell_volume, open_face_area};
+use crate::{Motion, Placed, PlacedSolids, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
 use fluvial_grids::sides::{LOW_CORNERS, shared_corners};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
@@ -151,9 +151,7 @@ pub fn rasterize(
         update_faces(out, &moving, walls, grid, axis, dirty);
     }
     update_volumes(out, grid, dirty);
-    let fixed = solids.iter().filter(|(_, m)| m.is_static()).map(|(s, m)| Placed::new(s, m, time_s));
-    let placed: Vec<(Placed, Aabb)> =
-        fixed.chain(moving.iter().copied()).map(|p| (p, p.bounds().expand(grid.dx))).collect();
+    let placed = PlacedSolids::new(solids.iter().copied(), time_s);
     update_sides(out, &placed, walls, grid);
     true
 }
@@ -412,12 +410,10 @@ fn undivide(out: &mut SolidFields, walls: [bool; 6], grid: &UniformGrid) {
 /// Finds the sides of thin solids, and gives every cell that a solid divides the open areas and volume of its
 /// own side; measures cells and faces in parts where the solid is not one plane. What a divided cell holds of another
 /// side counts to the neighbour on that side, so that no space is lost.
-fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 6], grid: &UniformGrid) {
+fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], grid: &UniformGrid) {
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let margin = ON_SURFACE_CELLS * grid.dx;
-    let is_crossed = |a: Vec3, b: Vec3| {
-        solids.iter().any(|(solid, bounds)| bounds.contains(a) && solid.is_crossed(a, b, margin))
-    };
+    let is_crossed = |a: Vec3, b: Vec3| solids.is_crossed(a, b, margin);
     sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
     let divided = std::mem::take(&mut out.side_search.divided);
     let phi_node = std::mem::take(&mut out.phi_node);
@@ -437,7 +433,7 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         let reach = |corner: usize, axis: Axis| {
             let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + (corner >> a & 1));
             let toward = if corner >> axis & 1 == 1 { -Vec3::AXES[axis] } else { Vec3::AXES[axis] };
-            reach_m(solids, nodes.position(i, j, k), toward, grid.dx) / grid.dx
+            solids.reach_m(nodes.position(i, j, k), toward, grid.dx) / grid.dx
         };
         sides::signed_by_reach(&corners(at), side, false, reach)
     };
@@ -450,7 +446,12 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
         around.chain([cell]).for_each(|cell| out.is_touched[cell] = true);
     }
 
-    let between = Between { solids, phi_node: &phi_node, nodes };
+    let kinked_cell = |at: [usize; 3], phi: [f32; 8]| KinkedCell {
+        solids,
+        low: nodes.position(at[0], at[1], at[2]),
+        dx: grid.dx,
+        phi,
+    };
     let is_kinked = |at: [usize; 3], own: u8| {
         let phi = corners(at);
         let seen = || if open(&phi) == own { phi } else { seen_by(at, own) };
@@ -475,12 +476,18 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
             if other.is_none() && !walls[face] {
                 return 0.0;
             }
-            let (mut low, mut corners) = (at, shared(cell, other, axis, up == 1));
-            low[axis] += up;
-            corners &= if up == 1 { !LOW_CORNERS[axis] } else { LOW_CORNERS[axis] };
-            between.open_area(low, axis, corners >> (up << axis))
+            let (mut low, mut phi) = (at, corners(at));
+            let mut shared = shared(cell, other, axis, up == 1);
+            shared &= if up == 1 { !LOW_CORNERS[axis] } else { LOW_CORNERS[axis] };
+            if up == 1 {
+                // The face as the lower one of the cell above.
+                low[axis] += 1;
+                shared >>= 1 << axis;
+                phi = std::array::from_fn(|n| phi[n | 1 << axis]);
+            }
+            kinked_cell(low, phi).open_area(axis, shared)
         });
-        (between.open_volume(at, own(cell)), areas)
+        (kinked_cell(at, corners(at)).open_volume(own(cell)), areas)
     });
     for (&cell, (volume, areas)) in kinked.iter().zip(measured) {
         let at = cells.coordinates(cell);
@@ -506,28 +513,12 @@ fn update_sides(out: &mut SolidFields, solids: &[(Placed, Aabb)], walls: [bool; 
             let phi = seen_by(at, part);
             let is_plane = part == 0 || is_plane(&phi, grid.dx);
             out.open_volume[other] +=
-                if is_plane { open_cell_volume(phi) } else { between.open_volume(at, part) };
+                if is_plane { open_cell_volume(phi) } else { kinked_cell(at, corners(at)).open_volume(part) };
         }
     }
     out.side_search.divided = divided;
     out.phi_node = phi_node;
     out.sides.own_corners = own_corners;
-}
-
-/// Distance from a point to the first solid in a direction, at most `longest_m`.
-pub(crate) fn reach_m(solids: &[(Placed, Aabb)], from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
-    let mut way_m = 0.0;
-    while way_m < longest_m {
-        let x = from + way_m * toward;
-        let near = solids.iter().filter(|(_, bounds)| bounds.contains(from));
-        let free_m =
-            near.map(|(solid, _)| solid.distance_beside(x, f32::INFINITY, 0.0)).fold(longest_m, f32::min);
-        if free_m < ON_SURFACE_CELLS * longest_m {
-            return way_m;
-        }
-        way_m += free_m;
-    }
-    longest_m
 }
 
 /// Sets the open areas of a cell's faces, on each of which `own(other cell, axis, up)` corners of the cell
