@@ -5,10 +5,11 @@
 //! cut in eight, with the nodes in the middle of its edges and faces where there are any. Exact for planes.
 //! Verified by `fractions.rs`.
 
-use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{cube_below, octant_corners, square_below};
 use fluvial_grids::octree::{OUTSIDE, Side};
+use fluvial_solids::{KinkedCell, PlacedSolids, is_plane};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A cell has a node outside of solids, or one inside.
@@ -64,6 +65,72 @@ pub fn open_fractions(
     });
 }
 
+/// Measures cells in which a solid is not one plane, and their faces, in parts: at edges and corners of solids
+/// (see [`KinkedCell`]). `phi_solid_node` is the distance to `solids`. Test: `edges_of_a_box_take_what_they_fill`.
+pub fn measure_kinks(
+    area_face: &mut [f32],
+    volume_cell: &mut [f32],
+    tree: &Octree,
+    phi_solid_node: &[f32],
+    solids: &PlacedSolids,
+) {
+    let shape = tree.shape();
+    let corner_phi = |cell: usize| tree.cell_nodes(cell).map(|node| phi_solid_node[node as usize]);
+    let is_kinked = |cell: usize| {
+        let (phi, open) = (corner_phi(cell), volume_cell[cell]);
+        let has_open_corner = phi.iter().any(|&phi| phi > 0.0);
+        has_open_corner && open > 0.0 && open < 1.0 && !is_plane(&phi, tree.cell_dx(cell))
+    };
+    let kinked = parallel::map_indices(parallel::chunk_count(tree.cell_count(), parallel::CHUNK), |n| {
+        let range = parallel::chunk_range(n, parallel::CHUNK, tree.cell_count());
+        range.filter(|&cell| is_kinked(cell)).collect::<Vec<_>>()
+    });
+    let cells: Vec<usize> = kinked.into_iter().flatten().collect();
+    let mut faces: Vec<usize> =
+        cells.iter().flat_map(|&cell| tree.cell_faces()[cell].map(|face| face as usize)).collect();
+    faces.sort_unstable();
+    faces.dedup();
+    let open_corners = |phi: &[f32; 8]| (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
+    let volumes = parallel::map_indices(cells.len(), |n| {
+        let (cell, phi) = (cells[n], corner_phi(cells[n]));
+        let place = tree.cells()[cell];
+        let dx = shape.dx_of(place.level as usize);
+        let low = shape.min + dx * Vec3::from_array(place.at.map(f32::from));
+        KinkedCell { solids, low, dx, phi }.open_volume(open_corners(&phi))
+    });
+    let areas = parallel::map_indices(faces.len(), |n| {
+        let (axis, place) = (tree.face_axis(faces[n]), tree.face_places()[faces[n]]);
+        let area = |level: usize, at: [u32; 3]| {
+            let dx = shape.dx_of(level);
+            let low = shape.min + dx * Vec3::from_array(at.map(|v| v as f32));
+            let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+            let mut phi = [-1.0; 8];
+            let corners = [0, 1 << b, 1 << b | 1 << c, 1 << c];
+            for (corner, node) in corners.into_iter().zip(tree.face_nodes(level, axis, at)) {
+                phi[corner] = phi_solid_node[node as usize];
+            }
+            KinkedCell { solids, low, dx, phi }.open_area(axis, open_corners(&phi))
+        };
+        let (level, at) = (place.level as usize, place.at.map(u32::from));
+        if !tree.is_junction(faces[n]) {
+            return area(level, at);
+        }
+        small_faces(axis, at).map(|at| area(level - 1, at)).iter().sum::<f32>() / 4.0
+    });
+    cells.into_iter().zip(volumes).for_each(|(cell, volume)| volume_cell[cell] = volume);
+    faces.into_iter().zip(areas).for_each(|(face, area)| area_face[face] = area);
+}
+
+/// The four faces that a T-junction consists of.
+fn small_faces(axis: Axis, at: [u32; 3]) -> [[u32; 3]; 4] {
+    [[0, 0], [1, 0], [0, 1], [1, 1]].map(|[s, t]| {
+        let mut small = at.map(|v| 2 * v);
+        small[(axis + 1) % 3] += s;
+        small[(axis + 2) % 3] += t;
+        small
+    })
+}
+
 /// All open or all solid?
 fn whole(mark: u8) -> Option<f32> {
     match mark {
@@ -80,14 +147,10 @@ fn face_open(tree: &Octree, face: usize, phi: &impl Fn(u32) -> f64) -> f32 {
     if !tree.is_junction(face) {
         return square_below(tree.face_nodes(level, axis, at).map(phi)) as f32;
     }
-    let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-    let mut sum = 0.0;
-    for [s, t] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
-        let mut small = at.map(|v| 2 * v);
-        small[b] += s;
-        small[c] += t;
-        sum += square_below(tree.face_nodes(level - 1, axis, small).map(phi));
-    }
+    let sum: f64 = small_faces(axis, at)
+        .map(|small| square_below(tree.face_nodes(level - 1, axis, small).map(phi)))
+        .iter()
+        .sum();
     (0.25 * sum) as f32
 }
 

@@ -4,7 +4,9 @@ use crate::state::{Boundaries, Model, Step};
 use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
-use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions, solid_velocity};
+use fluvial_octree::fractions::{
+    FractionsScratch, close_walls, measure_kinks, open_fractions, solid_velocity,
+};
 use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
 use std::sync::Arc;
@@ -61,6 +63,7 @@ impl Model {
                 solids.distance(tree.cell_center(cell), f32::MAX)
             });
             open_fractions(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, scratch);
+            measure_kinks(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, &solids);
             out.open_on_sides(tree);
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
             area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
