@@ -6,7 +6,7 @@
 //! corners are joined by grid edges that meet no solid: no chain of them passes a closed wall, however thin.
 
 use crate::Lattice;
-use fluvial_foundation::Axis;
+use fluvial_foundation::{Axis, Vec3};
 
 /// Cells this near to a barred face, in cells along each axis, are [`Sides::is_near`]: as far as stencils
 /// reach.
@@ -59,6 +59,16 @@ impl Sides {
     pub fn are_joined(&self, cell: usize, beside: usize, axis: Axis, up: bool) -> bool {
         let shared = || shared_corners(self.own_corners[cell], self.own_corners[beside], axis, up) != 0;
         self.is_empty() || !self.is_barred(cell, axis, up) && shared()
+    }
+
+    /// A place on the side that a divided or cut cell near a thin solid belongs to: the middle of its own corners.
+    pub fn own_place(&self, cells: &Lattice, at: [usize; 3]) -> Option<Vec3> {
+        let cell = cells.index(at[0], at[1], at[2]);
+        let own = if self.is_near(cell) { self.own_corners[cell] } else { 0 };
+        let corners = (0..8).filter(|n| own >> n & 1 == 1);
+        let sum = corners.map(|n| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5)));
+        let middle = sum.sum::<Vec3>() / own.count_ones() as f32;
+        (own != 0 && own != 0xff).then(|| cells.position(at[0], at[1], at[2]) + cells.spacing * middle)
     }
 
     /// Follows a straight path from the cell `start`; from and to are relative to its centre, in cells. The

@@ -189,9 +189,10 @@ impl Setup {
     /// The same, but to the part of the fills' boundary that is a surface: where a fill ends at a solid or at a closed wall
     /// of the domain, its liquid touches it. Asked on cells of edge `dx`. Where the boundary nearest to a point lies at a
     /// solid, the distance is continued linearly from the nearest point on the way out where it does not: a plane surface
-    /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest.
+    /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest. Of a wall so thin that
+    /// the way out may lead to either side, `side` is a place on the side in question.
     /// Test: `liquid_that_fills_a_box_touches_its_walls`.
-    pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32) -> f32 {
+    pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32, side: Option<Vec3>) -> f32 {
         let phi = self.fill_distance(x);
         if phi.abs() > FARTHEST_CONTACT_CELLS * dx {
             return phi;
@@ -228,8 +229,8 @@ impl Setup {
             if out.length() > 0.5 { out.normalize() } else { best().normalize() }
         };
         let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
-        for _ in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
-            at += 0.5 * dx * way_out(at);
+        for step in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
+            at = side.filter(|_| step == 0).unwrap_or_else(|| at + 0.5 * dx * way_out(at));
             let (there, out) = (self.fill_distance(at), out_of_fill(at));
             if boundary(at) > 0.0 {
                 if meets_surface(at, there, out) {
@@ -427,7 +428,7 @@ mod tests {
             cfl: 1.0,
         };
         let solids = setup.solids_at(0.0);
-        let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx);
+        let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx, None);
         for (x, y) in
             [0.17, 0.19, 0.21, 0.24, 0.5].into_iter().flat_map(|x| [0.35, 0.42, 0.52, 0.58].map(|y| (x, y)))
         {

@@ -114,11 +114,14 @@ impl OctreeSolver {
         let setup = &model.setup;
         let tree = Arc::new(adapt::first_tree(setup, &model.params, model.shape, &model.thin));
         let solids = setup.solids_at(0.0);
-        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| {
-            setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell))
-        });
         let fine = model.fine_solids(0.0, None);
-        if let Some(sides) = fine.as_deref().map(FineSolids::sides) {
+        let sides = fine.as_deref().map(FineSolids::sides);
+        let mut phi_cell = parallel::map_indices(tree.cell_count(), |cell| {
+            let near = sides.and_then(|sides| Some((sides, sides.near_place(&tree, cell)?)));
+            let side = near.and_then(|(sides, at)| sides.sides.own_place(&sides.cells, at));
+            setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell), side)
+        });
+        if let Some(sides) = sides {
             parallel::for_each_indexed_mut(&mut phi_cell, |cell, phi| {
                 let near = sides.near_place(&tree, cell);
                 if near.is_some_and(|at| !setup.sees_fill(sides.sides, &sides.cells, at)) {

@@ -127,3 +127,9 @@ fn still_water_rests_for_long() {
     assert!(fastest(&speeds) < 3e-5, "{} m/s", fastest(&speeds));
     assert!((solver.height_at(0.23, 0.52) / before_m - 1.0).abs() < 1e-5);
 }
+
+#[test]
+fn water_rests_beside_slivers() {
+    let build = |setup| -> Box<dyn Solver> { Box::new(OctreeSolver::new(setup, Params::default()).unwrap()) };
+    fluvial_conformance::water_rests_beside_slivers(build);
+}

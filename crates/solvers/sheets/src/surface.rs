@@ -44,8 +44,10 @@ impl SheetsSolver {
     pub(crate) fn place_surface(&mut self) {
         let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
         let (setup, solids) = (&self.setup, self.setup.solids_at(0.0));
+        let sides = &self.state.boundaries.solids.fields.sides;
         cells.for_each_mut(&mut self.state.fields.distance_cell, |_, [i, j, k], out| {
-            let distance = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx) / dx;
+            let side = sides.own_place(&cells, [i, j, k]);
+            let distance = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side) / dx;
             *out = if distance.abs() < FILL_REACH_CELLS { distance } else { UNKNOWN };
         });
     }

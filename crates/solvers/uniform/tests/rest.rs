@@ -33,3 +33,10 @@ fn a_tilted_surface_does_not_ripple() {
         assert!(speed <= bar, "{speed:.2e} m/s at {:.2} s, bar {bar:.2e}", solver.time_s());
     }
 }
+
+#[test]
+fn water_rests_beside_slivers() {
+    let build =
+        |setup| -> Box<dyn Solver> { Box::new(UniformSolver::new(setup, Params::default()).unwrap()) };
+    fluvial_conformance::water_rests_beside_slivers(build);
+}
