@@ -3,10 +3,11 @@
 use crate::common::*;
 use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{DVec3, Vec3, parallel};
-use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
+use fluvial_grids::{Lattice, Octree, Sides};
 use fluvial_octree::contour::contour;
-use fluvial_octree::redistance::{RedistanceScratch, redistance};
+use fluvial_octree::redistance::{RedistanceScratch, redistance, redistance_on_sides};
+use fluvial_octree::sides::TreeSides;
 
 #[test]
 fn a_tilted_plane_gets_its_distance_everywhere() {
@@ -151,4 +152,21 @@ fn a_change_of_sign_in_a_solid_is_no_surface() {
     };
     assert!(error(&closed) < 1e-3 * shape.dx, "{} cells", error(&closed) / shape.dx);
     assert!(error(&[]) > 0.1, "{}: the ball is not seen without marks either", error(&[]));
+}
+
+/// Air on both sides of a wall of two cells. What phi is inside the wall is invented: where it was negative, the air beside
+/// it got a surface, and a shaken bowl lost 0.6 % in 3 s to liquid that came out of its wall.
+#[test]
+fn a_wall_with_sides_is_no_surface() {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.5, levels: 1, roots: [8, 6, 6] };
+    let tree = Octree::build(shape, 0, |_| false);
+    let cells = Lattice { size: [8, 6, 6], origin: Vec3::splat(0.25), spacing: 0.5 };
+    let sides = Sides { own_corners: vec![0xff; cells.len()], barred: vec![Sides::NEAR; cells.len()] };
+    let on_tree = TreeSides { sides: &sides, cells, offset: [0; 3] };
+    let closed: Vec<bool> =
+        (0..tree.cell_count()).map(|cell| (tree.cell_center(cell).x - 2.0).abs() < 0.5).collect();
+    let before: Vec<f32> = closed.iter().map(|&closed| if closed { -0.1 } else { 0.5 }).collect();
+    let mut phi = before.clone();
+    let info = redistance_on_sides(&mut phi, &tree, &closed, on_tree, &mut RedistanceScratch::default());
+    assert_eq!((info.seeds, phi), (0, before));
 }

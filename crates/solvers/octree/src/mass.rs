@@ -22,6 +22,7 @@ use fluvial_octree::gradient::Geometry;
 use fluvial_octree::owed::{Owed, beyond_swept, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
+use fluvial_octree::slope::slopes;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::SideChange;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
@@ -37,6 +38,8 @@ const ROUNDS: usize = 2;
 /// that does.
 const EXPANSION: f32 = 0.3;
 const LARGEST_EXPANSION: f32 = 0.1;
+/// The largest way of a solid in a step, cells.
+const FARTHEST_UNCOVERED_CELLS: usize = 4;
 /// Cells with less of their faces open ask the projection for nothing: through what is left it would be a jet.
 const LEAST_OPEN_PART: f32 = 0.45;
 
@@ -235,11 +238,11 @@ impl Step<'_> {
 
     /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air.
     fn open_gaps(&self, liquid: &mut Settled, ground: Ground) {
-        let (old, tree, boundaries) = (&self.old.fields, ground.tree, ground.boundaries);
+        let (tree, boundaries) = (ground.tree, ground.boundaries);
         *liquid.parted = parallel::map_indices(tree.cell_count(), |cell| {
             ground.sources.may_part_cell[cell]
                 && liquid.phi[cell] < 0.0
-                && old.parted_cell[old.tree.locate(tree.cell_center(cell)).cell as usize]
+                && self.had_let_go(tree.cell_center(cell))
         });
         let distance = |cell: usize| {
             let at_wall = (0..6).any(|side| tree.leaf_across(cell, side) == Some(OUTSIDE));
@@ -247,6 +250,23 @@ impl Step<'_> {
             boundaries.phi_solid_cell.get(cell).map_or(to_wall_m, |solid| solid.min(to_wall_m))
         };
         parting::open_gaps(liquid.phi, liquid.parted, liquid.residual, tree, distance);
+    }
+
+    /// Had the liquid let go at a place? Where a solid was, the next open cell in the direction out of it tells: what a
+    /// solid that moves away from its gap uncovers is more of the gap.
+    /// Test: `a_rising_plate_leaves_the_water_behind`.
+    fn had_let_go(&self, place: Vec3) -> bool {
+        let (old, boundaries) = (&self.old.fields, &self.old.boundaries);
+        let (tree, mut x) = (&*old.tree, place);
+        for _ in 0..FARTHEST_UNCOVERED_CELLS {
+            let cell = tree.locate(x).cell as usize;
+            if boundaries.open_volume[cell] > 0.0 {
+                return old.parted_cell[cell];
+            }
+            let [out] = slopes(tree, cell, |_| true, |cell| [boundaries.phi_solid_cell[cell]]);
+            x += tree.cell_dx(cell) * out.as_vec3().normalize_or_zero();
+        }
+        false
     }
 
     /// What sources bring in during the step.

@@ -44,22 +44,29 @@ fn water_falls_off_a_ceiling_and_presses_against_it() {
     assert!(last.max_speed_m_s < 0.4, "{last:?}");
 }
 
-/// A plate that rises out of water takes none along unless it is sticky.
+/// A plate that rises out of water is left behind by it as soon as its edges are out, unless it is sticky. What the plate
+/// uncovers in a step was taken for liquid whose volume is still to come, and drawn up again: nearly as much hung from the
+/// plate as from a sticky one.
 #[test]
 fn a_rising_plate_leaves_the_water_behind() {
     let key =
         |time_s: f64, y: f32| Key { time_s, translate: Vec3::new(0.0, y, 0.0), rotation: Quat::IDENTITY };
-    let left = |sticky: bool| {
-        let mut setup = tank(16, 0.5);
+    let hanging_part = |sticky: bool| {
+        let mut setup = tank(32, 0.5);
         // At rest first: a plate that rises from the first moment on has water that rises with it.
         let motion =
             Motion::Keys { about: Vec3::ZERO, keys: vec![key(0.0, 0.0), key(0.02, 0.0), key(1.0, 0.98)] };
         let shape = Shape::Box { min: Vec3::new(0.2, 0.45, 0.2), max: Vec3::new(0.8, 0.6, 0.8) };
         setup.solids.push(Solid { sticky, ..Solid::new("plate", shape, motion) });
-        run(setup, Tracker::Levelset, 0.12).1.kinetic_energy_j
+        let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
+        advance(&mut solver, 0.02);
+        advance(&mut solver, 0.23);
+        // A layer of one cell below the plate.
+        let (low, high) = (Vec3::new(0.2, 0.63, 0.2), Vec3::new(0.8, 0.66, 0.8));
+        solver.volume_in(&Shape::Box { min: low, max: high }) / (0.36 * 0.03)
     };
-    let (free, held) = (left(false), left(true));
-    assert!(free < 0.7 * held, "{free} {held}");
+    let [free, held] = [false, true].map(hanging_part);
+    assert!(free < 0.03 && held > 0.06, "{free} {held}");
 }
 
 /// Still water touches floor and walls and stays still.

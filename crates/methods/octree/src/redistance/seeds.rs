@@ -212,16 +212,19 @@ fn mark_on_sides(seed_of: &[AtomicU32], tree: &Octree, phi: &[f32], closed: &[bo
     parallel::for_each_index(parallel::chunk_count(tree.cell_count(), parallel::CHUNK), |n| {
         for cell in parallel::chunk_range(n, parallel::CHUNK, tree.cell_count()) {
             let Some(at) = sides.near_place(tree, cell) else { continue };
-            let is_closed = closed.get(cell) == Some(&true);
-            let is_next = !is_closed && phi[cell].abs() < FARTHEST * tree.cell_dx(cell) && {
+            let is_closed = |leaf: usize| closed.get(leaf) == Some(&true);
+            let is_next = !is_closed(cell) && phi[cell].abs() < FARTHEST * tree.cell_dx(cell) && {
                 let patch = sides.patch(tree, phi, at, 2);
                 let (values, around, [i, j, k]) = (patch.values(), &patch.lattice, patch.center);
                 let center = around.index(i, j, k);
-                let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
+                let own = sides.cells.index(at[0], at[1], at[2]);
+                let differs = |other: usize, there: usize| {
+                    (values[other] < 0.0) != (phi[cell] < 0.0) && !is_closed(sides.leaf(tree, there))
+                };
                 (0..3).any(|a| {
-                    let stride = around.stride(a);
-                    patch.center[a] > 0 && differs(center - stride)
-                        || patch.center[a] + 1 < around.size[a] && differs(center + stride)
+                    let (stride, way) = (around.stride(a), sides.cells.stride(a));
+                    patch.center[a] > 0 && differs(center - stride, own - way)
+                        || patch.center[a] + 1 < around.size[a] && differs(center + stride, own + way)
                 })
             };
             seed_of[cell].store(if is_next { 0 } else { NONE }, Relaxed);
