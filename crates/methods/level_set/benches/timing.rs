@@ -80,7 +80,16 @@ fn run(n: usize) {
     for scheme in [AdvectionScheme::SemiLagrangian, AdvectionScheme::MacCormack] {
         time(&format!("advect_velocity {scheme:?}"), || {
             let (u_face, phi_cell, grid, dt_s, band_m) = (&u, &phi[..], &grid, dt, 3.0 * grid.dx);
-            let transport = VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known: None };
+            let transport = VelocityTransport {
+                u_face,
+                phi_cell,
+                grid,
+                dt_s,
+                scheme,
+                band_m,
+                smooth_m: 0.0,
+                known: None,
+            };
             advect_velocity(&mut u_out, &transport, &mut scratch)
         });
     }

@@ -12,6 +12,8 @@ pub(crate) struct FaceBand<'a> {
     pub grid: &'a UniformGrid,
     pub axis: Axis,
     pub band_m: f32,
+    /// Faces nearer than this are carried to second order.
+    pub smooth_m: f32,
     /// Weights of the faces of this axis that are known, and what they mean.
     pub known: Option<(&'a [f32], &'a KnownFaces<'a>)>,
 }
@@ -30,9 +32,10 @@ impl FaceBand<'_> {
         self.grid.faces(self.axis).slab()
     }
 
-    pub fn liquid(&self) -> LiquidFaces<'_> {
+    pub fn smooth(&self) -> SmoothFaces<'_> {
         // No cell of a stencil's faces is more than sqrt(3) dx from the cell at its low corner.
-        LiquidFaces { phi_cell: self.phi_cell, cells: self.grid.cells, safe_m: -1.8 * self.grid.dx }
+        let safe_m = self.smooth_m - 1.8 * self.grid.dx;
+        SmoothFaces { phi_cell: self.phi_cell, cells: self.grid.cells, smooth_m: self.smooth_m, safe_m }
     }
 
     /// Cuts slab k of the faces into blocks.
@@ -104,40 +107,41 @@ impl FaceBand<'_> {
     }
 }
 
-/// Which faces lie in the liquid (mean phi of their two cells negative).
-pub(crate) struct LiquidFaces<'a> {
+/// Which faces are near enough to the liquid to be carried to second order (mean phi of their two cells below a bound).
+pub(crate) struct SmoothFaces<'a> {
     phi_cell: &'a [f32],
     cells: [usize; 3],
-    /// Where phi is below this, every face of a stencil next to the cell is in the liquid.
+    smooth_m: f32,
+    /// Where phi is below this, every face of a stencil next to the cell is one of them.
     safe_m: f32,
 }
 
-impl LiquidFaces<'_> {
+impl SmoothFaces<'_> {
     #[inline]
     fn phi(&self, c: [usize; 3]) -> f32 {
         let c: [usize; 3] = std::array::from_fn(|a| c[a].min(self.cells[a] - 1));
         self.phi_cell[c[0] + self.cells[0] * (c[1] + self.cells[1] * c[2])]
     }
 
-    /// Are all eight faces of the interpolation stencil with this low corner in the liquid?
+    /// Are all eight faces of the interpolation stencil with this low corner among them?
     #[inline]
     pub fn surround(&self, axis: Axis, low: [usize; 3]) -> bool {
-        self.phi(low) < self.safe_m || self.all_liquid(axis, low)
+        self.phi(low) < self.safe_m || self.all_smooth(axis, low)
     }
 
-    fn all_liquid(&self, axis: Axis, low: [usize; 3]) -> bool {
+    fn all_smooth(&self, axis: Axis, low: [usize; 3]) -> bool {
         (0..8).all(|corner| {
             let mut cell: [usize; 3] = std::array::from_fn(|a| low[a] + (corner >> a & 1));
             let high = self.phi(cell);
             cell[axis] = cell[axis].saturating_sub(1);
-            high + self.phi(cell) < 0.0
+            0.5 * (high + self.phi(cell)) < self.smooth_m
         })
     }
 }
 
 /// The block has faces in the band that are not fully known.
 const VALUE: u8 = 1;
-/// Some of them lie in the liquid: they may get a second-order correction.
+/// Some of them lie where they may get a second-order correction.
 const CORRECTION: u8 = 2;
 /// A first estimate is needed here or by a correction within reach.
 const ESTIMATE: u8 = 4;
@@ -166,7 +170,7 @@ impl<'a> Needs<'a> {
                     let start = k * band.slab() + row.start;
                     for (weight, &phi) in weight[start..start + row.len()].iter().zip(phi_m) {
                         if *weight < known.full_weight && phi < band.band_m {
-                            *mark |= if phi < 0.0 { VALUE | CORRECTION } else { VALUE };
+                            *mark |= if phi < band.smooth_m { VALUE | CORRECTION } else { VALUE };
                         }
                     }
                 }

@@ -230,3 +230,18 @@ fn known_faces_are_kept_and_the_others_do_not_notice() {
     }
     assert!(computed > 5000 && kept > 5000 && between > 1000, "{computed} {kept} {between}");
 }
+
+/// Shear under a flat surface, constant beyond it, rising by a third of a cell: the topmost faces lose half of what
+/// first order takes from them, `c D - c (1 - c) D / 2` instead of `c D`.
+#[test]
+fn the_topmost_faces_are_carried_to_second_order() {
+    let (g, c) = (cube(16), 1.0 / 3.0);
+    let phi = fill(&g.cell_centers(), |x| x[1] - 0.52);
+    let u = velocity(&g, |x| [x[1].min(0.5 - 0.5 / 16.0), 1.0, 0.0]);
+    let plain = transport(&u, &phi, &g, c as f32 * g.dx, AdvectionScheme::MacCormack, 2.5 * g.dx);
+    let mut out = FaceField::default();
+    advect_velocity(&mut out, &VelocityTransport { smooth_m: 1.5 * g.dx, ..plain }, &mut Scratch::default());
+    let top = g.faces(0).index(8, 7, 8);
+    let lost = f64::from(u[0][top] - out[0][top]) * 16.0;
+    assert!((lost - (c - 0.5 * c * (1.0 - c))).abs() < 0.01, "{lost} of the difference to the next row");
+}

@@ -66,5 +66,14 @@ pub fn transport<'a>(
     scheme: fluvial_level_set::AdvectionScheme,
     band_m: f32,
 ) -> fluvial_level_set::VelocityTransport<'a> {
-    fluvial_level_set::VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, known: None }
+    fluvial_level_set::VelocityTransport {
+        u_face,
+        phi_cell,
+        grid,
+        dt_s,
+        scheme,
+        band_m,
+        smooth_m: 0.5 * grid.dx,
+        known: None,
+    }
 }

@@ -161,16 +161,6 @@ pub fn swept_parts((old, open_old): (&Octree, &[f32]), (new, open_new): (&Octree
     })
 }
 
-/// What a cell is owed beyond the part of it that solids have swept.
-///
-/// The fluxes of a step are those of the solids' places at its begin: while a solid passes, a cell has up to the volume
-/// swept in a step too little or too much, and the next step makes up for it. What it is owed beyond that does not wait,
-/// or liquid would collect beside a wall that is never at rest, and come out behind it.
-#[inline]
-pub fn beyond_swept(owed: f32, swept: f32) -> f32 {
-    owed - owed.clamp(-swept, swept)
-}
-
 /// What a moving solid has covered goes to the nearest open cell, in steps through faces that no thin solid divides:
 /// what stayed in closed cells would come out on the other side. Cells in the direction away from the solid's inside
 /// come first: a solid passes less than half of its thickness in a step, so that they are on the side where the liquid

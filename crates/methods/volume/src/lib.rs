@@ -3,6 +3,10 @@
 //! Methods carry volume by construction, so that the difference is rounding; where one is told not to, it is what
 //! transport has lost or gained. Nothing is ever corrected here.
 
+mod owed;
+
+pub use owed::{Expansion, beyond_swept};
+
 use fluvial_foundation::DVec3;
 
 /// The account of all liquid.

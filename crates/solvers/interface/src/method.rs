@@ -122,7 +122,7 @@ pub struct ExpectedFailure {
     pub case: &'static str,
     /// Names of the variants that miss it.
     pub variants: &'static [&'static str],
-    /// The row's quantity.
+    /// The row's quantity, or quantity and resolution with a comma between where it fails at that one alone.
     pub quantity: &'static str,
     /// Why it fails.
     pub reason: &'static str,

@@ -19,14 +19,14 @@ use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::extend::{ExtendScratch, extend_cells};
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::gradient::Geometry;
-use fluvial_octree::owed::{Owed, beyond_swept, carry_residual, hand_over, leave_closed_cells};
+use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::slope::slopes;
 use fluvial_octree::volume::liquid_fractions;
 use fluvial_solids::SideChange;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_volume::Account;
+use fluvial_volume::{Account, Expansion, beyond_swept};
 
 /// A residual farther from the surface than this has none to be settled by, cells.
 pub(crate) const FAR_CELLS: f32 = 1.5;
@@ -34,10 +34,6 @@ pub(crate) const FAR_CELLS: f32 = 1.5;
 const DEEP_CELLS: f32 = 2.0;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
-/// Part of a deep residual that goes to the surface while liquid crosses a cell, and the most of a cell's volume
-/// that does.
-const EXPANSION: f32 = 0.3;
-const LARGEST_EXPANSION: f32 = 0.1;
 /// The largest way of a solid in a step, cells.
 const FARTHEST_UNCOVERED_CELLS: usize = 4;
 /// Cells with less of their faces open ask the projection for nothing: through what is left it would be a jet.
@@ -353,12 +349,10 @@ impl Step<'_> {
         if open < 6.0 * LEAST_OPEN_PART {
             return 0.0;
         }
-        // Not faster than liquid crosses the cell, or short steps would make it a blast.
-        let wave_m_s = (self.model.setup.liquid.gravity.length() * dx).sqrt();
-        let crossing_s = dx / (self.old.limits.speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
-        let most = LARGEST_EXPANSION / EXPANSION;
-        let rate_1_s = EXPANSION / crossing_s.max(self.dt_s as f32);
-        f64::from(rate_1_s * residual.clamp(-most, most)) * f64::from(dx).powi(3)
+        let (speed_m_s, gravity) =
+            (self.old.limits.speed_m_s as f32, self.model.setup.liquid.gravity.length());
+        let expansion = Expansion::new(dx, speed_m_s, gravity, self.dt_s as f32);
+        f64::from(expansion.divergence_1_s(residual)) * f64::from(dx).powi(3)
     }
 }
 

@@ -14,6 +14,10 @@ use fluvial_solver_interface::{Clamps, Setup};
 /// grid has no better value, and at the band's lower edge both agree.
 const FULL_WEIGHT: f32 = 0.25;
 
+/// Velocity is carried to second order on faces this near to the liquid, cells: those that the pressure sets at a
+/// surface lie up to half a cell outside, and their stencils reach one farther.
+const SMOOTH_CELLS: f32 = 1.5;
+
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
@@ -98,6 +102,7 @@ impl UniformSolver {
             // The drag on short waves reads all faces of the cells at the surface; particles beyond the
             // outermost liquid cells read faces two cells farther out.
             band_m: if has_particles { 3.0 } else { 1.7 } * self.grid.dx,
+            smooth_m: SMOOTH_CELLS * self.grid.dx,
             known: has_particles.then_some(known),
         };
         level_set::advect_velocity(u_face, &transport, &mut work.level_set);

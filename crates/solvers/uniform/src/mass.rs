@@ -21,6 +21,7 @@ use fluvial_level_set::{self as level_set, Settlement};
 use fluvial_mac::Openings;
 use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::Clamps;
+use fluvial_volume::{Expansion, beyond_swept};
 
 /// A residual farther from the surface than this has none to be settled by, cells.
 pub(crate) const FAR_CELLS: f32 = 1.5;
@@ -28,10 +29,6 @@ pub(crate) const FAR_CELLS: f32 = 1.5;
 const DEEP_CELLS: f32 = 2.0;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
-/// Part of a deep residual that goes to the surface while liquid crosses a cell, and the most of a cell's volume
-/// that does.
-const EXPANSION: f32 = 0.3;
-const LARGEST_EXPANSION: f32 = 0.1;
 /// Cells with less of their faces open ask the projection for nothing.
 const LEAST_OPEN_PART: f32 = 0.7;
 
@@ -47,16 +44,16 @@ pub(crate) struct MassWork {
     /// Volume across every face, in cells.
     flux_face: FaceField,
     settlement: Settlement,
-    /// Cells that moving solids open or close in the step; empty where none moves. The fluxes of a step are those of
-    /// the solids' places at its begin: while a solid passes, a cell has up to the volume swept in a step too little
-    /// or too much, and the next steps make up for it. What it is owed waits until then.
+    /// What part of each cell moving solids open or close in the step; empty where none moves.
     /// Test: `a_rod_draws_no_air_down_with_it`.
-    pub swept_cell: Vec<bool>,
+    swept_part_cell: Vec<f32>,
+    /// Cells whose residual stays where it is.
+    waits_cell: Vec<bool>,
     /// What came in from sources, and what left through sinks and open walls, m3.
     in_m3: f64,
     pub out_m3: f64,
-    /// Part of a deep residual that is asked of the projection, 1/s.
-    expansion_1_s: f32,
+    /// What deep residuals ask of the projection.
+    expansion: Expansion,
 }
 
 impl MassWork {
@@ -72,12 +69,12 @@ impl MassWork {
     /// leave little of ask for nothing: through what is left of their faces it would be a jet.
     pub fn wanted_m_s(&self, residual: f32, phi: f32, openings: &Openings, at: [usize; 3]) -> f32 {
         let (dx, cells) = (openings.grid.dx, openings.grid.cell_centers());
-        let waits = || self.swept_cell.get(cells.index(at[0], at[1], at[2])) == Some(&true);
-        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART || waits() {
+        let swept = self.swept_part_cell.get(cells.index(at[0], at[1], at[2])).map_or(0.0, |part| *part);
+        let residual = beyond_swept(residual, swept);
+        if residual == 0.0 || phi > -FAR_CELLS * dx || openings.open_part(at) < LEAST_OPEN_PART {
             return 0.0;
         }
-        let most = LARGEST_EXPANSION / EXPANSION;
-        self.expansion_1_s * residual.clamp(-most, most) * dx
+        self.expansion.divergence_1_s(residual) * dx
     }
 }
 
@@ -95,10 +92,14 @@ impl UniformSolver {
         let (grid, begin, dt) = (self.grid, &self.state.fields, dt_s as f32);
         let [old, new] =
             [&self.state.boundaries, &self.work.boundaries].map(|b| &b.solids.fields.open_volume);
-        let MassWork { flux_face: flux, volume_cell, swept_cell, out_m3, .. } = &mut self.work.mass;
-        swept_cell.clear();
+        let MassWork { flux_face: flux, volume_cell, swept_part_cell, waits_cell, out_m3, .. } =
+            &mut self.work.mass;
+        swept_part_cell.clear();
+        waits_cell.clear();
         if self.setup.has_moving_solids() {
-            swept_cell.extend(old.iter().zip(new).map(|(old, new)| old != new));
+            swept_part_cell.extend(old.iter().zip(new).map(|(old, new)| (old - new).abs()));
+            let owed = begin.residual_cell.iter().zip(&*swept_part_cell);
+            waits_cell.extend(owed.map(|(owed, swept)| beyond_swept(*owed, *swept) == 0.0));
         }
         // The velocity is free of divergence between the solids of the step that made it.
         let open_area = &self.state.boundaries.solids.fields.open_area;
@@ -117,7 +118,7 @@ impl UniformSolver {
             residual_cell: &begin.residual_cell,
             phi_cell: &begin.phi_cell,
             deep_m: DEEP_CELLS * grid.dx,
-            waits_cell: swept_cell,
+            waits_cell,
             open_volume: &self.work.boundaries.solids.fields.open_volume,
             open_walls: self.setup.open_walls(),
             sides,
@@ -232,8 +233,9 @@ impl UniformSolver {
                 self.find_residual_of_volume();
             }
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
-            let swept = self.work.mass.swept_cell.iter().zip(&mut *residual_cell);
-            swept.filter(|(swept, _)| **swept).for_each(|(_, residual)| *residual = 0.0);
+            for (residual, &swept) in residual_cell.iter_mut().zip(&self.work.mass.swept_part_cell) {
+                *residual = beyond_swept(*residual, swept);
+            }
             let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
             let (open_volume, sides) = (&fields.open_volume, &fields.sides);
             let held_back = settlement.displace(phi_cell, residual_cell, open_volume, sides, &self.grid);
@@ -276,11 +278,8 @@ impl UniformSolver {
         self.shed_drops(dt_s);
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;
-        // Not faster than liquid crosses the cell, or short steps would make it a blast.
-        let wave_m_s = (self.setup.liquid.gravity.length() * self.grid.dx).sqrt();
-        let crossing_s =
-            self.grid.dx / (self.state.limiting_speed_m_s as f32 + wave_m_s).max(f32::MIN_POSITIVE);
-        mass.expansion_1_s = EXPANSION / crossing_s.max(dt_s as f32);
+        let (speed_m_s, gravity) = (self.state.limiting_speed_m_s as f32, self.setup.liquid.gravity.length());
+        mass.expansion = Expansion::new(self.grid.dx, speed_m_s, gravity, dt_s as f32);
         let mut volume = self.state.volume;
         volume.book_sources_and_sinks(mass.in_m3, mass.out_m3);
         let in_cells = total(fraction_cell) + total(residual_cell);

@@ -111,8 +111,9 @@ pub fn run_case(case: &Case, context: &Context) -> Result<Outcome, CaseError> {
     for row in &mut outcome.rows {
         row.case = case.name.to_owned();
         row.method = context.method.name.to_owned();
-        row.expected_failure =
-            expected_failure(case.name, context.method.name, &row.quantity).map(str::to_owned);
+        let known = |quantity: &str| expected_failure(case.name, context.method.name, quantity);
+        let at_resolution = || known(&format!("{}, {}", row.quantity, row.resolution));
+        row.expected_failure = known(&row.quantity).or_else(at_resolution).map(str::to_owned);
     }
     for (stem, _) in &mut outcome.plots {
         *stem = format!("{stem}-{}", context.method.name.replace('/', "-"));
