@@ -26,7 +26,7 @@ const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
 /// The least surface in 5^3 cells that their mass says something about, in faces of a cell: a third of a flat one.
 const LEAST_SURFACE: f32 = 8.0;
 
-/// Within this many cells of the surface the distance moves with the surface point next to it.
+/// The surface is looked for within this many cells.
 const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
 
 /// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
@@ -203,9 +203,7 @@ impl SheetsSolver {
 /// The distance that the liquid which is now in the middle of a cell had before a step, second order in time;
 /// `UNKNOWN` where more than half of its stencil is.
 ///
-/// It moves with the velocity of the surface point next to it, as on the octree: moved with their own velocities, values
-/// above and below a wave would no longer be distances from one surface. What is behind a thin solid is not seen.
-/// Test: `still_water_stays_still_in_bowls_off_the_grid`.
+/// What is behind a thin solid is not seen. Test: `still_water_stays_still_in_bowls_off_the_grid`.
 fn carried(
     (distance_cell, seen): (&[f32], Option<Seen>),
     u_face: &FaceField,
@@ -215,8 +213,7 @@ fn carried(
 ) -> f32 {
     let cells = grid.cell_centers();
     let x = cells.position(at[0], at[1], at[2]);
-    let beside = x + to_surface((distance_cell, seen), at, &cells);
-    let middle = beside - 0.5 * dt_s * grid.sample_velocity(u_face, beside);
+    let middle = x - 0.5 * dt_s * grid.sample_velocity(u_face, x);
     let from = x - dt_s * grid.sample_velocity(u_face, middle);
     let stencil = cells.stencil(from);
     let mut corners = cells.corner_values(distance_cell, stencil.base);
