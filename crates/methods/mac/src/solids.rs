@@ -59,6 +59,34 @@ pub fn constrain_to_solids(
     }
 }
 
+/// The velocity that the flow itself moves with beside solids: theirs at their surface, less and less away from it, none
+/// at `reach_m`. There the flow is steady in the frame of the solid rather than in that of the grid.
+///
+/// Test: `the_flow_moves_along_with_a_solid_beside_it`.
+pub fn drift_with_solids(
+    drift_face: &mut FaceField,
+    phi_node: &[f32],
+    u_solid: &FaceField,
+    reach_m: f32,
+    grid: &UniformGrid,
+) {
+    let nodes = grid.nodes();
+    drift_face.clone_from(u_solid);
+    for axis in AXES {
+        let lattice = grid.faces(axis);
+        let (s, t) = (nodes.stride((axis + 1) % 3), nodes.stride((axis + 2) % 3));
+        for_each_face(&mut drift_face[axis], grid, axis, |face, _, drift| {
+            if *drift != 0.0 {
+                let [i, j, k] = lattice.coordinates(face);
+                let node = nodes.index(i, j, k);
+                let distance_m =
+                    0.25 * [0, s, t, s + t].map(|step| phi_node[node + step]).iter().sum::<f32>();
+                *drift *= (1.0 - distance_m / reach_m).clamp(0.0, 1.0);
+            }
+        });
+    }
+}
+
 /// Nothing flows through the closed walls of the domain.
 pub fn close_walls(u_face: &mut FaceField, open_walls: [bool; 6], grid: &UniformGrid) {
     for (wall, _) in open_walls.iter().enumerate().filter(|(_, open)| !**open) {

@@ -1,6 +1,6 @@
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
-use fluvial_mac::{SolidFaces, close_walls, constrain_to_solids};
+use fluvial_mac::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids};
 
 const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [8, 8, 8], dx: 0.125 };
 
@@ -35,6 +35,25 @@ fn liquid_slips_along_a_moving_solid() {
     let (mut u, none) = (constant(liquid), AXES.map(|a| vec![0; reached[a].len()]));
     constrain_to_solids(&mut u, &mut scratch, &none, &solids, [true; 6], &GRID);
     assert_eq!(u, constant(liquid));
+}
+
+/// Half as fast at half the reach, and no faster inside the solid than at its surface.
+#[test]
+fn the_flow_moves_along_with_a_solid_beside_it() {
+    let (nodes, velocity, reach_m) = (GRID.nodes(), Vec3::new(1.0, -2.0, 0.5), 4.0 * GRID.dx);
+    let distance = |x: Vec3| x.x - 3.0 * GRID.dx;
+    let mut phi_node = vec![0.0; nodes.len()];
+    nodes.for_each_mut(&mut phi_node, |_, [i, j, k], phi| *phi = distance(nodes.position(i, j, k)));
+    let mut drift = FaceField::default();
+    drift_with_solids(&mut drift, &phi_node, &constant(velocity), reach_m, &GRID);
+    for axis in AXES {
+        let lattice = GRID.faces(axis);
+        for (face, drift) in drift[axis].iter().enumerate() {
+            let [i, j, k] = lattice.coordinates(face);
+            let share = (1.0 - distance(lattice.position(i, j, k)) / reach_m).clamp(0.0, 1.0);
+            assert!((drift - share * velocity[axis]).abs() < 1e-5, "{axis}, {face}: {drift}, {share}");
+        }
+    }
 }
 
 #[test]

@@ -38,13 +38,16 @@ impl AdvectReport {
     }
 }
 
-/// Moves particles by `dt_s` through `u_face` (frozen during the step) with Ralston's third-order
-/// Runge-Kutta scheme [ralston-1962]:
+/// Moves particles by `dt_s` through `u_face` with Ralston's third-order Runge-Kutta scheme [ralston-1962]:
 ///
 /// x <- x + dt (2 k1 + 3 k2 + 4 k3) / 9, k1 = u(x), k2 = u(x + dt k1 / 2), k3 = u(x + 3 dt k2 / 4).
 ///
-/// Particles that end nearer than 0.02 dx to a solid are moved along its gradient to that distance; beyond a
-/// closed wall they are moved back the same way. Those that crossed an open wall are removed, as are those
+/// The flow is frozen during the step, or moves along with the solids in it: with `around.drift_face` w it is
+/// u(x - w t) at the time t of the step, w that of the particle's start. In a frozen flow a particle in front of a solid
+/// runs ahead into slower liquid, and the solid catches up with it; one behind falls back.
+///
+/// Particles that end nearer than 0.01 dx to a solid are moved along its gradient to 0.02 dx; beyond a closed wall they are
+/// moved back the same way. Those that crossed an open wall are removed, as are those
 /// that no projection frees; particles near thin solids stay on their side of the wall. Afterwards every particle is in the box and outside all solids. Ages grow by
 /// `dt_s`. `particles` stay as they are (a step that fails needs them); `moved` come sorted by cell, and
 /// `ranges` describe them.
@@ -52,7 +55,7 @@ impl AdvectReport {
 /// Particles in cells that `near_cell` does not mark fly: x <- x + dt v. One that meets a wall or a solid
 /// has along the normal n the velocity of its way, n . (x_new - x_old) / dt, but never one that no solid has
 /// and not less than before. Without marks none flies.
-/// Tests: `advection_is_third_order`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`,
+/// Tests: `advection_is_third_order`, `a_flow_that_moves_along_is_met_in_its_own_frame`, `solids_never_hold_particles`, `walls_hold_and_open_walls_let_go`,
 /// `particles_far_from_the_liquid_fly`.
 pub fn advect(
     moved: &mut Particles,
@@ -64,6 +67,7 @@ pub fn advect(
     scratch: &mut Scratch,
 ) -> AdvectReport {
     let velocity = VelocitySampler::new(u_face, around.grid);
+    let drift = around.drift_face.map(|drift| VelocitySampler::new(drift, around.grid));
     let (confine, locate) = (Confine::new(around), Locator::new(around.grid));
     let n = particles.len();
     let mut reports = vec![(AdvectReport::default(), vec![]); parallel::chunk_count(n, CHUNK)];
@@ -83,7 +87,7 @@ pub fn advect(
         let lanes = places.chunks_mut(LANES).zip(keys.chunks_mut(LANES)).zip(v.chunks_mut(LANES));
         let eights = particles.x[range.clone()].chunks(LANES).zip(before).zip(lanes);
         for (eight, ((x, before), ((places, keys), v))) in eights.enumerate() {
-            let u = mean_velocity(&velocity, x, cells_per_speed);
+            let u = mean_velocity(&velocity, drift.as_ref(), x, cells_per_speed);
             for (l, (place, key)) in places.iter_mut().zip(keys).enumerate() {
                 let flies = near_cell.get(locate.cell(x[l]) as usize).is_some_and(|&near| near == 0);
                 let u = if flies { before[l] } else { Vec3::new(u[0][l], u[1][l], u[2][l]) };
@@ -122,13 +126,19 @@ pub fn advect(
 
 /// The mean velocity of eight particles over a step of `s` = dt / dx.
 #[inline(always)]
-fn mean_velocity(velocity: &VelocitySampler, x: &[Vec3], s: f32) -> [Lanes; 3] {
+fn mean_velocity(
+    velocity: &VelocitySampler,
+    drift: Option<&VelocitySampler>,
+    x: &[Vec3],
+    s: f32,
+) -> [Lanes; 3] {
     let start = velocity.in_cells(x);
+    let w = drift.map_or([[0.0; LANES]; 3], |drift| drift.at(&start));
     let go = |u: &[Lanes; 3], s: f32| {
         let mut x = start;
         for axis in 0..3 {
             for l in 0..LANES {
-                x[axis][l] += s * u[axis][l];
+                x[axis][l] += s * (u[axis][l] - w[axis][l]);
             }
         }
         x
@@ -157,7 +167,11 @@ struct Confine<'a> {
     /// Beyond these a particle has left through an open wall; infinite at closed walls.
     exit_low: Vec3,
     exit_high: Vec3,
+    /// Distance from solids that particles are moved out to, and the least that they may have. Nodal distances bend at
+    /// edges, where a particle ends up somewhat nearer than it was moved to: with one distance for both it would be
+    /// moved in every step, and creep along the edge through still water.
     margin: f32,
+    nearest: f32,
 }
 
 impl<'a> Confine<'a> {
@@ -180,6 +194,7 @@ impl<'a> Confine<'a> {
             exit_low: wall(0, bounds.min, Vec3::NEG_INFINITY),
             exit_high: wall(1, bounds.max, Vec3::INFINITY),
             margin,
+            nearest: 0.5 * margin,
         }
     }
 
@@ -213,7 +228,7 @@ impl<'a> Confine<'a> {
         for n in 0..=PROJECTIONS {
             let at = self.sight.cell(x);
             let (phi, gradient) = self.around.solid_on_side(x, at);
-            if phi >= if n == 0 { self.margin } else { 0.5 * self.margin } {
+            if phi >= self.nearest {
                 report.pushed_out_of_solids += (n > 0) as usize;
                 return x;
             }
@@ -239,7 +254,7 @@ impl<'a> Confine<'a> {
             return Some(x);
         }
         let mut phi = self.nodes.interpolate(self.phi_solid_node, stencil);
-        if phi >= self.margin {
+        if phi >= self.nearest {
             return Some(x);
         }
         for _ in 0..PROJECTIONS {
@@ -247,7 +262,7 @@ impl<'a> Confine<'a> {
             x += (self.margin - phi) * gradient.normalize_or_zero();
             x = x.max(self.low).min(self.high);
             phi = self.nodes.sample(self.phi_solid_node, x);
-            if phi >= 0.5 * self.margin {
+            if phi >= self.nearest {
                 report.pushed_out_of_solids += 1;
                 return Some(x);
             }

@@ -1,6 +1,6 @@
 //! Where particles may be: the box, its walls, the solids in it.
 
-use fluvial_grids::{Sides, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 
 /// What bounds the particles.
 #[derive(Clone, Copy, Debug)]
@@ -15,13 +15,22 @@ pub struct Surroundings<'a> {
     pub open_walls: [bool; 6],
     /// Speed of the fastest solid, m/s.
     pub solid_speed_m_s: f32,
+    /// Velocity that the flow itself moves with beside solids that move, m/s; none where it is frozen during a step.
+    pub drift_face: Option<&'a FaceField>,
 }
 
 impl<'a> Surroundings<'a> {
     /// A closed box without solids.
     pub fn closed(grid: &'a UniformGrid) -> Self {
         let (phi_solid_node, sides) = (&[][..], Sides::NONE);
-        Surroundings { grid, phi_solid_node, sides, open_walls: [false; 6], solid_speed_m_s: 0.0 }
+        Surroundings {
+            grid,
+            phi_solid_node,
+            sides,
+            open_walls: [false; 6],
+            solid_speed_m_s: 0.0,
+            drift_face: None,
+        }
     }
 
     /// Is there no solid?

@@ -138,6 +138,10 @@ fn displacement(
 ) -> Vec3 {
     let d0 = stiffness.d0;
     let own_radius = particles.radius(i, d0);
+    // What a particle holds of its full mass; particles of sheets have shared theirs, and stay as far apart as others.
+    let filled =
+        |j: usize| if shapes.thin[j] { 1.0 } else { particles.weight(j) / particles.count[j] as f32 };
+    let own_filled = filled(i);
     let matrix = |j: usize| match inverse.get(shapes.place[j] as usize) {
         Some(m) => *m,
         None => ROUND,
@@ -145,7 +149,10 @@ fn displacement(
     let (own, is_round) = (matrix(i), shapes.place[i] == Shapes::ROUND);
     let mut push = Vec3::ZERO;
     neighbours.for_each_within(particles.x[i], SLACK * 0.5 * (own_radius + largest), |j, offset, r2| {
-        let d = SLACK * 0.5 * (own_radius + particles.radius(j, d0));
+        // At the end of a fill the lighter of two is a slab of the other's cube, and as much nearer to it.
+        let ratio = filled(j) / own_filled;
+        let other_radius = particles.radius(j, d0);
+        let d = SLACK * 0.5 * (own_radius * ratio.recip().min(1.0) + other_radius * ratio.min(1.0));
         if j == i || r2 >= d * d {
             return;
         }

@@ -82,7 +82,7 @@ impl Population {
     /// particles.
     pub fn measure(&mut self) {
         let Population { particles, shapes, mass_cell, neighbours, walls, params, .. } = self;
-        deposit(mass_cell, particles, neighbours, params.d0, |i| particles.weight(i));
+        deposit(mass_cell, particles, neighbours, walls, params.d0, |i| particles.weight(i));
         shapes.measure(particles, neighbours, mass_cell, walls, params);
     }
 

@@ -112,7 +112,9 @@ impl SheetSurface {
         let bins = field.neighbours.bins();
         let mut mass = vec![0.0; bins.count()];
         let particles = field.particles;
-        deposit(&mut mass, particles, field.neighbours, field.params.d0, |i| particles.weight(i));
+        deposit(&mut mass, particles, field.neighbours, field.walls, field.params.d0, |i| {
+            particles.weight(i)
+        });
         let around = cells_around(&mass, bins, field.params, field.reach);
         let blocks = shape.size.map(|n| n.div_ceil(BLOCK));
         let count = blocks.iter().product();

@@ -30,7 +30,7 @@ fn whoever_is_called_deep_is_dense() {
                 let mut neighbours = Neighbours::new(bins);
                 neighbours.sort(&mut particles, &mut Families::default());
                 let mut mass = vec![0.0; bins.count()];
-                deposit(&mut mass, &particles, &neighbours, d0, |i| particles.weight(i));
+                deposit(&mut mass, &particles, &neighbours, &Walls::NONE, d0, |i| particles.weight(i));
                 let below = cells_below_surface(&mass, &bins, &params);
                 let walls = Walls { low: [0.0; 3], high: [1.0; 3], solid: None };
                 for &x in particles.x.iter().filter(|x| below[bins.index(bins.coordinates(**x))]) {

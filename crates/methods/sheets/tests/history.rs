@@ -50,7 +50,9 @@ impl Crowd {
         self.neighbours.sort(&mut self.particles, &mut self.families);
         let particles = &self.particles;
         let mut mass = vec![0.0; self.neighbours.bins().count()];
-        deposit(&mut mass, particles, &self.neighbours, self.params.d0, |i| particles.weight(i));
+        deposit(&mut mass, particles, &self.neighbours, &Walls::NONE, self.params.d0, |i| {
+            particles.weight(i)
+        });
         self.shapes.measure(particles, &self.neighbours, &mass, &Walls::NONE, &self.params);
     }
 

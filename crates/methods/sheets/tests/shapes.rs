@@ -14,7 +14,7 @@ fn shapes(particles: &mut Particles, params: &SheetParams) -> (Shapes, Neighbour
     neighbours.sort(particles, &mut Families::default());
     let mut shapes = Shapes::default();
     let mut mass = vec![0.0; bins.count()];
-    deposit(&mut mass, particles, &neighbours, D0, |i| particles.weight(i));
+    deposit(&mut mass, particles, &neighbours, &Walls::NONE, D0, |i| particles.weight(i));
     shapes.measure(particles, &neighbours, &mass, &Walls::NONE, params);
     (shapes, neighbours)
 }

@@ -46,7 +46,9 @@ impl Sheet {
         self.neighbours.sort(&mut self.particles, &mut self.families);
         let particles = &self.particles;
         let mut mass = vec![0.0; self.neighbours.bins().count()];
-        deposit(&mut mass, particles, &self.neighbours, self.params.d0, |i| particles.weight(i));
+        deposit(&mut mass, particles, &self.neighbours, &Walls::NONE, self.params.d0, |i| {
+            particles.weight(i)
+        });
         self.shapes.measure(particles, &self.neighbours, &mass, &Walls::NONE, &self.params);
     }
 
@@ -314,6 +316,23 @@ fn random_particles_spread_evenly() {
     // Nobody pushes beyond 0.9 radii.
     assert!(after.1 > 0.9 * 0.6, "{after:?}");
     assert!(energy(&sheet) <= energy_before * 1.001, "energy rose");
+}
+
+/// A block whose outermost layer is a tenth of a particle thick lies as densely as a whole one: nobody moves.
+#[test]
+fn slabs_of_particles_do_not_push() {
+    let mut particles = Particles::default();
+    for n in 0..12 * 12 * 12 {
+        let [i, j, k] = [n % 12, n / 12 % 12, n / 144];
+        let (share, y) = if j == 0 { (0.1, 0.95) } else { (1.0, j as f32 + 0.5) };
+        let x = D0 * Vec3::new(i as f32 + 0.5, y, k as f32 + 0.5);
+        particles.push(x, Vec3::ZERO, (share * UNIT_MASS as f32) as u32, 1, Kind::Small);
+    }
+    let mut sheet = Sheet::of(particles);
+    let (params, neighbours) = (stiffness(true), &sheet.neighbours);
+    let report =
+        correct_positions(&mut sheet.particles, &sheet.shapes, neighbours, &params, |_: Vec3, x: Vec3| x);
+    assert!(report.longest_m < 1e-6, "{report:?}");
 }
 
 #[test]

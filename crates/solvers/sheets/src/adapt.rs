@@ -258,5 +258,5 @@ pub(crate) fn surroundings<'a>(
 ) -> Surroundings<'a> {
     let phi_solid_node: &[f32] = if setup.solids.is_empty() { &[] } else { &solids.phi_node };
     let (sides, open_walls) = (&solids.sides, setup.open_walls());
-    Surroundings { grid, phi_solid_node, sides, open_walls, solid_speed_m_s: 0.0 }
+    Surroundings { grid, phi_solid_node, sides, open_walls, solid_speed_m_s: 0.0, drift_face: None }
 }

@@ -5,9 +5,10 @@ use crate::adapt::{Place, surroundings};
 use crate::state::{Carriers, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_mac::mark_unknowns;
+use fluvial_mac::{drift_with_solids, mark_unknowns};
 use fluvial_particles::{self as carriers, Flight, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, spread_velocity};
+use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, StepError};
 
 /// A face farther than this from every particle, in cells, gets no velocity from them.
@@ -19,8 +20,14 @@ const NEAREST_IN_CELLS: f32 = 1.0;
 pub(crate) const CRAMPED: f32 = 0.5;
 pub(crate) const AMID_LIQUID: f32 = 0.6;
 /// So is a cell of which solids that move cover more than a rest, or did a step before: the particles that follow a
-/// solid are often not there yet.
+/// solid are often not there yet. Nor are they a little later: among moving solids a cell without particles is no air
+/// where the cells around are as full as one and a half cells below a flat surface. As air in deep water it had no pressure, and the
+/// wake of a ball shot into it at three times the ball's speed.
 pub(crate) const UNCUT: f32 = 0.99;
+pub(crate) const FULL_AROUND: f32 = 0.8;
+
+/// The flow moves along with solids up to this distance from them, in cells: as far as their velocity is known.
+const DRIFT_IN_CELLS: f32 = 3.0;
 
 impl SheetsSolver {
     /// Moves the particles along the velocity of the last step, as all particles of the program move; those
@@ -28,8 +35,14 @@ impl SheetsSolver {
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
-        let around = surroundings(&self.setup, solids, &self.grid);
-        let Carriers { before, after, ranges, scratch } = &mut work.carriers;
+        let Carriers { before, after, ranges, scratch, drift_face } = &mut work.carriers;
+        let mut around = surroundings(&self.setup, solids, &self.grid);
+        if self.setup.has_moving_solids() {
+            let SolidFields { phi_node, u_solid, .. } = &self.state.boundaries.solids.fields;
+            let reach_m = DRIFT_IN_CELLS * self.grid.dx;
+            drift_with_solids(drift_face, phi_node, u_solid, reach_m, &self.grid);
+            around.drift_face = Some(drift_face);
+        }
         let (particles, u_face) = (&mut work.population.particles, &self.state.fields.u_face);
         before.x.clone_from(&particles.x);
         before.v.clone_from(&particles.v);
@@ -108,10 +121,10 @@ impl SheetsSolver {
     /// [`Self::measure_surface_cells`]).
     fn fill_deficit(&mut self) {
         let full = self.params.particles_per_cell as f32;
-        let Population { particles, neighbours, shapes, params, .. } = &self.work.population;
+        let Population { particles, neighbours, shapes, walls, params, .. } = &self.work.population;
         let held = |i: usize| particles.weight(i) * shapes.density[i];
         let phi_cell = &mut self.work.fields.phi_cell;
-        deposit(phi_cell, particles, neighbours, params.d0, held);
+        deposit(phi_cell, particles, neighbours, walls, params.d0, held);
         let Solids { fields, closed_cell, .. } = &*self.work.boundaries.solids;
         let (open, share) = (&fields.open_volume, self.params.liquid_share);
         let crowding = &self.work.density.crowding_cell;
@@ -121,7 +134,8 @@ impl SheetsSolver {
             let room = if closed_cell[cell] { 1.0 } else { open[cell].max(0.1) };
             *phi = share * room - *phi / full;
             let is_cramped = open[cell] < CRAMPED || moves && open[cell].min(before[cell]) < UNCUT;
-            if !closed_cell[cell] && is_cramped && crowding[cell] > AMID_LIQUID {
+            let is_full_around = moves && crowding[cell] > FULL_AROUND;
+            if !closed_cell[cell] && (is_cramped && crowding[cell] > AMID_LIQUID || is_full_around) {
                 *phi = phi.min(-share * room);
             }
         });

@@ -86,10 +86,10 @@ impl SheetsSolver {
     /// What the particles that have a surface in common take up in every cell, m3: their volume less what is
     /// squeezed.
     fn held_cell(&self, population: &Population) -> Vec<f32> {
-        let Population { particles, neighbours, shapes, params, mass_cell, .. } = population;
+        let Population { particles, neighbours, shapes, walls, params, mass_cell, .. } = population;
         let mut held = vec![0.0; mass_cell.len()];
         let share = |i: usize| if shapes.is_lonely(i) { 0.0 } else { particles.weight(i) };
-        deposit(&mut held, particles, neighbours, params.d0, share);
+        deposit(&mut held, particles, neighbours, walls, params.d0, share);
         let solids = &self.state.boundaries.solids;
         let mut crowding = solids.sums(mass_cell, &self.grid);
         for_each_beside_mut(&mut crowding, &solids.room_cell, |held, room| *held /= room.max(1e-3));

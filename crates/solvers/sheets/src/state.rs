@@ -153,6 +153,8 @@ pub(crate) struct Carriers {
     pub after: carriers::Particles,
     pub ranges: carriers::CellRanges,
     pub scratch: carriers::Scratch,
+    /// Velocity that the flow moves with beside solids, where any moves.
+    pub drift_face: FaceField,
 }
 
 /// What the particles' density says of the cells.

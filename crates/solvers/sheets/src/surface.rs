@@ -6,12 +6,12 @@
 //! [`PLAY_CELLS`] of what they say. Still water rests where it was filled in, splashes follow the particles.
 
 use crate::SheetsSolver;
-use crate::advect::{AMID_LIQUID, CRAMPED, UNCUT};
+use crate::advect::{AMID_LIQUID, CRAMPED, FULL_AROUND, UNCUT};
 use crate::state::Solids;
 use fluvial_foundation::Vec3;
 use fluvial_grids::lattice::Stencil;
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
-use fluvial_sheets::{Population, box_sums, dilate, distance_of_bell_density, lattice_bell_density};
+use fluvial_sheets::{Population, Seen, dilate, distance_of_bell_density, lattice_bell_density};
 
 /// The distance of cells away from the surface, in cells.
 pub(crate) const UNKNOWN: f32 = 1e3;
@@ -23,10 +23,11 @@ const FILL_REACH_CELLS: f32 = 3.0;
 /// because there the liquid's mirror image bends the level of half density by up to half a cell.
 const PLAY_CELLS: f32 = 0.15;
 const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
-/// Sums over 3^3 cells, one after the other, that the mass around a cell is counted with, and the least surface that
-/// it counts for, in cells of a flat one.
-const MASS_SUMS: i32 = 2;
-const LEAST_SURFACE: f32 = 0.3;
+/// The least surface in 5^3 cells that their mass says something about, in faces of a cell: a third of a flat one.
+const LEAST_SURFACE: f32 = 8.0;
+
+/// The surface is looked for within this many cells.
+const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
 
 /// Cells that are liquid by their deficit have at least this much of it: the deficit is no distance, and one
 /// that just counts as liquid would have a surface at its very centre and feel an accordingly steep pressure.
@@ -119,19 +120,19 @@ impl SheetsSolver {
     /// holds it to what the particles say. Where nothing is carried, the distance is that of the density.
     fn fill_distance(&mut self, wet: &[bool], is_near: impl Fn(usize) -> bool + Sync + Send, dt_s: f32) {
         let (grid, cells, before) = (self.grid, self.grid.cell_centers(), &self.state.fields);
-        let moves = self.setup.has_moving_solids();
+        let (moves, walls) = (self.setup.has_moving_solids(), &self.work.population.walls);
         let mut carried_cell = vec![UNKNOWN; cells.len()];
         cells.for_each_mut(&mut carried_cell, |cell, [i, j, k], out| {
             if is_near(cell) {
-                let x = cells.position(i, j, k);
-                *out = carried(&before.distance_cell, &before.u_face, x, dt_s, &grid);
+                let seen = walls.seen_from(cells.position(i, j, k));
+                *out = carried((&before.distance_cell, seen), &before.u_face, [i, j, k], dt_s, &grid);
             }
         });
         let by_mass = match self.setup.solids.is_empty() {
             true => vec![],
             false => self.shift_by_mass(&carried_cell, wet),
         };
-        let Population { neighbours, walls, params, .. } = &self.work.population;
+        let Population { neighbours, params, .. } = &self.work.population;
         let Solids { fields, closed_cell: closed, .. } = &*self.work.boundaries.solids;
         let (open, crowding) = (&fields.open_volume, &self.work.density.crowding_cell);
         let open_before = &self.state.boundaries.solids.fields.open_volume;
@@ -150,7 +151,8 @@ impl SheetsSolver {
             // The centre of a cramped cell lies in a solid, where the density says nothing. What was carried there
             // holds, but where a solid moves and there is liquid around: then it came from inside the solid.
             let is_amid = crowding[cell] > AMID_LIQUID;
-            let was_cut = moves && open[cell].min(open_before[cell]) < UNCUT;
+            let was_cut =
+                moves && (open[cell].min(open_before[cell]) < UNCUT || crowding[cell] > FULL_AROUND);
             if open[cell] < CRAMPED || was_cut && is_amid {
                 *out = if moves && is_amid { UNKNOWN } else { *out };
                 return;
@@ -164,37 +166,65 @@ impl SheetsSolver {
         });
     }
 
-    /// How far the surface must go at each cell for the cells around to hold the particles' mass, in cells; NaN where
-    /// nothing is carried or too little of it is near.
+    /// How far the surface must go at each cell for the cells around the surface next to it to hold the particles' mass,
+    /// in cells; NaN where nothing is carried or too little of it is near. Counted around the cell itself, a lack of mass two
+    /// cells below the surface weighed three times as much as the surface, and moved it by two cells.
     fn shift_by_mass(&self, carried_cell: &[f32], wet: &[bool]) -> Vec<f32> {
-        let open = &self.work.boundaries.solids.fields.open_volume;
-        let (mass, full) = (&self.work.population.mass_cell, self.params.particles_per_cell as f32);
+        let (grid, cells) = (&self.grid, self.grid.cell_centers());
+        let (solids, population) = (&self.work.boundaries.solids, &self.work.population);
+        let bins = population.neighbours.bins();
+        let open = &solids.fields.open_volume;
+        let (mass, full) = (&population.mass_cell, self.params.particles_per_cell as f32);
         let share = |cell: usize| match carried_cell[cell] {
             UNKNOWN => wet[cell] as u8 as f32,
             distance => (0.5 - distance).clamp(0.0, 1.0),
         };
-        let cells = 0..carried_cell.len();
-        let lacking = cells.clone().map(|c| open[c] * share(c) - mass[c] / full).collect();
-        let surface = cells.map(|c| if carried_cell[c].abs() < 0.5 { open[c] } else { 0.0 }).collect();
-        let around = |values: Vec<f32>| (0..MASS_SUMS).fold(values, |v, _| box_sums(&v, self.grid.cells, 1));
-        let (mut shift, surface): (Vec<f32>, Vec<f32>) = (around(lacking), around(surface));
-        let least = LEAST_SURFACE * 27f32.powi(MASS_SUMS) / 9.0;
-        for (cell, shift) in shift.iter_mut().enumerate() {
-            let is_known = carried_cell[cell] != UNKNOWN && surface[cell] >= least;
-            *shift = if is_known { *shift / surface[cell] } else { f32::NAN };
-        }
+        let all = 0..carried_cell.len();
+        let lacking: Vec<f32> = all.clone().map(|c| open[c] * share(c) - mass[c] / full).collect();
+        let surface: Vec<f32> =
+            all.map(|c| if carried_cell[c].abs() < 0.5 { open[c] } else { 0.0 }).collect();
+        let (lacking, surface) = (solids.sums(&lacking, grid), solids.sums(&surface, grid));
+        let mut shift = vec![f32::NAN; carried_cell.len()];
+        cells.for_each_mut(&mut shift, |cell, at, shift| {
+            if carried_cell[cell] != UNKNOWN {
+                let x = cells.position(at[0], at[1], at[2]);
+                let seen = population.walls.seen_from(x);
+                let next = bins.coordinates(x + to_surface((carried_cell, seen), at, &cells));
+                let next = if seen.is_none_or(|seen| seen.sees(next)) { bins.index(next) } else { cell };
+                if surface[next] >= LEAST_SURFACE {
+                    *shift = lacking[next] / surface[next];
+                }
+            }
+        });
         shift
     }
 }
 
-/// The distance that the liquid which is now at x had before a step, second order in time; `UNKNOWN` where more than
-/// half of its stencil is.
-fn carried(distance_cell: &[f32], u_face: &FaceField, x: Vec3, dt_s: f32, grid: &UniformGrid) -> f32 {
+/// The distance that the liquid which is now in the middle of a cell had before a step, second order in time;
+/// `UNKNOWN` where more than half of its stencil is.
+///
+/// What is behind a thin solid is not seen. Test: `still_water_stays_still_in_bowls_off_the_grid`.
+fn carried(
+    (distance_cell, seen): (&[f32], Option<Seen>),
+    u_face: &FaceField,
+    at: [usize; 3],
+    dt_s: f32,
+    grid: &UniformGrid,
+) -> f32 {
     let cells = grid.cell_centers();
+    let x = cells.position(at[0], at[1], at[2]);
     let middle = x - 0.5 * dt_s * grid.sample_velocity(u_face, x);
     let from = x - dt_s * grid.sample_velocity(u_face, middle);
     let stencil = cells.stencil(from);
-    let corners = cells.corner_values(distance_cell, stencil.base);
+    let mut corners = cells.corner_values(distance_cell, stencil.base);
+    if let Some(seen) = seen {
+        let low = cells.coordinates(stencil.base);
+        for (n, corner) in corners.iter_mut().enumerate() {
+            if !seen.sees(std::array::from_fn(|a| low[a] + (n >> a & 1))) {
+                *corner = UNKNOWN;
+            }
+        }
+    }
     let unit = Lattice { size: [2; 3], origin: Vec3::ZERO, spacing: 1.0 };
     let at = |corners: [f32; 8]| unit.interpolate(&corners, Stencil { base: 0, ..stencil });
     if !corners.contains(&UNKNOWN) {
@@ -203,4 +233,26 @@ fn carried(distance_cell: &[f32], u_face: &FaceField, x: Vec3, dt_s: f32, grid: 
     let weight = at(corners.map(|c| if c == UNKNOWN { 0.0 } else { 1.0 }));
     let sum = at(corners.map(|c| if c == UNKNOWN { 0.0 } else { c }));
     if weight > 0.5 { sum / weight } else { UNKNOWN }
+}
+
+/// The way from the middle of a cell to the surface, metres; none where the distances around do not tell it.
+fn to_surface((distance_cell, seen): (&[f32], Option<Seen>), at: [usize; 3], cells: &Lattice) -> Vec3 {
+    let here = distance_cell[cells.index(at[0], at[1], at[2])];
+    if here.abs() > NEXT_TO_SURFACE_CELLS {
+        return Vec3::ZERO;
+    }
+    let known = |axis: usize, up: bool| {
+        let mut beside = at;
+        beside[axis] = if up { at[axis] + 1 } else { at[axis].wrapping_sub(1) };
+        let is_seen = beside[axis] < cells.size[axis] && seen.is_none_or(|seen| seen.sees(beside));
+        let distance = is_seen.then(|| distance_cell[cells.index(beside[0], beside[1], beside[2])]);
+        distance.filter(|&distance| distance != UNKNOWN)
+    };
+    let slope = |axis: usize| match [known(axis, false), known(axis, true)] {
+        [Some(low), Some(high)] => 0.5 * (high - low),
+        [Some(low), None] => here - low,
+        [None, Some(high)] => high - here,
+        [None, None] => 0.0,
+    };
+    -here * cells.spacing * Vec3::new(slope(0), slope(1), slope(2)).normalize_or_zero()
 }

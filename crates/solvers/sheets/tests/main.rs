@@ -5,6 +5,7 @@ mod conformance;
 mod drawn_volume;
 mod enright;
 mod enright_deformation;
+mod moving;
 mod parting;
 mod rest;
 mod sampling;

@@ -129,5 +129,6 @@ pub(crate) fn surroundings<'a>(
         sides: &solids.sides,
         open_walls: setup.open_walls(),
         solid_speed_m_s,
+        drift_face: None,
     }
 }
