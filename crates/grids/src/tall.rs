@@ -132,19 +132,26 @@ impl TallGrid {
     /// uncovered. Odd sizes round up: what a coarse cell then covers beyond a wall is solid.
     pub fn coarser(&self) -> TallGrid {
         let (nx, nz) = (self.nx.div_ceil(2), self.nz.div_ceil(2));
-        let column = |c: usize| {
+        let columns = vec![[0, LEAST_TALL]; nx * nz];
+        let mut coarse = TallGrid::new([nx, self.regular.div_ceil(2), nz], 2.0 * self.dx_m, columns);
+        coarse.cover(self);
+        coarse
+    }
+
+    /// Gives this grid, once made by [`TallGrid::coarser`], the columns that cover new heights of the finer one.
+    pub fn cover(&mut self, fine: &TallGrid) {
+        let nx = self.nx;
+        for (c, column) in self.columns.iter_mut().enumerate() {
             let (i, k) = (2 * (c % nx), 2 * (c / nx));
             let (mut lowest, mut top) = (i32::MAX, 0);
-            for kk in k..(k + 2).min(self.nz) {
-                for ii in i..(i + 2).min(self.nx) {
-                    let [terrain, tall] = self.column(ii, kk);
+            for kk in k..(k + 2).min(fine.nz) {
+                for ii in i..(i + 2).min(fine.nx) {
+                    let [terrain, tall] = fine.column(ii, kk);
                     lowest = lowest.min(terrain);
                     top = top.max(terrain + tall);
                 }
             }
-            [lowest / 2, ((top + 1) / 2 - lowest / 2).max(LEAST_TALL)]
-        };
-        let size = [nx, self.regular.div_ceil(2), nz];
-        TallGrid::new(size, 2.0 * self.dx_m, (0..nx * nz).map(column).collect())
+            *column = [lowest / 2, ((top + 1) / 2 - lowest / 2).max(LEAST_TALL)];
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::tree::{Entry, Node, Place, Sources, Value};
 use serde_json::Value as Json;
 
 /// Methods that the format foresees.
-const PLANNED_METHODS: [&str; 3] = ["tall", "power", "cutcell"];
+const PLANNED_METHODS: [&str; 2] = ["power", "cutcell"];
 
 /// The first way in which the tree breaks the schema.
 pub(crate) fn check(tree: &Node, schema: &Json, sources: &Sources) -> Result<(), SceneError> {

@@ -145,8 +145,12 @@ impl Scene {
         Ok(())
     }
 
-    /// What the method refuses, at the key that asks for it: a parameter, or too many cells.
+    /// What the method refuses, at the key that asks for it: a parameter, something that it lacks, or too many cells.
     fn does_not_fit(&self, error: SetupError) -> SceneError {
+        if let SetupError::Unsupported { .. } = error {
+            let help = "remove that from the scene, or choose another method in [method]";
+            return self.fail("method.name", error.to_string(), help);
+        }
         if let SetupError::Parameter { name, message, help } = error {
             return self.fail(&format!("method.{name}"), message, help);
         }

@@ -38,6 +38,8 @@ impl Listed for BlockParams {
             adaptive: false,
             given_flow: false,
             contact_angles: false,
+            surface_tension: true,
+            any_gravity: true,
         }
     }
     fn pressure_tolerance(&self) -> f64 {

@@ -14,3 +14,12 @@ pub fn coarsen_until(finest: &TallGrid, stop: impl Fn(&TallGrid) -> bool) -> Vec
         grids.push(last.coarser());
     }
 }
+
+/// Brings a hierarchy to new heights of its finest grid.
+pub fn refresh(grids: &mut [TallGrid], finest: &TallGrid) {
+    grids[0].clone_from(finest);
+    for n in 1..grids.len() {
+        let (fine, coarse) = grids.split_at_mut(n);
+        coarse[0].cover(&fine[n - 1]);
+    }
+}

@@ -47,3 +47,12 @@ fn add(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) gr
     let n = item(id, groups);
     if n < arrayLength(&out) { out[n] = a[n] + b[n]; }
 }
+
+@group(0) @binding(6) var<storage, read> columns_in: array<vec2<i32>>;
+@group(0) @binding(7) var<storage, read_write> columns_out: array<vec2<i32>>;
+
+@compute @workgroup_size(256)
+fn copy_columns(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let n = item(id, groups);
+    if n < arrayLength(&columns_out) { columns_out[n] = columns_in[n]; }
+}

@@ -20,3 +20,5 @@ pub mod hierarchy;
 pub mod pressure;
 pub mod redistance;
 pub mod remesh;
+pub mod solids;
+pub mod volume;

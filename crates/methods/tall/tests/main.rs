@@ -5,4 +5,6 @@ mod parity;
 mod pressure;
 mod rest;
 mod scenes;
+#[cfg(feature = "gpu")]
+mod step;
 mod transport;

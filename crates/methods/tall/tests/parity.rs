@@ -231,7 +231,7 @@ fn remeshing_is_the_same() {
         let (grid, phi, _, u) = scene();
         let params = remesh::RemeshParams::default();
         let mut columns = grid.columns.clone();
-        remesh::remesh(&mut columns, &grid, &phi, &params, &mut remesh::Scratch::default());
+        remesh::remesh(&mut columns, &grid, &phi, &params, &[], &mut remesh::Scratch::default());
         assert!(columns != grid.columns);
         let (g, phi_b, count) = (GpuGrid::new(t.device, &grid).unwrap(), t.up(&phi), columns.len());
         let params_b =

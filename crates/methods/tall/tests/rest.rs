@@ -85,7 +85,7 @@ impl Water {
         advect::correct(&mut u, &self.grid, &self.u, (&carried, &from), [0.0, -GRAVITY, 0.0], dt_s);
         advect::carried_phi(&mut self.phi, &carried);
         let mut columns = self.grid.columns.clone();
-        remesh::remesh(&mut columns, &self.grid, &self.phi, params, &mut remesh::Scratch::default());
+        remesh::remesh(&mut columns, &self.grid, &self.phi, params, &[], &mut remesh::Scratch::default());
         let new = TallGrid::new([self.grid.nx, self.grid.regular, self.grid.nz], self.grid.dx_m, columns);
         remesh::transfer(&mut spare, &new, &self.grid, &self.phi);
         self.phi.copy_from_slice(&spare);

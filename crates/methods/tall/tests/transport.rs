@@ -80,7 +80,7 @@ fn neighbouring_tops_differ_by_no_more_than_allowed() {
     let phi = field(&grid, |x, y, _| (y + 0.5 - (30.0 + 6.0 * x)) * 0.1);
     let params = remesh::RemeshParams { difference: 3.0, limiting: 16, ..Default::default() };
     let mut out = vec![[0; 2]; 64];
-    remesh::remesh(&mut out, &grid, &phi, &params, &mut remesh::Scratch::default());
+    remesh::remesh(&mut out, &grid, &phi, &params, &[], &mut remesh::Scratch::default());
     for c in 0..63 {
         if c % 16 != 15 {
             let step = (out[c + 1][1] - out[c][1]).abs();

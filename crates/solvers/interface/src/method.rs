@@ -141,6 +141,10 @@ pub struct Capabilities {
     pub given_flow: bool,
     /// Does the surface meet boundaries at angles that they give (`contact_angles`)?
     pub contact_angles: bool,
+    /// Does surface tension act (`liquid.surface_tension`)?
+    pub surface_tension: bool,
+    /// May gravity point anywhere, or only along -y?
+    pub any_gravity: bool,
 }
 
 /// How a method's level set can be written.

@@ -37,6 +37,8 @@ impl Listed for Params {
             adaptive: false,
             given_flow: true,
             contact_angles: false,
+            surface_tension: true,
+            any_gravity: true,
         }
     }
 

@@ -61,6 +61,8 @@ impl Listed for Params {
             adaptive: false,
             given_flow: false,
             contact_angles: true,
+            surface_tension: true,
+            any_gravity: true,
         }
     }
 

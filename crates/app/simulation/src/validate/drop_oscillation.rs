@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
     name: "drop-oscillation",
     what: "drop R = 1 cm, sigma = 0.0728 N/m, mode n = 2: omega^2 = n (n - 1) (n + 2) sigma / (rho R^3)",
     source: "Lamb 1932 §275 (Rayleigh 1879); 2-D codes: 1.4 % at 6.4, 0.5 % at 12.8 cells per diameter",
-    applies: super::every_method,
+    applies: super::with_tension,
     run,
 };
 

@@ -105,6 +105,11 @@ pub(crate) fn every_method(_: &Variant) -> bool {
     true
 }
 
+/// For cases that surface tension drives.
+pub(crate) fn with_tension(method: &Variant) -> bool {
+    method.method.capabilities().surface_tension
+}
+
 /// Runs a case and files its rows: case, method, and whether a failure was expected.
 pub fn run_case(case: &Case, context: &Context) -> Result<Outcome, CaseError> {
     let mut outcome = (case.run)(context)?;

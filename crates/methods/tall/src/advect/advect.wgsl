@@ -1,5 +1,5 @@
 // uses "../columns.wgsl"
-// Twin of trace_back and correct in mod.rs.
+// Twin of trace_back, correct and correct_phi in mod.rs.
 
 struct Params { acceleration_m_s2: vec3<f32>, dt_s: f32 }
 @group(0) @binding(4) var<uniform> params: Params;
@@ -59,4 +59,22 @@ fn correct(@builtin(global_invocation_id) id: vec3<u32>) {
     let kept = select(corrected, once, (corrected < least) | (corrected > most));
     out[s.index] = vec4<f32>(kept + params.dt_s * params.acceleration_m_s2, 1.0);
     phi_out[s.index] = carried[s.index].w;
+}
+
+fn least_phi(p: Place) -> f32 { return min(phi[p.low], phi[p.high]); }
+fn most_phi(p: Place) -> f32 { return max(phi[p.low], phi[p.high]); }
+
+@compute @workgroup_size(16, 4, 2)
+fn correct_phi(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let scale = params.dt_s / grid.dx_m;
+    let once = carried[s.index].w;
+    let forth = trace_along(vec3<f32>(f32(s.i), f32(s.y), f32(s.k)), u[s.index].xyz, scale);
+    let again = carried_around(around(forth)).w;
+    let a = around(source[s.index].xyz);
+    let least = min(min(least_phi(a.a), least_phi(a.b)), min(least_phi(a.c), least_phi(a.d)));
+    let most = max(max(most_phi(a.a), most_phi(a.b)), max(most_phi(a.c), most_phi(a.d)));
+    let corrected = once + 0.5 * (phi[s.index] - again);
+    phi_out[s.index] = select(corrected, once, corrected < least || corrected > most);
 }

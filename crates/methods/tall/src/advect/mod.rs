@@ -88,6 +88,33 @@ pub fn carried_phi(out: &mut [f32], carried: &[[f32; 4]]) {
     out.iter_mut().zip(carried).for_each(|(phi, c)| *phi = c[3]);
 }
 
+/// phi by MacCormack's scheme, as [`correct`] does it for velocity: out of the range of the values that it was
+/// interpolated from it falls back to the carried one. The paper stays at first order, because corrected surfaces get
+/// rough; where volume is kept by columns, what first order loses would have to be put back in every step.
+pub fn correct_phi(
+    out: &mut [f32],
+    grid: &TallGrid,
+    (u, phi): (&[Velocity], &[f32]),
+    (carried, from): (&[[f32; 4]], &[[f32; 4]]),
+    dt_s: f32,
+) {
+    let scale = dt_s / grid.dx_m;
+    for_each_sample(grid, out, |s| {
+        let once = carried[s.index][3];
+        let forth = trace(grid, u, s.point(), u[s.index], scale);
+        let again = interpolate(grid, carried, forth)[3];
+        let [x, y, z, _] = from[s.index];
+        let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
+        for place in around(grid, [x, y, z]).places {
+            for value in [phi[place.low], phi[place.high]] {
+                (least, most) = (least.min(value), most.max(value));
+            }
+        }
+        let corrected = once + 0.5 * (phi[s.index] - again);
+        if corrected < least || corrected > most { once } else { corrected }
+    });
+}
+
 /// phi on a grid of its own, finer than the velocity's [tall Table 2]. `ratio` is the number of
 /// cells of the surface grid in a cell of the velocity's along an axis. Twin in `surface.wgsl`;
 /// `a_finer_surface_is_carried_exactly`.

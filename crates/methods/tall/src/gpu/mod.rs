@@ -1,7 +1,9 @@
 //! The kernels on the GPU: their sources, grids as they see them, and how many workgroups they take.
 
 mod multigrid;
+mod water;
 pub use multigrid::{GpuMultigrid, Inputs};
+pub use water::{GpuWater, WaterFields, WaterParams};
 
 use bytemuck::{Pod, Zeroable};
 use fluvial_device::{Binding, Bound, Buffer, Device, DeviceError, Pipeline, ShaderSource, shader_parts};
@@ -13,6 +15,7 @@ pub fn source(name: &str) -> ShaderSource {
     let parts = match name {
         "advect" => shader_parts!["../columns.wgsl", "../advect/advect.wgsl"] as &[_],
         "extrapolate" => shader_parts!["../columns.wgsl", "../extrapolate/extrapolate.wgsl"],
+        "ground" => shader_parts!["../columns.wgsl", "../solids/ground.wgsl"],
         "hierarchy" => shader_parts!["../hierarchy.wgsl"],
         "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
         "projection" => {
@@ -20,10 +23,12 @@ pub fn source(name: &str) -> ShaderSource {
         }
         "redistance" => shader_parts!["../columns.wgsl", "../redistance/redistance.wgsl"],
         "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],
+        "solids" => shader_parts!["../columns.wgsl", "../solids/solids.wgsl"],
         "stencil" => shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/stencil.wgsl"],
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
+        "volume" => shader_parts!["../columns.wgsl", "../volume/volume.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
         other => panic!("no shader is called {other}"),
     };

@@ -3,7 +3,7 @@
 use super::{GpuGrid, Kernels, item_groups};
 use crate::hierarchy::coarsen_until;
 use crate::pressure::multigrid::{BUBBLE_LEVELS, COARSEST_SAMPLES, Cycles};
-use fluvial_device::{Buffer, DeviceError, Recording};
+use fluvial_device::{Binding, Buffer, DeviceError, Recording};
 use fluvial_grids::TallGrid;
 
 /// One level's buffers; as [`Level`](crate::pressure::multigrid::Level).
@@ -89,6 +89,41 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     /// The finest level's operator.
     pub fn rows(&self) -> &Buffer<[f32; 8]> {
         &self.levels[0].rows
+    }
+
+    /// Records copies of the finest level's fields and of its first guess from elsewhere on the device.
+    pub fn start_from(
+        &mut self,
+        out: &mut Recording,
+        columns: &Buffer<[i32; 2]>,
+        [phi, fraction, p]: [&Buffer<f32>; 3],
+    ) -> Result<(), DeviceError> {
+        let finest = &self.levels[0];
+        let to = [&finest.phi, &finest.fraction, &finest.p[self.now[0]]].map(|b| b.binding());
+        let (heights, groups) = (finest.grid.columns.binding(), item_groups(columns.len()));
+        let samples = item_groups(finest.grid.samples());
+        self.run(out, ("hierarchy", "copy_columns"), [(6, columns.binding()), (7, heights)], groups)?;
+        for (from, to) in [phi, fraction, p].into_iter().zip(to) {
+            self.run(out, ("hierarchy", "copy"), [(3, from.binding()), (5, to)], samples)?;
+        }
+        Ok(())
+    }
+
+    /// Records any kernel.
+    pub fn run(
+        &mut self,
+        out: &mut Recording,
+        kernel: (&'static str, &'static str),
+        buffers: impl IntoIterator<Item = (u32, Binding)>,
+        groups: [u32; 3],
+    ) -> Result<(), DeviceError> {
+        out.dispatch(&self.kernels.bind(kernel, buffers)?, groups);
+        Ok(())
+    }
+
+    /// The kernels, for what is recorded after the solution.
+    pub fn into_kernels(self) -> &'k mut Kernels<'d> {
+        self.kernels
     }
 
     /// Records the operators of all levels (Algorithm 2, lines 1 to 5).

@@ -102,7 +102,7 @@ impl Multigrid {
         for n in 1..levels.len() {
             let (fine, coarse) = levels.split_at_mut(n);
             let (fine, coarse) = (&fine[n - 1], &mut coarse[0]);
-            coarse.grid = fine.grid.coarser();
+            coarse.grid.cover(&fine.grid);
             coarsen_phi(&mut coarse.phi, &coarse.grid, &fine.grid, &fine.phi, n <= BUBBLE_LEVELS);
             coarsen_fraction(&mut coarse.fraction, &coarse.grid, &fine.grid, &fine.fraction);
             coarsen_layers(&mut coarse.layers, &coarse.grid, &fine.grid, &fine.layers);

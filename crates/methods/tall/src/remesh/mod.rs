@@ -35,15 +35,24 @@ pub fn top_ranges(out: &mut [[f32; 2]], grid: &TallGrid, phi: &[f32], params: &R
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
         for (i, range) in row.iter_mut().enumerate() {
             let ground = (grid.column(i, k)[0] + LEAST_TALL) as f32;
-            let Some((lowest, highest)) = surfaces(grid, phi, i, k) else {
-                *range = [ground; 2];
-                continue;
-            };
-            let most = (lowest - params.cells_below).max(ground);
-            let least = (highest + params.cells_above - regular).max(ground);
-            *range = [least, most.max(ground)];
+            *range = top_range(surfaces(grid, phi, i, k), ground, regular, params);
         }
     });
+}
+
+/// The range of tops of a column of `regular` cubic cells over `ground`, from the heights of its lowest and
+/// highest surfaces.
+pub fn top_range(surfaces: Option<(f32, f32)>, ground: f32, regular: f32, params: &RemeshParams) -> [f32; 2] {
+    let Some((lowest, highest)) = surfaces else { return [ground; 2] };
+    [(highest + params.cells_above - regular).max(ground), (lowest - params.cells_below).max(ground)]
+}
+
+/// Bounds the ranges from above: room above the surface is not needed beyond the domain, and no tall cell
+/// reaches into an obstacle.
+pub fn limit_ranges(ranges: &mut [[f32; 2]], limits: &[[f32; 2]]) {
+    for (range, limit) in ranges.iter_mut().zip(limits) {
+        *range = [range[0].min(limit[0]), range[1].min(limit[1])];
+    }
 }
 
 /// Height of the lowest surface (the first air above the column's foot, cells) and of the highest (just over
@@ -132,16 +141,29 @@ pub fn columns_from_tops(out: &mut [[i32; 2]], grid: &TallGrid, tops: &[f32]) {
 /// Work arrays of [`remesh`].
 #[derive(Default)]
 pub struct Scratch {
-    ranges: Vec<[f32; 2]>,
+    /// Ranges of tops.
+    pub ranges: Vec<[f32; 2]>,
     tops: [Vec<f32>; 2],
 }
 
-/// New heights for the surface that phi gives.
-pub fn remesh(out: &mut [[i32; 2]], grid: &TallGrid, phi: &[f32], params: &RemeshParams, work: &mut Scratch) {
-    let count = grid.nx * grid.nz;
-    work.ranges.resize(count, [0.0; 2]);
-    work.tops.iter_mut().for_each(|t| t.resize(count, 0.0));
+/// New heights for the surface that phi gives. `limits` bound the ranges from above, see [`limit_ranges`].
+pub fn remesh(
+    out: &mut [[i32; 2]],
+    grid: &TallGrid,
+    phi: &[f32],
+    params: &RemeshParams,
+    limits: &[[f32; 2]],
+    work: &mut Scratch,
+) {
+    work.ranges.resize(grid.columns.len(), [0.0; 2]);
     top_ranges(&mut work.ranges, grid, phi, params);
+    limit_ranges(&mut work.ranges, limits);
+    heights(out, grid, params, work);
+}
+
+/// New heights from the ranges of tops in the work arrays.
+pub fn heights(out: &mut [[i32; 2]], grid: &TallGrid, params: &RemeshParams, work: &mut Scratch) {
+    work.tops.iter_mut().for_each(|t| t.resize(grid.columns.len(), 0.0));
     let [a, b] = &mut work.tops;
     middles(a, &work.ranges);
     for _ in 0..params.smoothing {

@@ -1,5 +1,5 @@
 // uses "../columns.wgsl"
-// Twin of top_ranges, middles, smooth_pass, limit_pass and columns_from_tops in mod.rs; one invocation a column.
+// Twin of top_ranges, limit_ranges, middles, smooth_pass, limit_pass and columns_from_tops in mod.rs; one invocation a column.
 
 struct Params { cells_below: f32, cells_above: f32, difference: f32, pad: f32 }
 @group(0) @binding(4) var<uniform> params: Params;
@@ -8,6 +8,8 @@ struct Params { cells_below: f32, cells_above: f32, difference: f32, pad: f32 }
 @group(0) @binding(7) var<storage, read> tops: array<f32>;
 @group(0) @binding(8) var<storage, read_write> out: array<f32>;
 @group(0) @binding(9) var<storage, read_write> columns_out: array<vec2<i32>>;
+
+@group(0) @binding(10) var<storage, read> limits: array<vec2<f32>>;
 
 const LEAST_TALL: i32 = 2;
 
@@ -51,6 +53,13 @@ fn top_ranges(@builtin(global_invocation_id) id: vec3<u32>) {
     if lowest < 0.0 { lowest = f32(c.x + c.y + grid.regular); }
     ranges[column] = vec2<f32>(max(highest + params.cells_above - f32(grid.regular), ground),
         max(lowest - params.cells_below, ground));
+}
+
+@compute @workgroup_size(8, 8)
+fn limit_ranges(@builtin(global_invocation_id) id: vec3<u32>) {
+    if i32(id.x) >= grid.nx || i32(id.y) >= grid.nz { return; }
+    let column = i32(id.x) + grid.nx * i32(id.y);
+    ranges[column] = min(ranges[column], limits[column]);
 }
 
 @compute @workgroup_size(8, 8)

@@ -1,0 +1,194 @@
+//! Water on a restricted tall-cell grid `tall`: every column has one tall cell, and cubic cells above it that
+//! follow the surface. Deep water costs what its surface costs, and steps may be several cells long.
+//!
+//! The kernels are `fluvial_tall`'s; `step.rs` is Algorithm 1 of the paper. The README maps its sections to functions.
+
+mod adapt;
+mod advect;
+mod draw;
+mod expected;
+mod frame;
+mod measure;
+mod method;
+mod params;
+mod pressure;
+mod save;
+mod solids;
+mod sources;
+mod state;
+mod step;
+mod volume;
+
+pub use params::{Device, Params, PhiScheme, TallDivergence};
+
+use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::TriangleMesh;
+use fluvial_grids::tall::LEAST_TALL;
+use fluvial_solids::Shape;
+use fluvial_solver_interface::{
+    LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError,
+    StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+};
+use frame::Frame;
+use solids::Terrain;
+use state::{State, Work};
+
+/// Cubic cells of every column: as many as wanted, and no more than the domain is high.
+fn cubic_cells(params: &Params, setup: &Setup) -> usize {
+    let most = setup.domain.grid.cells[1].saturating_sub(LEAST_TALL as usize).max(1);
+    (params.cubic_cells as usize).min(most)
+}
+
+/// What sources let in.
+#[derive(Default)]
+struct Flows {
+    /// The sources that it was measured for.
+    measured_for: Option<Vec<usize>>,
+    flow_m3_s: Vec<Option<f64>>,
+}
+
+/// A liquid on tall cells.
+pub struct TallSolver {
+    setup: Setup,
+    params: Params,
+    frame: Frame,
+    terrain: Terrain,
+    /// Is anything but terrain solid, or the domain closed above?
+    has_solids: bool,
+    /// Can liquid leave the domain?
+    has_outside: bool,
+    flows: Flows,
+    state: State,
+    work: Work,
+    asked_to_stop: Option<StopQuestion>,
+}
+
+/// Refuses by name what a scene asks for and this method lacks.
+fn check_support(setup: &Setup) -> Result<(), SetupError> {
+    let (liquid, domain) = (&setup.liquid, &setup.domain);
+    let is_tilted = liquid.gravity.x != 0.0 || liquid.gravity.z != 0.0 || liquid.gravity.y > 0.0;
+    let checks = [
+        (is_tilted, "gravity in another direction than -y"),
+        (liquid.surface_tension > 0.0, "surface tension"),
+        (!setup.refine.is_empty(), "[[refine]] regions"),
+        (setup.flow.is_some(), "[flow]"),
+        (domain.walls[2] == Wall::Open, "an open floor (`y_min`)"),
+    ];
+    match checks.into_iter().find(|(asked, _)| *asked) {
+        Some((_, feature)) => {
+            Err(SetupError::Unsupported { method: Params::NAME, feature: feature.to_owned() })
+        }
+        None => Ok(()),
+    }
+}
+
+impl TallSolver {
+    /// Places the liquid of a set-up on columns.
+    pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
+        check_support(&setup)?;
+        let (frame, regular) = (Frame::new(&setup), cubic_cells(&params, &setup));
+        let terrain = Terrain::new(&setup, &frame, regular);
+        let [nx, nz] = frame.columns;
+        let grid = Self::lowest_grid(&terrain.heights, [nx, regular, nz], frame.dx);
+        let mut solver = TallSolver {
+            has_solids: !setup.solids.is_empty() || !frame.is_open_above,
+            has_outside: setup.open_walls().contains(&true),
+            flows: Flows::default(),
+            work: Work::new(&grid),
+            state: State::new(grid),
+            asked_to_stop: None,
+            setup,
+            params,
+            frame,
+            terrain,
+        };
+        solver.place_liquid();
+        let mut solids = std::mem::take(&mut solver.state.solids);
+        solver.place_solids(&mut solids, &solver.state.fields.grid, 0.0);
+        solver.state.solids = solids;
+        let State { fields, solids, held, .. } = &mut solver.state;
+        fluvial_tall::volume::measure(held, &fields.grid, &fields.phi, &solids.open());
+        let start_m3 = volume::total(held) * solver.frame.cell_m3();
+        if start_m3 == 0.0 && solver.setup.sources.is_empty() {
+            return Err(SetupError::NoLiquid);
+        }
+        solver.state.volume.open(start_m3);
+        let report = solver.initial_report();
+        solver.state.kinetic_energy_j = report.kinetic_energy_j;
+        solver.state.limiting_speed_m_s = report.max_speed_m_s;
+        Ok(solver)
+    }
+
+    /// The step has succeeded: what it made becomes the state.
+    fn commit(&mut self, dt_s: f64) {
+        let (state, work) = (&mut self.state, &mut self.work);
+        std::mem::swap(&mut state.fields, &mut work.fields);
+        std::mem::swap(&mut state.solids, &mut work.solids);
+        std::mem::swap(&mut state.held, &mut work.held);
+        state.volume = work.volume;
+        state.kinetic_energy_j = work.kinetic_energy_j;
+        state.limiting_speed_m_s = work.limiting_speed_m_s;
+        state.time_s += dt_s;
+        state.steps += 1;
+    }
+}
+
+impl Solver for TallSolver {
+    fn method(&self) -> &'static str {
+        Params::NAME
+    }
+
+    fn time_s(&self) -> f64 {
+        self.state.time_s
+    }
+
+    fn suggest_dt(&self) -> SuggestedDt {
+        self.largest_dt()
+    }
+
+    fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
+        parallel::on_worker(|| step::step(self, dt_s))
+    }
+
+    fn stop_when(&mut self, asked: StopQuestion) {
+        self.asked_to_stop = Some(asked);
+    }
+
+    fn initial_report(&self) -> StepReport {
+        let State { fields, solids, volume, .. } = &self.state;
+        self.report(fields, solids, volume)
+    }
+
+    fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
+        self.draw(params.smoothing)
+    }
+
+    fn snapshot(&self, wanted: Wanted) -> Snapshot<'_> {
+        let level_set = wanted.level_set.then(|| LevelSet::Sparse(Box::new(draw::OnCells::new(self))));
+        Snapshot { level_set, particles: None, cut_cells: None }
+    }
+
+    fn height_at(&self, x: f32, z: f32) -> f64 {
+        self.column_height(x, z)
+    }
+
+    fn pressure_at(&self, x_in_world: Vec3) -> f64 {
+        self.pressure_at_point(x_in_world)
+    }
+
+    fn volume_in(&self, shape: &Shape) -> f64 {
+        self.volume_inside(shape)
+    }
+
+    fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
+        self.velocity_at_point(x_in_world)
+    }
+
+    fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
+        self.save_state(out)
+    }
+
+    fn restore(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
+        self.restore_state(from)
+    }
+}

@@ -1,0 +1,151 @@
+//! What the solver remembers from step to step, and what a step works in.
+
+use crate::solids::SolidFields;
+use fluvial_grids::TallGrid;
+use fluvial_tall::extrapolate;
+use fluvial_tall::field::Velocity;
+use fluvial_tall::hierarchy::coarsen_until;
+use fluvial_tall::pressure::multigrid::Multigrid;
+use fluvial_tall::remesh;
+use fluvial_tall::volume::Held;
+use fluvial_volume::Account;
+
+/// Fields of the liquid at one moment.
+#[derive(Clone)]
+pub(crate) struct Fields {
+    /// The columns with their heights.
+    pub grid: TallGrid,
+    /// Signed distance, metres, at most five cells.
+    pub phi: Vec<f32>,
+    /// Velocity, m/s.
+    pub u: Vec<Velocity>,
+    /// Pressure, Pa: the next solve's first guess.
+    pub pressure: Vec<f32>,
+    /// Liquid of every column that phi does not stand for, in cells.
+    pub residual: Vec<f32>,
+}
+
+impl Fields {
+    pub fn zero(grid: TallGrid) -> Fields {
+        let (samples, columns) = (grid.samples(), grid.columns.len());
+        Fields {
+            grid,
+            phi: vec![0.0; samples],
+            u: vec![[0.0, 0.0, 0.0, 1.0]; samples],
+            pressure: vec![0.0; samples],
+            residual: vec![0.0; columns],
+        }
+    }
+}
+
+/// The liquid at one moment. A step reads it whole and replaces it only when it has succeeded.
+pub(crate) struct State {
+    pub fields: Fields,
+    /// The solids on its columns.
+    pub solids: SolidFields,
+    /// What phi stands for, by column.
+    pub held: Vec<Held>,
+    pub volume: Account,
+    /// Kinetic energy, J.
+    pub kinetic_energy_j: f64,
+    /// The speed that the length of the next step is measured by, m/s.
+    pub limiting_speed_m_s: f64,
+    /// Simulated time, seconds.
+    pub time_s: f64,
+    /// Steps taken.
+    pub steps: u64,
+}
+
+impl State {
+    pub fn new(grid: TallGrid) -> State {
+        State {
+            held: vec![Held::default(); grid.columns.len()],
+            fields: Fields::zero(grid),
+            solids: SolidFields::default(),
+            volume: Account::default(),
+            kinetic_energy_j: 0.0,
+            limiting_speed_m_s: 0.0,
+            time_s: 0.0,
+            steps: 0,
+        }
+    }
+}
+
+/// What a step makes; the arrays keep their memory from step to step, not their values.
+pub(crate) struct Work {
+    /// The next state's.
+    pub fields: Fields,
+    pub solids: SolidFields,
+    pub held: Vec<Held>,
+    pub volume: Account,
+    pub kinetic_energy_j: f64,
+    pub limiting_speed_m_s: f64,
+    /// The solids at the end of the step on the old columns; of no interest where none moves.
+    pub solids_before: SolidFields,
+    /// How high tops of tall cells may be.
+    pub limits: Vec<[f32; 2]>,
+    /// The state's columns and coarser ones.
+    pub grids: Vec<TallGrid>,
+    pub extrapolate: extrapolate::Scratch,
+    /// The state's velocity, with values in the air.
+    pub u_air: Vec<Velocity>,
+    /// The state's phi, made a distance or clamped.
+    pub phi_start: Vec<f32>,
+    /// phi and velocity on the state's columns, after transport.
+    pub phi_carried: Vec<f32>,
+    pub u_carried: Vec<Velocity>,
+    /// What the back-trace finds, and where.
+    pub carried: Vec<[f32; 4]>,
+    pub from: Vec<[f32; 4]>,
+    pub spare: Vec<f32>,
+    pub remesh: remesh::Scratch,
+    pub multigrid: Multigrid,
+    /// Liquid that flows to the next column along x and z, in cells.
+    pub flux: Vec<[f32; 2]>,
+    /// What sources bring into every column less what sinks take, in cells.
+    pub exchanged: Vec<f32>,
+    pub in_m3: f64,
+    pub out_m3: f64,
+    /// What every column lacks, and what it shall hold, in cells.
+    pub lacking: Vec<f32>,
+    pub spread: Vec<f32>,
+    pub target: Vec<f32>,
+    pub shift: Vec<(f32, bool)>,
+}
+
+impl Work {
+    pub fn new(grid: &TallGrid) -> Work {
+        let (samples, columns) = (grid.samples(), grid.columns.len());
+        let grids = coarsen_until(grid, |_| false);
+        let (scalar, vector) = (|| vec![0.0f32; samples], || vec![[0.0f32; 4]; samples]);
+        Work {
+            fields: Fields::zero(grid.clone()),
+            solids: SolidFields::default(),
+            held: vec![Held::default(); columns],
+            volume: Account::default(),
+            kinetic_energy_j: 0.0,
+            limiting_speed_m_s: 0.0,
+            solids_before: SolidFields::default(),
+            limits: vec![],
+            extrapolate: extrapolate::Scratch::new(&grids),
+            grids,
+            u_air: vector(),
+            phi_start: scalar(),
+            phi_carried: scalar(),
+            u_carried: vector(),
+            carried: vector(),
+            from: vector(),
+            spare: scalar(),
+            remesh: remesh::Scratch::default(),
+            multigrid: Multigrid::new(grid),
+            flux: vec![[0.0; 2]; columns],
+            exchanged: vec![0.0; columns],
+            in_m3: 0.0,
+            out_m3: 0.0,
+            lacking: vec![0.0; columns],
+            spread: vec![0.0; columns],
+            target: vec![0.0; columns],
+            shift: vec![(0.0, false); columns],
+        }
+    }
+}
