@@ -98,10 +98,7 @@ impl SheetsSolver {
     fn place_liquid(&mut self) -> Result<(), SetupError> {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
-        let nodes = grid.nodes();
         let (setup, fills) = (&self.setup, &self.setup.fills);
-        let (with_solids, phi_solid) =
-            (!setup.solids.is_empty(), &self.state.boundaries.solids.fields.phi_node);
         let around = adapt::surroundings(setup, &self.state.boundaries.solids.fields, &self.grid);
         let (solids, margin) = (setup.solids_at(0.0), 1e-3 * grid.dx);
         let cells = grid.cell_centers();
@@ -119,9 +116,8 @@ impl SheetsSolver {
                 let Some(fill) = fills.iter().rev().find(|f| f.shape.distance(x) < 0.5 * d0) else {
                     continue;
                 };
-                // Distance to the liquid: the fills outside the solids, as the grid knows these.
-                let outside = |x: Vec3| if with_solids { -nodes.sample(phi_solid, x) } else { f32::MIN };
-                let distance = |x: Vec3| setup.fill_distance(x).max(outside(x));
+                // Distance to the liquid: the fills outside the solids.
+                let distance = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, grid.dx));
                 // Out of a thin wall the way may lead to the side where there is no liquid.
                 let is_wet = |(x, _): &(Vec3, u32)| setup.fill_distance(*x) <= margin;
                 found.extend(seed(x, d0, distance).filter(is_wet).map(|(x, mass)| {
