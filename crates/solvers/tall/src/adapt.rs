@@ -16,7 +16,9 @@ impl TallSolver {
             if frame.is_left(i, y, k) {
                 return reach_m;
             }
-            setup.fill_distance_beside(&solids, frame.center(i, y, k), frame.dx).clamp(-reach_m, reach_m)
+            setup
+                .fill_distance_beside(&solids, frame.center(i, y, k), frame.dx, None)
+                .clamp(-reach_m, reach_m)
         };
         let grid = &mut self.state.fields.grid;
         let (regular, params) = (grid.regular as f32, self.params.remesh());
