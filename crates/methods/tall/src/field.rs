@@ -108,16 +108,24 @@ pub fn neighbours<T: Value>(grid: &TallGrid, values: &[T], s: Sample) -> [Option
     })
 }
 
+/// Grids with fewer samples than this are not worth other threads: the coarse levels of multigrid, above all.
+const FEW_SAMPLES: usize = 8192;
+
 /// `out[sample] = body(sample)` for every sample, in parallel by slabs of z.
 pub fn for_each_sample<T: Send>(grid: &TallGrid, out: &mut [T], body: impl Fn(Sample) -> T + Sync + Send) {
     assert_eq!(out.len(), grid.samples());
     let slab = grid.nx * grid.rows();
-    parallel::for_each_chunk_mut(out, slab, |k, values| {
+    let fill = |k: usize, values: &mut [T]| {
         for j in 0..grid.rows() {
             for i in 0..grid.nx {
                 let (y, local) = (grid.y(i, j, k), i + grid.nx * j);
                 values[local] = body(Sample { i, j, k, y, index: slab * k + local });
             }
         }
-    });
+    };
+    if out.len() < FEW_SAMPLES {
+        out.chunks_mut(slab).enumerate().for_each(|(k, values)| fill(k, values));
+    } else {
+        parallel::for_each_chunk_mut(out, slab, fill);
+    }
 }

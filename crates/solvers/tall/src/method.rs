@@ -12,7 +12,7 @@ use std::sync::Arc;
 const BYTES_PER_SAMPLE: f64 = 330.0;
 const BYTES_PER_COLUMN: f64 = 200.0;
 const BYTES_PER_VERTEX: f64 = 520.0;
-const BYTES_FIXED: f64 = 17.5e6;
+const BYTES_FIXED: f64 = 14.5e6;
 /// Checkpoints: phi, pressure and velocity of a sample; height and residual of a column.
 const CHECKPOINT_BYTES_PER_SAMPLE: f64 = 20.0;
 const CHECKPOINT_BYTES_PER_COLUMN: f64 = 8.0;
