@@ -33,7 +33,7 @@ const PARTICLES_PER_CELL: f64 = 9.0;
 /// Memory by vertex of the surface: the mesh being made, and what is kept near the surface.
 const BYTES_PER_VERTEX: f64 = 520.0;
 /// Memory of the program itself.
-const BYTES_FIXED: f64 = 17.5e6;
+const BYTES_FIXED: f64 = 20.5e6;
 /// Checkpoints: phi, two velocities, impulse, share, residual and label of a cell, if none of them is far field.
 const CHECKPOINT_BYTES_PER_CELL: f64 = 44.0;
 const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 36.0;

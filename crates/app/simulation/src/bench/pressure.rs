@@ -156,7 +156,8 @@ pub fn streaming_copy(threads: usize) -> CopyRow {
         // The library's copy or a plain loop, in small or large pieces: what is fastest differs between
         // machines.
         let pass = |round: usize| {
-            let (factor, chunk) = (0.5 * round as f32, if round % 2 == 0 { 1 << 14 } else { 1 << 20 });
+            let (factor, chunk) =
+                (0.5 * round as f32, if round.is_multiple_of(2) { 1 << 14 } else { 1 << 20 });
             let start = Instant::now();
             parallel::for_each_chunk_mut(&mut to, chunk, |n, to| {
                 let from = &from[n * chunk..][..to.len()];
