@@ -8,8 +8,9 @@
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{cube_below, octant_corners, square_below};
-use fluvial_grids::octree::{OUTSIDE, Side};
+use fluvial_grids::octree::{Cell, OUTSIDE, Side};
 use fluvial_solids::{KinkedCell, PlacedSolids, is_plane};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A cell has a node outside of solids, or one inside.
@@ -21,6 +22,15 @@ const SOLID: u8 = 2;
 pub struct FractionsScratch {
     /// What a cell's nodes are.
     nodes_of_cell: Vec<AtomicU8>,
+    kinks: KnownKinks,
+}
+
+/// What [`measure_kinks`] has measured: solids at rest are measured once for every cell and face that trees ever have there.
+#[derive(Debug, Default)]
+struct KnownKinks {
+    volume: HashMap<Cell, f32>,
+    /// By axis.
+    area: [HashMap<Cell, f32>; 3],
 }
 
 /// Open parts, 0 to 1, of every face and every cell, where solids are negative in `phi_solid_node`. Walls of
@@ -66,14 +76,20 @@ pub fn open_fractions(
 }
 
 /// Measures cells in which a solid is not one plane, and their faces, in parts: at edges and corners of solids
-/// (see [`KinkedCell`]). `phi_solid_node` is the distance to `solids`. Test: `edges_of_a_box_take_what_they_fill`.
+/// (see [`KinkedCell`]). `phi_solid_node` is the distance to `solids`, which may be `at_rest` since the last call.
+/// Test: `edges_of_a_box_take_what_they_fill`.
 pub fn measure_kinks(
     area_face: &mut [f32],
     volume_cell: &mut [f32],
     tree: &Octree,
     phi_solid_node: &[f32],
-    solids: &PlacedSolids,
+    (solids, at_rest): (&PlacedSolids, bool),
+    scratch: &mut FractionsScratch,
 ) {
+    let known = &mut scratch.kinks;
+    if !at_rest {
+        *known = KnownKinks::default();
+    }
     let shape = tree.shape();
     let corner_phi = |cell: usize| tree.cell_nodes(cell).map(|node| phi_solid_node[node as usize]);
     let is_kinked = |cell: usize| {
@@ -92,14 +108,21 @@ pub fn measure_kinks(
     faces.dedup();
     let open_corners = |phi: &[f32; 8]| (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
     let volumes = parallel::map_indices(cells.len(), |n| {
-        let (cell, phi) = (cells[n], corner_phi(cells[n]));
-        let place = tree.cells()[cell];
+        let place = tree.cells()[cells[n]];
+        if let Some(&volume) = known.volume.get(&place) {
+            return volume;
+        }
+        let phi = corner_phi(cells[n]);
         let dx = shape.dx_of(place.level as usize);
         let low = shape.min + dx * Vec3::from_array(place.at.map(f32::from));
         KinkedCell { solids, low, dx, phi }.open_volume(open_corners(&phi))
     });
     let areas = parallel::map_indices(faces.len(), |n| {
         let (axis, place) = (tree.face_axis(faces[n]), tree.face_places()[faces[n]]);
+        let is_junction = tree.is_junction(faces[n]);
+        if let Some(&area) = known.area[axis].get(&place).filter(|_| !is_junction) {
+            return area;
+        }
         let area = |level: usize, at: [u32; 3]| {
             let dx = shape.dx_of(level);
             let low = shape.min + dx * Vec3::from_array(at.map(|v| v as f32));
@@ -112,13 +135,21 @@ pub fn measure_kinks(
             KinkedCell { solids, low, dx, phi }.open_area(axis, open_corners(&phi))
         };
         let (level, at) = (place.level as usize, place.at.map(u32::from));
-        if !tree.is_junction(faces[n]) {
+        if !is_junction {
             return area(level, at);
         }
         small_faces(axis, at).map(|at| area(level - 1, at)).iter().sum::<f32>() / 4.0
     });
-    cells.into_iter().zip(volumes).for_each(|(cell, volume)| volume_cell[cell] = volume);
-    faces.into_iter().zip(areas).for_each(|(face, area)| area_face[face] = area);
+    for (cell, volume) in cells.into_iter().zip(volumes) {
+        volume_cell[cell] = volume;
+        known.volume.insert(tree.cells()[cell], volume);
+    }
+    for (face, area) in faces.into_iter().zip(areas) {
+        area_face[face] = area;
+        if !tree.is_junction(face) {
+            known.area[tree.face_axis(face)].insert(tree.face_places()[face], area);
+        }
+    }
 }
 
 /// The four faces that a T-junction consists of.

@@ -130,9 +130,15 @@ fn edges_of_a_box_take_what_they_fill() {
         };
         worst_of_nodes = worst_of_nodes.max((filled(&volume_cell) - 1.0).abs());
         let phi = at_nodes(&tree, |x| f64::from(shape.distance(x.as_vec3())));
-        measure_kinks(&mut area_face, &mut volume_cell, &tree, &phi, &solids);
+        let mut scratch = FractionsScratch::default();
+        let (nodal_area, nodal_volume) = (area_face.clone(), volume_cell.clone());
+        measure_kinks(&mut area_face, &mut volume_cell, &tree, &phi, (&solids, false), &mut scratch);
         let error = filled(&volume_cell) - 1.0;
         assert!(error.abs() < 0.01, "seed {seed}: {error}");
+        // What is known is what is measured.
+        let (mut area_again, mut volume_again) = (nodal_area, nodal_volume);
+        measure_kinks(&mut area_again, &mut volume_again, &tree, &phi, (&solids, true), &mut scratch);
+        assert!(area_again == area_face && volume_again == volume_cell);
     }
     assert!(worst_of_nodes > 0.02, "the nodes alone are off by {worst_of_nodes}: nothing is tested");
 }

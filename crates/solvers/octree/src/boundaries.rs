@@ -63,7 +63,9 @@ impl Model {
                 solids.distance(tree.cell_center(cell), f32::MAX)
             });
             open_fractions(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, scratch);
-            measure_kinks(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, &solids);
+            let at_rest = !self.setup.has_moving_solids();
+            let (area, volume) = (&mut out.open_area, &mut out.open_volume);
+            measure_kinks(area, volume, tree, &out.phi_solid_node, (&solids, at_rest), scratch);
             out.open_on_sides(tree);
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
             area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
