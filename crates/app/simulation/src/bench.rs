@@ -303,13 +303,18 @@ mod tests {
     }
 
     #[test]
-    fn a_small_run_accounts_for_its_time() {
+    fn a_small_run_names_its_stages() {
         let variant = fluvial_solver_registry::find_variants("uniform/flip").remove(0);
         let case = BenchCase { name: "tiny".into(), what: "", cells: 16, variant };
         let options = BenchOptions { frames: 2, repeats: 2 };
         let row = run_bench(&case, options, 1, &AtomicBool::new(false)).unwrap();
         assert!(row.steps_per_frame >= 1.0 && row.liquid_cells > 500.0, "{row:?}");
-        let staged = row.stages_s_per_step.total();
-        assert!(staged <= 1.05 * row.step_s && staged > 0.5 * row.step_s, "{staged} of {}", row.step_s);
+        assert!(row.stages_s_per_step.total() <= 1.001 * row.step_s, "{row:?}");
+        // How much of a step its stages take depends on what else the machine does.
+        let seconds =
+            |stage: &str| row.stages_s_per_step.iter().find(|(name, _)| *name == stage).map(|s| s.1);
+        for stage in ["pressure", "advect_surface", "particles"] {
+            assert!(seconds(stage).is_some_and(|s| s > 0.0), "{stage}: {row:?}");
+        }
     }
 }
