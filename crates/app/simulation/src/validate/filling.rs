@@ -26,7 +26,7 @@ const RADIUS: f64 = 0.08;
 const SPEED: f64 = 1.5;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let (n, [flows_s, end_s]) = if context.fine { (64, FINE_S) } else { (20, COARSE_S) };
+    let (n, [flows_s, end_s]) = if context.fine { (64, FINE_S) } else { (16, COARSE_S) };
     let (from, to) = (Vec3::new(-0.1, 0.75, 0.5), Vec3::new(0.08, 0.75, 0.5));
     let jet = Shape::Cylinder { from, to, radius: RADIUS as f32 };
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.45, 0.5), radius: 0.16 };
