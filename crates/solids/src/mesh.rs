@@ -123,26 +123,33 @@ impl MeshDistance {
 
     /// Signed distance, negative inside, metres.
     pub fn distance(&self, x: Vec3) -> f32 {
-        self.distance_beside(x, f32::INFINITY, 0.0)
+        let distance = self.tree.distance_squared(x, f32::INFINITY).sqrt();
+        match self.half_thickness {
+            Some(half) => distance - half,
+            None if self.is_inside(x) => -distance,
+            None => distance,
+        }
     }
 
-    /// The same at a point `step` metres from one where it is `known`. The distance changes by no more than
-    /// the step, which narrows the search, and keeps its sign where it was larger than that.
-    pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
+    /// The same where it is `known` at a point `from`, or is at least that where `known` is positive. The distance changes
+    /// by no more than the way, which narrows the search, and keeps its sign where no triangle lies between.
+    pub fn distance_from(&self, x: Vec3, from: Vec3, known: f32) -> f32 {
+        let step = x.distance(from);
         // A shell's distance is less than that of its triangles by half the thickness.
         let half = self.half_thickness.unwrap_or(0.0);
         let bound = (1.0 + 1e-4) * ((known + half).abs().max(known.abs()) + step) + f32::MIN_POSITIVE;
-        let mut distance = self.tree.distance_squared(x, bound * bound).sqrt();
-        if distance >= bound {
-            distance = self.tree.distance_squared(x, f32::INFINITY).sqrt(); // rounding has made the bound too small
-        }
-        if self.half_thickness.is_some() {
+        let distance = self.tree.distance_squared(x, bound * bound).sqrt();
+        if self.is_shell() {
             return distance - half;
         }
-        // The sign follows from the winding number, on which small flaws of the surface have little effect.
-        let inside =
-            if known.abs() > (1.0 + 1e-4) * step { known < 0.0 } else { self.tree.winding_number(x) > 0.5 };
+        let is_same_side = known.abs() > (1.0 + 1e-4) * step || known != 0.0 && !self.is_crossed(from, x);
+        let inside = if is_same_side { known < 0.0 } else { self.is_inside(x) };
         if inside { -distance } else { distance }
+    }
+
+    /// By the winding number, on which small flaws of the surface have little effect.
+    fn is_inside(&self, x: Vec3) -> bool {
+        self.tree.winding_number(x) > 0.5
     }
 
     /// Does a segment meet a triangle?

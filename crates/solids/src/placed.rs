@@ -18,9 +18,15 @@ impl<'a> Placed<'a> {
         Placed { shape, pose: motion.pose(time_s), twist: motion.twist(time_s) }
     }
 
-    /// Distance at a world position, `step` metres from one where it is `known`.
-    pub(crate) fn distance_beside(&self, x_in_world: Vec3, step: f32, known: f32) -> f32 {
-        self.shape.distance_beside(self.pose.body_from_world(x_in_world), step, known)
+    /// Distance at a world position.
+    pub(crate) fn distance(&self, x_in_world: Vec3) -> f32 {
+        self.shape.distance(self.pose.body_from_world(x_in_world))
+    }
+
+    /// Distance at a world position, where it is `known` (or, where positive, farther) at another one.
+    pub(crate) fn distance_from(&self, x_in_world: Vec3, from_in_world: Vec3, known: f32) -> f32 {
+        let [x, from] = [x_in_world, from_in_world].map(|x| self.pose.body_from_world(x));
+        self.shape.distance_from(x, from, known)
     }
 
     /// Does the segment between two world positions come nearer to the solid than `margin` metres? `from` is
@@ -76,18 +82,38 @@ impl<'a> PlacedSolids<'a> {
         self.solids.iter().any(|(solid, bounds)| near(bounds) && solid.is_crossed(from, to, margin))
     }
 
-    /// Distance from a point to the first solid in a direction, at most `longest_m`; less than a thousandth of that from
-    /// a solid is on it.
-    pub(crate) fn reach_m(&self, from: Vec3, toward: Vec3, longest_m: f32) -> f32 {
-        let mut way_m = 0.0;
-        while way_m < longest_m {
-            let free_m = self.distance(from + way_m * toward, longest_m);
-            if free_m < ON_SURFACE_CELLS * longest_m {
-                return way_m;
-            }
-            way_m += free_m;
+    /// The same as [`Self::distance`], cheaper for meshes, where it is `known` at a point `from`. Test:
+    /// `distances_follow_from_those_beside_them`.
+    pub fn distance_from(&self, x: Vec3, band: f32, from: Vec3, known: f32) -> f32 {
+        let step = x.distance(from);
+        let is_near = |bounds: &Aabb| (x - x.clamp(bounds.min, bounds.max)).length() < band;
+        let mut near = self.solids.iter().filter(|(_, bounds)| is_near(bounds));
+        // Outside the union it is outside of all, and all are farther than `known`. Inside one of several says nothing of the others.
+        if known > 0.0 {
+            let farthest = band.min(known + step);
+            return near.fold(farthest, |best, (placed, _)| best.min(placed.distance_from(x, from, known)));
         }
-        longest_m
+        match (near.next(), near.next()) {
+            (Some((placed, _)), None) => placed.distance_from(x, from, known).min(band),
+            _ => self.distance(x, band),
+        }
+    }
+
+    /// Distance from a point outside, `free_m` from the nearest solid, to the first solid in a direction, at most
+    /// `longest_m`; less than a thousandth of that from a solid is on it.
+    pub(crate) fn reach_m(&self, from: Vec3, mut free_m: f32, toward: Vec3, longest_m: f32) -> f32 {
+        let mut way_m = 0.0;
+        while free_m >= ON_SURFACE_CELLS * longest_m {
+            // A little less than the distance: what is known of one point holds for the next one.
+            let step_m = (1.0 - 2e-4) * free_m;
+            if way_m + step_m >= longest_m {
+                return longest_m;
+            }
+            let (here, there) = (from + way_m * toward, from + (way_m + step_m) * toward);
+            free_m = self.distance_from(there, longest_m, here, free_m);
+            way_m += step_m;
+        }
+        way_m
     }
 
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {
@@ -96,7 +122,7 @@ impl<'a> PlacedSolids<'a> {
             // A shape is no nearer than its box.
             let outside = (x - x.clamp(bounds.min, bounds.max)).length();
             if outside < best.0 {
-                let distance = placed.shape.distance(placed.pose.body_from_world(x));
+                let distance = placed.distance(x);
                 if distance < best.0 {
                     best = (distance, Some(n));
                 }

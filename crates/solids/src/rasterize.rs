@@ -4,7 +4,7 @@ use crate::kinks::{KinkedCell, is_plane};
 use crate::sides::{self, Divided, SideSearch};
 use crate::{Motion, Placed, PlacedSolids, Pose, Shape, Twist, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel, random::splitmix64};
-use fluvial_grids::sides::{LOW_CORNERS, shared_corners};
+use fluvial_grids::sides::shared_corners;
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -257,8 +257,10 @@ impl BlockWriter<'_> {
         let low = self.nodes.position(block.lo[0], block.lo[1], block.lo[2]);
         let high = self.nodes.position(block.hi[0] - 1, block.hi[1] - 1, block.hi[2] - 1);
         let center = 0.5 * (low + high);
-        let (step, before) = known.map_or((f32::INFINITY, 0.0), |(x, d)| (x.distance(center), d));
-        let at_center = self.solid.distance_beside(center, step, before);
+        let at_center = match known {
+            Some((x, distance)) => self.solid.distance_from(center, x, distance),
+            None => self.solid.distance(center),
+        };
         // The margin covers rounding in the distance itself.
         let far = at_center.abs() > self.band + 0.5 * low.distance(high) + 0.01 * self.nodes.spacing;
         if far && at_center > 0.0 {
@@ -285,7 +287,7 @@ impl BlockWriter<'_> {
                     let mut value = -self.band;
                     if !far {
                         let x = self.nodes.position(i, j, k);
-                        let distance = self.solid.distance_beside(x, x.distance(known.0), known.1);
+                        let distance = self.solid.distance_from(x, known.0, known.1);
                         known = (x, distance);
                         value = distance.clamp(-self.band, self.band);
                     }
@@ -433,7 +435,7 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
         let reach = |corner: usize, axis: Axis| {
             let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + (corner >> a & 1));
             let toward = if corner >> axis & 1 == 1 { -Vec3::AXES[axis] } else { Vec3::AXES[axis] };
-            solids.reach_m(nodes.position(i, j, k), toward, grid.dx) / grid.dx
+            solids.reach_m(nodes.position(i, j, k), corners(at)[corner], toward, grid.dx) / grid.dx
         };
         sides::signed_by_reach(&corners(at), side, false, reach)
     };
@@ -470,24 +472,17 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
     let kinked: Vec<usize> = kinked.into_iter().flatten().collect();
     let measured = parallel::map_indices(kinked.len(), |n| {
         let (cell, at) = (kinked[n], cells.coordinates(kinked[n]));
+        let parts = kinked_cell(at, corners(at)).in_parts();
         let areas: [f32; 6] = std::array::from_fn(|face| {
-            let (axis, up) = (face / 2, face % 2);
-            let other = sides::neighbour(&cells, at, cell, axis, up == 1);
+            let (axis, up) = (face / 2, face % 2 == 1);
+            let other = sides::neighbour(&cells, at, cell, axis, up);
             if other.is_none() && !walls[face] {
-                return 0.0;
+                0.0
+            } else {
+                parts.open_area(axis, up, shared(cell, other, axis, up))
             }
-            let (mut low, mut phi) = (at, corners(at));
-            let mut shared = shared(cell, other, axis, up == 1);
-            shared &= if up == 1 { !LOW_CORNERS[axis] } else { LOW_CORNERS[axis] };
-            if up == 1 {
-                // The face as the lower one of the cell above.
-                low[axis] += 1;
-                shared >>= 1 << axis;
-                phi = std::array::from_fn(|n| phi[n | 1 << axis]);
-            }
-            kinked_cell(low, phi).open_area(axis, shared)
         });
-        (kinked_cell(at, corners(at)).open_volume(own(cell)), areas)
+        (parts.open_volume(own(cell)), areas)
     });
     for (&cell, (volume, areas)) in kinked.iter().zip(measured) {
         let at = cells.coordinates(cell);
@@ -512,8 +507,11 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
         if let Some((_, other)) = best.filter(|(count, _)| *count > 0) {
             let phi = seen_by(at, part);
             let is_plane = part == 0 || is_plane(&phi, grid.dx);
-            out.open_volume[other] +=
-                if is_plane { open_cell_volume(phi) } else { kinked_cell(at, corners(at)).open_volume(part) };
+            out.open_volume[other] += if is_plane {
+                open_cell_volume(phi)
+            } else {
+                kinked_cell(at, corners(at)).in_parts().open_volume(part)
+            };
         }
     }
     out.side_search.divided = divided;

@@ -126,14 +126,14 @@ impl Shape {
         }
     }
 
-    /// The same as [`Self::distance`], cheaper for meshes, at a point `step` metres from one where it is
-    /// `known`.
-    pub fn distance_beside(&self, x: Vec3, step: f32, known: f32) -> f32 {
+    /// The same as [`Self::distance`], cheaper for meshes, where it is `known` at a point `from`, or is at least that
+    /// where `known` is positive.
+    pub fn distance_from(&self, x: Vec3, from: Vec3, known: f32) -> f32 {
         match self {
-            Shape::Mesh(mesh) => mesh.distance_beside(x, step, known),
+            Shape::Mesh(mesh) => mesh.distance_from(x, from, known),
             Shape::Transform { shape, scale, rotation, translate } => {
-                let inner = rotation.inverse() * (x - *translate) / *scale;
-                scale * shape.distance_beside(inner, step / *scale, known / *scale)
+                let inner = |x: Vec3| rotation.inverse() * (x - *translate) / *scale;
+                scale * shape.distance_from(inner(x), inner(from), known / *scale)
             }
             _ => self.distance(x),
         }

@@ -61,7 +61,7 @@ fn a_known_neighbour_changes_nothing_but_the_work() {
     for n in 0..3000 {
         let a = 2.0 * unit_vec3(n, 2) - 1.0;
         let b = a + 0.2 * (unit_vec3(n, 3) - 0.5);
-        assert_eq!(mesh.distance(b), mesh.distance_beside(b, a.distance(b), mesh.distance(a)));
+        assert_eq!(mesh.distance(b), mesh.distance_from(b, a, mesh.distance(a)));
     }
 }
 
@@ -84,7 +84,7 @@ fn a_shell_has_two_sides_and_a_rim() {
     ] {
         assert!((shape.distance(x) - distance).abs() < 1e-6, "{x}");
         let beside = Vec3::new(0.9, 0.1, 0.2);
-        let known = shape.distance_beside(x, x.distance(beside), shape.distance(beside));
+        let known = shape.distance_from(x, beside, shape.distance(beside));
         assert!((known - distance).abs() < 1e-6, "{x}");
     }
     let [above, below] = [Vec3::new(0.5, 0.3, 0.5), Vec3::new(0.6, -0.3, 0.4)];

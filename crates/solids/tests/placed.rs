@@ -1,7 +1,8 @@
 //! Tests of `placed`.
 
-use fluvial_foundation::Vec3;
-use fluvial_solids::{Motion, PlacedSolids, Shape};
+use fluvial_foundation::random::unit_vec3;
+use fluvial_foundation::{Aabb, Vec3};
+use fluvial_solids::{MeshDistance, Motion, PlacedSolids, Shape};
 
 #[test]
 fn the_nearest_solid_speaks() {
@@ -17,4 +18,28 @@ fn the_nearest_solid_speaks() {
     assert_eq!(solids.distance(Vec3::new(9.0, 0.0, 0.0), 1.0), 1.0, "nothing within the band");
     assert_eq!(solids.velocity(Vec3::new(3.0, 0.4, 0.0), 1.0), Vec3::new(0.0, 2.0, 0.0));
     assert_eq!(solids.velocity(Vec3::new(0.9, 0.0, 0.0), 1.0), Vec3::ZERO);
+}
+
+/// Two rings of triangles that overlap: inside one of them says nothing of the other.
+#[test]
+fn distances_follow_from_those_beside_them() {
+    let ring = |x: f32| {
+        let center = Vec3::new(x, 0.0, 0.0);
+        let torus = Shape::Torus { center, axis: Vec3::Y, major_radius: 0.6, minor_radius: 0.2 };
+        let everywhere = Aabb { min: Vec3::splat(-9.0), max: Vec3::splat(9.0) };
+        Shape::Mesh(MeshDistance::new(torus.triangulate(everywhere, 0.05)).unwrap().into())
+    };
+    let (left, right) = (ring(-0.4), ring(0.45));
+    let rests = Motion::Static;
+    let solids = PlacedSolids::new([(&left, &rests), (&right, &rests)].into_iter(), 0.0);
+    let mut inside = 0;
+    for n in 0..4000 {
+        let from = 2.4 * unit_vec3(n, 2) - 1.2;
+        let x = from + 0.2 * (unit_vec3(n, 3) - 0.5);
+        let (exact, band) = (solids.distance(x, 0.3), 0.3);
+        let found = solids.distance_from(x, band, from, solids.distance(from, band));
+        inside += (exact < 0.0) as usize;
+        assert!((found - exact).abs() < 1e-5, "{found} instead of {exact} at {x}, from {from}");
+    }
+    assert!(inside > 200, "{inside}");
 }

@@ -115,7 +115,7 @@ pub fn measure_kinks(
         let phi = corner_phi(cells[n]);
         let dx = shape.dx_of(place.level as usize);
         let low = shape.min + dx * Vec3::from_array(place.at.map(f32::from));
-        KinkedCell { solids, low, dx, phi }.open_volume(open_corners(&phi))
+        KinkedCell { solids, low, dx, phi }.in_parts().open_volume(open_corners(&phi))
     });
     let areas = parallel::map_indices(faces.len(), |n| {
         let (axis, place) = (tree.face_axis(faces[n]), tree.face_places()[faces[n]]);
@@ -132,7 +132,11 @@ pub fn measure_kinks(
             for (corner, node) in corners.into_iter().zip(tree.face_nodes(level, axis, at)) {
                 phi[corner] = phi_solid_node[node as usize];
             }
-            KinkedCell { solids, low, dx, phi }.open_area(axis, open_corners(&phi))
+            KinkedCell { solids, low, dx, phi }.lower_face_in_parts(axis).open_area(
+                axis,
+                false,
+                open_corners(&phi),
+            )
         };
         let (level, at) = (place.level as usize, place.at.map(u32::from));
         if !is_junction {
