@@ -3,6 +3,7 @@
 use crate::args::{BenchArgs, BenchPart};
 use crate::bench_pressure::bench_pressure;
 use crate::failure::Failure;
+use crate::say::say;
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{Machine, write_json_atomic};
@@ -16,7 +17,7 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
         return bench_pressure(args, threads);
     }
     if args.list {
-        let line = |c: &BenchCase| println!("{:30} {} ({}, {}^3)", c.name, c.what, c.variant.name, c.cells);
+        let line = |c: &BenchCase| say!("{:30} {} ({}, {}^3)", c.name, c.what, c.variant.name, c.cells);
         benches().iter().for_each(line);
         return Ok(());
     }
@@ -25,9 +26,11 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
     let stop = stop::on_interrupt()?;
     let machine = Machine::describe();
     let memory = machine.memory_bytes.map_or("unknown".into(), crate::check::bytes);
-    println!(
+    say!(
         "{}, {} cores, {threads} threads, {memory} memory, {}",
-        machine.cpu, machine.cores, machine.platform
+        machine.cpu,
+        machine.cores,
+        machine.platform
     );
     let mut rows = Vec::new();
     for case in &cases {
@@ -35,7 +38,7 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
         let options = BenchOptions { frames: args.frames, repeats: args.repeats };
         match run_bench(case, options, threads, &stop) {
             Ok(row) => {
-                print!("{}", print_rows(std::slice::from_ref(&row)));
+                say!("{}", print_rows(std::slice::from_ref(&row)).trim_end());
                 rows.push(row);
             }
             Err(BenchError::Interrupted) => return Err(Failure::interrupted("the benchmark is incomplete")),

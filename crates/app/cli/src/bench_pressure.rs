@@ -2,6 +2,7 @@
 
 use crate::args::PressureArgs;
 use crate::failure::Failure;
+use crate::say::say;
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{Machine, create_dir, write_bytes_atomic, write_json_atomic};
@@ -26,9 +27,9 @@ struct Plan {
 /// Measures pressure solvers and prints, writes and plots the result.
 pub fn bench_pressure(args: PressureArgs, all_threads: usize) -> Result<(), Failure> {
     if args.list {
-        println!("Cases: {}", NAMES.join(", "));
-        println!("Solvers:");
-        SOLVERS.iter().for_each(|s| println!("  {:10} {}", s.name, s.what));
+        say!("Cases: {}", NAMES.join(", "));
+        say!("Solvers:");
+        SOLVERS.iter().for_each(|s| say!("  {:10} {}", s.name, s.what));
         return Ok(());
     }
     log::start_on_terminal();
@@ -36,12 +37,12 @@ pub fn bench_pressure(args: PressureArgs, all_threads: usize) -> Result<(), Fail
     args.output.as_deref().map(create_dir).transpose()?;
     let stop = stop::on_interrupt()?;
     let machine = Machine::describe();
-    println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.platform);
+    say!("{}, {} cores, {}", machine.cpu, machine.cores, machine.platform);
     let copy: Vec<CopyRow> = plan.threads.iter().map(|&t| streaming_copy(t)).collect();
     for row in &copy {
-        println!("streaming copy, {} threads: {:.1} GB/s", row.threads, 1e-9 * row.bytes_per_s);
+        say!("streaming copy, {} threads: {:.1} GB/s", row.threads, 1e-9 * row.bytes_per_s);
     }
-    print!("{}", print_head());
+    say!("{}", print_head().trim_end());
     let (mut rows, mut kernels) = (Vec::new(), Vec::new());
     for &n in &plan.sizes {
         for &name in &plan.cases {
@@ -51,7 +52,7 @@ pub fn bench_pressure(args: PressureArgs, all_threads: usize) -> Result<(), Fail
                     for &goal in &plan.goals {
                         let row = run_solver((name, &case), solver, goal, copy.threads, args.repeats, &stop)
                             .ok_or_else(|| Failure::interrupted("the benchmark is incomplete"))?;
-                        print!("{}", print_row(&row, Some(copy)));
+                        say!("{}", print_row(&row, Some(copy)).trim_end());
                         rows.push(row);
                     }
                 }
@@ -62,14 +63,14 @@ pub fn bench_pressure(args: PressureArgs, all_threads: usize) -> Result<(), Fail
         }
     }
     if !kernels.is_empty() {
-        println!("\nKernels of mg-cg's finest level, alone:");
-        kernels.iter().for_each(|row| print!("{}", print_kernel(row)));
+        say!("\nKernels of mg-cg's finest level, alone:");
+        kernels.iter().for_each(|row| say!("{}", print_kernel(row).trim_end()));
     }
     if args.table3 {
-        println!(
+        say!(
             "\nTable 3 of Chentanez and Müller 2011, ours beside theirs; the goal is the residual's largest value:"
         );
-        print!("{}", table3::print_table(&rows));
+        say!("{}", table3::print_table(&rows).trim_end());
     }
     write(&args, PressureReport::new(copy, rows, kernels))
 }

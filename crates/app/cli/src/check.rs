@@ -3,6 +3,7 @@
 use crate::args::CheckArgs;
 use crate::bar::{duration, short};
 use crate::failure::Failure;
+use crate::say::say;
 use fluvial_output::Machine;
 use fluvial_scene::{Prediction, Ready, Scene, builtin_scenes, describe, predict};
 use std::time::Duration;
@@ -18,13 +19,13 @@ pub fn check(args: CheckArgs) -> Result<(), Failure> {
             "cells": ready.setup.domain.grid.cells, "dx_m": ready.setup.domain.grid.dx,
             "prediction": prediction, "notes": ready.notes,
         });
-        println!("{json:#}");
+        say!("{json:#}");
         return Ok(());
     }
-    ready.notes.iter().for_each(|note| println!("note: {note}"));
-    println!("{}", summary(&ready, &prediction));
-    memory_warning(&prediction).iter().for_each(|warning| println!("warning: {warning}"));
-    println!("The scene is good.");
+    ready.notes.iter().for_each(|note| say!("note: {note}"));
+    say!("{}", summary(&ready, &prediction));
+    memory_warning(&prediction).iter().for_each(|warning| say!("warning: {warning}"));
+    say!("The scene is good.");
     Ok(())
 }
 
@@ -104,14 +105,14 @@ pub fn bytes(n: u64) -> String {
 pub fn scenes() -> Result<(), Failure> {
     let width = builtin_scenes().iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, text) in builtin_scenes() {
-        println!("{name:width$}  {}", describe(text));
+        say!("{name:width$}  {}", describe(text));
     }
-    println!("\nRun one with `fluvial run NAME`; its file is in scenes/.");
+    say!("\nRun one with `fluvial run NAME`; its file is in scenes/.");
     Ok(())
 }
 
 /// Prints the JSON schema of scene files.
 pub fn schema() -> Result<(), Failure> {
-    println!("{:#}", fluvial_scene::schema());
+    say!("{:#}", fluvial_scene::schema());
     Ok(())
 }

@@ -40,8 +40,7 @@ impl Failure {
     }
 
     /// All frames are there, but they cannot be trusted.
-    pub fn untrusted(what: impl std::fmt::Display) -> Failure {
-        let help = "smaller cells, or a method or tracker that carries particles, hold thinner liquid";
+    pub fn untrusted(what: impl std::fmt::Display, help: &str) -> Failure {
         Failure { report: miette::miette!(help = help, "{what}"), code: UNTRUSTED }
     }
 

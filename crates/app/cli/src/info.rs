@@ -6,6 +6,7 @@ use crate::check::bytes;
 use crate::failure::Failure;
 use crate::log;
 use crate::resume::read_record;
+use crate::say::say;
 use anyhow::anyhow;
 use fluvial_simulation::info::{Info, inspect};
 use std::fmt::Write;
@@ -15,9 +16,9 @@ pub fn info(args: InfoArgs) -> Result<(), Failure> {
     let record = read_record(&args.dir)?;
     let info = inspect(&args.dir, &record, log::is_held(&args.dir))?;
     if args.json {
-        println!("{:#}", serde_json::json!(info));
+        say!("{:#}", serde_json::json!(info));
     } else {
-        print!("{}", describe(&info));
+        say!("{}", describe(&info).trim_end());
     }
     if info.is_sound() {
         return Ok(());

@@ -17,6 +17,7 @@ mod render;
 mod report;
 mod resume;
 mod run;
+mod say;
 mod stop;
 mod validate;
 

@@ -4,6 +4,7 @@ use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::log;
 use crate::resume::read_record;
+use crate::say::say;
 use fluvial_simulation::report::write_report;
 
 /// Writes the report of a run, finished or not.
@@ -12,6 +13,6 @@ pub fn report(args: ReportArgs) -> Result<(), Failure> {
     let record = read_record(&args.dir)?;
     let path = args.output.unwrap_or_else(|| args.dir.join("report.html"));
     write_report(&args.dir, &record, &path)?;
-    println!("{}", path.display());
+    say!("{}", path.display());
     Ok(())
 }

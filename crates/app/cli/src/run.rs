@@ -121,7 +121,7 @@ fn trust(totals: &Totals) -> Result<(), Failure> {
         eprintln!("warning: frame {}: {}{more}", first.frame, first.message);
     }
     match findings.fatal(totals.largest_volume_error) {
-        Some(why) => Err(Failure::untrusted(format!("finished with errors: {why}"))),
+        Some((why, help)) => Err(Failure::untrusted(format!("finished with errors: {why}"), help)),
         None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
+use crate::say::say;
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{create_dir, write_bytes_atomic, write_json_atomic};
@@ -49,7 +50,7 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
             }
         }
     }
-    print!("{}", print_table(&rows));
+    say!("{}", print_table(&rows).trim_end());
     if let Some(file) = &args.json {
         write_json_atomic(file, &rows)?;
     }
@@ -65,13 +66,13 @@ fn judge(rows: &[Row], broken: usize) -> Result<(), Failure> {
     let failed = count(Row::is_unexpected_failure);
     let expected = count(|r| r.pass == Some(false) && r.expected_failure.is_some());
     let passed = count(|r| r.pass == Some(true));
-    println!(
+    say!(
         "{passed} passed, {failed} failed, {expected} expected failures, {} reported",
         count(|r| r.pass.is_none())
     );
     for row in rows.iter().filter(|r| r.pass == Some(false)) {
         if let Some(reason) = &row.expected_failure {
-            println!("expected failure: {} {} {}: {reason}", row.case, row.method, row.quantity);
+            say!("expected failure: {} {} {}: {reason}", row.case, row.method, row.quantity);
         }
     }
     if failed + broken > 0 {
@@ -83,12 +84,12 @@ fn judge(rows: &[Row], broken: usize) -> Result<(), Failure> {
 }
 
 fn list() {
-    println!("Cases:");
+    say!("Cases:");
     for case in CASES {
-        println!("  {:22} {}\n  {:22} source: {}", case.name, case.what, "", case.source);
+        say!("  {:22} {}\n  {:22} source: {}", case.name, case.what, "", case.source);
     }
-    println!("Methods:");
-    variants().iter().for_each(|v| println!("  {}", v.name));
+    say!("Methods:");
+    variants().iter().for_each(|v| say!("  {}", v.name));
 }
 
 fn choose_cases(names: &[String]) -> Result<Vec<&'static Case>, Failure> {

@@ -138,6 +138,20 @@ fn a_folder_that_cannot_be_made_is_an_error_not_a_panic() {
     assert!(said.contains("below"), "{said}");
 }
 
+/// `fluvial schema | head -1`: the reader has enough before all is printed.
+#[test]
+fn a_reader_that_goes_ends_a_command_quietly() {
+    let mut child = std::process::Command::new(PROGRAM)
+        .arg("schema")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success() && done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn check_scenes_and_schema_answer_without_simulating() {
     let place = new_place();

@@ -2,7 +2,7 @@
 
 use crate::{Ready, Scene, SceneError};
 use fluvial_foundation::Vec3;
-use fluvial_solids::Shape;
+use fluvial_solids::{Nozzle, Shape};
 use fluvial_solver_interface::{Setup, Source, inside_cells};
 
 /// Gravity beyond this is no gravity, m/s2.
@@ -109,7 +109,44 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
             ));
         }
     }
+    notes.extend(overflow(ready));
     notes
+}
+
+/// When a closed space without sinks will be full, if sources go on for so long.
+fn overflow(ready: &Ready) -> Option<String> {
+    let setup = &ready.setup;
+    let room_m3 = setup.room_m3().filter(|_| !setup.sources.is_empty() && setup.sinks.is_empty())?;
+    let grid = &setup.domain.grid;
+    let liquid_m3 = setup.filled_m3();
+    let end_s = f64::from(ready.frames) / ready.fps;
+    let solids = setup.solids_at(0.0);
+    let flows: Vec<([f64; 2], f64)> = setup
+        .sources
+        .iter()
+        .map(|source| {
+            let [from_s, to_s] = [source.active_s[0].max(0.0), source.active_s[1].min(end_s)];
+            let nozzle = Nozzle::new(&source.shape, source.velocity, &source.motion, from_s, grid.bounds());
+            let section_m2 = nozzle.section_m2(|x| solids.distance(x, grid.dx) < 0.0);
+            ([from_s, to_s], section_m2 * f64::from(source.velocity.length()))
+        })
+        .collect();
+    let at = |time_s: f64| {
+        let inflow = flows.iter().map(|([from_s, to_s], flow)| (time_s.min(*to_s) - from_s).max(0.0) * flow);
+        liquid_m3 + inflow.sum::<f64>()
+    };
+    if at(end_s) <= room_m3 {
+        return None;
+    }
+    // What there is grows with time: halve until the moment is known.
+    let (mut before, mut after) = (0.0, end_s);
+    for _ in 0..40 {
+        let middle = 0.5 * (before + after);
+        *(if at(middle) > room_m3 { &mut after } else { &mut before }) = middle;
+    }
+    Some(format!(
+        "the space of {room_m3:.4} m3 that walls and solids leave is full after about {after:.2} s: end the sources earlier, open a wall or add a sink"
+    ))
 }
 
 /// Least extent of a source's bounding box across its velocity, metres.

@@ -18,6 +18,10 @@ pub const WORST_VOLUME_ERROR: f64 = 0.2;
 const SPEED_ALLOWANCE: f64 = 2.0;
 /// A result with faster liquid than this many times what can be given cannot be trusted.
 pub const WORST_SPEED: f64 = 5.0;
+/// More liquid than the domain has room for, as a share of the room: beyond it a box is full for sure (how much solids take
+/// of it is counted on points), and beyond the second one the result cannot be trusted.
+const FULL: f64 = 1.01;
+const OVERFULL: f64 = 1.05;
 /// Simulated time between two warnings of a kind, seconds.
 const WARN_EVERY_S: f64 = 1.0;
 /// Warnings that a record keeps.
@@ -48,35 +52,41 @@ pub struct Findings {
     pub speed_bound_m_s: f64,
     /// Steps in which liquid was faster than that allows.
     pub steps_too_fast: u64,
+    /// Most liquid that there was, as a share of what closed walls and solids leave room for.
+    pub fullest: f64,
 }
 
 /// Sees every step of a run.
 pub struct Guard {
     bound_m_s: f64,
+    /// What walls and solids leave room for at the start, m3; none where a wall is open.
+    room_m3: Option<f64>,
     /// Time, error and raw error of the steps of the last second.
     recent: VecDeque<[f64; 3]>,
-    last_s: [f64; 3],
+    last_s: [f64; 4],
 }
 
 /// Kinds of warnings.
 const LOST: usize = 0;
 const RAW: usize = 1;
 const FAST: usize = 2;
+const TOO_FULL: usize = 3;
 
 impl Guard {
     /// For a set-up that is run up to `end_s`.
     pub fn new(setup: &Setup, end_s: f64) -> Guard {
         Guard {
             bound_m_s: speed_bound_m_s(setup, end_s),
+            room_m3: setup.room_m3(),
             recent: VecDeque::new(),
-            last_s: [f64::NEG_INFINITY; 3],
+            last_s: [f64::NEG_INFINITY; 4],
         }
     }
 
     /// For a solver whose set-up is not known: any speed has a cause.
     #[cfg(test)]
     pub fn unbounded() -> Guard {
-        Guard { bound_m_s: f64::MAX, recent: VecDeque::new(), last_s: [f64::NEG_INFINITY; 3] }
+        Guard { bound_m_s: f64::MAX, room_m3: None, recent: VecDeque::new(), last_s: [f64::NEG_INFINITY; 4] }
     }
 
     /// Looks at a step; adds what it finds.
@@ -97,6 +107,16 @@ impl Guard {
         } else {
             "likely liquid thinner than a cell, which a level set cannot hold: try smaller cells or a tracker with particles"
         };
+        let fullness = self.room_m3.map_or(0.0, |room_m3| report.liquid_volume_m3 / room_m3);
+        findings.fullest = findings.fullest.max(fullness);
+        if fullness > FULL {
+            let message = format!(
+                "{:.4} m3 of liquid are in a space of {:.4} m3, which is full: end the sources earlier, open a wall or add a sink",
+                report.liquid_volume_m3,
+                report.liquid_volume_m3 / fullness
+            );
+            self.warn(TOO_FULL, step, message, findings);
+        }
         let percent = |v: f64| 100.0 * v;
         if error.abs() > VOLUME_PER_SECOND || report.volume_error.abs() > WORST_VOLUME_ERROR {
             let message = format!(
@@ -118,8 +138,13 @@ impl Guard {
         if report.max_speed_m_s > SPEED_ALLOWANCE * self.bound_m_s {
             findings.steps_too_fast += 1;
             let message = format!(
-                "liquid moves at {:.1} m/s, where head, inflow and moving solids can give {:.1} m/s: likely a gap narrower than a cell between solids, walls or surface",
-                report.max_speed_m_s, self.bound_m_s
+                "liquid moves at {:.1} m/s, where head, inflow and moving solids can give {:.1} m/s: likely {}",
+                report.max_speed_m_s,
+                self.bound_m_s,
+                match fullness > 2.0 - FULL {
+                    true => "because the space is full",
+                    false => "a gap narrower than a cell between solids, walls or surface",
+                }
             );
             self.warn(FAST, step, message, findings);
         }
@@ -138,20 +163,25 @@ impl Guard {
 }
 
 impl Findings {
-    /// Why the result cannot be trusted, if so: the volume was too far off, or liquid too fast. `largest_error` is
-    /// that after correction.
-    pub fn fatal(&self, largest_error: f64) -> Option<String> {
+    /// Why the result cannot be trusted, if so, and what may help: the volume was too far off, the space too full, or
+    /// liquid too fast. `largest_error` is that after correction.
+    pub fn fatal(&self, largest_error: f64) -> Option<(String, &'static str)> {
+        let finer = "smaller cells, or a method or tracker that carries particles, hold thinner liquid";
         if largest_error.max(self.largest_raw_volume_error) > WORST_VOLUME_ERROR {
-            return Some(format!(
-                "volume was up to {:.0} % off",
-                100.0 * largest_error.max(self.largest_raw_volume_error)
-            ));
+            let error = largest_error.max(self.largest_raw_volume_error);
+            return Some((format!("volume was up to {:.0} % off", 100.0 * error), finer));
+        }
+        if self.fullest > OVERFULL {
+            let why =
+                format!("there was {:.2} times as much liquid as the domain has room for", self.fullest);
+            return Some((why, "end the sources earlier, open a wall or add a sink"));
         }
         (self.fastest_m_s > WORST_SPEED * self.speed_bound_m_s).then(|| {
-            format!(
+            let why = format!(
                 "liquid moved at up to {:.0} m/s, where head, inflow and moving solids can give {:.1} m/s",
                 self.fastest_m_s, self.speed_bound_m_s
-            )
+            );
+            (why, finer)
         })
     }
 }
@@ -211,7 +241,7 @@ mod tests {
         guard.step(&step(0.1, 0.0, 0.0, 19.0), 0.0, &mut found);
         assert_eq!((found.fatal(0.0), found.warnings.len()), (None, 1));
         guard.step(&step(0.2, 0.0, 0.0, 21.0), 0.0, &mut found);
-        assert!(found.fatal(0.0).is_some_and(|why| why.contains("21 m/s")));
+        assert!(found.fatal(0.0).is_some_and(|(why, _)| why.contains("21 m/s")));
     }
 
     #[test]
@@ -223,7 +253,28 @@ mod tests {
         }
         assert!((3..=5).contains(&found.warnings.len()), "{:?}", found.warnings);
         assert!(found.warnings[0].message.contains("lost"), "{:?}", found.warnings[0]);
-        assert!(found.fatal(0.0).is_some_and(|why| why.contains("39 %")), "39 % were lost and put back");
+        assert!(found.fatal(0.0).is_some_and(|(why, _)| why.contains("39 %")), "39 % were lost and put back");
+    }
+
+    /// Only closed spaces are full; a source that goes on is the cause of what is fast then.
+    #[test]
+    fn a_full_space_is_said_and_is_fatal_in_the_end() {
+        let full = |liquid_volume_m3: f64| {
+            let mut step = step(0.1, 0.0, 0.0, 9.0);
+            step.report.liquid_volume_m3 = liquid_volume_m3;
+            step
+        };
+        let (mut guard, mut found) = (Guard { room_m3: Some(2.0), ..guard() }, Findings::default());
+        guard.step(&full(1.999), 0.0, &mut found);
+        assert!(found.warnings[0].message.contains("because the space is full"), "{:?}", found.warnings);
+        guard.step(&full(2.03), 0.0, &mut found);
+        assert!(found.warnings[1].message.contains("2.0300 m3 of liquid are in a space of 2.0000 m3"));
+        assert_eq!(found.fatal(0.0), None);
+        guard.step(&full(2.2), 0.0, &mut found);
+        assert!(found.fatal(0.0).is_some_and(|(why, _)| why.contains("1.10 times")));
+        let (mut open, mut found) = (self::guard(), Findings::default());
+        open.step(&full(9.0), 0.0, &mut found);
+        assert_eq!(found.fullest, 0.0);
     }
 
     #[test]

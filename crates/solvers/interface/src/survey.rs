@@ -64,6 +64,34 @@ impl Survey {
     }
 }
 
+impl Setup {
+    /// What walls and solids leave room for at the start, m3; none where a wall is open.
+    pub fn room_m3(&self) -> Option<f64> {
+        if self.open_walls().contains(&true) {
+            return None;
+        }
+        let (size, solids) = (self.domain.bounds().size().as_dvec3(), self.solids_at(0.0));
+        // Whole distances: blocks far inside solids are then counted at once.
+        let in_solids = |x: Vec3| solids.distance(x, f32::MAX);
+        let filled_m3 = if solids.is_empty() { 0.0 } else { self.inside_m3(&in_solids) };
+        Some(size.x * size.y * size.z - filled_m3)
+    }
+
+    /// Liquid of the fills outside solids, m3.
+    pub fn filled_m3(&self) -> f64 {
+        let solids = self.solids_at(0.0);
+        self.inside_m3(&|x| self.fill_distance(x).max(-solids.distance(x, f32::MAX)))
+    }
+
+    /// Volume inside a shape and the domain, counted on points as dense as a look ever is.
+    fn inside_m3(&self, distance: &dyn Fn(Vec3) -> f32) -> f64 {
+        let UniformGrid { min, cells, dx } = self.domain.grid;
+        let parts = (FINEST_LOOK / cells.into_iter().max().unwrap_or(1)).max(1);
+        let grid = UniformGrid { min, cells: cells.map(|n| parts * n), dx: dx / parts as f32 };
+        inside_cells(&grid, distance).cells * f64::from(grid.dx).powi(3)
+    }
+}
+
 /// What lies inside a shape, in cells of a grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inside {
