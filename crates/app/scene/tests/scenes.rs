@@ -42,11 +42,11 @@ fn the_dam_break_is_what_it_says() {
     let ready = Scene::load("dam-break", &[]).unwrap().build().unwrap();
     let costs = predict(&ready);
     assert_eq!(costs.cells, 88 * 44 * 44);
-    // A pool of 8 cm and a column of 48.
-    let liquid_m3 = 1.5 * 0.75 * 0.08 + 0.45 * 0.45 * 0.4;
-    let liquid = costs.liquid_cells as f64 / costs.cells as f64 / (liquid_m3 / (1.5 * 0.75 * 0.75));
-    assert!((liquid - 1.0).abs() < 0.05, "{liquid}");
-    assert!(matches!(ready.probes[0].kind, ProbeKind::Height { x, z } if x == 1.48 && z == 0.3));
+    // A pool of 8 cm and a column of 46; cells count whole, by their centres, and the pool is 4.4 of them deep.
+    let liquid_m3 = 1.6 * 0.8 * 0.08 + 0.46 * 0.38 * 0.42;
+    let liquid = costs.liquid_cells as f64 / costs.cells as f64 / (liquid_m3 / (1.6 * 0.8 * 0.8));
+    assert!((liquid - 1.0).abs() < 0.07, "{liquid}");
+    assert!(matches!(ready.probes[0].kind, ProbeKind::Height { x, z } if x == 1.58 && z == 0.3));
     assert_eq!((ready.frames, ready.fps), (96, 24.0));
 }
 

@@ -27,7 +27,7 @@ pub const PICTURE_SHARE: f64 = 0.17;
 pub const ALWAYS_ALLOWED_S: f64 = 3.0;
 /// In addition, half of what a run takes without them, as long as all of them together take no longer than this, seconds: a
 /// third of a run of a minute is pictures.
-pub const SHORT_RUN_S: f64 = 18.0;
+pub const SHORT_RUN_S: f64 = 30.0;
 
 /// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the
 /// run.
