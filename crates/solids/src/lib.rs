@@ -8,6 +8,7 @@ mod beam;
 mod bvh;
 mod contour;
 mod fractions;
+mod grey_image;
 mod heightfield;
 mod kinks;
 mod mesh;
@@ -19,6 +20,7 @@ mod nozzle;
 mod placed;
 mod rasterize;
 mod shape;
+mod share;
 mod side_changes;
 mod sides;
 mod tessellate;
@@ -27,7 +29,8 @@ pub use beam::Column;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };
-pub use heightfield::{GreyImage, heightfield_mesh};
+pub use grey_image::GreyImage;
+pub use heightfield::heightfield_mesh;
 pub use kinks::{KinkedCell, is_plane};
 pub use mesh::{MeshDistance, MeshError};
 pub use mesh_files::{parse_obj, parse_stl, read_mesh};

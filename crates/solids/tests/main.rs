@@ -11,6 +11,7 @@ mod nozzle;
 mod placed;
 mod rasterize;
 mod shape;
+mod share;
 mod side_changes;
 mod sides;
 mod tessellate;

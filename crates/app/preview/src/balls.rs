@@ -53,8 +53,15 @@ pub fn render_balls(
     let water = params.water(scale);
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, Some(&shadows));
     let pixel_angle = view.pixel_angle(height);
-    let shader =
-        Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows: Some(&shadows) };
+    let shader = Shader {
+        scene: &prepared,
+        environment,
+        light_map,
+        water,
+        pixel_angle,
+        shadows: Some(&shadows),
+        drop_light: Vec3::ZERO, // there is no liquid, and so there are no drops of it
+    };
     let edges = TankEdges::new(&scene, &view, height);
     let buffer = DepthBuffer::of(balls, &view, [width * side, height * side]);
     let lamps = Lamps { environment, shadows: &shadows };

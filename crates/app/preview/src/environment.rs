@@ -75,8 +75,10 @@ fn smoothstep(x: f32) -> f32 {
     x * x * (3.0 - 2.0 * x)
 }
 
-const HORIZON: Vec3 = Vec3::new(0.30, 0.345, 0.39);
-const ZENITH: Vec3 = Vec3::new(0.045, 0.07, 0.11);
+// A dark room with bright lamps: against it foam and spray are light, and the water has its colour from its depth.
+const HORIZON: Vec3 = Vec3::new(0.075, 0.095, 0.12);
+const ZENITH: Vec3 = Vec3::new(0.02, 0.03, 0.045);
+const FLOOR: Vec3 = Vec3::new(0.062, 0.065, 0.072);
 
 impl Environment {
     /// Lights placed for a camera that looks along `forward` at something of `size` metres: the key light
@@ -88,13 +90,13 @@ impl Environment {
             horizon: HORIZON,
             zenith: ZENITH,
             boxes: [
-                SoftBox::new(forward, -34.0, 52.0, [0.32, 0.22], 0.10, 15.0 * white),
-                SoftBox::new(forward, 34.0, 27.0, [0.13, 0.34], 0.07, 4.5 * cool),
-                SoftBox::new(forward, 168.0, 40.0, [0.60, 0.20], 0.08, 1.8 * cool),
+                SoftBox::new(forward, -34.0, 52.0, [0.36, 0.26], 0.22, 20.0 * white),
+                SoftBox::new(forward, 34.0, 27.0, [0.17, 0.38], 0.16, 8.0 * cool),
+                SoftBox::new(forward, 168.0, 40.0, [0.64, 0.24], 0.16, 3.0 * cool),
             ],
             sun: direction_at(forward, -34.0, 52.0),
-            sun_color: 1.6 * white,
-            ambient: Vec3::new(0.40, 0.43, 0.47),
+            sun_color: 3.4 * white,
+            ambient: Vec3::new(0.36, 0.40, 0.46),
             fill: direction_at(forward, 150.0, 35.0),
             fill_color: 0.45 * cool,
             tile: tile_size(size),
@@ -116,7 +118,7 @@ impl Environment {
         let w = (width / self.tile).max(1e-4);
         let line = grout(x / self.tile, w).max(grout(z / self.tile, w));
         let shade = 1.0 - 0.025 * checker(x / self.tile, z / self.tile, w);
-        Vec3::new(0.295, 0.295, 0.29) * shade * (1.0 - 0.36 * line)
+        FLOOR * shade * (1.0 - 0.28 * line)
     }
 
     /// How much of the floor's colour is left at `distance`, for a scene of `size`.

@@ -43,8 +43,8 @@ impl WaterColor {
     /// a harbour are both readable. True water absorbs (0.35, 0.05, 0.02) a metre.
     pub fn for_size(size: f32) -> WaterColor {
         WaterColor {
-            absorption: Vec3::new(1.7, 0.36, 0.21) / size.max(1e-9),
-            scattered: Vec3::new(0.006, 0.055, 0.075),
+            absorption: Vec3::new(3.4, 0.75, 0.30) / size.max(1e-9),
+            scattered: Vec3::new(0.004, 0.045, 0.085),
         }
     }
 

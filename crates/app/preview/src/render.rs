@@ -62,7 +62,10 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     let water = params.water(scale);
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, None);
     let pixel_angle = view.pixel_angle(height);
-    let shader = Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows: None };
+    let (shadows, drop_light) = (None, Vec3::ZERO);
+    let mut shader =
+        Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows, drop_light };
+    shader.drop_light = shader.light_of_a_drop(forward);
     let edges = TankEdges::new(scene, &view, height);
 
     let sample_at = |x: f32, y: f32| {

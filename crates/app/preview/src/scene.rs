@@ -29,6 +29,8 @@ pub struct Surface {
     pub normal: Vec3,
     /// Liquid, or a solid?
     pub is_liquid: bool,
+    /// Half the largest extent of the connected liquid that it belongs to, metres; infinite for solids.
+    pub body_radius: f32,
 }
 
 /// A [`RenderScene`] ready for tracing.
@@ -37,6 +39,8 @@ pub struct Prepared {
     triangles: Vec<[u32; 3]>,
     normals: Vec<Vec3>,
     flat: Vec<bool>,
+    /// Of each vertex of the liquid.
+    body_radius: Vec<f32>,
     liquid_triangles: u32,
     bvh: Bvh,
     /// The box of the simulation.
@@ -58,6 +62,7 @@ impl Prepared {
             positions.extend(&solid.positions);
             triangles.extend(solid.triangles.iter().map(|t| t.map(|v| v + first)));
         }
+        let body_radius = body_radii(scene.liquid);
         let near = 1e-5 * size;
         let on_walls: Vec<u8> = positions.iter().map(|&p| walls_at(p, &scene.domain, near)).collect();
         // A triangle of liquid on a wall is flat, and must not bend the normals of the surface beside it.
@@ -80,6 +85,7 @@ impl Prepared {
             triangles,
             normals,
             flat,
+            body_radius,
             liquid_triangles,
             bvh,
             domain: scene.domain,
@@ -121,8 +127,34 @@ impl Prepared {
             // The normal must point to the side from which the triangle is seen; else light would leak through the surface.
             if smooth.dot(ray.direction) * geometric.dot(ray.direction) > 0.0 { smooth } else { geometric }
         };
-        Surface { t: hit.t, point: ray.origin + hit.t * ray.direction, geometric, normal, is_liquid }
+        let body_radius = if is_liquid { self.body_radius[t[0] as usize] } else { f32::INFINITY };
+        let point = ray.origin + hit.t * ray.direction;
+        Surface { t: hit.t, point, geometric, normal, is_liquid, body_radius }
     }
+}
+
+/// For each vertex half the largest extent of the connected piece that it belongs to, metres.
+fn body_radii(mesh: &TriangleMesh) -> Vec<f32> {
+    let mut root: Vec<u32> = (0..mesh.positions.len() as u32).collect();
+    fn find(root: &mut [u32], mut v: u32) -> u32 {
+        while root[v as usize] != v {
+            root[v as usize] = root[root[v as usize] as usize];
+            v = root[v as usize];
+        }
+        v
+    }
+    for &[a, b, c] in &mesh.triangles {
+        for other in [b, c] {
+            let (p, q) = (find(&mut root, a), find(&mut root, other));
+            root[p.max(q) as usize] = p.min(q);
+        }
+    }
+    let mut bounds = vec![Aabb::EMPTY; mesh.positions.len()];
+    let roots: Vec<usize> = (0..mesh.positions.len() as u32).map(|v| find(&mut root, v) as usize).collect();
+    for (&x, &of) in mesh.positions.iter().zip(&roots) {
+        bounds[of] = bounds[of].include(x);
+    }
+    roots.iter().map(|&of| 0.5 * bounds[of].size().max_element()).collect()
 }
 
 /// Bit `2 axis + side` for each face of the box that the point lies on.

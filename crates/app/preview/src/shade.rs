@@ -39,13 +39,19 @@ pub struct Shader<'a> {
     pub pixel_angle: f32,
     /// Shadows of balls, where there are any.
     pub shadows: Option<&'a ShadowMap>,
+    /// Mean light of a drop; see [`Shader::light_of_a_drop`].
+    pub drop_light: Vec3,
 }
+
+/// A drop with a smaller radius than this, pixels, shows its mean light; from the larger one on its picture of the world is
+/// traced. Between drop and drop a ray meets a lamp or the dark by chance: traced, small ones are dots of black and white.
+const DROP_PX: [f32; 2] = [0.75, 2.5];
 
 /// Bodies of water that one camera ray is followed through.
 const BODIES: usize = 3;
 /// Reflections inside one body.
 const INNER_BOUNCES: usize = 4;
-const SOLID_ALBEDO: Vec3 = Vec3::new(0.50, 0.455, 0.41);
+const SOLID_ALBEDO: Vec3 = Vec3::new(0.25, 0.225, 0.2);
 
 impl Shader<'_> {
     /// Light along a camera ray, what was seen and how far away.
@@ -88,6 +94,11 @@ impl Shader<'_> {
         if s.geometric.dot(ray.direction) > 0.0 {
             return self.inside(*ray, s.t, bodies); // the ray began in the water
         }
+        let radius_px = s.body_radius / (s.t * self.pixel_angle).max(f32::MIN_POSITIVE);
+        let traced = ((radius_px - DROP_PX[0]) / (DROP_PX[1] - DROP_PX[0])).clamp(0.0, 1.0);
+        if traced == 0.0 {
+            return self.drop_light;
+        }
         let cos_in = -ray.direction.dot(s.normal);
         let (share, cos_out) = fresnel(cos_in, 1.0 / IOR_WATER);
         let mirrored = reflect(ray.direction, s.normal);
@@ -101,7 +112,41 @@ impl Shader<'_> {
         let inward = Ray { origin: s.point, direction };
         let refracted =
             if bodies == 0 { self.open_air(&inward) } else { self.inside(inward, s.t, bodies - 1) };
-        share * reflected + (1.0 - share) * refracted
+        self.drop_light.lerp(share * reflected + (1.0 - share) * refracted, traced)
+    }
+
+    /// Mean light of a ball of water in the middle of the scene, seen along a direction: reflected, refracted straight
+    /// through, and refracted after one reflection inside.
+    pub fn light_of_a_drop(&self, forward: Vec3) -> Vec3 {
+        const SIDE: usize = 12;
+        let view = forward.normalize_or(Vec3::NEG_Z);
+        let across = view.any_orthonormal_vector();
+        let along = view.cross(across);
+        let seen = |direction: Vec3| {
+            self.open_air(&Ray { origin: self.scene.domain.center(), direction: direction.normalize() })
+        };
+        let (mut sum, mut count) = (Vec3::ZERO, 0.0);
+        for n in 0..SIDE * SIDE {
+            let place = |k: usize| (2 * k + 1) as f32 / SIDE as f32 - 1.0;
+            let (x, y) = (place(n % SIDE), place(n / SIDE));
+            let r2 = x * x + y * y;
+            if r2 >= 1.0 {
+                continue;
+            }
+            let normal = x * across + y * along - (1.0 - r2).sqrt() * view;
+            let cos_in = -view.dot(normal);
+            let (share, cos_out) = fresnel(cos_in, 1.0 / IOR_WATER);
+            let inner = refract(view, normal, 1.0 / IOR_WATER, cos_in, cos_out);
+            // All surfaces of a ball are met at one angle.
+            let leave = |direction: Vec3, at: Vec3| refract(direction, -at, IOR_WATER, cos_out, cos_in);
+            let far = normal + 2.0 * cos_out * inner;
+            let turned = reflect(inner, -far);
+            let back = far + 2.0 * cos_out * turned;
+            let through = (1.0 - share) * seen(leave(inner, far)) + share * seen(leave(turned, back));
+            sum += share * seen(reflect(view, normal)) + (1.0 - share) * through;
+            count += 1.0;
+        }
+        sum / count
     }
 
     /// Floor or sky without looking for bodies in the way.
@@ -227,8 +272,11 @@ mod tests {
         let water = WaterColor { absorption: Vec3::new(3.0, 1.0, 0.3), scattered: Vec3::splat(1.0 / 3.0) };
         let light_map = LightMap::trace(&scene, &environment, &water, 16, None);
         scene.size = 1e-6; // seen from so far the floor has faded to the horizon
-        let shader =
-            Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3, shadows: None };
+        let (shadows, drop_light) = (None, Vec3::ONE);
+        let mut shader =
+            Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3, shadows, drop_light };
+        shader.drop_light = shader.light_of_a_drop(Vec3::new(0.3, -0.5, 0.8));
+        assert!((shader.drop_light - 1.0).abs().max_element() < 1e-4, "{}", shader.drop_light);
         let mut wet = 0;
         for n in 0..4000 {
             let origin = Vec3::splat(0.5) + 2.0 * (unit_vec3(n, 1) - 0.5).normalize().with_y(0.3);

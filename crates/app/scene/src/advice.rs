@@ -3,7 +3,7 @@
 use crate::{Ready, Scene, SceneError};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Nozzle, Shape};
-use fluvial_solver_interface::{Setup, Source, inside_cells};
+use fluvial_solver_interface::{Setup, Solid, Source, inside_cells, thinnest_wall_m};
 
 /// Gravity beyond this is no gravity, m/s2.
 const LARGEST_GRAVITY: f32 = 1e6;
@@ -99,6 +99,7 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
             domain / fastest
         ));
     }
+    notes.extend(walls_that_leak(ready));
     let dx = setup.domain.grid.dx;
     for (n, source) in setup.sources.iter().enumerate() {
         let cells = width_across(source) / dx;
@@ -147,6 +148,26 @@ fn overflow(ready: &Ready) -> Option<String> {
     Some(format!(
         "the space of {room_m3:.4} m3 that walls and solids leave is full after about {after:.2} s: end the sources earlier, open a wall or add a sink"
     ))
+}
+
+/// Solids thinner than the method holds, as they stand at the start.
+fn walls_that_leak(ready: &Ready) -> Vec<String> {
+    if ready.method.capabilities().thin_walls {
+        return vec![];
+    }
+    let grid = &ready.setup.domain.grid;
+    let note = |solid: &Solid| {
+        let pose = solid.motion.pose(0.0);
+        let cells = thinnest_wall_m(grid, &|x| solid.shape.distance(pose.body_from_world(x))) / grid.dx;
+        (cells < 1.0).then(|| {
+            format!(
+                "the solid `{}` is {cells:.1} cells thick in places, and liquid passes walls thinner than a cell in the method `{}`: choose smaller cells or another method",
+                solid.name,
+                ready.method.name()
+            )
+        })
+    };
+    ready.setup.solids.iter().filter_map(note).collect()
 }
 
 /// Least extent of a source's bounding box across its velocity, metres.

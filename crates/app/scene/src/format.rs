@@ -353,7 +353,7 @@ impl Default for OutputSpec {
             volumes: VolumeFormat::None,
             particles: false,
             preview: true,
-            preview_size: [640, 360],
+            preview_size: [960, 540],
             camera: None,
             clarity: None,
             checkpoint_every_s: 300.0,

@@ -85,9 +85,10 @@ impl Scene {
         let mut notes = vec![];
         for (path, value) in overrides {
             sources.0.push(("--set".to_string(), format!("{path}={value}")));
-            if let Some(other) = tree.set(path, value, &sources)? {
-                notes.push(format!("--set {path}={value} replaces the scene's `{other}`"));
-            }
+            let others = tree.set(path, value, &sources)?;
+            notes.extend(
+                others.iter().map(|other| format!("--set {path}={value} replaces the scene's `{other}`")),
+            );
         }
         conform::check(&tree, &schema(), &sources)?;
         let mut json = tree.to_json();

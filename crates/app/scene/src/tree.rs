@@ -2,6 +2,7 @@
 //! `--set`.
 
 use crate::error::SceneError;
+use fluvial_solver_registry::ChosenMethod;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
@@ -130,14 +131,9 @@ impl Node {
         }
     }
 
-    /// Applies `--set path=value`; the text has been added as the last source. Returns the other key that it
-    /// replaces, if it does.
-    pub fn set(
-        &mut self,
-        path: &str,
-        value: &str,
-        sources: &Sources,
-    ) -> Result<Option<&'static str>, SceneError> {
+    /// Applies `--set path=value`; the text has been added as the last source. Returns the other keys that it
+    /// replaces.
+    pub fn set(&mut self, path: &str, value: &str, sources: &Sources) -> Result<Vec<String>, SceneError> {
         let source = sources.0.len() - 1;
         let whole = Place { source, span: 0..path.len() };
         let keys = split_path(path).ok_or_else(|| {
@@ -153,22 +149,20 @@ impl Node {
         for key in parents {
             at = at.child_mut(key, &whole, sources)?;
         }
-        // dx and resolution say the same thing: the new one replaces the old one.
-        let replaced = match (parents, last.as_str()) {
-            ([domain], "dx") if domain == "domain" => Some("resolution"),
-            ([domain], "resolution") if domain == "domain" => Some("dx"),
-            _ => None,
-        };
-        let replaced = replaced.filter(|other| match &mut at.value {
-            Value::Table(entries) => {
-                let before = entries.len();
-                entries.retain(|e| e.key != *other);
-                entries.len() < before
-            }
-            _ => false,
-        });
+        let mut replaced = vec![];
         match &mut at.value {
             Value::Table(entries) => {
+                let is_replaced = |entry: &mut Entry| match (parents, last.as_str()) {
+                    // dx and resolution say the same thing: the new one replaces the old one.
+                    ([domain], "dx") if domain == "domain" => entry.key == "resolution",
+                    ([domain], "resolution") if domain == "domain" => entry.key == "dx",
+                    // Another method does without what the scene's own method was told and it does not know.
+                    ([method], "name") if method == "method" => {
+                        entry.key_place.source == 0 && is_unknown_to_method(&node, &entry.key)
+                    }
+                    _ => false,
+                };
+                replaced.extend(entries.extract_if(.., is_replaced).map(|entry| entry.key));
                 let entry = Entry { key: last.clone(), key_place: whole, node };
                 match entries.iter_mut().find(|e| e.key == *last) {
                     Some(old) => *old = entry,
@@ -207,6 +201,13 @@ impl Node {
             }
         }
     }
+}
+
+/// Does a method, named by a text, lack a parameter?
+fn is_unknown_to_method(name: &Node, key: &str) -> bool {
+    let Value::String(name) = &name.value else { return false };
+    let method = ChosenMethod::new(name, serde_json::json!({}));
+    key != "name" && method.is_ok_and(|method| method.params().get(key).is_none())
 }
 
 fn place(span: Range<usize>, shift: usize, source: usize) -> Place {

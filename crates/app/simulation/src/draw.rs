@@ -184,7 +184,7 @@ impl RunPictures {
     /// folder has no gaps. Returns whether there is one.
     fn stand_in(&mut self, frame: u32) -> Result<bool, OutputError> {
         let Some((drawn, image)) = &self.last else {
-            tracing::info!("frame {frame}: no picture, a fifth of the time is spent on pictures already");
+            tracing::info!("frame {frame}: no picture, pictures have had their share of the time already");
             return Ok(false);
         };
         self.film.push(image);
@@ -192,7 +192,7 @@ impl RunPictures {
         let bytes = std::fs::read(&from).map_err(|e| OutputError::new("read", &from, e))?;
         write_bytes_atomic(&self.dir.join(picture_name(frame)), &bytes)?;
         tracing::info!(
-            "frame {frame}: the picture of frame {drawn} stands in, a fifth of the time is spent on pictures already"
+            "frame {frame}: the picture of frame {drawn} stands in, pictures have had their share of the time already"
         );
         Ok(true)
     }
@@ -221,7 +221,7 @@ impl Picture for RunPictures {
         if level > 0 {
             self.plainer += 1;
             tracing::info!(
-                "frame {frame}: picture drawn with quality level {level} to stay within a fifth of the time"
+                "frame {frame}: picture drawn with quality level {level} to stay within the pictures' share of the time"
             );
         }
         let start = Instant::now();

@@ -186,8 +186,9 @@ impl Findings {
     }
 }
 
-/// `sqrt(2 g h + v^2)`: the speed of liquid that falls through the whole domain with the fastest velocity
-/// that fills, sources or solids have, m/s.
+/// `sqrt(2 g h + 2 sigma / (rho dx) + v^2)`: the speed of liquid that falls through the whole domain with the fastest velocity
+/// that fills, sources, solids or a given flow have, and of the rim of a film of a cell that surface tension
+/// pulls [culick-1960], m/s.
 pub(crate) fn speed_bound_m_s(setup: &Setup, end_s: f64) -> f64 {
     let head = setup.liquid.gravity.abs().dot(setup.domain.bounds().size()) as f64;
     let mut fastest = 0.0f32;
@@ -207,7 +208,10 @@ pub(crate) fn speed_bound_m_s(setup: &Setup, end_s: f64) -> f64 {
             }
         }
     }
-    (2.0 * head + f64::from(fastest).powi(2)).sqrt()
+    let given_m_s = setup.flow.map_or(0.0, |flow| flow.fastest_m_s());
+    let liquid = &setup.liquid;
+    let tension = f64::from(liquid.surface_tension / (liquid.density * setup.domain.grid.dx));
+    (2.0 * head + 2.0 * tension + f64::from(fastest).max(given_m_s).powi(2)).sqrt()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Preview pictures beside the run, within a fifth of its time.
+//! Preview pictures beside the run, within a fifth of its time; a run of a minute may spend more, for it is looked at.
 
 use fluvial_grids::TriangleMesh;
 use fluvial_output::OutputError;
@@ -25,6 +25,9 @@ pub trait Picture {
 pub const PICTURE_SHARE: f64 = 0.17;
 /// A run of a few seconds gets its pictures too: all of them together may always take this long, seconds.
 pub const ALWAYS_ALLOWED_S: f64 = 3.0;
+/// In addition, half of what a run takes without them, as long as all of them together take no longer than this, seconds: a
+/// third of a run of a minute is pictures.
+pub const SHORT_RUN_S: f64 = 30.0;
 
 /// Chooses how well each frame is drawn so that all of them together stay within [`PICTURE_SHARE`] of the
 /// run.
@@ -71,7 +74,10 @@ impl PictureBudget {
         // The run without pictures, so far and as it would end at its present speed.
         let run_s = (elapsed_s - self.drawn_s).max(0.0);
         let whole_run_s = run_s / seen * (seen + left - 1.0);
-        let allowed_s = |run_s: f64| (PICTURE_SHARE / (1.0 - PICTURE_SHARE) * run_s).max(ALWAYS_ALLOWED_S);
+        let allowed_s = |run_s: f64| {
+            let short_s = (ALWAYS_ALLOWED_S + 0.5 * run_s).min(SHORT_RUN_S);
+            (PICTURE_SHARE / (1.0 - PICTURE_SHARE) * run_s).max(short_s)
+        };
         let allowance_s = |run_s: f64| allowed_s(run_s) - self.drawn_s;
         let per_frame_s = allowance_s(whole_run_s) / left;
         let all_can_be_drawn = (0..self.levels).find(|&level| cost_s(level) <= per_frame_s);
@@ -124,15 +130,21 @@ mod tests {
 
     #[test]
     fn dear_pictures_are_drawn_worse_and_stay_within_their_share() {
-        let (share, drawn, levels) = play(100, 1.0, 1.0);
+        let (share, drawn, levels) = play(100, 10.0, 10.0);
         assert!(share <= PICTURE_SHARE + 1e-4 && share > 0.1, "{share}");
         assert_eq!(drawn, 101);
         assert!(levels.iter().any(|&l| l > 0));
     }
 
     #[test]
+    fn a_run_of_a_minute_is_drawn_well() {
+        let (share, drawn, levels) = play(96, 0.4, 0.18);
+        assert!(share < 0.35 && drawn == 97 && levels.iter().all(|&l| l == 0), "{share} {drawn} {levels:?}");
+    }
+
+    #[test]
     fn pictures_that_cannot_be_afforded_are_left_out() {
-        let (share, drawn, _) = play(100, 0.5, 3.0);
+        let (share, drawn, _) = play(100, 5.0, 30.0);
         assert!(share <= PICTURE_SHARE + 1e-4, "{share}");
         assert!((20..60).contains(&drawn), "{drawn}");
     }

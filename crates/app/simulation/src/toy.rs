@@ -40,6 +40,7 @@ impl Listed for BlockParams {
             contact_angles: false,
             surface_tension: true,
             any_gravity: true,
+            thin_walls: true,
         }
     }
     fn pressure_tolerance(&self) -> f64 {

@@ -52,7 +52,9 @@ cases! {
     static_drop "static-drop"
     gravity_capillary_wave "gravity-capillary-wave"
     dam_break "dam-break"
+    splash "splash"
     filling "filling"
     user_scenes "user-scenes"
+    built_in_scenes "built-in-scenes"
     invariances "invariances"
 }

@@ -29,7 +29,7 @@ pub use snapshot::{
     SparseLevelSet, UniformLevelSet, Wanted,
 };
 pub use stages::{Clamps, Stages};
-pub use survey::{Inside, Survey, VERTICES_PER_FACE, inside_cells};
+pub use survey::{Inside, Survey, VERTICES_PER_FACE, inside_cells, thinnest_wall_m};
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;

@@ -145,6 +145,8 @@ pub struct Capabilities {
     pub surface_tension: bool,
     /// May gravity point anywhere, or only along -y?
     pub any_gravity: bool,
+    /// Do solids thinner than a cell hold liquid?
+    pub thin_walls: bool,
 }
 
 /// How a method's level set can be written.

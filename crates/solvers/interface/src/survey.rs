@@ -4,6 +4,7 @@
 use crate::Setup;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
+use std::cell::Cell;
 
 /// A splash has more surface than the liquid at the start.
 const SURFACE_GROWTH: f64 = 2.0;
@@ -124,6 +125,33 @@ fn surface_faces(
     inside.surface_faces
 }
 
+/// Least thickness of a solid along the normals of its surface within the grid, at most a cell, metres; a cell where it is
+/// nowhere thinner. Test: `walls_are_as_thin_as_they_are_and_edges_are_none`.
+pub fn thinnest_wall_m(grid: &UniformGrid, distance: &dyn Fn(Vec3) -> f32) -> f32 {
+    const LOOKS: usize = 16;
+    let step_m = grid.dx / LOOKS as f32;
+    let thinnest_m = Cell::new(grid.dx);
+    let look = |x: Vec3, d: f32| {
+        let slope = |e: Vec3| distance(x + 0.25 * step_m * e) - distance(x - 0.25 * step_m * e);
+        let slope = Vec3::new(slope(Vec3::X), slope(Vec3::Y), slope(Vec3::Z)) / (0.5 * step_m);
+        // Between two faces that are equally near there is no normal.
+        if (slope.length() - 1.0).abs() < 0.05 {
+            let foot = x - d * slope.normalize();
+            let looks = (1..=LOOKS).map(|n| n as f32 * step_m);
+            // Seen from behind the far face, that face is as far as it is behind.
+            let far_face_m = |depth_m: f32| {
+                let behind_m = distance(foot - depth_m * slope.normalize());
+                (behind_m > 0.0).then_some(depth_m - behind_m)
+            };
+            let thickness_m = looks.filter_map(far_face_m).next().unwrap_or(grid.dx);
+            thinnest_m.set(thinnest_m.get().min(thickness_m));
+        }
+        true
+    };
+    surface_faces(grid, distance, &look);
+    thinnest_m.get()
+}
+
 fn finest_leaf(grid: &UniformGrid) -> usize {
     grid.cells.into_iter().max().unwrap_or(1).div_ceil(FINEST_LOOK)
 }
@@ -193,5 +221,22 @@ mod tests {
         let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1e-3 };
         let drop = |x: Vec3| x.distance(Vec3::new(0.3005, 0.5005, 0.7005)) - 0.8e-3;
         assert_eq!(inside_cells(&grid, &drop).cells, 1.0);
+    }
+
+    #[test]
+    fn walls_are_as_thin_as_they_are_and_edges_are_none() {
+        for n in [20usize, 200] {
+            let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx: 1.0 / n as f32 };
+            let in_box = |x: Vec3, half: f32| {
+                let q = (x - Vec3::new(0.51, 0.52, 0.47)).abs() - half;
+                q.max(Vec3::ZERO).length() + q.max_element().min(0.0)
+            };
+            assert_eq!(thinnest_wall_m(&grid, &|x| in_box(x, 0.31)), grid.dx, "a block of {n} cells");
+            for cells in [0.25f32, 0.7, 1.3] {
+                let bowl = |x: Vec3| in_box(x, 0.31).max(-in_box(x, 0.31 - cells * grid.dx));
+                let (found, thick) = (thinnest_wall_m(&grid, &bowl) / grid.dx, cells.min(1.0));
+                assert!((found - thick).abs() < 0.1, "a wall of {cells} cells of {n}: {found}");
+            }
+        }
     }
 }

@@ -276,9 +276,9 @@ impl OctreeSolver {
         (fields.impulse_cell[cell] + offset) * self.model.setup.liquid.density as f64 / self.state.last_dt_s
     }
 
-    /// Liquid volume inside a shape, drops included; the shape's surface is taken as a plane within a cell.
+    /// Liquid volume inside a shape, drops included; liquid counts as spread over its cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
-        let tree = &*self.state.fields.tree;
+        let (tree, finest_m) = (&*self.state.fields.tree, self.model.setup.domain.grid.dx);
         let (fractions, drops) = (&self.state.fields.fraction_cell, &self.state.drops);
         let in_drops = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
         let bodies_m3 = ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
@@ -286,7 +286,7 @@ impl OctreeSolver {
             cells
                 .map(|cell| {
                     let dx = tree.cell_dx(cell);
-                    let share = (0.5 - shape.distance(tree.cell_center(cell)) / dx).clamp(0.0, 1.0);
+                    let share = shape.share_of_cube(tree.cell_center(cell), dx, finest_m);
                     (fractions[cell] * share) as f64 * (dx as f64).powi(3)
                 })
                 .sum()

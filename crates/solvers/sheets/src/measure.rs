@@ -238,11 +238,11 @@ impl SheetsSolver {
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / last_dt_s
     }
 
-    /// Volume of the particles inside a shape; its surface is taken as a plane within a particle.
+    /// Volume of the particles inside a shape, each as a cube of their spacing.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let particles = &self.state.population.particles;
         let d0 = self.state.population.params.d0;
-        let share = |i: usize| (0.5 - shape.distance(particles.x[i]) / d0).clamp(0.0, 1.0) as f64;
+        let share = |i: usize| f64::from(shape.share_of_cube(particles.x[i], d0, d0));
         let sum = ordered_sum_of(particles.len(), |i| particles.weight(i) as f64 * share(i));
         sum * (d0 as f64).powi(3)
     }

@@ -39,6 +39,7 @@ impl Listed for Params {
             contact_angles: false,
             surface_tension: true,
             any_gravity: true,
+            thin_walls: true,
         }
     }
 

@@ -195,7 +195,7 @@ impl TallSolver {
         if total > 0.0 { sum / total } else { 0.0 }
     }
 
-    /// Liquid volume inside a shape; the shape's surface is taken as a plane within a cell. What a column holds
+    /// Liquid volume inside a shape; liquid counts as spread over its cell. What a column holds
     /// beyond phi is where its liquid is.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let (fields, frame) = (&self.state.fields, &self.frame);
@@ -209,7 +209,7 @@ impl TallSolver {
                 for y in grid.column(i, k)[0]..grid.above(i, k) {
                     let part = share(at(&fields.phi, grid.locate(i, k, y as f32)) / frame.dx);
                     if part > 0.0 {
-                        let inside = share(shape.distance(frame.center(i, y, k)) / frame.dx);
+                        let inside = shape.share_of_cube(frame.center(i, y, k), frame.dx, frame.dx);
                         sum += f64::from(scale * part * inside * open.part(grid, [i, k], y));
                     }
                 }

@@ -49,6 +49,7 @@ impl Listed for Params {
             contact_angles: false,
             surface_tension: false,
             any_gravity: false,
+            thin_walls: false,
         }
     }
 

@@ -255,7 +255,7 @@ impl UniformSolver {
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
     }
 
-    /// Liquid volume inside a shape; the shape's surface is taken as a plane within a cell.
+    /// Liquid volume inside a shape; liquid counts as spread over its cell.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let cells = self.grid.cell_centers();
         let mut fractions = vec![0.0f32; cells.len()];
@@ -264,8 +264,7 @@ impl UniformSolver {
         self.fill_fractions(&mut fractions, phi_cell, gap_cell, solids);
         cells.for_each_mut(&mut fractions, |_, [i, j, k], fraction| {
             if *fraction > 0.0 {
-                let x = cells.position(i, j, k);
-                *fraction *= (0.5 - shape.distance(x) / self.grid.dx).clamp(0.0, 1.0);
+                *fraction *= shape.share_of_cube(cells.position(i, j, k), self.grid.dx, self.grid.dx);
             }
         });
         let slab = cells.slab();

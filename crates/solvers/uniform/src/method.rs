@@ -63,6 +63,7 @@ impl Listed for Params {
             contact_angles: true,
             surface_tension: true,
             any_gravity: true,
+            thin_walls: true,
         }
     }
 

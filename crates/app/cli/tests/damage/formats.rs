@@ -129,9 +129,7 @@ pub fn format(name: &str) -> &'static Format {
 pub fn unpacked(format: &Format, bytes: &[u8]) -> isize {
     match format.name {
         "heightfield" | "picture" => {
-            let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
-            let size = reader.ok().and_then(|r| r.into_dimensions().ok());
-            let [width, height] = size.map_or([0, 0], |(w, h)| [w, h]);
+            let [width, height] = GreyImage::size(bytes).unwrap_or_default();
             if width.max(height) > 8192 { 0 } else { 32 * width as isize * height as isize }
         }
         "vdb" => VdbVolume::parse_unverified(bytes).map_or(0, |volume| {

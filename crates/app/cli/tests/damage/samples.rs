@@ -188,21 +188,14 @@ pub fn gltf() -> Files {
     vec![("cube.gltf", text), ("cube.glb", glb)]
 }
 
+/// Kept as files: no encoder of TIFF and JPEG is needed for anything else.
 pub fn heightfield() -> Files {
-    let grey =
-        image::ImageBuffer::<image::Luma<u16>, _>::from_fn(7, 5, |i, k| image::Luma([(i * 900 + k) as u16]));
-    let rgb = image::ImageBuffer::from_fn(9, 8, |i, k| image::Rgb([(i * 20) as u8, (k * 30) as u8, 7u8]));
-    let encode = |image: image::DynamicImage, format| {
-        let mut bytes = std::io::Cursor::new(vec![]);
-        image.write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
-    };
-    vec![
-        ("grey.png", encode(grey.clone().into(), image::ImageFormat::Png)),
-        ("grey.tiff", encode(grey.into(), image::ImageFormat::Tiff)),
-        ("colour.jpg", encode(rgb.clone().into(), image::ImageFormat::Jpeg)),
-        ("colour.png", encode(rgb.into(), image::ImageFormat::Png)),
-    ]
+    macro_rules! files {
+        ($($name:literal)*) => {
+            vec![$(($name, include_bytes!(concat!("../../../../../fuzz/seeds/heightfield/", $name)).to_vec())),*]
+        };
+    }
+    files!["grey.png" "grey.tiff" "colour.jpg" "colour.png"]
 }
 
 pub fn motion() -> Files {

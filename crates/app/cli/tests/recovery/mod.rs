@@ -195,9 +195,9 @@ fn a_signal_stops_with_a_checkpoint_and_two_programs_never_share_a_folder() {
 #[test]
 fn a_vanished_folder_ends_the_run_with_a_message_and_nothing_is_lost() {
     let place = new_place();
-    place.expect(0, &["run", "scene.toml", "-o", "calm", "--no-preview", "--frames", "40"]);
+    place.expect(0, &["run", "scene.toml", "-o", "calm", "--no-preview", "--frames", "20"]);
     let child =
-        place.command(&["run", "scene.toml", "-o", "out", "--no-preview", "--frames", "40"]).spawn().unwrap();
+        place.command(&["run", "scene.toml", "-o", "out", "--no-preview", "--frames", "20"]).spawn().unwrap();
     let start = Instant::now();
     while !place.path("out/surface.0002.ply").exists() {
         assert!(start.elapsed().as_secs() < 60, "frame 2 never came");
@@ -221,8 +221,8 @@ fn a_step_that_is_given_up_is_taken_again_by_the_resumed_run() {
     let scene = SCENE[..start_of_source].to_owned() + &SCENE[end_of_source..];
     let place = Place::new(&[("scene.toml", &scene), ("stone.obj", STONE)]);
     let set = ["--set", "method.tracker=flip", "--set", "output.checkpoint_every_s=1000", "--no-preview"];
-    place.expect(0, &[&["run", "scene.toml", "-o", "calm", "--frames", "40"], &set[..]].concat());
-    let mut child = place.spawn(&[&["run", "scene.toml", "-o", "out", "--frames", "40"], &set[..]].concat());
+    place.expect(0, &[&["run", "scene.toml", "-o", "calm", "--frames", "20"], &set[..]].concat());
+    let mut child = place.spawn(&[&["run", "scene.toml", "-o", "out", "--frames", "20"], &set[..]].concat());
     let mut stops = 0;
     for wait in 0.. {
         let start = Instant::now();

@@ -106,6 +106,20 @@ fn overrides_are_applied_and_their_mistakes_shown() {
     assert!(
         !set("domain.dx", "0.125").unwrap().build().unwrap().notes.iter().any(|n| n.contains("replaces"))
     );
+    let text = GOOD.replace("flip_ratio = 0.97", "tracker = \"flip\"");
+    let with = |overrides: &[(&str, &str)]| {
+        let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        Scene::parse("test.toml", &text, Path::new("."), &overrides)
+    };
+    let other = with(&[("method.name", "sheets")]).unwrap().build().unwrap();
+    assert!(
+        other.notes[0].contains("method.name=sheets replaces the scene's `tracker`"),
+        "{:?}",
+        other.notes
+    );
+    let tree = with(&[("method.name", "octree")]).unwrap();
+    assert_eq!(tree.method.params()["tracker"], "flip", "which trees know too");
+    assert!(with(&[("method.tracker", "flip"), ("method.name", "sheets")]).is_err(), "asked for by name");
     assert!(!set("output.preview", "false").unwrap().output.preview);
     let moved = set("fill[0].shape.box.min[1]", "0.25").unwrap();
     let fluvial_scene::ShapeSpec::Box(shape) = &moved.fill[0].shape else { panic!() };

@@ -4,6 +4,7 @@
 //! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the
 //! method's list of expected failures with the reason; the tests fail when it starts to pass.
 
+mod built_in_scenes;
 mod capillary_wave;
 mod dam_break;
 mod drift;
@@ -19,6 +20,7 @@ mod row;
 mod set_up;
 mod signal;
 mod sloshing;
+mod splash;
 mod static_drop;
 mod transport;
 mod user_scenes;
@@ -95,8 +97,10 @@ pub const CASES: &[Case] = &[
     static_drop::CASE,
     capillary_wave::CASE,
     dam_break::CASE,
+    splash::CASE,
     filling::CASE,
     user_scenes::CASE,
+    built_in_scenes::CASE,
     invariances::CASE,
 ];
 
