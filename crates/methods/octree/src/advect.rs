@@ -11,6 +11,7 @@ use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
+use std::ops::{Add, Mul};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A correction of phi beyond this many cells is no interpolation error but a crease or a film.
@@ -22,6 +23,9 @@ const STENCIL_CELLS: f32 = 3.0;
 const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
 /// The error of phi is found at the old cells within this many of the surface.
 const PHI_ERROR_CELLS: f32 = 2.0;
+/// Velocity is carried to second order on faces this near to the liquid, cells: those that the pressure sets at a
+/// surface lie up to half a cell outside, and their stencils reach one farther.
+const SMOOTH_CELLS: f32 = 1.5;
 
 /// From the tree that a step begins on to the next one.
 #[derive(Clone, Copy, Debug)]
@@ -194,27 +198,35 @@ pub fn advect_velocity(
 }
 
 /// MacCormack's correction of what [`advect_velocity`] has just carried; it makes no new extremes among the
-/// faces around the departure point. Verified by `a_linear_velocity_is_carried_exactly`.
+/// faces around the departure point.
+///
+/// It must reach beyond the surface, where u is constant along the normal. With c = |w| dt / dx the topmost face,
+/// D above the one below it, becomes `u - c D + c (1 - c)^2 D / 2` where it rises; first order alone is `u - c D`, while
+/// falling gives nothing back, and a wave of 32 cells loses 5 % of its amplitude in 4 periods.
+/// Verified by `a_linear_velocity_is_carried_exactly` and `the_topmost_faces_are_carried_to_second_order`.
 pub fn correct_velocity(
     u_new: &mut [f32],
     transport: &Transport,
-    (u_old, phi_old): (&[f32], &[f32]),
+    u_old: &[f32],
+    (phi_old, phi_new): (&[f32], &[f32]),
     scratch: &mut AdvectScratch,
 ) {
     let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
     let AdvectScratch { departure, error_old } = scratch;
-    let to = Sampler::new(new, interpolation);
+    let (to, bounds) = (Sampler::new(new, interpolation), new.shape().bounds());
     error_old.resize(old.face_count(), 0.0);
     let carried = &*u_new;
     parallel::for_each_indexed_mut(error_old, |face, error| {
         *error = 0.0;
-        // Carried velocities end near the surface: what comes back from there is no error.
-        let deep_m = -old.face_dx(face);
-        if old.cells_beside(face).all(|cell| phi_old[cell] < deep_m) {
+        if mean_beside(old, phi_old, face) < SMOOTH_CELLS * old.face_dx(face) {
             let axis = old.face_axis(face);
             let u = mean_beside(old, &tracing.v_cell, face);
             let x = tracing.trace(old, old.face_center(face, axis), u, dt_s);
-            *error = 0.5 * (u_old[face] - to.component(carried, axis, x));
+            // Carried velocities end beyond the surface: what comes back from there is no error.
+            let there = new.locate(x.clamp(bounds.min, bounds.max)).cell as usize;
+            if phi_new[there] < SMOOTH_CELLS * new.cell_dx(there) {
+                *error = 0.5 * (u_old[face] - to.component(carried, axis, x));
+            }
         }
     });
     let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
@@ -241,14 +253,18 @@ pub fn largest_speed(tree: &Octree, u_face: &[f32]) -> f32 {
     (x * x + y * y + z * z).sqrt() as f32
 }
 
-/// Velocity at a face from the cells beside it: the mean of both sides.
+/// The value at a face of a field at cell centres: the mean of both sides.
 #[inline]
-fn mean_beside(tree: &Octree, v_cell: &[Vec3], face: usize) -> Vec3 {
+fn mean_beside<T>(tree: &Octree, q_cell: &[T], face: usize) -> T
+where
+    T: Copy + Default + Add<Output = T>,
+    f32: Mul<T, Output = T>,
+{
     let mean = |side: Side| match side {
         Side::Outside => None,
-        Side::Cell(cell) => Some(v_cell[cell as usize]),
+        Side::Cell(cell) => Some(q_cell[cell as usize]),
         Side::Quad(cells) => {
-            let [a, b, c, d] = cells.map(|cell| v_cell[cell as usize]);
+            let [a, b, c, d] = cells.map(|cell| q_cell[cell as usize]);
             Some(0.25 * ((a + b) + (c + d)))
         }
     };

@@ -8,9 +8,8 @@
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{cube_below, octant_corners, square_below};
-use fluvial_grids::octree::{Cell, OUTSIDE, Side};
+use fluvial_grids::octree::{OUTSIDE, Side};
 use fluvial_solids::{KinkedCell, PlacedSolids, is_plane};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A cell has a node outside of solids, or one inside.
@@ -22,15 +21,15 @@ const SOLID: u8 = 2;
 pub struct FractionsScratch {
     /// What a cell's nodes are.
     nodes_of_cell: Vec<AtomicU8>,
-    kinks: KnownKinks,
 }
 
-/// What [`measure_kinks`] has measured: solids at rest are measured once for every cell and face that trees ever have there.
-#[derive(Debug, Default)]
-struct KnownKinks {
-    volume: HashMap<Cell, f32>,
-    /// By axis.
-    area: [HashMap<Cell, f32>; 3],
+/// What [`measure_kinks`] has measured, in the order of the tree's cells and faces; NaN on all others.
+#[derive(Clone, Debug, Default)]
+pub struct Kinks {
+    /// Open parts of cells.
+    pub volume_cell: Vec<f32>,
+    /// Open parts of faces.
+    pub area_face: Vec<f32>,
 }
 
 /// Open parts, 0 to 1, of every face and every cell, where solids are negative in `phi_solid_node`. Walls of
@@ -76,84 +75,77 @@ pub fn open_fractions(
 }
 
 /// Measures cells in which a solid is not one plane, and their faces, in parts: at edges and corners of solids
-/// (see [`KinkedCell`]). `phi_solid_node` is the distance to `solids`, which may be `at_rest` since the last call.
-/// Test: `edges_of_a_box_take_what_they_fill`.
+/// (see [`KinkedCell`]). `phi_solid_node` is the distance to `solids`; what was measured on another tree, of the same
+/// solids in the same place, is `known`. Test: `edges_of_a_box_take_what_they_fill`.
 pub fn measure_kinks(
     area_face: &mut [f32],
     volume_cell: &mut [f32],
     tree: &Octree,
     phi_solid_node: &[f32],
-    (solids, at_rest): (&PlacedSolids, bool),
-    scratch: &mut FractionsScratch,
-) {
-    let known = &mut scratch.kinks;
-    if !at_rest {
-        *known = KnownKinks::default();
-    }
+    solids: &PlacedSolids,
+    known: Option<(&Octree, &Kinks)>,
+) -> Kinks {
     let shape = tree.shape();
-    let corner_phi = |cell: usize| tree.cell_nodes(cell).map(|node| phi_solid_node[node as usize]);
-    let is_kinked = |cell: usize| {
-        let (phi, open) = (corner_phi(cell), volume_cell[cell]);
-        let has_open_corner = phi.iter().any(|&phi| phi > 0.0);
-        has_open_corner && open > 0.0 && open < 1.0 && !is_plane(&phi, tree.cell_dx(cell))
-    };
-    let kinked = parallel::map_indices(parallel::chunk_count(tree.cell_count(), parallel::CHUNK), |n| {
-        let range = parallel::chunk_range(n, parallel::CHUNK, tree.cell_count());
-        range.filter(|&cell| is_kinked(cell)).collect::<Vec<_>>()
-    });
-    let cells: Vec<usize> = kinked.into_iter().flatten().collect();
-    let mut faces: Vec<usize> =
-        cells.iter().flat_map(|&cell| tree.cell_faces()[cell].map(|face| face as usize)).collect();
-    faces.sort_unstable();
-    faces.dedup();
     let open_corners = |phi: &[f32; 8]| (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
-    let volumes = parallel::map_indices(cells.len(), |n| {
-        let place = tree.cells()[cells[n]];
-        if let Some(&volume) = known.volume.get(&place) {
-            return volume;
+    let kinked = |level: usize, at: [u32; 3], phi: [f32; 8]| {
+        let dx = shape.dx_of(level);
+        let low = shape.min + dx * Vec3::from_array(at.map(|v| v as f32));
+        KinkedCell { solids, low, dx, phi }
+    };
+    let open_volume = &*volume_cell;
+    let of_cell = parallel::map_indices(tree.cell_count(), |cell| {
+        let open = open_volume[cell];
+        if open <= 0.0 || open >= 1.0 {
+            return f32::NAN;
         }
-        let phi = corner_phi(cells[n]);
-        let dx = shape.dx_of(place.level as usize);
-        let low = shape.min + dx * Vec3::from_array(place.at.map(f32::from));
-        KinkedCell { solids, low, dx, phi }.in_parts().open_volume(open_corners(&phi))
+        let phi = tree.cell_nodes(cell).map(|node| phi_solid_node[node as usize]);
+        if phi.iter().all(|&phi| phi <= 0.0) || is_plane(&phi, tree.cell_dx(cell)) {
+            return f32::NAN;
+        }
+        let place = tree.cells()[cell];
+        let (level, at) = (place.level as usize, place.at.map(u32::from));
+        let before = known.and_then(|(tree, known)| {
+            tree.leaf_at(level, at).map(|cell| known.volume_cell[cell as usize]).filter(|v| !v.is_nan())
+        });
+        before.unwrap_or_else(|| kinked(level, at, phi).in_parts().open_volume(open_corners(&phi)))
     });
-    let areas = parallel::map_indices(faces.len(), |n| {
-        let (axis, place) = (tree.face_axis(faces[n]), tree.face_places()[faces[n]]);
-        let is_junction = tree.is_junction(faces[n]);
-        if let Some(&area) = known.area[axis].get(&place).filter(|_| !is_junction) {
-            return area;
+    let is_kinked = |cell: usize| !of_cell[cell].is_nan();
+    let of_face = parallel::map_indices(tree.face_count(), |face| {
+        if !tree.cells_beside(face).any(is_kinked) {
+            return f32::NAN;
         }
+        let (axis, place) = (tree.face_axis(face), tree.face_places()[face]);
         let area = |level: usize, at: [u32; 3]| {
-            let dx = shape.dx_of(level);
-            let low = shape.min + dx * Vec3::from_array(at.map(|v| v as f32));
-            let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-            let mut phi = [-1.0; 8];
-            let corners = [0, 1 << b, 1 << b | 1 << c, 1 << c];
-            for (corner, node) in corners.into_iter().zip(tree.face_nodes(level, axis, at)) {
-                phi[corner] = phi_solid_node[node as usize];
-            }
-            KinkedCell { solids, low, dx, phi }.lower_face_in_parts(axis).open_area(
-                axis,
-                false,
-                open_corners(&phi),
-            )
+            let before = known.and_then(|(tree, known)| {
+                let face = tree.face_at(level, axis, at).filter(|&face| !tree.is_junction(face as usize));
+                face.map(|face| known.area_face[face as usize]).filter(|v| !v.is_nan())
+            });
+            before.unwrap_or_else(|| {
+                let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+                let mut phi = [-1.0; 8];
+                let corners = [0, 1 << b, 1 << b | 1 << c, 1 << c];
+                for (corner, node) in corners.into_iter().zip(tree.face_nodes(level, axis, at)) {
+                    phi[corner] = phi_solid_node[node as usize];
+                }
+                kinked(level, at, phi).lower_face_in_parts(axis).open_area(axis, false, open_corners(&phi))
+            })
         };
         let (level, at) = (place.level as usize, place.at.map(u32::from));
-        if !is_junction {
+        if !tree.is_junction(face) {
             return area(level, at);
         }
         small_faces(axis, at).map(|at| area(level - 1, at)).iter().sum::<f32>() / 4.0
     });
-    for (cell, volume) in cells.into_iter().zip(volumes) {
-        volume_cell[cell] = volume;
-        known.volume.insert(tree.cells()[cell], volume);
-    }
-    for (face, area) in faces.into_iter().zip(areas) {
-        area_face[face] = area;
-        if !tree.is_junction(face) {
-            known.area[tree.face_axis(face)].insert(tree.face_places()[face], area);
-        }
-    }
+    let replace = |open: &mut [f32], measured: &[f32]| {
+        parallel::for_each_indexed_mut(open, |n, open| {
+            if !measured[n].is_nan() {
+                *open = measured[n];
+            }
+        });
+    };
+    replace(volume_cell, &of_cell);
+    replace(area_face, &of_face);
+    Kinks { volume_cell: of_cell, area_face: of_face }
 }
 
 /// The four faces that a T-junction consists of.

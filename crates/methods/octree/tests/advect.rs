@@ -102,7 +102,43 @@ fn a_linear_velocity_is_carried_exactly() {
             faces.map(|face| (u[face] - exact(face)).abs()).fold(0.0, f32::max)
         };
         assert!(worst(&u, 0.05) < 1e-5, "{}", worst(&u, 0.05));
-        correct_velocity(&mut u, &path, (&u_old, &vec![-1.0; old.cell_count()]), &mut scratch);
+        correct_velocity(&mut u, &path, &u_old, (&vec![-1.0; old.cell_count()], &phi_new), &mut scratch);
         assert!(worst(&u, 0.25) < 1e-5, "{}", worst(&u, 0.25));
     }
+}
+
+/// Shear under a flat surface, constant beyond it, rising by a third of a cell: the topmost faces lose less than
+/// first order takes from them, `c D - c (1 - c)^2 D / 2` instead of `c D`.
+#[test]
+fn the_topmost_faces_are_carried_to_second_order() {
+    let (tree, dx, c) = (tree(16, 2.0), 1.0 / 16.0, 1.0 / 3.0);
+    let flow = |x: Vec3| Vec3::new(x.y.min(0.5 - 0.5 * dx), 1.0, 0.0);
+    let u: Vec<f32> = (0..tree.face_count())
+        .map(|f| flow(tree.face_center(f, tree.face_axis(f)))[tree.face_axis(f)])
+        .collect();
+    let phi = |level: f32| (0..tree.cell_count()).map(|c| tree.cell_center(c).y - level).collect::<Vec<_>>();
+    let (phi_old, phi_new) = (phi(0.52), phi(0.52 + c * dx));
+    let mut tracing = Tracing::default();
+    tracing.fill(&tree, &u);
+    let path = Transport {
+        with_surface: true,
+        old: &tree,
+        new: &tree,
+        tracing: &tracing,
+        interpolation: Interpolation::Mls,
+        sides: TreeSides::NONE,
+        dt_s: c * dx,
+    };
+    let (mut out, mut scratch) = (vec![], AdvectScratch::default());
+    advect_velocity(&mut out, &path, &u, (&phi_new, 3.0), &mut scratch);
+    correct_velocity(&mut out, &path, &u, (&phi_old, &phi_new), &mut scratch);
+    let top = tree.faces(0).find(|&f| {
+        tree.face_center(f, 0).distance(Vec3::new(0.5, 0.5 - 0.5 * dx, 0.5 + 0.5 * dx)) < 0.1 * dx
+    });
+    let top = top.expect("a face in the middle of the topmost row");
+    let lost = (u[top] - out[top]) / dx;
+    assert!(
+        (lost - (c - 0.5 * c * (1.0 - c) * (1.0 - c))).abs() < 0.01,
+        "{lost} of the difference to the next row"
+    );
 }

@@ -5,7 +5,7 @@ use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_octree::fractions::{
-    FractionsScratch, close_walls, measure_kinks, open_fractions, solid_velocity,
+    FractionsScratch, Kinks, close_walls, measure_kinks, open_fractions, solid_velocity,
 };
 use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
@@ -28,8 +28,11 @@ impl Step<'_> {
         if !self.model.setup.has_moving_solids() && Arc::ptr_eq(tree, &self.old.fields.tree) {
             return self.old.boundaries.clone();
         }
-        let mut new = self.model.boundaries_on(tree, self.old.time_s + self.dt_s, fine.clone(), scratch);
-        if self.model.setup.has_moving_solids() {
+        let moves = self.model.setup.has_moving_solids();
+        let known = (!moves).then_some((&*self.old.fields.tree, &self.old.boundaries.kinks));
+        let time_s = self.old.time_s + self.dt_s;
+        let mut new = self.model.boundaries_on(tree, time_s, (fine.clone(), known), scratch);
+        if moves {
             let old = (&*self.old.fields.tree, &self.old.boundaries.open_volume[..]);
             new.swept_part_cell = swept_parts(old, (tree, &new.open_volume));
         }
@@ -38,12 +41,12 @@ impl Step<'_> {
 }
 
 impl Model {
-    /// What walls and solids leave of a tree at a moment.
+    /// What walls and solids leave of a tree at a moment; `known` are kinks of solids in the same place.
     pub fn boundaries_on(
         &self,
         tree: &Octree,
         time_s: f64,
-        fine: Option<Arc<FineSolids>>,
+        (fine, known): (Option<Arc<FineSolids>>, Option<(&Octree, &Kinks)>),
         scratch: &mut FractionsScratch,
     ) -> Boundaries {
         let mut out = Boundaries { fine, ..Boundaries::default() };
@@ -63,9 +66,8 @@ impl Model {
                 solids.distance(tree.cell_center(cell), f32::MAX)
             });
             open_fractions(&mut out.open_area, &mut out.open_volume, tree, &out.phi_solid_node, scratch);
-            let at_rest = !self.setup.has_moving_solids();
             let (area, volume) = (&mut out.open_area, &mut out.open_volume);
-            measure_kinks(area, volume, tree, &out.phi_solid_node, (&solids, at_rest), scratch);
+            out.kinks = measure_kinks(area, volume, tree, &out.phi_solid_node, &solids, known);
             out.open_on_sides(tree);
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
             area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);

@@ -6,12 +6,6 @@ use fluvial_solver_interface::ExpectedFailure;
 /// Rows known to miss their bar.
 pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     ExpectedFailure {
-        case: "gravity-capillary-wave",
-        variants: &["octree/levelset"],
-        quantity: "amplitude lost in 4 periods",
-        reason: "8 % at 16 cells, 5 % at 32, in proportion to the wave's height: faces whose stencils reach beyond the surface are carried to first order, which damps by u k^2 dx / 2. With the second-order correction there too it is 1.3 % and 0.1 %, but rounding errors then grow in thin fronts",
-    },
-    ExpectedFailure {
         case: "free-fall",
         variants: &["octree/levelset", "octree/flip"],
         quantity: "centre of mass, fallen / m",

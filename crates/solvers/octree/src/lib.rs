@@ -129,7 +129,7 @@ impl OctreeSolver {
                 }
             });
         }
-        let boundaries = model.boundaries_on(&tree, 0.0, fine, &mut scratch.fractions);
+        let boundaries = model.boundaries_on(&tree, 0.0, (fine, None), &mut scratch.fractions);
         let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
         redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
         let solid = &boundaries.phi_solid_cell;

@@ -2,6 +2,7 @@
 
 use crate::params::SurfaceForm;
 use crate::state::{Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
+use fluvial_drops::Drops;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_linear::amg::{Amg, AmgParams};
@@ -18,6 +19,7 @@ use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
 use fluvial_octree::parting::{AtBoundaries, let_go};
 use fluvial_octree::slope::slopes;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
+use fluvial_volume::Account;
 
 /// Rounds of the search for cells that let go of walls and solids; it goes on in the next step. Also rounds of a step
 /// with degenerate junctions or bonds and no last pressure for them: each takes 99 % of what is missing.
@@ -229,26 +231,39 @@ impl Step<'_> {
     }
 
     /// Liquid that touches nothing keeps its momentum: while none of it touches a wall, a solid or a source,
-    /// gravity alone changes its mean velocity, which is returned.
+    /// gravity alone changes its mean velocity, which is returned. Drops that fly are part of it.
     ///
     /// Neither transport by back-traces nor pressures clamped at degenerate junctions conserve it to the last
     /// digit, and a body in free fall would slowly start to move. The difference is taken off all of the
-    /// liquid, a uniform velocity, which changes no shape and no divergence.
+    /// liquid on the tree, a uniform velocity, which changes no shape and no divergence.
+    /// Verified by `a_lopsided_drop_stays_where_it_is`.
     pub fn keep_momentum(
         &self,
         u: &mut [f32],
         liquid: &Geometry,
-        fraction_cell: &[f32],
+        (fraction_cell, drops, volume): (&[f32], &Drops, &Account),
         has_no_particles: bool,
     ) -> [f64; 3] {
-        let (mean, free) = mean_velocity(liquid, fraction_cell, u);
-        // Drops come and go with momentum of their own, and sinks take it along.
-        if !free || !has_no_particles || !self.model.setup.sinks.is_empty() {
+        let (on_tree, is_free) = mean_velocity(liquid, fraction_cell, u);
+        let flying_m3 = drops.total_m3();
+        let on_tree_m3 = volume.volume_m3 - flying_m3;
+        let part = on_tree_m3 / volume.volume_m3.max(f64::MIN_POSITIVE);
+        let flying =
+            |a: usize| drops.v.iter().zip(&drops.volume_m3).map(|(v, m3)| f64::from(v[a]) * m3).sum::<f64>();
+        let mean = [0, 1, 2]
+            .map(|a| (on_tree[a] * on_tree_m3 + flying(a)) / volume.volume_m3.max(f64::MIN_POSITIVE));
+        let touches = |x: &Vec3| {
+            let faces = liquid.tree.cell_faces()[liquid.tree.locate(*x).cell as usize];
+            faces.iter().any(|&face| liquid.open_area[face as usize] < 1.0)
+        };
+        let (before, dt_s) = (&self.old.volume, self.dt_s);
+        let came_or_went = [before.inflow_m3, before.outflow_m3] != [volume.inflow_m3, volume.outflow_m3];
+        if !is_free || !has_no_particles || came_or_went || part < 0.5 || drops.x.iter().any(touches) {
             return mean;
         }
         let gravity = self.model.setup.liquid.gravity;
-        let wanted = [0, 1, 2].map(|a| self.old.mean_velocity[a] + self.dt_s * gravity[a] as f64);
-        let missing = [0, 1, 2].map(|a| (wanted[a] - mean[a]) as f32);
+        let wanted = [0, 1, 2].map(|a| self.old.mean_velocity[a] + dt_s * gravity[a] as f64);
+        let missing = [0, 1, 2].map(|a| ((wanted[a] - mean[a]) / part) as f32);
         add_to_liquid(u, liquid.tree, liquid.phi_cell, Vec3::from_array(missing));
         wanted
     }

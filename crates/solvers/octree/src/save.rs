@@ -129,7 +129,8 @@ impl OctreeSolver {
         from.check_places("particles.x", &read.particles.x, domain)?;
         from.end()?;
         let fine = model.fine_solids(read.time_s, None);
-        let boundaries = model.boundaries_on(&read.fields.tree, read.time_s, fine, &mut scratch.fractions);
+        let boundaries =
+            model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.fractions);
         let Fields { tree, phi_cell, fraction_cell, .. } = &mut read.fields;
         model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries);
         read.boundaries = Arc::new(boundaries);

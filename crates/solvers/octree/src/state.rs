@@ -16,7 +16,7 @@ use fluvial_octree::capillary::CapillaryScratch;
 use fluvial_octree::curvature::CurvatureScratch;
 use fluvial_octree::extend::ExtendScratch;
 use fluvial_octree::extrapolate::ExtrapolateScratch;
-use fluvial_octree::fractions::FractionsScratch;
+use fluvial_octree::fractions::{FractionsScratch, Kinks};
 use fluvial_octree::gradient::{Geometry, PressureGradient};
 use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
@@ -116,6 +116,8 @@ pub(crate) struct Boundaries {
     /// Open part of faces and cells, without regard to sources.
     pub open_area: Vec<f32>,
     pub open_volume: Vec<f32>,
+    /// Where they were measured in parts.
+    pub kinks: Kinks,
     /// Velocity of solids across faces that they close, m/s.
     pub u_solid: Vec<f32>,
     /// Cells without any open face.

@@ -61,9 +61,8 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
         let residual = (&residual[..], &c.tension.u_without_push[..]);
         step.project((u, impulse, parted), &mut operator, ground, residual, &mut c.solve)
     })?;
-    next.mean_velocity = stages.run("pressure", |_| {
-        step.keep_momentum(u, &liquid, fraction, swarm.is_empty() && drops.is_empty())
-    })?;
+    next.mean_velocity = stages
+        .run("pressure", |_| step.keep_momentum(u, &liquid, (fraction, drops, volume), swarm.is_empty()))?;
     next.junctions = operator.junctions;
     next.liquid_faces = stages.run("extrapolate", |n| {
         step.extend_velocity(u, ground, &operator, (parted, residual), &mut c.extrapolate, n)

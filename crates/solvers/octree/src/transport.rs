@@ -11,11 +11,9 @@ use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solver_interface::Clamps;
 
-/// Velocity is carried to faces nearer than this to liquid, cells: forces and curvature read those beside the
-/// surface.
-const VELOCITY_BAND_CELLS: f32 = 1.7;
-/// The same with particles: they read faces two cells beyond the outermost liquid cells.
-const PARTICLE_BAND_CELLS: f32 = 3.0;
+/// Velocity is carried to faces nearer than this to liquid, cells: the correction of those at the surface and particles
+/// read faces two cells beyond the outermost liquid cells.
+const VELOCITY_BAND_CELLS: f32 = 3.0;
 
 impl Step<'_> {
     /// The velocity that carries surface and velocity: the start's, divergence-free in the air beside the
@@ -93,10 +91,9 @@ impl Step<'_> {
         (ground, phi): (Ground, &[f32]),
         scratch: &mut AdvectScratch,
     ) {
-        let band_cells = if self.model.has_particles() { PARTICLE_BAND_CELLS } else { VELOCITY_BAND_CELLS };
-        advect::advect_velocity(u, &path, &start.u_face, (phi, band_cells), scratch);
+        advect::advect_velocity(u, &path, &start.u_face, (phi, VELOCITY_BAND_CELLS), scratch);
         if self.model.params.velocity_advection == Advection::MacCormack {
-            advect::correct_velocity(u, &path, (&start.u_face, &start.phi_cell), scratch);
+            advect::correct_velocity(u, &path, &start.u_face, (&start.phi_cell, phi), scratch);
         }
         ground.sources.inner_faces().for_each(|(face, u_source)| u[face] = u_source);
     }
