@@ -20,9 +20,11 @@ pub(crate) const UNKNOWN: f32 = 1e3;
 const FILL_REACH_CELLS: f32 = 3.0;
 
 /// How far the carried distance may be from that of the density, in cells; beside solids from that of the mass,
-/// because there the liquid's mirror image bends the level of half density by up to half a cell.
+/// because there the liquid's mirror image bends the level of half density by up to half a cell. In a corner, where the
+/// mass says nothing, it may be that far off.
 const PLAY_CELLS: f32 = 0.15;
 const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
+const BENT_BESIDE_SOLIDS_CELLS: f32 = 0.5;
 /// The least surface in 5^3 cells that their mass says something about, in faces of a cell: a third of a flat one.
 const LEAST_SURFACE: f32 = 8.0;
 
@@ -148,7 +150,8 @@ impl SheetsSolver {
                 return;
             }
             let x = cells.position(i, j, k);
-            let shift = by_mass.get(cell).copied().filter(|_| walls.solid_is_near(x, h));
+            let beside_solid = !by_mass.is_empty() && walls.solid_is_near(x, h);
+            let shift = by_mass.get(cell).copied().filter(|_| beside_solid);
             if let Some(shift) = shift.filter(|shift| !shift.is_nan()) {
                 *out += shift - shift.clamp(-PLAY_BESIDE_SOLIDS_CELLS, PLAY_BESIDE_SOLIDS_CELLS);
                 return;
@@ -166,7 +169,10 @@ impl SheetsSolver {
                 distance_of_bell_density(neighbours.bell_density(x, h, walls) / full) * h / grid.dx;
             *out = match *out {
                 UNKNOWN => measured,
-                carried => carried.clamp(measured - PLAY_CELLS, measured + PLAY_CELLS),
+                carried => {
+                    let play = if beside_solid { BENT_BESIDE_SOLIDS_CELLS } else { PLAY_CELLS };
+                    carried.clamp(measured - play, measured + play)
+                }
             };
         });
     }
