@@ -6,12 +6,12 @@
 //! [`PLAY_CELLS`] of what they say. Still water rests where it was filled in, splashes follow the particles.
 
 use crate::SheetsSolver;
-use crate::advect::{AMID_LIQUID, CRAMPED, FULL_AROUND, UNCUT};
+use crate::advect::{CRAMPED, FULL_AROUND, UNCUT};
 use crate::state::Solids;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::lattice::Stencil;
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
-use fluvial_sheets::{Population, Seen, dilate, distance_of_bell_density, lattice_bell_density};
+use fluvial_sheets::{Population, Seen, Walls, dilate, distance_of_bell_density, lattice_bell_density};
 
 /// The distance of cells away from the surface, in cells.
 pub(crate) const UNKNOWN: f32 = 1e3;
@@ -25,6 +25,8 @@ const FILL_REACH_CELLS: f32 = 3.0;
 const PLAY_CELLS: f32 = 0.15;
 const PLAY_BESIDE_SOLIDS_CELLS: f32 = 0.3;
 const BENT_BESIDE_SOLIDS_CELLS: f32 = 0.5;
+/// Cells that a moving solid cuts know their distance from those beside them, in its corners from those beside these.
+const ROUNDS_OF_CONTINUATION: usize = 3;
 /// The least surface in 5^3 cells that their mass says something about, in faces of a cell: a third of a flat one.
 const LEAST_SURFACE: f32 = 8.0;
 
@@ -149,6 +151,11 @@ impl SheetsSolver {
             if !is_near(cell) || closed[cell] {
                 return;
             }
+            // What was carried to where a solid moves came from inside it.
+            if moves && open[cell].min(open_before[cell]) < UNCUT {
+                *out = UNKNOWN;
+                return;
+            }
             let x = cells.position(i, j, k);
             let beside_solid = !by_mass.is_empty() && walls.solid_is_near(x, h);
             let shift = by_mass.get(cell).copied().filter(|_| beside_solid);
@@ -156,13 +163,13 @@ impl SheetsSolver {
                 *out += shift - shift.clamp(-PLAY_BESIDE_SOLIDS_CELLS, PLAY_BESIDE_SOLIDS_CELLS);
                 return;
             }
-            // The centre of a cramped cell lies in a solid, where the density says nothing. What was carried there
-            // holds, but where a solid moves and there is liquid around: then it came from inside the solid.
-            let is_amid = crowding[cell] > AMID_LIQUID;
-            let was_cut =
-                moves && (open[cell].min(open_before[cell]) < UNCUT || crowding[cell] > FULL_AROUND);
-            if open[cell] < CRAMPED || was_cut && is_amid {
-                *out = if moves && is_amid { UNKNOWN } else { *out };
+            // Nor is there air amid full cells behind a moving solid.
+            if moves && crowding[cell] > FULL_AROUND {
+                *out = UNKNOWN;
+                return;
+            }
+            // The centre of a cramped cell lies in a solid, where the density says nothing.
+            if open[cell] < CRAMPED {
                 return;
             }
             let measured =
@@ -175,6 +182,20 @@ impl SheetsSolver {
                 }
             };
         });
+        for _ in 0..if moves { ROUNDS_OF_CONTINUATION } else { 0 } {
+            let known = self.work.fields.distance_cell.iter().zip(closed);
+            carried_cell.clear();
+            carried_cell.extend(known.map(|(d, closed)| if *closed { UNKNOWN } else { *d }));
+            let known_cell = &carried_cell;
+            cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, at, out| {
+                if *out == UNKNOWN && is_near(cell) && !closed[cell] {
+                    // Below a flat surface the 5^3 cells around are as full as they reach below it.
+                    let by_mass = 2.5 - 5.0 * crowding[cell];
+                    *out = continued(known_cell, walls, at, &cells)
+                        .map_or(UNKNOWN, |distance| distance.min(by_mass + BENT_BESIDE_SOLIDS_CELLS));
+                }
+            });
+        }
     }
 
     /// How far the surface must go at each cell for the cells around the surface next to it to hold the particles' mass,
@@ -241,15 +262,14 @@ fn carried(
         }
     }
     let low = cells.coordinates(stencil.base);
-    if corners.contains(&UNKNOWN)
-        && let Some(slope) = slope((distance_cell, seen), at, &cells)
-    {
+    let here = distance_cell[cells.index(at[0], at[1], at[2])];
+    if here != UNKNOWN && corners.contains(&UNKNOWN) {
         // The plane that the distances around the cell itself make; farther away it says nothing.
-        let here = distance_cell[cells.index(at[0], at[1], at[2])];
+        let slope = slopes((distance_cell, seen), at, &cells).map(Option::unwrap_or_default);
         for (n, corner) in corners.iter_mut().enumerate().filter(|(_, corner)| **corner == UNKNOWN) {
             let step = AXES.map(|a| (low[a] + (n >> a & 1)) as f32 - at[a] as f32);
             if step.iter().all(|step| step.abs() <= 1.0) {
-                *corner = here + slope.dot(Vec3::from_array(step));
+                *corner = here + Vec3::from_array(slope).dot(Vec3::from_array(step));
             }
         }
     }
@@ -263,8 +283,36 @@ fn carried(
     if weight > 0.5 { sum / weight } else { UNKNOWN }
 }
 
-/// The distance's slope at a cell, a cell; none where it is not known there.
-fn slope((distance_cell, seen): (&[f32], Option<Seen>), at: [usize; 3], cells: &Lattice) -> Option<Vec3> {
+/// The distance at a cell as it goes on from the cells beside it, along the axes that their slope is known along; none
+/// where none is.
+///
+/// Cells that a moving solid cuts are liquid by the mass around, which is no distance: with the surface at their very
+/// centres, water beside the walls of a shaken bowl shot up at 3 m/s.
+fn continued(distance_cell: &[f32], walls: &Walls, at: [usize; 3], cells: &Lattice) -> Option<f32> {
+    let seen = walls.seen_from(cells.position(at[0], at[1], at[2]));
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, false), (axis, true)]) {
+        let mut beside = at;
+        beside[axis] = if up { at[axis] + 1 } else { at[axis].wrapping_sub(1) };
+        if beside[axis] >= cells.size[axis] || seen.is_some_and(|seen| !seen.sees(beside)) {
+            continue;
+        }
+        let [i, j, k] = beside;
+        let seen = walls.seen_from(cells.position(i, j, k));
+        if let Some(slope) = slopes((distance_cell, seen), beside, cells)[axis] {
+            sum += distance_cell[cells.index(i, j, k)] + if up { -slope } else { slope };
+            count += 1.0;
+        }
+    }
+    (count > 0.0).then(|| sum / count)
+}
+
+/// The distance's slope at a cell along each axis, a cell; none where it is not known.
+fn slopes(
+    (distance_cell, seen): (&[f32], Option<Seen>),
+    at: [usize; 3],
+    cells: &Lattice,
+) -> [Option<f32>; 3] {
     let here = distance_cell[cells.index(at[0], at[1], at[2])];
     let known = |axis: usize, up: bool| {
         let mut beside = at;
@@ -274,17 +322,20 @@ fn slope((distance_cell, seen): (&[f32], Option<Seen>), at: [usize; 3], cells: &
         distance.filter(|&distance| distance != UNKNOWN)
     };
     let slope = |axis: usize| match [known(axis, false), known(axis, true)] {
-        [Some(low), Some(high)] => 0.5 * (high - low),
-        [Some(low), None] => here - low,
-        [None, Some(high)] => high - here,
-        [None, None] => 0.0,
+        [Some(low), Some(high)] => Some(0.5 * (high - low)),
+        [Some(low), None] => Some(here - low),
+        [None, Some(high)] => Some(high - here),
+        [None, None] => None,
     };
-    (here != UNKNOWN).then(|| Vec3::new(slope(0), slope(1), slope(2)))
+    if here == UNKNOWN { [None; 3] } else { [slope(0), slope(1), slope(2)] }
 }
 
 /// The way from the middle of a cell to the surface, metres; none where the distances around do not tell it.
 fn to_surface(distance: (&[f32], Option<Seen>), at: [usize; 3], cells: &Lattice) -> Vec3 {
     let here = distance.0[cells.index(at[0], at[1], at[2])];
-    let slope = slope(distance, at, cells).filter(|_| here.abs() <= NEXT_TO_SURFACE_CELLS);
-    -here * cells.spacing * slope.unwrap_or_default().normalize_or_zero()
+    if here.abs() > NEXT_TO_SURFACE_CELLS {
+        return Vec3::ZERO;
+    }
+    let slope = Vec3::from_array(slopes(distance, at, cells).map(Option::unwrap_or_default));
+    -here * cells.spacing * slope.normalize_or_zero()
 }

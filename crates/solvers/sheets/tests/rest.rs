@@ -19,7 +19,7 @@ fn unrest(setup: Setup, params: Params, [from_s, until_s]: [f64; 2]) -> (f64, f6
 }
 
 /// A slab of a tank.
-fn slab(n: usize, depth: f32) -> Setup {
+pub fn slab(n: usize, depth: f32) -> Setup {
     let mut setup = tank(n, depth);
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n, n * 3 / 5, 4], dx: 1.0 / n as f32 };
     setup.domain.grid = grid;
@@ -136,7 +136,7 @@ fn still_water_stays_still_in_bowls_off_the_grid() {
 }
 
 /// A bowl tilted by 30 degrees, filled to a level within it, its walls so many cells thick.
-fn tilted_bowl(wall_cells: f32) -> Setup {
+pub fn tilted_bowl(wall_cells: f32) -> Setup {
     let mut setup = tank(24, 0.5);
     setup.domain.grid.cells[1] = 19;
     let (center, half) = (Vec3::new(0.507, 0.471, 0.507), 0.2437);
