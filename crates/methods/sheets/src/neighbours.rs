@@ -344,19 +344,16 @@ impl Neighbours {
                     (first, last) =
                         (bins.coordinate(center.x - half, 0), bins.coordinate(center.x + half, 0));
                 }
-                if let Some(seen) = seen {
-                    for i in (first..=last).filter(|&i| seen.sees([i, j, k])) {
-                        let range = self.of_cell(bins.index([i, j, k]));
-                        if !range.is_empty() {
-                            row(range);
-                        }
+                let mut run = |[first, last]: [usize; 2]| {
+                    let cell = bins.index([first, j, k]);
+                    let range = self.start[cell] as usize..self.start[cell + last - first + 1] as usize;
+                    if !range.is_empty() {
+                        row(range);
                     }
-                    continue;
-                }
-                let cell = bins.index([first, j, k]);
-                let range = self.start[cell] as usize..self.start[cell + last - first + 1] as usize;
-                if !range.is_empty() {
-                    row(range);
+                };
+                match seen {
+                    Some(seen) => seen.for_each_run([first, last], [j, k], run),
+                    None => run([first, last]),
                 }
             }
         }

@@ -43,6 +43,34 @@ impl Seen {
         let step: [isize; 3] = std::array::from_fn(|a| cell[a] as isize - self.from[a] as isize);
         step.iter().all(|s| s.abs() <= REACH) && self.seen >> bit(step) & 1 == 1
     }
+
+    /// Calls `run` with the runs of cells along x that are seen among `first` to `last` of the row (j, k).
+    ///
+    /// Test: `runs_of_seen_cells_are_those_of_the_single_ones`.
+    #[inline]
+    pub fn for_each_run(
+        &self,
+        [first, last]: [usize; 2],
+        [j, k]: [usize; 2],
+        mut run: impl FnMut([usize; 2]),
+    ) {
+        let [x, y, z] = self.from.map(|c| c as isize);
+        let [dy, dz] = [j as isize - y, k as isize - z];
+        let (low, high) = ((first as isize - x).max(-REACH), (last as isize - x).min(REACH));
+        if dy.abs() > REACH || dz.abs() > REACH || low > high {
+            return;
+        }
+        let mut bits = (self.seen >> bit([low, dy, dz])) as u32 & ((1 << (high - low + 1)) - 1);
+        let mut at = (x + low) as usize;
+        while bits != 0 {
+            let skipped = bits.trailing_zeros();
+            let length = (bits >> skipped).trailing_ones();
+            at += skipped as usize;
+            run([at, at + length as usize - 1]);
+            at += length as usize;
+            bits >>= skipped + length;
+        }
+    }
 }
 
 #[inline]
@@ -58,31 +86,39 @@ impl ThinSides {
     /// Test: `cells_behind_a_thin_solid_are_not_seen`.
     pub fn new(
         size: [usize; 3],
-        own_corners: impl Fn(usize) -> Option<u8>,
-        is_barred: impl Fn(usize, usize, bool) -> bool,
+        own_corners: impl Fn(usize) -> Option<u8> + Sync + Send,
+        is_barred: impl Fn(usize, usize, bool) -> bool + Sync + Send,
     ) -> Self {
         let index = |at: [usize; 3]| at[0] + size[0] * (at[1] + size[1] * at[2]);
+        let slab = size[0] * size[1];
+        let found = parallel::map_indices(size[2], |k| {
+            let cells = slab * k..slab * (k + 1);
+            let beside = cells.filter_map(|cell| own_corners(cell).map(|own_corners| (cell, own_corners)));
+            let side = |(cell, own_corners): (usize, u8)| {
+                let at = [cell % size[0], cell / size[0] % size[1], k];
+                let mut seen = 1u128 << bit([0; 3]);
+                for step in STEPS {
+                    let through = |axis: usize| {
+                        let mut before = step;
+                        before[axis] -= step[axis].signum();
+                        let from: [isize; 3] = std::array::from_fn(|a| at[a] as isize + before[a]);
+                        let to = from[axis] + step[axis].signum();
+                        step[axis] != 0
+                            && seen >> bit(before) & 1 == 1
+                            && (0..size[axis] as isize).contains(&to)
+                            && !is_barred(index(from.map(|v| v as usize)), axis, step[axis] > 0)
+                    };
+                    seen |= ((0..3).any(through) as u128) << bit(step);
+                }
+                (cell, Side { seen, own_corners })
+            };
+            beside.map(side).collect::<Vec<_>>()
+        });
         let mut place = vec![NOT_BESIDE; size.iter().product()];
         let mut sides = vec![];
-        for cell in 0..place.len() {
-            let Some(own_corners) = own_corners(cell) else { continue };
-            let at = [cell % size[0], cell / size[0] % size[1], cell / (size[0] * size[1])];
-            let mut seen = 1u128 << bit([0; 3]);
-            for step in STEPS {
-                let through = |axis: usize| {
-                    let mut before = step;
-                    before[axis] -= step[axis].signum();
-                    let from: [isize; 3] = std::array::from_fn(|a| at[a] as isize + before[a]);
-                    let to = from[axis] + step[axis].signum();
-                    step[axis] != 0
-                        && seen >> bit(before) & 1 == 1
-                        && (0..size[axis] as isize).contains(&to)
-                        && !is_barred(index(from.map(|v| v as usize)), axis, step[axis] > 0)
-                };
-                seen |= ((0..3).any(through) as u128) << bit(step);
-            }
+        for (cell, side) in found.into_iter().flatten() {
             place[cell] = sides.len() as u32;
-            sides.push(Side { seen, own_corners });
+            sides.push(side);
         }
         ThinSides { place: place.into(), sides: sides.into() }
     }

@@ -40,3 +40,25 @@ fn sums_count_what_is_seen() {
         [false, false, true, true, true, false]
     );
 }
+
+/// Rows of every length around a cell beside a wall with a hole in it.
+#[test]
+fn runs_of_seen_cells_are_those_of_the_single_ones() {
+    let size = [9, 9, 9];
+    let at = |cell: usize| [cell % 9, cell / 9 % 9, cell / 81];
+    let is_barred = |cell: usize, axis: usize, up: bool| {
+        let [x, y, z] = at(cell);
+        axis == 1 && x != 5 && z < 5 && (y == 3 && up || y == 4 && !up)
+    };
+    let sides = ThinSides::new(size, |_| Some(0xff), is_barred);
+    let from = [4, 3, 4];
+    let seen = sides.of_cell(4 + 9 * (3 + 9 * 4), from).unwrap().1;
+    for (j, k) in (0..9).flat_map(|j| (0..9).map(move |k| (j, k))) {
+        for (first, last) in (0..9).flat_map(|first| (first..9).map(move |last| (first, last))) {
+            let mut found = vec![];
+            seen.for_each_run([first, last], [j, k], |[from, to]| found.extend(from..=to));
+            let single: Vec<usize> = (first..=last).filter(|&i| seen.sees([i, j, k])).collect();
+            assert_eq!(found, single, "{first} to {last} of row {j} {k}");
+        }
+    }
+}

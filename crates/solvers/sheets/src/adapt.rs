@@ -198,8 +198,21 @@ impl<'a> Place<'a> {
     }
 
     fn allows(&self, from: Vec3, x: Vec3) -> bool {
-        let is_free = || self.around.phi_solid_node.is_empty() || self.around.solid_at(x).0 >= self.margin;
-        self.bounds.contains(x) && self.sees(from, x) && is_free()
+        self.bounds.contains(x) && self.sees(from, x) && self.is_open(x)
+    }
+
+    fn is_open(&self, x: Vec3) -> bool {
+        self.around.phi_solid_node.is_empty() || self.around.solid_at(x).0 >= self.margin
+    }
+
+    /// May new liquid begin at a place? `is_crossed` says whether a solid stands between two points.
+    pub fn is_free(&self, x: Vec3, is_crossed: impl Fn(Vec3, Vec3) -> bool) -> bool {
+        self.bounds.contains(x) && self.is_open(x) && self.on_its_side(x, is_crossed) == x
+    }
+
+    /// The nearest place whose cell is on the side of thin solids that a place is on.
+    pub fn on_its_side(&self, x: Vec3, is_crossed: impl Fn(Vec3, Vec3) -> bool) -> Vec3 {
+        self.around.on_its_side(x, is_crossed)
     }
 
     /// Is there no thin solid between two points?

@@ -99,7 +99,8 @@ impl SheetsSolver {
         let (grid, d0) = (self.grid, self.params.radius_m(self.grid.dx));
         let per_axis = (self.params.particles_per_cell as f32).cbrt().round() as usize;
         let (setup, fills) = (&self.setup, &self.setup.fills);
-        let around = adapt::surroundings(setup, &self.state.boundaries.solids.fields, &self.grid);
+        let place = adapt::Place::new(setup, &self.state.boundaries.solids.fields, &self.grid);
+        let around_a_seed = steps_around();
         let (solids, margin) = (setup.solids_at(0.0), 1e-3 * grid.dx);
         let cells = grid.cell_centers();
         let seeds = parallel::map_indices(cells.len(), |cell| {
@@ -119,10 +120,14 @@ impl SheetsSolver {
                 // Distance to the liquid: the fills outside the solids.
                 let distance = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, grid.dx));
                 // Out of a thin wall the way may lead to the side where there is no liquid.
-                let is_wet = |(x, _): &(Vec3, u32)| setup.fill_distance(*x) <= margin;
-                found.extend(seed(x, d0, distance).filter(is_wet).map(|(x, mass)| {
-                    let x = around.on_its_side(x, |a, b| solids.is_crossed(a, b, margin));
-                    (x, mass, fill.velocity)
+                let is_wet = |x: Vec3| setup.fill_distance(x) <= margin;
+                found.extend(seed(x, d0, distance).filter(|(x, _)| is_wet(*x)).map(|(x, mass)| {
+                    let is_crossed = |a, b| solids.is_crossed(a, b, margin);
+                    let is_free =
+                        |to: Vec3| place.is_free(to, is_crossed) && is_wet(to) && !is_crossed(x, to);
+                    let nearest =
+                        around_a_seed.iter().map(|step| x + grid.dx * *step).find(|&to| is_free(to));
+                    (nearest.unwrap_or_else(|| place.on_its_side(x, is_crossed)), mass, fill.velocity)
                 }));
             }
             found
@@ -182,6 +187,19 @@ impl SheetsSolver {
     pub fn population(&self) -> &Population {
         &self.state.population
     }
+}
+
+/// Steps to places around a seed, in cells, the nearest first. A seed beside solids goes to the nearest liquid that the
+/// sampled solids leave open: transport would push it out in the first step, from a corner by up to one and a half
+/// cells and out of the surface, and still water in a tilted bowl would flow at 0.2 m/s.
+/// Test: `still_water_stays_still_in_tilted_bowls`.
+fn steps_around() -> Vec<Vec3> {
+    const REACH: i32 = 6;
+    let range = || -REACH..=REACH;
+    let places = range().flat_map(|k| range().flat_map(move |j| range().map(move |i| [i, j, k])));
+    let mut steps: Vec<Vec3> = places.map(|at| 0.25 * Vec3::from_array(at.map(|n| n as f32))).collect();
+    steps.sort_by(|a, b| a.length_squared().total_cmp(&b.length_squared()));
+    steps
 }
 
 /// The particle of a lattice point, whose cube liquid fills in part: where the filled part's centre is, and

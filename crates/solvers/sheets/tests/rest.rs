@@ -19,7 +19,7 @@ fn unrest(setup: Setup, params: Params, [from_s, until_s]: [f64; 2]) -> (f64, f6
 }
 
 /// A slab of a tank.
-fn slab(n: usize, depth: f32) -> Setup {
+pub fn slab(n: usize, depth: f32) -> Setup {
     let mut setup = tank(n, depth);
     let grid = UniformGrid { min: Vec3::ZERO, cells: [n, n * 3 / 5, 4], dx: 1.0 / n as f32 };
     setup.domain.grid = grid;
@@ -47,15 +47,34 @@ fn a_pool_rests_with_correction_and_sampling() {
     assert!(fastest < 1.7e-3 && rise_m.abs() < 6e-4, "{fastest} m/s from 2 to 4 s, {rise_m} m");
 }
 
-/// Faces beyond the surface fell freely, and particles beside them with those: 0.1 m/s after half a second.
+/// Water under a tilted surface in a tank, under gravity along `down`.
+fn tilted(mut setup: Setup, down: Vec3) -> Setup {
+    let [nx, _, nz] = setup.domain.grid.cells.map(|n| n as f32 * setup.domain.grid.dx);
+    setup.liquid.gravity = 9.81 * down;
+    setup.fills[0].shape = Shape::Plane { point: Vec3::new(0.5 * nx, 0.3, 0.5 * nz), normal: -down };
+    setup
+}
+
+/// Faces beyond the surface fell freely, and particles beside them with those: 0.1 m/s after half a second. Then distances
+/// in the outermost layer were carried upwards only: 2e-3 to 5e-3 m/s after 5 s, growing by up to 1.6 a second.
 #[test]
 fn still_water_stays_still_under_a_tilted_surface() {
+    for angle in [0.2f32, 0.35] {
+        let setup = tilted(slab(16, 0.3), Vec3::new(-angle.sin(), -angle.cos(), 0.0));
+        let (fastest, rise_m) = unrest(setup, Params::default(), [0.0, 5.0]);
+        assert!(fastest < 3e-5 && rise_m.abs() < 1e-4, "{fastest} m/s, {rise_m} m, tilted by {angle}");
+    }
+}
+
+/// A cell whose centre the surface meets, and crosses three of its faces: 0.017 m/s after a step, 0.1 m/s after a second.
+#[test]
+fn still_water_stays_still_under_an_oblique_surface() {
     let mut setup = slab(16, 0.3);
-    let down = Vec3::new(-0.2f32.sin(), -0.2f32.cos(), 0.0);
-    setup.liquid.gravity = 9.81 * down;
-    setup.fills[0].shape = Shape::Plane { point: Vec3::new(0.5, 0.3, 0.0), normal: -down };
-    let (fastest, _) = unrest(setup, Params::default(), [0.0, 2.0]);
-    assert!(fastest < 3e-3, "{fastest} m/s");
+    setup.domain.grid.cells[2] = 16;
+    let (tilt, turn) = (0.3f32, 0.6f32);
+    let down = -Vec3::new(tilt.sin() * turn.cos(), tilt.cos(), tilt.sin() * turn.sin());
+    let (fastest, rise_m) = unrest(tilted(setup, down), Params::default(), [0.0, 2.0]);
+    assert!(fastest < 1.7e-3 && rise_m.abs() < 1e-4, "{fastest} m/s, {rise_m} m");
 }
 
 /// The liquid's mirror image in a slope bends the level of half density by half a cell where the water ends: 2 m/s.
@@ -112,6 +131,36 @@ fn bowl(wall_cells: f32) -> Setup {
 fn still_water_stays_still_in_bowls_off_the_grid() {
     for wall_cells in [0.1, 0.5, 1.0, 1.4, 2.0] {
         let (fastest, _) = unrest(bowl(wall_cells), Params::default(), [0.0, 0.9]);
+        assert!(fastest < 1e-4, "{fastest} m/s with walls of {wall_cells} cells");
+    }
+}
+
+/// A bowl tilted by 30 degrees, filled to a level within it, its walls so many cells thick.
+pub fn tilted_bowl(wall_cells: f32) -> Setup {
+    let mut setup = tank(24, 0.5);
+    setup.domain.grid.cells[1] = 19;
+    let (center, half) = (Vec3::new(0.507, 0.471, 0.507), 0.2437);
+    let wall = wall_cells * setup.domain.grid.dx;
+    let boxed = |low: f32, top: f32| Shape::Box { min: Vec3::splat(-low), max: Vec3::new(low, top, low) };
+    let tilted = |shape: Shape| Shape::Transform {
+        shape: Box::new(shape),
+        scale: 1.0,
+        rotation: Quat::from_rotation_z(std::f32::consts::PI / 6.0),
+        translate: center,
+    };
+    let below = Shape::Plane { point: Vec3::new(0.0, 0.411, 0.0), normal: Vec3::Y };
+    setup.fills[0].shape = Shape::Intersection(vec![tilted(boxed(half, 2.0)), below]);
+    let shape = tilted(Shape::Difference(Box::new(boxed(half + wall, 0.25)), Box::new(boxed(half, 2.0))));
+    setup.solids = vec![Solid::new("bowl", shape, Motion::Static)];
+    setup
+}
+
+/// Seeds in the bowls' edges were pushed out of the surface by the first step, and where a corner has too little surface for
+/// the mass to tell its place the bent density told it: 0.1 to 0.3 m/s.
+#[test]
+fn still_water_stays_still_in_tilted_bowls() {
+    for wall_cells in [0.1, 1.0, 2.0] {
+        let (fastest, _) = unrest(tilted_bowl(wall_cells), Params::default(), [0.0, 0.6]);
         assert!(fastest < 1e-4, "{fastest} m/s with walls of {wall_cells} cells");
     }
 }
