@@ -276,18 +276,21 @@ impl OctreeSolver {
         (fields.impulse_cell[cell] + offset) * self.model.setup.liquid.density as f64 / self.state.last_dt_s
     }
 
-    /// Liquid volume inside a shape, drops included; liquid counts as spread over its cell.
+    /// Liquid volume inside a shape, drops included; what a cell holds, and is owed, counts as spread over it.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let (tree, finest_m) = (&*self.state.fields.tree, self.model.setup.domain.grid.dx);
-        let (fractions, drops) = (&self.state.fields.fraction_cell, &self.state.drops);
+        let (fields, drops) = (&self.state.fields, &self.state.drops);
+        let held =
+            |cell: usize| fields.fraction_cell[cell] + fields.residual_cell.get(cell).copied().unwrap_or(0.0);
+        let count = fields.fraction_cell.len();
         let in_drops = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
-        let bodies_m3 = ordered_sum(chunk_count(fractions.len(), CHUNK), |n| {
-            let cells = chunk_range(n, CHUNK, fractions.len()).filter(|&cell| fractions[cell] > 0.0);
+        let bodies_m3 = ordered_sum(chunk_count(count, CHUNK), |n| {
+            let cells = chunk_range(n, CHUNK, count).filter(|&cell| held(cell) != 0.0);
             cells
                 .map(|cell| {
                     let dx = tree.cell_dx(cell);
                     let share = shape.share_of_cube(tree.cell_center(cell), dx, finest_m);
-                    (fractions[cell] * share) as f64 * (dx as f64).powi(3)
+                    (held(cell) * share) as f64 * (dx as f64).powi(3)
                 })
                 .sum()
         });

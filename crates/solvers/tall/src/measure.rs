@@ -206,12 +206,21 @@ impl TallSolver {
                 let (held, owed) =
                     (self.state.held[i + grid.nx * k].volume, fields.residual[i + grid.nx * k]);
                 let scale = if held > 0.0 { (held + owed).max(0.0) / held } else { 1.0 };
+                let mut shown = 0.0;
                 for y in grid.column(i, k)[0]..grid.above(i, k) {
                     let part = share(at(&fields.phi, grid.locate(i, k, y as f32)) / frame.dx);
                     if part > 0.0 {
-                        let inside = shape.share_of_cube(frame.center(i, y, k), frame.dx, frame.dx);
-                        sum += f64::from(scale * part * inside * open.part(grid, [i, k], y));
+                        let volume = scale * part * open.part(grid, [i, k], y);
+                        shown += volume;
+                        sum += f64::from(
+                            volume * shape.share_of_cube(frame.center(i, y, k), frame.dx, frame.dx),
+                        );
                     }
+                }
+                // What a column without any surface is owed lies on its ground.
+                if shown == 0.0 && held + owed > 0.0 {
+                    let ground = frame.center(i, grid.column(i, k)[0], k);
+                    sum += f64::from((held + owed) * shape.share_of_cube(ground, frame.dx, frame.dx));
                 }
             }
             sum

@@ -1,7 +1,7 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::UniformSolver;
-use crate::state::{Boundaries, Fields};
+use crate::state::{Boundaries, Fields, State};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, DVec3, Vec3};
@@ -255,25 +255,46 @@ impl UniformSolver {
         impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
     }
 
-    /// Liquid volume inside a shape; liquid counts as spread over its cell.
+    /// Liquid volume inside a shape; what a cell holds counts as spread over it.
     pub(crate) fn volume_inside(&self, shape: &Shape) -> f64 {
         let cells = self.grid.cell_centers();
-        let mut fractions = vec![0.0f32; cells.len()];
-        let state = &self.state;
-        let (Fields { phi_cell, gap_cell, .. }, solids) = (&state.fields, &state.boundaries.solids.fields);
-        self.fill_fractions(&mut fractions, phi_cell, gap_cell, solids);
-        cells.for_each_mut(&mut fractions, |_, [i, j, k], fraction| {
-            if *fraction > 0.0 {
-                *fraction *= shape.share_of_cube(cells.position(i, j, k), self.grid.dx, self.grid.dx);
+        let mut held = self.held_cells();
+        cells.for_each_mut(&mut held, |_, [i, j, k], held| {
+            if *held != 0.0 {
+                *held *= shape.share_of_cube(cells.position(i, j, k), self.grid.dx, self.grid.dx);
             }
         });
         let slab = cells.slab();
-        let sum = ordered_sum(cells.size[2], |k| {
-            fractions[k * slab..(k + 1) * slab].iter().map(|&f| f as f64).sum()
-        });
+        let sum =
+            ordered_sum(cells.size[2], |k| held[k * slab..(k + 1) * slab].iter().map(|&f| f as f64).sum());
         let drops = &self.state.drops;
         let inside = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
         sum * self.cell_m3() + inside.map(|n| drops.volume_m3[n]).sum::<f64>()
+    }
+
+    /// What each cell holds of the account, in cells: what phi stands for and what the cell is owed beside it, or its
+    /// particles and, deep inside, all of it. Test: `a_probe_over_everything_reads_the_account`.
+    fn held_cells(&self) -> Vec<f32> {
+        let State { fields, particles, reserve, boundaries, .. } = &self.state;
+        let (cells, open) = (self.grid.cell_centers(), &boundaries.solids.fields.open_volume);
+        if !self.params.has_particles() {
+            let owed = |cell: usize| fields.residual_cell.get(cell).copied().unwrap_or(0.0);
+            return (0..cells.len()).map(|cell| fields.fraction_cell[cell] + owed(cell)).collect();
+        }
+        let deep = |cell: usize| if reserve.deep_cell[cell] != 0 { open[cell] } else { 0.0 };
+        let mut held: Vec<f32> = (0..cells.len()).map(deep).collect();
+        let of_particle = (self.particle_m3() / self.cell_m3()) as f32;
+        for x in &particles.x {
+            let at = ((*x - self.grid.min) / self.grid.dx).floor();
+            held[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] += of_particle;
+        }
+        // What is on its way between particles and deep cells has no place: all hold their share of it.
+        let held_m3 = held.iter().map(|&held| f64::from(held)).sum::<f64>() * self.cell_m3();
+        if held_m3 > 0.0 {
+            let part = (self.state.volume.volume_m3 / held_m3) as f32;
+            held.iter_mut().for_each(|held| *held *= part);
+        }
+        held
     }
 }
 
