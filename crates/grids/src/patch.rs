@@ -12,6 +12,7 @@ const LARGEST: usize = (2 * LARGEST_RADIUS + 1).pow(3);
 pub struct Patch {
     values: [f32; LARGEST],
     unknown: [u8; LARGEST],
+    unseen: [u8; LARGEST],
     /// The patch as a lattice of its own.
     pub lattice: Lattice,
     /// The cell's place in it.
@@ -20,7 +21,8 @@ pub struct Patch {
 
 impl Patch {
     /// Copies the value of the cells that `at` sees, no farther than `radius` cells along each axis, and continues it
-    /// into the others as into solids. A cell is seen when a way through open faces leads there within the patch. That a
+    /// into the others as into solids. A cell is seen when a way through open faces leads there without a detour: every
+    /// step leads away from `at`. A way over the rim of a thin wall and down behind it sees what is no neighbour. That a
     /// face is not barred is not enough: faces inside a solid are not where its sides meet nearby, at a rim, and what
     /// closed cells hold may come from either side.
     pub fn new(
@@ -35,8 +37,10 @@ impl Patch {
         let size = std::array::from_fn(|a| (at[a] + radius + 1).min(cells.size[a]) - low[a]);
         let lattice = Lattice { size, origin: Vec3::ZERO, spacing: cells.spacing };
         let center = std::array::from_fn(|a| at[a] - low[a]);
-        let mut patch = Patch { values: [0.0; LARGEST], unknown: [1; LARGEST], lattice, center };
+        let mut patch =
+            Patch { values: [0.0; LARGEST], unknown: [1; LARGEST], unseen: [1; LARGEST], lattice, center };
         patch.see(value, cells, sides, low);
+        patch.unseen = patch.unknown;
         patch.continue_unseen(2 * radius);
         patch
     }
@@ -44,6 +48,11 @@ impl Patch {
     /// The values on the patch.
     pub fn values(&self) -> &[f32] {
         &self.values[..self.lattice.len()]
+    }
+
+    /// Is the value one that the centre sees?
+    pub fn is_seen(&self, index: usize) -> bool {
+        self.unseen[index] == 0
     }
 
     /// Copies what a flood from the centre reaches.
@@ -63,7 +72,9 @@ impl Patch {
             for axis in 0..3 {
                 for up in [false, true] {
                     let inside = if up { c[axis] + 1 < lattice.size[axis] } else { c[axis] > 0 };
-                    if !inside {
+                    let leads_away =
+                        if up { c[axis] >= self.center[axis] } else { c[axis] <= self.center[axis] };
+                    if !inside || !leads_away {
                         continue;
                     }
                     let stride = lattice.stride(axis);

@@ -1,5 +1,6 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::Lattice;
+use fluvial_grids::patch::Patch;
 use fluvial_grids::sides::{MARGIN, Sides};
 
 /// Bars the faces between x = 2 and x = 3 of 6 x 4 x 4 cells.
@@ -39,4 +40,25 @@ fn cells_behind_a_barred_face_are_not_seen() {
     assert_eq!(sides.seen_around(&cells, [2, 1, 1]), (1 << 27) - 1);
     assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 3) & 1, 0, "straight on is barred");
     assert_eq!(sides.seen_around(&cells, [2, 2, 1]) >> (2 + 9) & 1, 1, "by the gap");
+}
+
+/// A patch does not see over the rim of a wall and down behind it: there it goes on as it is before the wall.
+#[test]
+fn what_lies_behind_a_rim_is_continued_from_this_side() {
+    let cells = Lattice { size: [6, 8, 4], origin: Vec3::ZERO, spacing: 1.0 };
+    let mut sides = Sides { own_corners: vec![0xff; cells.len()], barred: vec![Sides::NEAR; cells.len()] };
+    let height = |cell: usize| cells.coordinates(cell)[1] as f32 - 3.2;
+    let mut phi: Vec<f32> = (0..cells.len()).map(height).collect();
+    for cell in 0..cells.len() {
+        let [i, j, _] = cells.coordinates(cell);
+        if j < 5 {
+            sides.barred[cell] |= ((i == 2) as u8) << 1 | (i == 3) as u8;
+            phi[cell] = if i > 2 { 5.0 } else { phi[cell] };
+        }
+    }
+    let patch = Patch::new(|cell| phi[cell], &cells, &sides, [2, 3, 1], 3);
+    for (n, value) in patch.values().iter().enumerate() {
+        let [i, j, k] = patch.lattice.coordinates(n);
+        assert!((value - height(cells.index(i, j, k))).abs() < 1e-5, "{i} {j} {k}: {value}");
+    }
 }

@@ -18,6 +18,11 @@ const LAST_TRUST: f32 = 0.2;
 const FAR_FROM_INTERFACE: f32 = 0.25;
 const LONGEST_WAY: f32 = 4.0;
 
+/// Tangent planes are followed this far from where they touch, in cells.
+const LONGEST_PLANE: f32 = 3.0;
+/// The square of a slope that shows no direction.
+const LEAST_SLOPE2: f32 = 0.04;
+
 #[inline]
 pub(crate) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
@@ -50,6 +55,27 @@ impl Foot {
     pub fn seen_from(mut self, axis: usize, side: f32) -> Self {
         self.point[axis] += side;
         self.base[axis] += side;
+        self
+    }
+
+    /// The same with the closest point of the tangent plane where the polynomial was taken, if that is nearer than
+    /// the point but no nearer than `least`: next to a slanting wall the surface goes on as if the wall was not there. Not
+    /// farther than [`LONGEST_PLANE`] though, or it would go on along the wall for ever.
+    pub fn on_tangent_plane(mut self, distance2: f32, least: f32) -> Self {
+        let Jet { value, gradient, .. } = self.jet;
+        let g2 = dot(gradient, gradient);
+        if g2 < LEAST_SLOPE2 {
+            return self;
+        }
+        let point = scaled(gradient, (dot(gradient, self.base) - value) / g2);
+        let away: [f32; 3] = std::array::from_fn(|a| point[a] - self.base[a]);
+        let on_plane2 = dot(point, point);
+        if on_plane2 < distance2
+            && on_plane2 >= least * least
+            && dot(away, away) < LONGEST_PLANE * LONGEST_PLANE
+        {
+            self.point = point;
+        }
         self
     }
 
@@ -123,7 +149,8 @@ fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point:
         jet = field.jet(cell, nearest).scaled(search.per_cell);
     }
     let g2 = dot(jet.gradient, jet.gradient);
-    (g2 >= 0.04).then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
+    (g2 >= LEAST_SLOPE2)
+        .then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
 }
 
 /// The closest point of the zero set of a foot's Taylor polynomial, from its present point on; where Newton
@@ -144,7 +171,7 @@ fn closest_point_of_quadric(foot: &Foot) -> Option<[f32; 3]> {
         let phi = value + dot(gradient, d) + 0.5 * dot(bend, d);
         let g = [gradient[0] + bend[0], gradient[1] + bend[1], gradient[2] + bend[2]];
         let g2 = dot(g, g);
-        if g2 < 0.04 || g2.is_nan() {
+        if g2 < LEAST_SLOPE2 || g2.is_nan() {
             return None; // no direction to go
         }
         let lambda = -dot(q, g) / g2;

@@ -301,22 +301,51 @@ impl Known<'_> {
     fn refine(&self, field: &CubicField, search: Search, c: [usize; 3], guess: Guess) -> Foot {
         let neighbour = self.feet[guess.entry];
         let seen = neighbour.seen_from(guess.axis, guess.side);
+        // Distances of neighbours differ by a cell at most: nearer points belong to no interface.
+        let least = (dot(neighbour.point, neighbour.point).sqrt() - LARGEST_SLOPE).max(0.0);
         if self.sides.is_near(self.lattice.index(c[0], c[1], c[2])) {
-            return seen; // the interpolant knows nothing of sides
+            return self.on_plane_beside(c, guess, least);
         }
         let is_far = guess.distance2 > FAR * FAR;
         let search = Search { trust: if is_far { FAR_TRUST } else { TRUST }, ..search };
-        // Distances of neighbours differ by a cell at most: nearer points belong to no interface.
-        let least = (dot(neighbour.point, neighbour.point).sqrt() - LARGEST_SLOPE).max(0.0);
         match closest_point(field, search, c, seen) {
             Some(foot) => {
                 let distance2 = dot(foot.point, foot.point);
                 // What lies beyond the hull is no point of the interface that could be nearer.
                 let is_nearer = distance2 <= guess.distance2 * (1.0 + 1e-5)
                     || field.beyond_hull(c, seen.point) > search.overhang;
-                if is_nearer && distance2 >= least * least { foot } else { seen }
+                if self.is_near(c, foot.base) {
+                    self.on_plane_beside(c, guess, least)
+                } else if is_nearer && distance2 >= least * least {
+                    foot
+                } else {
+                    seen
+                }
             }
             None => seen,
+        }
+    }
+
+    /// Is a place, relative to a cell, near a thin solid? The interpolant knows nothing of sides there.
+    fn is_near(&self, c: [usize; 3], x: [f32; 3]) -> bool {
+        let at =
+            |a: usize| (c[a] as f32 + x[a]).round().clamp(0.0, self.lattice.size[a] as f32 - 1.0) as usize;
+        !self.sides.is_empty() && self.sides.is_near(self.lattice.index(at(0), at(1), at(2)))
+    }
+
+    /// A neighbour's closest point where the interpolant is of no use: that of its tangent plane, as long as the way
+    /// from there leads away from where it touches and through open faces. Over the rim of a wall and down behind it, or
+    /// through the wall, nothing of the surface goes on.
+    fn on_plane_beside(&self, c: [usize; 3], guess: Guess, least: f32) -> Foot {
+        let Guess { axis, side, .. } = guess;
+        let seen = self.feet[guess.entry].seen_from(axis, side);
+        let cell = self.lattice.index(c[0], c[1], c[2]);
+        let (stride, up) = (self.lattice.stride(axis), side > 0.0);
+        let beside = if up { cell + stride } else { cell - stride };
+        let leads_away = seen.base[axis] * side > -0.5;
+        match leads_away && self.sides.are_joined(cell, beside, axis, up) {
+            true => seen.on_tangent_plane(guess.distance2, least),
+            false => Foot::bare(seen.point),
         }
     }
 }

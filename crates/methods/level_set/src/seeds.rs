@@ -48,7 +48,9 @@ pub(crate) fn seed_on_side(
         at[axis] > 0 && differs(center - stride)
             || at[axis] + 1 < around.size[axis] && differs(center + stride)
     });
-    is_next.then(|| {
+    // What is continued behind the wall may change its sign; an interface is what seen cells show.
+    let is_shown = || (0..values.len()).any(|n| patch.is_seen(n) && (values[n] < 0.0) != (phi[cell] < 0.0));
+    (is_next && is_shown()).then(|| {
         let found = seed(&CubicField::new(values, around), values, around, per_cell, at);
         Seed { cell: cell as u32, ..found }
     })

@@ -75,6 +75,18 @@ pub fn thin_walls_hold_still_water(subject: Subject) {
     }
 }
 
+/// Still water rests in tilted boxes with thin walls whose rim is two cells above it, up to `most` of the speed of long
+/// waves: what is near it over the rim is no part of its surface.
+pub fn water_rests_in_tilted_boxes(build: Build, most: f64) {
+    let wave_m_s = (9.81 * 0.3f64).sqrt();
+    for wall_cells in [0.1, 0.5, 1.0, 1.4] {
+        for report in advance(build(open_box(wall_cells, 0.5)).as_mut(), 0.5) {
+            let speed = report.max_speed_m_s / wave_m_s;
+            assert!(speed < most, "{wall_cells} cells: {speed} of {wave_m_s} m/s");
+        }
+    }
+}
+
 /// Still water rests in a box with walls of a cell, whose inner faces leave slivers of a sixtieth of a cell beyond the last
 /// whole cells: from the middles of those in the corners, the way out of the wall is shorter to the outside.
 pub fn water_rests_beside_slivers(build: Build) {

@@ -209,15 +209,20 @@ impl Setup {
         let meets_surface = |x: Vec3, phi: f32, out: Vec3| {
             out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx
         };
-        // Where two parts of the boundary are as near, one of them may be a surface.
-        let is_surface_near = |x: Vec3| {
-            let out = out_of_fill(x);
-            let beside = |n: usize| x + 0.1 * dx * [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
-            let meets = |x: Vec3| meets_surface(x, self.fill_distance(x), out_of_fill(x));
-            if out.length() > 0.99 { meets_surface(x, phi, out) } else { (0..6).any(|n| meets(beside(n))) }
-        };
-        if boundary(x) > phi.abs() + CONTACT_CELLS * dx || is_surface_near(x) {
+        if boundary(x) > phi.abs() + CONTACT_CELLS * dx {
             return phi;
+        }
+        let distance_from = |at: Vec3| {
+            let (there, out) = (self.fill_distance(at), out_of_fill(at));
+            meets_surface(at, there, out).then(|| there - out.dot(at - x))
+        };
+        // Where two parts of the boundary are as near, one of them may be a surface.
+        let beside = |n: usize| x + 0.1 * dx * [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
+        let is_edge = || out_of_fill(x).length() <= 0.99;
+        let near =
+            distance_from(x).or_else(|| (0..6).filter(|_| is_edge()).find_map(|n| distance_from(beside(n))));
+        if let Some(distance) = near {
+            return distance;
         }
         // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
         let way_out = |x: Vec3| {
@@ -231,12 +236,11 @@ impl Setup {
         let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
         for step in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
             at = side.filter(|_| step == 0).unwrap_or_else(|| at + 0.5 * dx * way_out(at));
-            let (there, out) = (self.fill_distance(at), out_of_fill(at));
             if boundary(at) > 0.0 {
-                if meets_surface(at, there, out) {
-                    return there - out.dot(at - x);
+                if let Some(distance) = distance_from(at) {
+                    return distance;
                 }
-                is_wet |= there < 0.0;
+                is_wet |= self.fill_distance(at) < 0.0;
             }
         }
         // No surface is near: in the air behind a solid, or deep in liquid. A surface inside a solid counts as far as it is.

@@ -3,7 +3,7 @@
 use fluvial_foundation::Vec3;
 use fluvial_grids::UniformGrid;
 use fluvial_solids::Shape;
-use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver};
+use fluvial_solver_interface::{Domain, Fill, Liquid, Setup, Solver, Tracker};
 use fluvial_solver_uniform::{Params, UniformSolver};
 
 /// Waves twice as long as the stairs of a tilted surface used to feed on rounding errors: 2e-4 m/s after five
@@ -34,9 +34,16 @@ fn a_tilted_surface_does_not_ripple() {
     }
 }
 
+fn build(setup: Setup, tracker: Tracker) -> Box<dyn Solver> {
+    Box::new(UniformSolver::new(setup, Params { tracker, ..Params::default() }).unwrap())
+}
+
 #[test]
 fn water_rests_beside_slivers() {
-    let build =
-        |setup| -> Box<dyn Solver> { Box::new(UniformSolver::new(setup, Params::default()).unwrap()) };
-    fluvial_conformance::water_rests_beside_slivers(build);
+    fluvial_conformance::water_rests_beside_slivers(|setup| build(setup, Tracker::Levelset));
+}
+
+#[test]
+fn a_level_set_rests_in_tilted_boxes() {
+    fluvial_conformance::water_rests_in_tilted_boxes(|setup| build(setup, Tracker::Levelset), 1e-4);
 }
