@@ -76,6 +76,31 @@ impl<'a> Sampler<'a> {
         self.general(Family::Faces(axis), u_face, &located, x)
     }
 
+    /// Least and largest of the samples that [`Self::component`] reads; where sizes meet those on the cell at the point
+    /// and on its neighbours.
+    pub fn component_range(&self, u_face: &[f32], axis: Axis, x_in_world: Vec3) -> [f32; 2] {
+        let x = self.inside(x_in_world);
+        let located = self.tree.locate(x);
+        let mut range = [f32::INFINITY, f32::NEG_INFINITY];
+        let mut see = |face: u32| {
+            let u = u_face[face as usize];
+            range = [range[0].min(u), range[1].max(u)];
+        };
+        if located.uniform_along[axis] {
+            let dual = trilinear::Dual::new(self.tree, &located, x);
+            dual.faces(axis).into_iter().for_each(see);
+            return range;
+        }
+        let mut see_cell = |cell: usize| {
+            [2 * axis, 2 * axis + 1].iter().for_each(|&side| see(self.tree.cell_faces()[cell][side]));
+        };
+        see_cell(located.cell as usize);
+        for &face in &self.tree.cell_faces()[located.cell as usize] {
+            self.tree.cells_beside(face as usize).for_each(&mut see_cell);
+        }
+        range
+    }
+
     /// All three components of a field at face centres.
     #[inline]
     pub fn velocity(&self, u_face: &[f32], x_in_world: Vec3) -> Vec3 {

@@ -75,15 +75,19 @@ impl<'a> Dual<'a> {
         Dual { tree, located, low_center, at_centers, low_face, at_faces }
     }
 
+    /// The faces of an axis around the point.
+    #[inline(always)]
+    pub fn faces(&self, axis: Axis) -> [u32; 8] {
+        let mut low = self.low_center;
+        low[axis] = self.low_face[axis];
+        self.tree.faces_near(self.located, axis, low)
+    }
+
     /// A component at faces.
     #[inline(always)]
     pub fn component(&self, u_face: &[f32], axis: Axis) -> f32 {
-        let (mut low, mut f) = (self.low_center, self.at_centers);
-        (low[axis], f[axis]) = (self.low_face[axis], self.at_faces[axis]);
-        let mut c = [0.0; 8];
-        for (c, face) in c.iter_mut().zip(self.tree.faces_near(self.located, axis, low)) {
-            *c = u_face[face as usize];
-        }
-        between(c, f)
+        let mut f = self.at_centers;
+        f[axis] = self.at_faces[axis];
+        between(self.faces(axis).map(|face| u_face[face as usize]), f)
     }
 }
