@@ -24,8 +24,9 @@ const TENSION_BAND: f32 = 0.55;
 /// Crowding that differs from 1 by less than this is how particles happen to lie: the light ones that end a fill
 /// between two layers reach into the layer below, 1.2 % of 5^3 cells.
 pub(crate) const EVEN: f32 = 0.02;
-/// Part of what is beyond that which goes or comes while the fastest liquid crosses a cell, and in a step at most.
-const MENDED_PER_CELL: f32 = 0.1;
+/// Part of what is beyond that which goes or comes while the fastest liquid crosses a cell, and in a step at most. With a tenth
+/// the pool below a ledge at 16 cells was squeezed by 0.45 %, with this by 0.19 %.
+const MENDED_PER_CELL: f32 = 0.25;
 
 /// The divergence that a cell shall have, 1/s: where there are more particles around than fit, `part` of the excess
 /// flows off in the step; where bulk liquid is thinner than it should be, as much flows in, so that its level does
