@@ -13,6 +13,8 @@ const USUAL_GRAVITY: [f32; 2] = [0.1, 100.0];
 const LARGEST_SPEED_M_S: f32 = 1e4;
 /// Liquid faster than this is probably meant in other units, m/s: fire hoses have 30 to 60.
 const USUAL_SPEED_M_S: f32 = 100.0;
+/// No liquid at room temperature has more, N/m: mercury has 0.49, water 0.073.
+const LARGEST_TENSION: f32 = 1.0;
 /// A body so many times as large as the domain was probably modelled in another unit.
 const LARGE_BODY: f32 = 10.0;
 /// A jet narrower than so many cells breaks up on the grid.
@@ -79,6 +81,12 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
     let gravity = setup.liquid.gravity.length();
     if gravity > 0.0 && !(USUAL_GRAVITY[0]..=USUAL_GRAVITY[1]).contains(&gravity) {
         notes.push(format!("gravity is {gravity} m/s2; on Earth it is 9.81: are all lengths in metres?"));
+    }
+    let tension = setup.liquid.surface_tension;
+    if tension > LARGEST_TENSION {
+        notes.push(format!(
+            "a surface tension of {tension} N/m is more than any liquid's: water has 0.0728; was it meant in mN/m?"
+        ));
     }
     let domain = setup.domain.bounds().size().max_element();
     for solid in &setup.solids {

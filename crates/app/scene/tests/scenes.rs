@@ -264,6 +264,8 @@ fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {
     assert!(notes.iter().any(|n| n.contains("source 1") && n.contains("cells across")), "{notes:?}");
     let notes = load(&[("liquid.gravity", "[0, -981, 0]")]).unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("981 m/s2")), "{notes:?}");
+    let notes = load(&[("liquid.surface_tension", "72.8")]).unwrap().notes;
+    assert!(notes.iter().any(|n| n.contains("meant in mN/m")), "{notes:?}");
     // A cube of 1 m with a ball on a pedestal (0.0198 m3) in it, filled by 0.1 m3/s from the start.
     let fill_up = [("source[0].flow", "0.1"), ("source[0].active", "[0, 20]"), ("time.frames", "500")];
     let notes = load(&fill_up).unwrap().notes;
