@@ -77,8 +77,7 @@ impl<'a> KinkedCell<'a> {
         let h = self.dx / PARTS as f32;
         let (mut phi, mut open) = ([0.0f32; SIDE * SIDE * SIDE], 0u128);
         among.for_each_corner(|n, sub| {
-            phi[n] = if sub.iter().all(|s| s % PARTS == 0) {
-                let corner: usize = AXES.iter().map(|&a| (sub[a] / PARTS) << a).sum();
+            phi[n] = if let Some(corner) = corner_of_cell(sub) {
                 self.phi[corner]
             } else {
                 // A corner h away narrows the search in meshes, and tells the sign where nothing lies between the two: the
@@ -186,8 +185,7 @@ impl CellInParts<'_> {
         let mut joined = 0u128;
         among.for_each_corner(|n, sub| {
             all |= 1 << n;
-            if sub.iter().all(|s| s % PARTS == 0) {
-                let corner: usize = AXES.iter().map(|&a| (sub[a] / PARTS) << a).sum();
+            if let Some(corner) = corner_of_cell(sub) {
                 joined |= u128::from(corners >> corner & 1) << n;
             }
         });
@@ -229,6 +227,12 @@ impl CellInParts<'_> {
         let in_solid_too = flat.is_some() || !is_plane(&phi, h);
         Err(signed_by_reach(&phi, own, in_solid_too, reach))
     }
+}
+
+/// Which of the cell's own corners a corner of a part is, if it is one.
+fn corner_of_cell(sub: [usize; 3]) -> Option<usize> {
+    let is_one = sub.iter().all(|s| s % PARTS == 0);
+    is_one.then(|| AXES.iter().map(|&a| (sub[a] / PARTS) << a).sum())
 }
 
 /// Number of a corner of a part.
