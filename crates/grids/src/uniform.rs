@@ -105,12 +105,14 @@ impl Clone for FaceField {
 
 impl std::ops::Index<Axis> for FaceField {
     type Output = Vec<f32>;
+    #[inline]
     fn index(&self, axis: Axis) -> &Vec<f32> {
         &self.components[axis]
     }
 }
 
 impl std::ops::IndexMut<Axis> for FaceField {
+    #[inline]
     fn index_mut(&mut self, axis: Axis) -> &mut Vec<f32> {
         &mut self.components[axis]
     }

@@ -34,29 +34,18 @@ pub fn liquid_flux(
     let cells = grid.cell_centers();
     let around = Seen { around: Neighbourhood { phi, cells: grid.cells }, cells, sides };
     let per_dx = dt_s / grid.dx;
-    for axis in AXES {
-        let (faces, stride) = (grid.faces(axis), cells.stride(axis));
-        let (u, area) = (&u_face[axis], &open_area[axis]);
-        faces.for_each_mut(&mut flux_face[axis], |face, at, flux| {
-            let travel = u[face] * per_dx;
-            let swept = travel * area[face];
-            if swept == 0.0 {
-                *flux = 0.0;
-                return;
-            }
-            let high = cells.index_clamped(at[0] as isize, at[1] as isize, at[2] as isize);
-            let is_wall = at[axis] == 0 || at[axis] == cells.size[axis];
-            let low = if is_wall { high } else { high - stride };
-            let from = if travel > 0.0 { phi[low] } else { phi[high] };
-            *flux = if from >= band_m {
-                0.0
-            } else if from <= -band_m {
-                swept
-            } else {
-                swept * swept_share(&around, u_face, grid, (axis, at), per_dx, 0.5 * (phi[low] + phi[high]))
-            };
-        });
-    }
+    let flow = Flow { u_face, grid, per_dx };
+    let [x, y, z] = flux_face.components_mut();
+    flux_along::<0>(x, &around, &flow, open_area, band_m);
+    flux_along::<1>(y, &around, &flow, open_area, band_m);
+    flux_along::<2>(z, &around, &flow, open_area, band_m);
+}
+
+/// The flow that carries liquid: `per_dx` is dt / dx.
+struct Flow<'a> {
+    u_face: &'a FaceField,
+    grid: &'a UniformGrid,
+    per_dx: f32,
 }
 
 /// phi, and what cells see of it.
@@ -66,34 +55,62 @@ struct Seen<'a> {
     sides: &'a Sides,
 }
 
-/// Liquid share of what a face sweeps: `per_dx` is dt / dx, `phi_face` the distance at its centre.
-fn swept_share(
-    around: &Seen,
-    u_face: &FaceField,
-    grid: &UniformGrid,
-    (axis, at): (Axis, [usize; 3]),
-    per_dx: f32,
-    phi_face: f32,
-) -> f32 {
-    let u = velocity_at_face(u_face, grid, axis, at);
+/// The faces of one axis, which is known where the loop is compiled: vectors are indexed by it throughout.
+fn flux_along<const AXIS: Axis>(
+    flux: &mut [f32],
+    seen: &Seen,
+    flow: &Flow,
+    open_area: &FaceField,
+    band_m: f32,
+) {
+    let Seen { around: Neighbourhood { phi, .. }, cells, .. } = seen;
+    let (faces, stride) = (flow.grid.faces(AXIS), cells.stride(AXIS));
+    let (u, area) = (flow.u_face[AXIS].as_slice(), open_area[AXIS].as_slice());
+    faces.for_each_mut(flux, |face, at, flux| {
+        let travel = u[face] * flow.per_dx;
+        let swept = travel * area[face];
+        if swept == 0.0 {
+            *flux = 0.0;
+            return;
+        }
+        let mut beside = at;
+        beside[AXIS] = at[AXIS].min(cells.size[AXIS] - 1);
+        let high = cells.index(beside[0], beside[1], beside[2]);
+        let is_wall = at[AXIS] == 0 || at[AXIS] == cells.size[AXIS];
+        let low = if is_wall { high } else { high - stride };
+        let from = if travel > 0.0 { phi[low] } else { phi[high] };
+        *flux = if from >= band_m {
+            0.0
+        } else if from <= -band_m {
+            swept
+        } else {
+            swept * swept_share::<AXIS>(seen, flow, at, 0.5 * (phi[low] + phi[high]))
+        };
+    });
+}
+
+/// Liquid share of what a face sweeps: `phi_face` is the distance at its centre.
+fn swept_share<const AXIS: Axis>(seen: &Seen, flow: &Flow, at: [usize; 3], phi_face: f32) -> f32 {
+    let Flow { u_face, grid, per_dx } = *flow;
+    let u = velocity_at_face::<AXIS>(u_face, grid, at);
     let reach_m = (u.length() * per_dx * 1.5 + CLEAR_OF_BOX_CELLS) * grid.dx;
     if phi_face.abs() > reach_m {
         return (phi_face < 0.0) as u8 as f32;
     }
-    let length = (u[axis] * per_dx).abs();
+    let length = (u[AXIS] * per_dx).abs();
     let pieces = length.ceil().max(1.0) as usize;
     let dt = per_dx / pieces as f32;
-    let (along, mut edges) = (u[axis] * dt, [Vec3::X, Vec3::Y, Vec3::Z]);
+    let (along, mut edges) = (u[AXIS] * dt, [Vec3::X, Vec3::Y, Vec3::Z]);
     // In cells from the first cell's centre.
     let mut x = Vec3::from_array(at.map(|v| v as f32));
-    x[axis] -= 0.5;
+    x[AXIS] -= 0.5;
     let (mut u, mut sum) = (u, 0.0);
     for piece in 1..=pieces {
         // The box's centre is where the face's centre was half a piece ago; the next one starts a whole one ago.
         let middle = x - 0.5 * dt * u;
-        edges[axis] = dt * u;
-        edges[axis][axis] = along;
-        sum += share_at(around, grid.dx, middle, edges);
+        edges[AXIS] = dt * u;
+        edges[AXIS][AXIS] = along;
+        sum += share_at(seen, grid.dx, middle, edges);
         if piece < pieces {
             let at = |x: Vec3| grid.sample_velocity(u_face, grid.min + grid.dx * (x + 0.5));
             x -= dt * at(middle);
@@ -105,19 +122,21 @@ fn swept_share(
 
 /// Velocity at a face's centre: its own component, and the means of the four nearest of the others.
 #[inline]
-fn velocity_at_face(u_face: &FaceField, grid: &UniformGrid, axis: Axis, at: [usize; 3]) -> Vec3 {
+fn velocity_at_face<const AXIS: Axis>(u_face: &FaceField, grid: &UniformGrid, at: [usize; 3]) -> Vec3 {
     let mut u = Vec3::ZERO;
+    let (mut below, mut above) = (at, at);
+    below[AXIS] = at[AXIS].saturating_sub(1);
+    above[AXIS] = at[AXIS].min(grid.cells[AXIS] - 1);
     for other in AXES {
         let faces = grid.faces(other);
-        if other == axis {
-            u[other] = u_face[other][faces.index(at[0], at[1], at[2])];
+        let values = u_face[other].as_slice();
+        if other == AXIS {
+            u[other] = values[faces.index(at[0], at[1], at[2])];
             continue;
         }
-        let (mut below, mut above) = (at, at);
-        below[axis] = at[axis].saturating_sub(1);
-        above[axis] = at[axis].min(grid.cells[axis] - 1);
-        let [a, b] = [below, above].map(|at| faces.index(at[0], at[1], at[2]));
-        let (values, stride) = (&u_face[other], faces.stride(other));
+        let a = faces.index(below[0], below[1], below[2]);
+        let b = faces.index(above[0], above[1], above[2]);
+        let stride = faces.stride(other);
         u[other] = 0.25 * ((values[a] + values[a + stride]) + (values[b] + values[b + stride]));
     }
     u
@@ -172,28 +191,35 @@ struct Quadric {
 
 impl Quadric {
     fn at(around: &Neighbourhood, c: [isize; 3]) -> Self {
-        let value = around.at(c);
-        let shifted = |a: usize, by: isize| {
-            let mut n = c;
-            n[a] += by;
-            n
-        };
-        let sides: [[f64; 2]; 3] = std::array::from_fn(|a| [-1, 1].map(|by| around.at(shifted(a, by))));
-        let twist = std::array::from_fn(|a| {
-            let b = (a + 1) % 3;
-            let corner = |s: isize, t: isize| {
-                let mut n = c;
-                (n[a], n[b]) = (n[a] + s, n[b] + t);
-                around.at(n)
-            };
-            0.25 * ((corner(1, 1) + corner(-1, -1)) - (corner(1, -1) + corner(-1, 1)))
-        });
-        Quadric {
-            value,
-            slope: sides.map(|[low, high]| 0.5 * (high - low)),
-            bend: sides.map(|[low, high]| (low + high) - 2.0 * value),
-            twist,
+        let [nx, ny, _] = around.cells.map(|n| n as isize);
+        let is_inner = (0..3).all(|a| c[a] > 0 && c[a] + 1 < around.cells[a] as isize);
+        if !is_inner {
+            return Self::through(|d| around.at([c[0] + d[0], c[1] + d[1], c[2] + d[2]]));
         }
+        // Cells with neighbours on all sides need no look at the walls.
+        let (cell, farthest) = (c[0] + nx * (c[1] + ny * c[2]), 1 + nx * (1 + ny));
+        let near = &around.phi[(cell - farthest) as usize..(cell + farthest + 1) as usize];
+        Self::through(|d| f64::from(near[(farthest + d[0] + nx * (d[1] + ny * d[2])) as usize]))
+    }
+
+    /// The polynomial of 19 values, each given by its offset.
+    #[inline(always)]
+    fn through(phi: impl Fn([isize; 3]) -> f64) -> Self {
+        let value = phi([0; 3]);
+        let (mut slope, mut bend, mut twist) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        for a in 0..3 {
+            let b = (a + 1) % 3;
+            let at = |s: isize, t: isize| {
+                let mut d = [0; 3];
+                (d[a], d[b]) = (s, t);
+                phi(d)
+            };
+            let (low, high) = (at(-1, 0), at(1, 0));
+            slope[a] = 0.5 * (high - low);
+            bend[a] = (low + high) - 2.0 * value;
+            twist[a] = 0.25 * ((at(1, 1) + at(-1, -1)) - (at(1, -1) + at(-1, 1)));
+        }
+        Quadric { value, slope, bend, twist }
     }
 
     /// Liquid share of a box: the plane of the polynomial's mean and of its slope at the centre.
@@ -218,14 +244,14 @@ fn trilinear(around: &Neighbourhood, x: [f64; 3]) -> (f64, [f64; 3]) {
     let t: [f64; 3] = std::array::from_fn(|a| x[a] - low[a] as f64);
     let v: [f64; 8] =
         std::array::from_fn(|n| around.at(std::array::from_fn(|a| low[a] + (n >> a & 1) as isize)));
-    let weight = |n: usize, skip: usize| -> f64 {
-        (0..3).filter(|&a| a != skip).map(|a| if n >> a & 1 == 1 { t[a] } else { 1.0 - t[a] }).product()
-    };
-    let value = (0..8).map(|n| weight(n, 3) * v[n]).sum();
-    let slope = std::array::from_fn(|a| {
-        (0..8).map(|n| if n >> a & 1 == 1 { weight(n, a) * v[n] } else { -weight(n, a) * v[n] }).sum()
-    });
-    (value, slope)
+    let mix = |a: f64, b: f64, t: f64| (1.0 - t) * a + t * b;
+    // Along x, then y, then z; slopes are differences along their own axis.
+    let along_x: [f64; 4] = std::array::from_fn(|n| mix(v[2 * n], v[2 * n + 1], t[0]));
+    let step_x: [f64; 4] = std::array::from_fn(|n| v[2 * n + 1] - v[2 * n]);
+    let face = |f: [f64; 4]| mix(mix(f[0], f[1], t[1]), mix(f[2], f[3], t[1]), t[2]);
+    let [low_z, high_z] = [mix(along_x[0], along_x[1], t[1]), mix(along_x[2], along_x[3], t[1])];
+    let step_y = mix(along_x[1] - along_x[0], along_x[3] - along_x[2], t[2]);
+    (mix(low_z, high_z, t[2]), [face(step_x), step_y, high_z - low_z])
 }
 
 /// What leaves a cell, in its volume: the sum of the fluxes through its faces, counted outwards.

@@ -33,7 +33,7 @@ pub use extrapolate::extrapolate_velocity;
 pub use flux::{liquid_flux, outflow};
 pub use redistance::{RedistanceReport, redistance, redistance_among_solids};
 pub use regions::label_regions;
-pub use settle::{Owed, Settlement, carry_residual};
+pub use settle::{Carried, Owed, Settlement};
 pub use solids::extend_into_solids;
 pub use volume::{liquid_fraction, liquid_fractions, liquid_volume, liquid_volume_on_sides};
 

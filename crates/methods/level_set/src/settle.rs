@@ -1,7 +1,7 @@
 //! The level set brought to the volume that the fluxes say is in each cell.
 
 use fluvial_foundation::Vec3;
-use fluvial_foundation::parallel::{for_each_chunk_mut, map_indices};
+use fluvial_foundation::parallel::{for_each_chunk_mut, for_each_chunk_mut2, map_indices};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
 /// A cell with less surface around it than this, in faces of a cell, is not settled: too little surface
@@ -56,13 +56,6 @@ impl Settlement {
         grid: &UniformGrid,
     ) -> usize {
         let cells = grid.cell_centers();
-        let tent_sum = |cells: &Lattice, cell: usize, is_inner: bool, value: &dyn Fn(usize) -> f32| {
-            if sides.is_near(cell) {
-                tent_sum_of_seen(cells, cell, sides, value)
-            } else {
-                tent_sum(cells, cell, is_inner, value)
-            }
-        };
         self.find_near(phi, grid);
         let Settlement { area_cell, asked_cell, shift_cell, narrow_cell, near } = self;
         for values in [&mut *area_cell, &mut *asked_cell, &mut *shift_cell, &mut *narrow_cell] {
@@ -70,26 +63,23 @@ impl Settlement {
             values.resize(phi.len(), 0.0);
         }
         let (inverse, slab) = (1.0 / grid.dx, cells.slab());
-        let fill = |values: &mut [f32], value: &(dyn Fn(usize, bool) -> f32 + Sync)| {
-            for_each_chunk_mut(values, slab, |k, values| {
-                for &Near { cell, is_inner } in &near[k] {
-                    values[cell as usize - k * slab] = value(cell as usize, is_inner);
-                }
-            });
-        };
+        let (tent, near) = (Tent { cells, sides }, &*near);
         let phi_now = &*phi;
-        fill(area_cell, &|cell, _| (1.0 - phi_now[cell].abs() * inverse).max(0.0) * open_volume[cell]);
+        fill(area_cell, near, slab, |Near { cell, .. }| {
+            (1.0 - phi_now[cell as usize].abs() * inverse).max(0.0) * open_volume[cell as usize]
+        });
         let area = &*area_cell;
-        fill(asked_cell, &|cell, is_inner| {
-            if owed_cell[cell].abs() < LEAST_OWED {
+        fill(asked_cell, near, slab, |near| {
+            let owed = owed_cell[near.cell as usize];
+            if owed.abs() < LEAST_OWED {
                 return 0.0;
             }
-            let around = tent_sum(&cells, cell, is_inner, &|n| area[n]);
-            if around < LEAST_AREA { 0.0 } else { owed_cell[cell] / around }
+            let around = tent.sum(near, |n| area[n]);
+            if around < LEAST_AREA { 0.0 } else { owed / around }
         });
         let asked = &*asked_cell;
-        fill(narrow_cell, &|cell, is_inner| {
-            if area[cell] > 0.0 { tent_sum(&cells, cell, is_inner, &|n| asked[n]) } else { 0.0 }
+        fill(narrow_cell, near, slab, |near| {
+            if area[near.cell as usize] > 0.0 { tent.sum(near, |n| asked[n]) } else { 0.0 }
         });
         // The cells beyond take the mean of their neighbours', so that the surface's neighbourhood moves as one.
         for round in 0..2 {
@@ -97,16 +87,15 @@ impl Settlement {
                 0 => (&*narrow_cell, &mut *shift_cell),
                 _ => (&*shift_cell, &mut *narrow_cell),
             };
-            fill(to, &|cell, is_inner| match from[cell] {
-                0.0 if area[cell] == 0.0 => {
-                    let is_known = |n: usize| (from[n] != 0.0) as u8 as f32;
-                    let weight = tent_sum(&cells, cell, is_inner, &is_known);
-                    if weight == 0.0 { 0.0 } else { tent_sum(&cells, cell, is_inner, &|n| from[n]) / weight }
+            fill(to, near, slab, |near| match from[near.cell as usize] {
+                0.0 if area[near.cell as usize] == 0.0 => {
+                    let weight = tent.sum(near, |n| (from[n] != 0.0) as u8 as f32);
+                    if weight == 0.0 { 0.0 } else { tent.sum(near, |n| from[n]) / weight }
                 }
                 shift => shift,
             });
         }
-        let (shift, near) = (&*narrow_cell, &*near);
+        let shift = &*narrow_cell;
         let held = map_indices(near.len(), |k| {
             near[k].iter().filter(|near| shift[near.cell as usize].abs() > FARTHEST_CELLS).count()
         });
@@ -137,38 +126,57 @@ impl Settlement {
     }
 }
 
-/// `sum w value` over a cell and its 26 neighbours, those beyond the walls left out.
-#[inline]
-fn tent_sum(cells: &Lattice, cell: usize, is_inner: bool, value: impl Fn(usize) -> f32) -> f32 {
-    let mut range = [0..3, 0..3, 0..3];
-    if !is_inner {
-        let at = cells.coordinates(cell);
-        range = [0, 1, 2].map(|a| (at[a] == 0) as usize..if at[a] + 1 == cells.size[a] { 2 } else { 3 });
-    }
-    let first = cell.wrapping_sub(cells.stride(2) + cells.stride(1) + 1);
-    let mut sum = 0.0;
-    for dk in range[2].clone() {
-        for dj in range[1].clone() {
-            let row = first.wrapping_add(dk * cells.stride(2) + dj * cells.stride(1));
-            for di in range[0].clone() {
-                sum += TENT[dk] * TENT[dj] * TENT[di] * value(row.wrapping_add(di));
-            }
+/// Writes the values of the cells near the surface, `near` and `values` slab by slab.
+fn fill(values: &mut [f32], near: &[Vec<Near>], slab: usize, value: impl Fn(Near) -> f32 + Sync + Send) {
+    for_each_chunk_mut(values, slab, |k, values| {
+        for &near in &near[k] {
+            values[near.cell as usize - k * slab] = value(near);
         }
-    }
-    sum
+    });
 }
 
-/// The same over those that the cell sees.
-fn tent_sum_of_seen(cells: &Lattice, cell: usize, sides: &Sides, value: impl Fn(usize) -> f32) -> f32 {
-    let at = cells.coordinates(cell);
-    let seen = sides.seen_around(cells, at);
-    let mut sum = 0.0;
-    for n in (0..27).filter(|n| seen >> n & 1 == 1) {
-        let d = [n % 3, n / 3 % 3, n / 9];
-        let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + d[a] - 1);
-        sum += TENT[d[0]] * TENT[d[1]] * TENT[d[2]] * value(cells.index(i, j, k));
+/// Weighted sums over a cell and its 26 neighbours.
+#[derive(Clone, Copy)]
+struct Tent<'a> {
+    cells: Lattice,
+    sides: &'a Sides,
+}
+
+impl Tent<'_> {
+    /// `sum w value` over the neighbours that are there and that the cell sees.
+    #[inline]
+    fn sum(&self, Near { cell, is_inner }: Near, value: impl Fn(usize) -> f32) -> f32 {
+        let cell = cell as usize;
+        if !is_inner || self.sides.is_near(cell) {
+            return self.sum_of_seen(cell, &value);
+        }
+        let [_, row, slab] = [0, 1, 2].map(|axis| self.cells.stride(axis));
+        let mut sum = 0.0;
+        for dk in 0..3 {
+            for dj in 0..3 {
+                let first = cell + dk * slab + dj * row - (slab + row + 1);
+                for di in 0..3 {
+                    sum += TENT[dk] * TENT[dj] * TENT[di] * value(first + di);
+                }
+            }
+        }
+        sum
     }
-    sum
+
+    #[cold]
+    fn sum_of_seen(&self, cell: usize, value: &impl Fn(usize) -> f32) -> f32 {
+        let at = self.cells.coordinates(cell);
+        let seen = self.sides.seen_around(&self.cells, at);
+        let mut sum = 0.0;
+        for n in (0..27).filter(|n| seen >> n & 1 == 1) {
+            let d = [n % 3, n / 3 % 3, n / 9];
+            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| (at[a] + d[a]).wrapping_sub(1));
+            if i < self.cells.size[0] && j < self.cells.size[1] && k < self.cells.size[2] {
+                sum += TENT[d[0]] * TENT[d[1]] * TENT[d[2]] * value(self.cells.index(i, j, k));
+            }
+        }
+        sum
+    }
 }
 
 /// What cells are owed, and what decides where it goes.
@@ -190,52 +198,70 @@ pub struct Owed<'a> {
     pub sides: &'a Sides,
 }
 
-/// Carries what cells are owed with the flow: `moved` gets each amount at the place to which the flow carries
-/// its cell's centre in `dt_s`, shared among the open cells around it. The sum is kept but for what leaves
-/// through open walls, which is returned. Verified by tests/settle.rs.
-pub fn carry_residual(
-    moved: &mut [f32],
-    owed: &Owed,
-    u_face: &FaceField,
-    grid: &UniformGrid,
-    dt_s: f32,
-) -> f64 {
-    let (cells, bounds) = (grid.cell_centers(), grid.bounds());
-    let Owed { residual_cell, phi_cell, deep_m, waits_cell, open_volume, open_walls, sides } = *owed;
-    let slab = cells.slab();
-    moved.fill(0.0);
-    let targets: Vec<Vec<(u32, Vec3)>> = map_indices(cells.size[2], |k| {
-        let of_slab = k * slab..(k + 1) * slab;
-        let place = |cell: usize| {
-            let [i, j, _] = cells.coordinates(cell);
-            let x = cells.position(i, j, k);
-            if phi_cell[cell] <= -deep_m || waits_cell.get(cell) == Some(&true) {
-                return (cell as u32, x);
+/// Amounts that the flow carries to other cells, slab by slab: from which cell, to which place.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
+    to: Vec<Vec<(u32, Vec3)>>,
+}
+
+impl Carried {
+    /// Carries what cells are owed with the flow: `moved` gets each amount at the place to which the flow carries
+    /// its cell's centre in `dt_s`, shared among the open cells around it; what is deep or waits stays in its cell,
+    /// where that is open. The sum is kept but for what leaves through open walls, which is returned. Verified by
+    /// tests/settle.rs.
+    pub fn carry(
+        &mut self,
+        moved: &mut [f32],
+        owed: &Owed,
+        u_face: &FaceField,
+        grid: &UniformGrid,
+        dt_s: f32,
+    ) -> f64 {
+        let (cells, bounds) = (grid.cell_centers(), grid.bounds());
+        let Owed { residual_cell, phi_cell, deep_m, waits_cell, open_volume, open_walls, sides } = *owed;
+        let slab = cells.slab();
+        self.to.resize_with(cells.size[2], Vec::new);
+        for_each_chunk_mut2((moved, slab), (&mut self.to, 1), |k, moved, to| {
+            to[0].clear();
+            for (n, moved) in moved.iter_mut().enumerate() {
+                let cell = k * slab + n;
+                let owed = residual_cell[cell];
+                *moved = owed;
+                let stays = phi_cell[cell] <= -deep_m || waits_cell.get(cell) == Some(&true);
+                if owed == 0.0 || stays && open_volume[cell] > 0.0 {
+                    continue;
+                }
+                let (i, j) = (n % cells.size[0], n / cells.size[0]);
+                let x = cells.position(i, j, k);
+                let mut end = x;
+                if !stays {
+                    let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
+                    end = x + dt_s * grid.sample_velocity(u_face, middle);
+                    if sides.is_near(cell) {
+                        let (_, way) =
+                            sides.walk(&cells, [i, j, k], [0.0; 3], ((end - x) / grid.dx).to_array());
+                        end = x + grid.dx * Vec3::from_array(way);
+                    }
+                }
+                *moved = 0.0;
+                to[0].push((cell as u32, end));
             }
-            let middle = x + 0.5 * dt_s * grid.sample_velocity(u_face, x);
-            let end = x + dt_s * grid.sample_velocity(u_face, middle);
-            if !sides.is_near(cell) {
-                return (cell as u32, end);
-            }
-            let (_, end) = sides.walk(&cells, [i, j, k], [0.0; 3], ((end - x) / grid.dx).to_array());
-            (cell as u32, x + grid.dx * Vec3::from_array(end))
+        });
+        let has_left = |x: Vec3| {
+            let beyond = |a: usize| [x[a] < bounds.min[a], x[a] > bounds.max[a]];
+            (0..3).any(|a| (0..2).any(|side| open_walls[2 * a + side] && beyond(a)[side]))
         };
-        of_slab.filter(|&cell| residual_cell[cell] != 0.0).map(place).collect()
-    });
-    let has_left = |x: Vec3| {
-        let beyond = |a: usize| [x[a] < bounds.min[a], x[a] > bounds.max[a]];
-        (0..3).any(|a| (0..2).any(|side| open_walls[2 * a + side] && beyond(a)[side]))
-    };
-    let mut left = 0.0;
-    for (cell, x) in targets.into_iter().flatten() {
-        let amount = residual_cell[cell as usize];
-        if has_left(x) {
-            left += f64::from(amount);
-        } else if !deposit(moved, amount, x, (open_volume, sides), &cells) {
-            moved[cell as usize] += amount;
+        let mut left = 0.0;
+        for &(cell, x) in self.to.iter().flatten() {
+            let amount = residual_cell[cell as usize];
+            if has_left(x) {
+                left += f64::from(amount);
+            } else if !deposit(moved, amount, x, (open_volume, sides), &cells) {
+                moved[cell as usize] += amount;
+            }
         }
+        left
     }
-    left
 }
 
 /// Shares an amount among the open cells around a point, trilinearly; false when there is none.

@@ -87,7 +87,7 @@ fn residuals_go_with_the_flow() {
         open_walls: [false, true, false, false, false, false],
     };
     let mut moved = vec![0.0; g.cell_count()];
-    let left = carry_residual(&mut moved, &owed, &u, &g, 1.25 * g.dx);
+    let left = Carried::default().carry(&mut moved, &owed, &u, &g, 1.25 * g.dx);
     assert_eq!(left, 0.125, "through the open wall");
     assert!((sum(&moved) - 0.25).abs() < 1e-7);
     let at = |i: usize| moved[c.index(i, 4, 4)];
@@ -127,7 +127,7 @@ fn a_thin_film_keeps_its_volume() {
                 open_volume: &open,
                 open_walls: [true; 6],
             };
-            carry_residual(&mut volume, &owed, &u, &g, dt_s);
+            Carried::default().carry(&mut volume, &owed, &u, &g, dt_s);
             for cell in 0..g.cell_count() {
                 let out = outflow(&flux, &g, g.cell_centers().coordinates(cell));
                 volume[cell] += before[cell] - out;

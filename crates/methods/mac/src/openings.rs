@@ -26,9 +26,14 @@ impl Openings<'_> {
     /// Test: `a_linear_velocity_flows_out_by_its_divergence`.
     #[inline]
     pub fn outflow(&self, u_face: &FaceField, at: [usize; 3]) -> f32 {
-        let out = self.outflow_along(0, u_face, at)
-            + self.outflow_along(1, u_face, at)
-            + self.outflow_along(2, u_face, at);
+        self.outflow_with(at, |axis, face| u_face[axis][face])
+    }
+
+    /// The same with the velocities `u(axis, face)`.
+    #[inline]
+    pub fn outflow_with(&self, at: [usize; 3], u: impl Fn(Axis, usize) -> f32) -> f32 {
+        let out =
+            self.outflow_along(0, &u, at) + self.outflow_along(1, &u, at) + self.outflow_along(2, &u, at);
         if self.inflow_cell.is_empty() {
             return out;
         }
@@ -76,12 +81,12 @@ impl Openings<'_> {
     }
 
     #[inline(always)]
-    fn outflow_along(&self, axis: Axis, u_face: &FaceField, [i, j, k]: [usize; 3]) -> f32 {
+    fn outflow_along(&self, axis: Axis, u: &impl Fn(Axis, usize) -> f32, [i, j, k]: [usize; 3]) -> f32 {
         let lattice = self.grid.faces(axis);
         let low = lattice.index(i, j, k);
         let high = low + lattice.stride(axis);
-        let (area, u, u_boundary) = (&self.area_face[axis], &u_face[axis], &self.u_boundary[axis]);
-        let flux = |f: usize| area[f] * u[f] + (1.0 - area[f]) * u_boundary[f];
+        let (area, u_boundary) = (&self.area_face[axis], &self.u_boundary[axis]);
+        let flux = |f: usize| area[f] * u(axis, f) + (1.0 - area[f]) * u_boundary[f];
         flux(high) - flux(low)
     }
 }

@@ -10,7 +10,9 @@
 //! the problem is solved anew until neither happens.
 
 use crate::{FaceCells, Impulse, Openings, Unknowns, right_side, subtract_gradient};
-use fluvial_foundation::parallel::for_each_indexed_mut2;
+use fluvial_foundation::parallel::{
+    CHUNK, chunk_count, chunk_range, for_each_chunk_mut, for_each_indexed_mut, for_each_indexed_mut2,
+};
 use fluvial_foundation::{AXES, Axis, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 
@@ -58,9 +60,10 @@ pub struct Parting {
     pub phi_cell: Vec<f32>,
     /// The unknowns without those cells.
     pub unknowns: Unknowns,
-    /// Velocity before the projection, and its right side.
-    u_before: FaceField,
+    /// The right side of the projection.
     rhs_cell: Vec<f32>,
+    /// Cells that a round of the search lets go or takes back, chunk by chunk.
+    changed: Vec<Vec<u32>>,
 }
 
 /// The liquid that may let go.
@@ -127,47 +130,89 @@ impl Parting {
                 && liquid.unknowns.unknown_cell[cell]
                 && !liquid.openings.is_at_source(cell)
         };
-        self.parted_cell.clear();
-        self.parted_cell.extend((0..liquid.phi_cell.len()).map(still));
-        self.look(liquid);
-    }
-
-    /// Air in the parted cells.
-    fn look(&mut self, liquid: &AtBoundaries) {
+        self.parted_cell.resize(liquid.phi_cell.len(), false);
+        for_each_indexed_mut(&mut self.parted_cell, |cell, parted| *parted = still(cell));
         self.phi_cell.clear();
         self.phi_cell.extend_from_slice(liquid.phi_cell);
         self.unknowns.clone_from(liquid.unknowns);
-        for cell in (0..self.parted_cell.len()).filter(|&cell| self.parted_cell[cell]) {
-            self.phi_cell[cell] = BEYOND_CELLS * liquid.openings.grid.dx;
-            self.unknowns.unknown_cell[cell] = false;
+        for cell in 0..self.parted_cell.len() {
+            if self.parted_cell[cell] {
+                self.look(liquid, cell);
+            }
         }
     }
 
-    /// Lets cells go whose pressure is negative, and takes those back whose gap is closed and that the
-    /// projected velocity presses together; returns how many there were.
-    fn revise(&mut self, q_cell: &[f32], u_face: &FaceField, liquid: &AtBoundaries) -> usize {
-        let openings = liquid.openings;
-        let (cells, least) = (openings.grid.cell_centers(), LEAST_PULL * liquid.fall_m_s.max(1e-6));
-        let mut changes = 0;
-        for (cell, parted) in self.parted_cell.iter_mut().enumerate() {
-            if !liquid.may_part(cell) {
-                continue;
+    /// Air in a cell that has let go, liquid in one that has not.
+    fn look(&mut self, liquid: &AtBoundaries, cell: usize) {
+        let parted = self.parted_cell[cell];
+        self.phi_cell[cell] =
+            if parted { BEYOND_CELLS * liquid.openings.grid.dx } else { liquid.phi_cell[cell] };
+        self.unknowns.unknown_cell[cell] = !parted && liquid.unknowns.unknown_cell[cell];
+    }
+
+    /// Finds the cells to let go, whose pressure is negative, and those to take back, whose gap is closed and that
+    /// the projected velocity presses together; returns how many there are.
+    fn find_changes(&mut self, q_cell: &[f32], u_face: &FaceField, liquid: &AtBoundaries) -> usize {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.resize_with(chunk_count(q_cell.len(), CHUNK), Vec::new);
+        for_each_chunk_mut(&mut changed, 1, |chunk, changed| {
+            changed[0].clear();
+            let of_chunk = chunk_range(chunk, CHUNK, q_cell.len());
+            let changes = |&cell: &usize| self.changes(cell, q_cell, u_face, liquid);
+            changed[0].extend(of_chunk.filter(changes).map(|cell| cell as u32));
+        });
+        self.changed = changed;
+        self.changed.iter().map(Vec::len).sum()
+    }
+
+    fn changes(&self, cell: usize, q_cell: &[f32], u_face: &FaceField, liquid: &AtBoundaries) -> bool {
+        if !liquid.may_part(cell) {
+            return false;
+        }
+        let least = LEAST_PULL * liquid.fall_m_s.max(1e-6);
+        if self.parted_cell[cell] {
+            liquid.gap_cell[cell] <= LEAST_GAP_CELLS * liquid.openings.grid.dx
+                && self.outflow_of_parted(cell, q_cell, u_face, liquid) < -least
+        } else {
+            q_cell[cell] < -least
+                && q_cell[cell] < -(liquid.adhesion_m_s)(cell)
+                && liquid.air_gets_in(cell, &self.phi_cell)
+        }
+    }
+
+    /// What will flow out of a cell that has let go, once the gradient of the impulse is subtracted from `u_face`.
+    fn outflow_of_parted(
+        &self,
+        cell: usize,
+        q_cell: &[f32],
+        u_face: &FaceField,
+        liquid: &AtBoundaries,
+    ) -> f32 {
+        let (openings, impulse) = (liquid.openings, self.impulse(q_cell));
+        let at = openings.grid.cell_centers().coordinates(cell);
+        openings.outflow_with(at, |axis, face| {
+            let cells = FaceCells::beside(openings.grid, axis, face);
+            let change = impulse.difference(cells).filter(|_| openings.area_face[axis][face] > 0.0);
+            match liquid.u_without_push {
+                Some(u) if !cells.any(|cell| impulse.unknown_cell[cell]) => u[axis][face],
+                _ => u_face[axis][face] - change.unwrap_or(0.0),
             }
-            let parts = if *parted {
-                liquid.gap_cell[cell] > LEAST_GAP_CELLS * openings.grid.dx
-                    || openings.outflow(u_face, cells.coordinates(cell)) >= -least
-            } else {
-                q_cell[cell] < -least
-                    && q_cell[cell] < -(liquid.adhesion_m_s)(cell)
-                    && liquid.air_gets_in(cell, &self.phi_cell)
-            };
-            changes += (parts != *parted) as usize;
-            *parted = parts;
+        })
+    }
+
+    fn impulse<'a>(&'a self, q_cell: &'a [f32]) -> Impulse<'a> {
+        Impulse { q_cell, phi_cell: &self.phi_cell, unknown_cell: &self.unknowns.unknown_cell }
+    }
+
+    /// Makes the changes that have been found.
+    fn change(&mut self, liquid: &AtBoundaries, mut each: impl FnMut(&mut Self, usize)) {
+        let changed = std::mem::take(&mut self.changed);
+        for cell in changed.iter().flatten().map(|cell| *cell as usize) {
+            self.parted_cell[cell] = !self.parted_cell[cell];
+            self.look(liquid, cell);
+            each(self, cell);
         }
-        if changes > 0 {
-            self.look(liquid);
-        }
-        changes
+        self.changed = changed;
     }
 }
 
@@ -191,29 +236,34 @@ pub fn project<E>(
     without_pressure: impl Fn(FaceCells, &mut f32) + Sync + Send,
 ) -> Result<usize, E> {
     let openings = liquid.openings;
-    parting.rhs_cell.resize(q_cell.len(), 0.0);
-    parting.u_before.clone_from(u_face);
+    let cells = openings.grid.cell_centers();
     parting.begin(liquid);
+    parting.rhs_cell.resize(q_cell.len(), 0.0);
+    right_side(&mut parting.rhs_cell, &parting.unknowns.unknown_cell, openings, u_face, &wanted);
     let mut round = 1;
-    loop {
-        let Parting { parted_cell, phi_cell, unknowns, rhs_cell, .. } = &mut *parting;
-        let (parted_cell, unknown_cell) = (&*parted_cell, &unknowns.unknown_cell);
-        right_side(rhs_cell, unknown_cell, openings, u_face, &wanted);
-        solve(q_cell, phi_cell, rhs_cell)?;
-        let impulse = Impulse { q_cell, phi_cell, unknown_cell };
-        subtract_gradient(u_face, openings, &impulse, |cells, u| {
-            if !cells.any(|cell| parted_cell[cell]) {
-                without_pressure(cells, u);
-            }
-        });
-        take_pushes_back(u_face, parting, liquid);
-        let changes = parting.revise(q_cell, u_face, liquid);
+    let changes = loop {
+        solve(q_cell, &parting.phi_cell, &parting.rhs_cell)?;
+        let changes = parting.find_changes(q_cell, u_face, liquid);
         if changes == 0 || round == MOST_ROUNDS {
-            return Ok(changes);
+            break changes;
         }
+        parting.change(liquid, |parting, cell| {
+            let is_unknown = parting.unknowns.unknown_cell[cell];
+            let wanted = || wanted(cell) - openings.outflow(u_face, cells.coordinates(cell));
+            parting.rhs_cell[cell] = if is_unknown { wanted() } else { 0.0 };
+        });
         round += 1;
-        u_face.clone_from(&parting.u_before);
-    }
+    };
+    let parted_cell = &parting.parted_cell;
+    subtract_gradient(u_face, openings, &parting.impulse(q_cell), |cells, u| {
+        if !cells.any(|cell| parted_cell[cell]) {
+            without_pressure(cells, u);
+        }
+    });
+    take_pushes_back(u_face, parting, liquid);
+    // What is still between contact and gap begins the next step on its new side.
+    parting.change(liquid, |_, _| {});
+    Ok(changes)
 }
 
 /// Faces of parted cells that no pressure acts on have no part of what presses on the surface.

@@ -17,7 +17,7 @@ use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{chunk_count, chunk_range, for_each_indexed_mut, ordered_sum};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
-use fluvial_level_set::{self as level_set, Settlement};
+use fluvial_level_set::{self as level_set, Carried, Settlement};
 use fluvial_mac::Openings;
 use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::Clamps;
@@ -44,6 +44,7 @@ pub(crate) struct MassWork {
     /// Volume across every face, in cells.
     flux_face: FaceField,
     settlement: Settlement,
+    carried: Carried,
     /// What part of each cell moving solids open or close in the step; empty where none moves.
     /// Test: `a_rod_draws_no_air_down_with_it`.
     swept_part_cell: Vec<f32>,
@@ -92,7 +93,7 @@ impl UniformSolver {
         let (grid, begin, dt) = (self.grid, &self.state.fields, dt_s as f32);
         let [old, new] =
             [&self.state.boundaries, &self.work.boundaries].map(|b| &b.solids.fields.open_volume);
-        let MassWork { flux_face: flux, volume_cell, swept_part_cell, waits_cell, out_m3, .. } =
+        let MassWork { flux_face: flux, volume_cell, swept_part_cell, waits_cell, carried, out_m3, .. } =
             &mut self.work.mass;
         swept_part_cell.clear();
         waits_cell.clear();
@@ -123,7 +124,7 @@ impl UniformSolver {
             open_walls: self.setup.open_walls(),
             sides,
         };
-        let left = level_set::carry_residual(volume_cell, &owed, &begin.u_face, &grid, dt);
+        let left = carried.carry(volume_cell, &owed, &begin.u_face, &grid, dt);
         let flux = &*flux;
         grid.cell_centers().for_each_mut(volume_cell, |cell, at, volume| {
             *volume += begin.fraction_cell[cell] - level_set::outflow(flux, &grid, at);
