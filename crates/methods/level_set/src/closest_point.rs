@@ -17,6 +17,8 @@ const LAST_TRUST: f32 = 0.2;
 /// away.
 const FAR_FROM_INTERFACE: f32 = 0.25;
 const LONGEST_WAY: f32 = 4.0;
+/// Steps on that way at most.
+const MAX_WALL_STEPS: usize = 3;
 
 /// Tangent planes are followed this far from where they touch, in cells.
 const LONGEST_PLANE: f32 = 3.0;
@@ -134,12 +136,16 @@ pub(crate) fn closest_point(
 }
 
 /// The closest point of the plane that phi has where `point`, beyond the hull, comes nearest to it; farther
-/// along the wall if that is not near the interface, since phi saturates away from it.
+/// along the wall if that is not near the interface, since phi saturates away from it. None where no step leads to the
+/// interface. Test: `distances_ahead_of_a_front_on_the_floor`.
 #[cold]
 fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point: [f32; 3]) -> Option<Foot> {
     let mut nearest = field.moved_inside(cell, point, search.overhang);
     let mut jet = field.jet(cell, nearest).scaled(search.per_cell);
-    if jet.value.abs() > FAR_FROM_INTERFACE {
+    for _ in 0..MAX_WALL_STEPS {
+        if jet.value.abs() <= FAR_FROM_INTERFACE {
+            break;
+        }
         let along: [f32; 3] =
             std::array::from_fn(|a| if nearest[a] == point[a] { jet.gradient[a] } else { 0.0 });
         let along2 = dot(along, along).max(1e-6);
@@ -149,7 +155,8 @@ fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point:
         jet = field.jet(cell, nearest).scaled(search.per_cell);
     }
     let g2 = dot(jet.gradient, jet.gradient);
-    (g2 >= LEAST_SLOPE2)
+    // Away from the interface phi is no distance yet: a plane there is none of the interface's.
+    (g2 >= LEAST_SLOPE2 && jet.value.abs() <= FAR_FROM_INTERFACE)
         .then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
 }
 

@@ -13,6 +13,8 @@ use fluvial_solids::SolidFields;
 
 /// The smallest drop, in cells' volumes; less waits for company.
 const SMALLEST: f32 = 1e-3;
+/// A cell at the surface pays for negative residuals in the air as if it held this much, in cells' volumes.
+const SHARE_OF_THE_NEAR: f32 = 1e-4;
 /// A drop closer to the surface than this has arrived, cells.
 const ARRIVES_CELLS: f32 = 0.5;
 /// Drops that fill this part of a cell are liquid that the grid can hold.
@@ -85,7 +87,8 @@ impl UniformSolver {
     }
 
     /// Positive residuals in the air become drops, with the air's velocity and this step's gravity. Negative
-    /// ones move to the neighbour that holds most, or else to the one nearest to the surface.
+    /// ones move to the neighbours by what they hold, or else to those nearest to the surface. All pay at once: the
+    /// order of the cells does not matter.
     pub(crate) fn shed_drops(&mut self, dt_s: f64) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
         let SolidFields { sides, open_volume, .. } = &self.work.boundaries.solids.fields;
@@ -98,12 +101,22 @@ impl UniformSolver {
             range.filter(|&cell| residual[cell] != 0.0 && phi[cell] > far_m).collect::<Vec<_>>()
         });
         let found: Vec<usize> = found.into_iter().flatten().collect();
-        for &cell in &found {
-            if residual[cell] < 0.0 {
-                let debtor = debtor_of(cell, (&cells, sides), (residual, phi), open_volume);
-                let amount = std::mem::take(&mut residual[cell]);
-                residual[debtor] += amount;
+        let near = |other: usize| (FAR_CELLS - phi[other] / grid.dx).max(0.0);
+        let mut debts = vec![];
+        for &cell in found.iter().filter(|cell| residual[**cell] < 0.0) {
+            let share = |other: usize| match open_volume[other] > 0.0 {
+                true => residual[other].max(0.0) + SHARE_OF_THE_NEAR * near(other),
+                false => 0.0,
+            };
+            let sum: f32 = around((&cells, sides), cell).map(|(other, _)| share(other)).sum();
+            if sum > 0.0 {
+                let pays = |other: usize| (other, residual[cell] * share(other) / sum);
+                debts.extend(around((&cells, sides), cell).map(|(other, _)| pays(other)));
+                debts.push((cell, -residual[cell]));
             }
+        }
+        for (cell, amount) in debts {
+            residual[cell] += amount;
         }
         let push = dt_s as f32 * self.setup.liquid.gravity;
         for cell in found {
@@ -175,20 +188,5 @@ fn stamp(phi_cell: &mut [f32], grid: (&Lattice, &Sides), cell: usize, volume: f3
     for (other, d) in around(grid, cell) {
         let distance = d.iter().map(|v| (v * v) as f32).sum::<f32>().sqrt();
         phi_cell[other] = phi_cell[other].min((distance - radius) * grid.0.spacing);
-    }
-}
-
-/// Who pays for a cell's negative residual: an open cell.
-fn debtor_of(
-    cell: usize,
-    cells: (&Lattice, &Sides),
-    (residual, phi): (&[f32], &[f32]),
-    open_volume: &[f32],
-) -> usize {
-    let open = || around(cells, cell).map(|(other, _)| other).filter(|other| open_volume[*other] > 0.0);
-    let richest = open().max_by(|a, b| residual[*a].total_cmp(&residual[*b]));
-    match richest {
-        Some(other) if residual[other] > 0.0 => other,
-        _ => open().min_by(|a, b| phi[*a].total_cmp(&phi[*b])).unwrap_or(cell),
     }
 }
