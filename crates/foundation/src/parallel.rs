@@ -17,6 +17,9 @@ pub const CHUNK: usize = 1 << 14;
 
 /// Loops over indices are cut into so many pieces at most, each of them one call.
 const MOST_PIECES: usize = 1024;
+/// Items per call in loops over all items of an array, at least. Trees have few cells and much to do in each: cut into
+/// chunks of [`CHUNK`], most of their loops were one chunk and ran on one thread.
+const LEAST_PIECE: usize = 512;
 
 /// Runs `body(i)` for `i` in `0..count` in parallel.
 fn run(count: usize, body: &(dyn Fn(usize) + Sync)) {
@@ -90,9 +93,15 @@ pub fn for_each_chunk_mut2<A: Send, B: Send>(
 
 /// Runs `body(index, value)` over all values of `out`, in parallel.
 pub fn for_each_indexed_mut<T: Send>(out: &mut [T], body: impl Fn(usize, &mut T) + Sync + Send) {
-    for_each_chunk_mut(out, CHUNK, |chunk, values| {
-        values.iter_mut().enumerate().for_each(|(n, value)| body(chunk * CHUNK + n, value));
+    let piece = piece_of(out.len());
+    for_each_chunk_mut(out, piece, |chunk, values| {
+        values.iter_mut().enumerate().for_each(|(n, value)| body(chunk * piece + n, value));
     });
+}
+
+/// Items per call in a loop over all items of an array.
+fn piece_of(len: usize) -> usize {
+    len.div_ceil(MOST_PIECES).max(LEAST_PIECE)
 }
 
 /// As [`for_each_indexed_mut`] over two arrays of one length.
@@ -102,8 +111,9 @@ pub fn for_each_indexed_mut2<A: Send, B: Send>(
     body: impl Fn(usize, &mut A, &mut B) + Sync + Send,
 ) {
     assert_eq!(a.len(), b.len());
-    for_each_chunk_mut2((a, CHUNK), (b, CHUNK), |chunk, a, b| {
-        a.iter_mut().zip(b).enumerate().for_each(|(n, (a, b))| body(chunk * CHUNK + n, a, b));
+    let piece = piece_of(a.len());
+    for_each_chunk_mut2((a, piece), (b, piece), |chunk, a, b| {
+        a.iter_mut().zip(b).enumerate().for_each(|(n, (a, b))| body(chunk * piece + n, a, b));
     });
 }
 
@@ -248,7 +258,7 @@ mod tests {
 
     #[test]
     fn indexed_loops_reach_every_item_with_its_own_index() {
-        let count = 2 * CHUNK + 5;
+        let count = 2 * LEAST_PIECE * MOST_PIECES + 5;
         let (mut a, mut b) = (vec![0; count], vec![0; count]);
         for_each_indexed_mut(&mut a, |n, a| *a += n);
         assert!(a.iter().enumerate().all(|(n, &a)| a == n));

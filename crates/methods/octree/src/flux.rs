@@ -3,6 +3,7 @@
 use crate::interpolate::{Interpolation, Sampler, Tracing};
 use crate::quadric::Quadric;
 use crate::sides::TreeSides;
+use crate::volume::Fits;
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{cube_below_plane, octants_below};
@@ -12,6 +13,9 @@ use fluvial_grids::octree::Side;
 const SHARPEST_BEND_CELLS: f64 = 0.3;
 /// Half the diagonal of a cell with a margin for the curvature of phi, cells.
 const CLEAR_OF_BOX_CELLS: f32 = 1.1;
+/// Boxes of short steps are clear of a surface that is farther than this from their leaf's centre, cells: no fit is made
+/// in advance there.
+const SELDOM_REACHED_CELLS: f32 = 1.2;
 /// Centres of cells farther from the surface than this and the way of a step are clear of it, cells.
 const CLEAR_OF_CELL_CELLS: f32 = 2.0;
 
@@ -30,6 +34,8 @@ pub struct Carrier<'a> {
     pub open_area: &'a [f32],
     /// Sides of thin solids.
     pub sides: TreeSides<'a>,
+    /// Fits of phi that are ready on the tree.
+    pub fits: &'a Fits,
     /// Length of the step.
     pub dt_s: f32,
 }
@@ -123,22 +129,24 @@ struct Shapes {
 }
 
 const NO_SHAPE: u32 = u32::MAX;
+/// Points closer to a cell's centre than this along all axes lie in it in spite of rounding, cells.
+const INSIDE: f32 = 0.4999;
 
 impl Shapes {
     fn fit(&mut self, carrier: &Carrier) {
-        let Carrier { tree, phi_cell, .. } = *carrier;
+        let Carrier { tree, phi_cell, fits, .. } = *carrier;
         self.of_cell.clear();
         self.of_cell.resize(tree.cell_count(), NO_SHAPE);
-        let is_near = |cell: usize| phi_cell[cell].abs() < CLEAR_OF_CELL_CELLS * tree.cell_dx(cell);
+        let is_near = |cell: usize| phi_cell[cell].abs() < SELDOM_REACHED_CELLS * tree.cell_dx(cell);
         let near: Vec<u32> =
             (0..tree.cell_count()).filter(|&cell| is_near(cell)).map(|cell| cell as u32).collect();
         near.iter().enumerate().for_each(|(n, &cell)| self.of_cell[cell as usize] = n as u32);
-        self.quadrics = parallel::map_indices(near.len(), |n| Quadric::fit(tree, phi_cell, near[n] as usize));
+        self.quadrics = parallel::map_indices(near.len(), |n| fits.fit(tree, phi_cell, near[n] as usize));
     }
 
     fn at(&self, carrier: &Carrier, leaf: usize) -> Quadric {
         match self.of_cell[leaf] {
-            NO_SHAPE => Quadric::fit(carrier.tree, carrier.phi_cell, leaf),
+            NO_SHAPE => carrier.fits.fit(carrier.tree, carrier.phi_cell, leaf),
             n => self.quadrics[n as usize],
         }
     }
@@ -154,25 +162,30 @@ impl Near<'_> {
     /// T-junctions, a square for each smaller cell.
     fn cross_junctions(&self, face_m3: &mut [f32], quarter_m3: &mut [[f32; 4]]) {
         let tree = self.carrier.tree;
-        for axis in AXES {
-            for face in tree.faces(axis) {
-                let Some((number, small)) = tree.junction(face) else { continue };
-                let sides = tree.sides(face);
-                let (Side::Quad(cells), Side::Cell(large)) = (sides[small], sides[1 - small]) else {
-                    continue;
-                };
-                let plane = tree.face_center(face, axis)[axis];
-                let quarters = cells.map(|cell| {
-                    let mut x = tree.cell_center(cell as usize);
-                    x[axis] = plane;
-                    let beside =
-                        if small == 0 { [Some(cell), Some(large)] } else { [Some(large), Some(cell)] };
-                    self.crossing_m3(face, axis, x, 0.5 * tree.face_dx(face), beside)
-                });
-                quarter_m3[number] = quarters;
-                face_m3[face] = quarters.iter().sum();
-            }
+        let junctions: Vec<usize> = (0..tree.face_count()).filter(|&face| tree.is_junction(face)).collect();
+        let quarters = parallel::map_indices(junctions.len(), |n| self.quarters_m3(junctions[n]));
+        for (face, (number, quarters)) in junctions.into_iter().zip(quarters) {
+            quarter_m3[number] = quarters;
+            face_m3[face] = quarters.iter().sum();
         }
+    }
+
+    /// The number of a T-junction, and what crosses it at each smaller cell.
+    fn quarters_m3(&self, face: usize) -> (usize, [f32; 4]) {
+        let tree = self.carrier.tree;
+        let (number, small) = tree.junction(face).expect("a T-junction");
+        let (axis, sides) = (tree.face_axis(face), tree.sides(face));
+        let (Side::Quad(cells), Side::Cell(large)) = (sides[small], sides[1 - small]) else {
+            unreachable!("four cells face one");
+        };
+        let plane = tree.face_center(face, axis)[axis];
+        let quarters = cells.map(|cell| {
+            let mut x = tree.cell_center(cell as usize);
+            x[axis] = plane;
+            let beside = if small == 0 { [Some(cell), Some(large)] } else { [Some(large), Some(cell)] };
+            self.crossing_m3(face, axis, x, 0.5 * tree.face_dx(face), beside)
+        });
+        (number, quarters)
     }
 
     /// What crosses a square of edge `h` around a point of a face, between two cells.
@@ -192,14 +205,21 @@ impl Near<'_> {
         if phi.abs() > reach_m {
             return if phi < 0.0 { swept_m3 } else { 0.0 };
         }
-        swept_m3 * self.swept_share(axis, x, h, u)
+        let mut u_square = match beside {
+            // Half way between two centres, without a search for the cells around.
+            [Some(a), Some(b)] if tree.cell_dx(a as usize) == tree.cell_dx(b as usize) => {
+                0.5 * (tracing.v_cell[a as usize] + tracing.v_cell[b as usize])
+            }
+            _ => tracing.at(tree, x),
+        };
+        u_square[axis] = u;
+        swept_m3 * self.swept_share(axis, (x, h), u_square, from)
     }
 
-    /// Liquid share of what a square of edge `h` sweeps.
-    fn swept_share(&self, axis: Axis, x: Vec3, h: f32, u_face: f32) -> f32 {
+    /// Liquid share of what a square of edge `h` sweeps that moves with `u`, most of it in leaf `from`.
+    fn swept_share(&self, axis: Axis, (x, h): (Vec3, f32), u: Vec3, from: usize) -> f32 {
         let Carrier { tree, tracing, dt_s, .. } = *self.carrier;
-        let mut u = tracing.at(tree, x);
-        u[axis] = u_face;
+        let (mut u, u_face) = (u, u[axis]);
         let length = (u_face * dt_s).abs();
         let pieces = (length / h).ceil().max(1.0);
         let dt = dt_s / pieces;
@@ -210,7 +230,7 @@ impl Near<'_> {
             let middle = x - 0.5 * dt * u;
             edges[axis] = dt * u;
             edges[axis][axis] = dt * u_face;
-            sum += self.share_at(middle, edges);
+            sum += self.share_at(middle, edges, from);
             if piece < pieces as usize {
                 x -= dt * tracing.at(tree, middle);
                 u = tracing.at(tree, x);
@@ -219,10 +239,11 @@ impl Near<'_> {
         sum as f32 / pieces
     }
 
-    /// Liquid share of a slanting box around a point.
-    fn share_at(&self, x: Vec3, edges: [Vec3; 3]) -> f64 {
+    /// Liquid share of a slanting box around a point, which may lie in leaf `guess`.
+    fn share_at(&self, x: Vec3, edges: [Vec3; 3], guess: usize) -> f64 {
         let Carrier { tree, phi_cell, sides, .. } = *self.carrier;
-        let leaf = tree.locate(x).cell as usize;
+        let is_inside = (x - tree.cell_center(guess)).abs().max_element() < INSIDE * tree.cell_dx(guess);
+        let leaf = if is_inside { guess } else { tree.locate(x).cell as usize };
         let (phi, dx) = (phi_cell[leaf], tree.cell_dx(leaf));
         let offset = (x - tree.cell_center(leaf)) / dx;
         let edges = edges.map(|e| e / dx);

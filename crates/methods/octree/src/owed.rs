@@ -5,7 +5,7 @@ use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Cell;
+use fluvial_grids::octree::{Cell, OUTSIDE};
 
 /// Cells without a surface get this part of what those with one get, when an amount is shared among them.
 const FAR_SHARE: f64 = 1e-3;
@@ -42,44 +42,63 @@ pub fn carry_residual(moved: &mut Vec<f32>, owed: &Owed, tracing: &Tracing, dt_s
     let bounds = tree.shape().bounds();
     moved.clear();
     moved.resize(tree.cell_count(), 0.0);
-    let chunks = parallel::chunk_count(residual_cell.len(), parallel::CHUNK);
-    let targets: Vec<Vec<(usize, Vec3)>> = parallel::map_indices(chunks, |n| {
-        let place = |cell: usize| {
-            let x = tree.cell_center(cell);
-            if stays_cell[cell] || phi_cell[cell] <= -deep_cells * tree.cell_dx(cell) {
-                return (cell, x);
-            }
-            (cell, sides.walk(x, tracing.trace(tree, x, tracing.v_cell[cell], dt_s)))
-        };
-        let cells = parallel::chunk_range(n, parallel::CHUNK, residual_cell.len());
-        cells.filter(|&cell| residual_cell[cell] != 0.0).map(place).collect()
-    });
     let has_left = |x: Vec3| {
         let beyond = |a: usize| [x[a] < bounds.min[a], x[a] > bounds.max[a]];
         (0..3).any(|a| (0..2).any(|side| open_walls[2 * a + side] && beyond(a)[side]))
     };
+    let place = |cell: usize| {
+        let x = tree.cell_center(cell);
+        if stays_cell[cell] || phi_cell[cell] <= -deep_cells * tree.cell_dx(cell) {
+            return Goal::Here;
+        }
+        let to = sides.walk(x, tracing.trace(tree, x, tracing.v_cell[cell], dt_s));
+        if has_left(to) {
+            return Goal::Outside;
+        }
+        if x == to { Goal::Here } else { shares(owed, cell, to) }
+    };
+    let cells: Vec<u32> =
+        (0..residual_cell.len()).filter(|&cell| residual_cell[cell] != 0.0).map(|cell| cell as u32).collect();
+    let goals = parallel::map_indices(cells.len(), |n| place(cells[n] as usize));
     let mut left_m3 = 0.0;
-    for (cell, x) in targets.into_iter().flatten() {
+    for (cell, goal) in cells.into_iter().map(|cell| cell as usize).zip(goals) {
         let amount_m3 = f64::from(residual_cell[cell]) * cell_m3(tree, cell);
-        if has_left(x) {
-            left_m3 += amount_m3;
-        } else if x == tree.cell_center(cell) || !deposit(moved, owed, amount_m3, cell, x) {
-            moved[cell] += residual_cell[cell];
+        match goal {
+            Goal::Here => moved[cell] += residual_cell[cell],
+            Goal::Outside => left_m3 += amount_m3,
+            Goal::Shared { parts, sum } => {
+                for (leaf, weight) in parts.into_iter().filter(|(_, weight)| *weight > 0.0) {
+                    let leaf = leaf as usize;
+                    moved[leaf] += (amount_m3 * weight / sum / cell_m3(tree, leaf)) as f32;
+                }
+            }
         }
     }
     left_m3
 }
 
-/// Shares an amount among the open leaves that a cell overlaps when its centre is at a point: the planes of
-/// its own level's lattice cut it into eight boxes. False when no leaf is open.
-fn deposit(moved: &mut [f32], owed: &Owed, amount_m3: f64, cell: usize, x: Vec3) -> bool {
+/// Where the flow takes what a cell is owed.
+enum Goal {
+    Here,
+    Outside,
+    /// Leaves with the parts of the carried cell that they overlap, and the sum of these.
+    Shared {
+        parts: [(u32, f64); 8],
+        sum: f64,
+    },
+}
+
+/// The open leaves that a cell overlaps when its centre is at a point: the planes of its own level's lattice cut it
+/// into eight boxes. When none is open the amount stays.
+fn shares(owed: &Owed, cell: usize, x: Vec3) -> Goal {
     let Owed { tree, open_volume, sides, .. } = *owed;
     let (shape, dx) = (tree.shape(), tree.cell_dx(cell));
     let place = (x - shape.min) / dx - 0.5;
     let (low, t) = (place.floor(), place - place.floor());
     let home = tree.locate(x).cell as usize;
-    let mut parts = [(usize::MAX, 0.0f64); 8];
-    let mut sum = 0.0;
+    let (mut parts, mut sum) = ([(OUTSIDE, 0.0f64); 8], 0.0);
+    let lowest = [0, 1, 2].map(|a| (low[a] as i32) as u32);
+    let leaves = tree.leaves_around(tree.cells()[cell].level as usize, lowest);
     for (n, part) in parts.iter_mut().enumerate() {
         let (mut weight, mut center) = (1.0, Vec3::ZERO);
         for a in 0..3 {
@@ -92,19 +111,13 @@ fn deposit(moved: &mut [f32], owed: &Owed, amount_m3: f64, cell: usize, x: Vec3)
         if weight == 0.0 || !inside {
             continue;
         }
-        let leaf = tree.locate(center).cell as usize;
+        let leaf = if leaves[n] == OUTSIDE { tree.locate(center).cell } else { leaves[n] } as usize;
         if open_volume[leaf] > 0.0 && (leaf == home || sides.sees(tree, home, leaf)) {
-            *part = (leaf, weight);
+            *part = (leaf as u32, weight);
             sum += weight;
         }
     }
-    if sum < 1e-3 {
-        return false;
-    }
-    for (leaf, weight) in parts.into_iter().filter(|(_, weight)| *weight > 0.0) {
-        moved[leaf] += (amount_m3 * weight / sum / cell_m3(tree, leaf)) as f32;
-    }
-    true
+    if sum < 1e-3 { Goal::Here } else { Goal::Shared { parts, sum } }
 }
 
 /// Volumes of cells from tree to tree, in the cells' volumes: a cell of both trees keeps its own, one made of
@@ -125,7 +138,11 @@ pub fn hand_over(
     parallel::for_each_indexed_mut(volume_cell, |cell, volume| {
         let place = new.cells()[cell];
         let found = old.locate(new.cell_center(cell));
-        if found.level <= place.level as usize {
+        if found.level == place.level as usize {
+            *volume = volume_old[found.cell as usize];
+            return;
+        }
+        if found.level < place.level as usize {
             let mut sum = 0.0;
             for_leaves_in(old, place, &mut |leaf| sum += f64::from(volume_old[leaf]) * cell_m3(old, leaf));
             *volume = (sum / cell_m3(new, cell)) as f32;

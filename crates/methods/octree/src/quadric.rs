@@ -67,6 +67,7 @@ fn cubic_basis([x, y, z]: [f64; 3]) -> [f64; CUBIC_TERMS] {
 }
 
 /// The cells that touch a leaf, itself among them, each once.
+#[derive(Clone, Debug)]
 pub struct Touching {
     cells: [u32; MOST],
     len: usize,
@@ -93,12 +94,61 @@ impl Touching {
         touching.len = 0;
         for &other in nodes.into_iter().flatten() {
             touching.at_wall |= other == OUTSIDE;
-            if other != OUTSIDE && !touching.cells().contains(&other) {
+            if other != OUTSIDE && !touching.contains(other) {
                 touching.cells[touching.len] = other;
                 touching.len += 1;
             }
         }
         touching
+    }
+
+    /// Has a cell been found? Looks at eight at a time without a branch.
+    #[inline]
+    fn contains(&self, cell: u32) -> bool {
+        let (rows, _) = self.cells.as_chunks::<8>();
+        let mut found = false;
+        for (n, row) in rows[..self.len.div_ceil(8)].iter().enumerate() {
+            for (i, &other) in row.iter().enumerate() {
+                found |= (other == cell) & (8 * n + i < self.len);
+            }
+        }
+        found
+    }
+
+    /// Where a cell lies, in the leaf's edges from its centre.
+    #[inline]
+    fn offset(tree: &Octree, cell: usize, other: u32) -> [f64; 3] {
+        let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
+        ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array()
+    }
+
+    /// The factored normal equations of a fit to these cells.
+    fn factor(&self, tree: &Octree, cell: usize) -> [[f64; TERMS]; TERMS] {
+        let mut normal = Normal::new();
+        for &other in self.cells() {
+            let d = Touching::offset(tree, cell, other);
+            normal.add(d, basis(d), 0.0);
+        }
+        normal.factor(if self.at_wall { PULL_AT_WALL } else { PULL })
+    }
+
+    /// The fit to values.
+    fn fit(
+        &self,
+        factor: &[[f64; TERMS]; TERMS],
+        tree: &Octree,
+        value: impl Fn(usize) -> f32,
+        cell: usize,
+    ) -> Quadric {
+        let (mut b, dx) = ([0.0; TERMS], tree.cell_dx(cell));
+        for &other in self.cells() {
+            let d = Touching::offset(tree, cell, other);
+            let (p, weight, value) = (basis(d), weight(d), value(other as usize) as f64 / dx as f64);
+            for i in 0..TERMS {
+                b[i] += weight * p[i] * value;
+            }
+        }
+        Quadric { c: substitute(factor, b) }
     }
 
     /// Their numbers.
@@ -192,7 +242,14 @@ static EVEN_FIT: LazyLock<[[f64; PADDED]; 27]> = LazyLock::new(|| {
     })
 });
 
-/// The normal equations of a weighted fit; near samples count most.
+/// Weight of a sample in a fit: near ones count most.
+#[inline]
+fn weight(d: [f64; 3]) -> f64 {
+    let square: f64 = d.iter().map(|v| v * v).sum();
+    1.0 / ((0.5 + square) * (0.5 + square))
+}
+
+/// The normal equations of a weighted fit.
 struct Normal<const N: usize> {
     a: [[f64; N]; N],
     b: [f64; N],
@@ -206,8 +263,7 @@ impl<const N: usize> Normal<N> {
 
     #[inline]
     fn add(&mut self, d: [f64; 3], p: [f64; N], value: f64) {
-        let square: f64 = d.iter().map(|v| v * v).sum();
-        let weight = 1.0 / ((0.5 + square) * (0.5 + square));
+        let weight = weight(d);
         for i in 0..N {
             let w = weight * p[i];
             self.b[i] += w * value;
@@ -219,11 +275,36 @@ impl<const N: usize> Normal<N> {
         self.total += weight;
     }
 
-    fn solve(mut self, pull: f64) -> [f64; N] {
+    fn factor(mut self, pull: f64) -> [[f64; N]; N] {
         for i in 4..N {
             self.a[i][i] += pull * self.total;
         }
-        solve(self.a, self.b)
+        factor(self.a)
+    }
+
+    fn solve(self, pull: f64) -> [f64; N] {
+        let b = self.b;
+        substitute(&self.factor(pull), b)
+    }
+}
+
+/// A fit at a leaf between cells of different size or at a wall, made ready for any values.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    touching: Touching,
+    factor: [[f64; TERMS]; TERMS],
+}
+
+impl Prepared {
+    /// None between equal cells: there all leaves share one fit.
+    pub fn new(tree: &Octree, cell: usize) -> Option<Prepared> {
+        let touching = Touching::new(tree, cell);
+        (!touching.even).then(|| Prepared { factor: touching.factor(tree, cell), touching })
+    }
+
+    /// As [`Quadric::fit`], to the last bit.
+    pub fn fit(&self, tree: &Octree, values: &[f32], cell: usize) -> Quadric {
+        self.touching.fit(&self.factor, tree, |other| values[other], cell)
     }
 }
 
@@ -247,24 +328,17 @@ impl Quadric {
         cell: usize,
         touching: &Touching,
     ) -> Quadric {
-        let (x, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-        let value = |other: u32| value(other as usize) as f64 / dx as f64;
         if touching.even {
-            let mut c = [0.0; PADDED];
+            let (mut c, dx) = ([0.0; PADDED], tree.cell_dx(cell));
             for (&other, part) in touching.cells().iter().zip(EVEN_FIT.iter()) {
-                let value = value(other);
+                let value = value(other as usize) as f64 / dx as f64;
                 for i in 0..PADDED {
                     c[i] += part[i] * value;
                 }
             }
             return Quadric { c: std::array::from_fn(|i| c[i]) };
         }
-        let mut normal = Normal::new();
-        for &other in touching.cells() {
-            let d = ((tree.cell_center(other as usize) - x) / dx).as_dvec3().to_array();
-            normal.add(d, basis(d), value(other));
-        }
-        Quadric { c: normal.solve(if touching.at_wall { PULL_AT_WALL } else { PULL }) }
+        touching.fit(&touching.factor(tree, cell), tree, value, cell)
     }
 
     /// Derivatives of the same order of accuracy on any surroundings: as [`Self::fit`] between equal cells,
@@ -407,14 +481,22 @@ impl Quadric {
     }
 }
 
-/// Solves a symmetric positive definite system (its lower half) by Cholesky's method.
-fn solve<const N: usize>(a: [[f64; N]; N], b: [f64; N]) -> [f64; N] {
-    let (mut l, mut x) = (a, b);
+/// Factors a symmetric positive definite matrix (its lower half) by Cholesky's method.
+fn factor<const N: usize>(a: [[f64; N]; N]) -> [[f64; N]; N] {
+    let mut l = a;
     for i in 0..N {
         for j in 0..=i {
             let dot: f64 = (0..j).map(|k| l[i][k] * l[j][k]).sum();
             l[i][j] = if i == j { (l[i][i] - dot).sqrt() } else { (l[i][j] - dot) / l[j][j] };
         }
+    }
+    l
+}
+
+/// Solves a system whose matrix has been factored.
+fn substitute<const N: usize>(l: &[[f64; N]; N], b: [f64; N]) -> [f64; N] {
+    let mut x = b;
+    for i in 0..N {
         x[i] = (x[i] - (0..i).map(|k| l[i][k] * x[k]).sum::<f64>()) / l[i][i];
     }
     for i in (0..N).rev() {

@@ -22,23 +22,107 @@ const REACH_CELLS: f32 = 3.0;
 /// Memory of the settlement, kept from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Settlement {
-    /// Surface that belongs to a cell, m2.
-    area_cell: Vec<f32>,
-    /// Displacement that a cell's own mismatch asks of the surface around, metres.
-    asked_cell: Vec<f32>,
-    /// Displacement outwards, metres; and the same before the last widening.
-    shift_cell: Vec<f32>,
-    narrow_cell: Vec<f32>,
-    /// Sums over the cells at each node.
+    links: Links,
+    /// By cell of the list: surface that belongs to it, m2; displacement that its own mismatch asks of the surface
+    /// around, metres; displacement outwards, metres, and the same before the last widening. One value more, always zero,
+    /// stands for all other cells.
+    area: Vec<f32>,
+    asked: Vec<f32>,
+    shift: Vec<f32>,
+    narrow: Vec<f32>,
+    /// Sums over the cells at each node of the list.
     node: Vec<f32>,
     known_node: Vec<f32>,
-    /// Cells near the surface.
+}
+
+/// The cells near the surface and the nodes at their corners, found once for all displacements of a step.
+#[derive(Clone, Debug, Default)]
+struct Links {
     near: Vec<u32>,
+    /// The corners of each of them, by their numbers among the nodes below.
+    corners: Vec<[u32; 8]>,
+    /// The cells of the list that have each node as a corner, those that appear once around it; the list's length
+    /// stands for no cell.
+    around_node: Vec<[u32; 8]>,
+    /// Where each cell and node of the tree is in the lists.
+    place_of_cell: Vec<u32>,
+    place_of_node: Vec<u32>,
+}
+
+impl Links {
+    fn fill(&mut self, tree: &Octree, is_near: impl Fn(usize) -> bool) {
+        let Links { near, corners, around_node, place_of_cell, place_of_node } = self;
+        near.clear();
+        near.extend((0..tree.cell_count()).filter(|&cell| is_near(cell)).map(|cell| cell as u32));
+        let none = near.len() as u32;
+        place_of_cell.clear();
+        place_of_cell.resize(tree.cell_count(), none);
+        near.iter().zip(0..).for_each(|(&cell, place)| place_of_cell[cell as usize] = place);
+        corners.resize(near.len(), [0; 8]);
+        parallel::for_each_indexed_mut(corners, |n, nodes| *nodes = tree.cell_nodes(near[n] as usize));
+        place_of_node.clear();
+        place_of_node.resize(tree.node_count(), OUTSIDE);
+        around_node.clear();
+        for node in corners.iter_mut().flatten() {
+            let place = &mut place_of_node[*node as usize];
+            if *place == OUTSIDE {
+                *place = around_node.len() as u32;
+                around_node.push(tree.node_cells()[*node as usize]);
+            }
+            *node = *place;
+        }
+        parallel::for_each_indexed_mut(around_node, |_, cells| {
+            let all = *cells;
+            for cell in cells {
+                let is_corner = *cell != OUTSIDE && all.iter().filter(|&other| other == cell).count() == 1;
+                *cell = if is_corner { place_of_cell[*cell as usize] } else { none };
+            }
+        });
+    }
+}
+
+/// Shape and sides around the surface, for one displacement.
+struct Neighbourhood<'a> {
+    links: &'a Links,
+    around: Around<'a>,
+}
+
+impl Neighbourhood<'_> {
+    /// An eighth of the sum over the cells that have each node as a corner.
+    fn sum_at_nodes(&self, node: &mut Vec<f32>, value: &[f32]) {
+        node.resize(self.links.around_node.len(), 0.0);
+        parallel::for_each_indexed_mut(node, |n, sum| {
+            *sum = 0.0;
+            self.links.around_node[n].iter().for_each(|&cell| *sum += 0.125 * value[cell as usize]);
+        });
+    }
+
+    /// `sum_j W_ij value_j` for a cell of the list.
+    #[inline]
+    fn sum(&self, node: &[f32], value: &[f32], n: usize) -> f32 {
+        let Links { near, corners, place_of_cell, .. } = self.links;
+        let beside_thin = self.around.sum_seen(near[n] as usize, |cell| value[place_of_cell[cell] as usize]);
+        beside_thin.unwrap_or_else(|| 0.125 * corners[n].iter().map(|&n| node[n as usize]).sum::<f32>())
+    }
+
+    /// Gives every cell of the list a value.
+    fn fill(&self, out: &mut Vec<f32>, value: impl Fn(usize, usize) -> f32 + Sync + Send) {
+        let near = &self.links.near;
+        out.resize(near.len() + 1, 0.0);
+        out[near.len()] = 0.0;
+        parallel::for_each_indexed_mut(&mut out[..near.len()], |n, out| *out = value(n, near[n] as usize));
+    }
 }
 
 impl Settlement {
+    /// Finds the cells that displacements may reach: up to two, before which no cell's phi may change otherwise.
+    pub fn link(&mut self, phi: &[f32], tree: &Octree) {
+        let reach = REACH_CELLS + FARTHEST_CELLS;
+        self.links.fill(tree, |cell| phi[cell].abs() < reach * tree.cell_dx(cell));
+    }
+
     /// Displaces the surface so that each neighbourhood gets the volume that its cells are owed, in their own
-    /// volumes: `fluvial_level_set::Settlement` on a tree.
+    /// volumes: `fluvial_level_set::Settlement` on a tree. [`Self::link`] comes first.
     ///
     /// With a_i the surface in cell i, m_j what cell j is owed and W symmetric:
     /// `delta_i = sum_j W_ij m_j / (sum_k W_kj a_k)`, `phi_i -= delta_i`, so that to first order
@@ -53,59 +137,49 @@ impl Settlement {
         sides: TreeSides,
         tree: &Octree,
     ) -> usize {
-        let Settlement { area_cell, asked_cell, shift_cell, narrow_cell, node, known_node, near } = self;
-        near.clear();
-        near.extend(
-            (0..phi.len()).filter(|&c| phi[c].abs() < REACH_CELLS * tree.cell_dx(c)).map(|c| c as u32),
-        );
-        for values in [&mut *area_cell, &mut *asked_cell, &mut *shift_cell, &mut *narrow_cell] {
-            values.clear();
-            values.resize(phi.len(), 0.0);
-        }
-        let around = Around { tree, sides };
-        for &cell in &*near {
-            let (cell, dx) = (cell as usize, tree.cell_dx(cell as usize));
-            area_cell[cell] = (1.0 - phi[cell].abs() / dx).max(0.0) * open_volume[cell] * dx * dx;
-        }
-        around.sum_at_nodes(node, area_cell);
-        around.fill(asked_cell, near, |cell| {
+        let Settlement { links, area, asked, shift, narrow, node, known_node } = self;
+        let list = Neighbourhood { links, around: Around { tree, sides } };
+        list.fill(area, |_, cell| {
+            let dx = tree.cell_dx(cell);
+            (1.0 - phi[cell].abs() / dx).max(0.0) * open_volume[cell] * dx * dx
+        });
+        list.sum_at_nodes(node, area);
+        let moves = |cell: usize| phi[cell].abs() < REACH_CELLS * tree.cell_dx(cell);
+        list.fill(asked, |n, cell| {
             let dx = tree.cell_dx(cell);
             let owed = match open_volume[cell] < 1.0 {
                 true => owed_cell[cell] - owed_cell[cell].clamp(-LEAST_OWED_AT_SOLID, LEAST_OWED_AT_SOLID),
                 false => owed_cell[cell],
             };
-            if owed.abs() < LEAST_OWED {
+            if owed.abs() < LEAST_OWED || !moves(cell) {
                 return 0.0;
             }
-            let area = around.sum(node, area_cell, cell);
+            let area = list.sum(node, area, n);
             if area < LEAST_AREA * dx * dx { 0.0 } else { owed * dx.powi(3) / area }
         });
-        around.sum_at_nodes(node, asked_cell);
-        around.fill(narrow_cell, near, |cell| {
-            if area_cell[cell] > 0.0 { around.sum(node, asked_cell, cell) } else { 0.0 }
-        });
+        list.sum_at_nodes(node, asked);
+        list.fill(narrow, |n, _| if area[n] > 0.0 { list.sum(node, asked, n) } else { 0.0 });
         // The cells beyond take the mean of their neighbours', so that the surface's neighbourhood moves as one.
-        let known = &mut *asked_cell;
+        let known = &mut *asked;
         for round in 0..2 {
             let (from, to) = match round {
-                0 => (&*narrow_cell, &mut *shift_cell),
-                _ => (&*shift_cell, &mut *narrow_cell),
+                0 => (&*narrow, &mut *shift),
+                _ => (&*shift, &mut *narrow),
             };
             known.iter_mut().zip(from).for_each(|(known, shift)| *known = (*shift != 0.0) as u8 as f32);
-            around.sum_at_nodes(known_node, known);
-            around.sum_at_nodes(node, from);
-            around.fill(to, near, |cell| match from[cell] {
-                0.0 if area_cell[cell] == 0.0 => {
-                    let weight = around.sum(known_node, known, cell);
-                    if weight == 0.0 { 0.0 } else { around.sum(node, from, cell) / weight }
+            list.sum_at_nodes(known_node, known);
+            list.sum_at_nodes(node, from);
+            list.fill(to, |n, cell| match from[n] {
+                0.0 if area[n] == 0.0 && moves(cell) => {
+                    let weight = list.sum(known_node, known, n);
+                    if weight == 0.0 { 0.0 } else { list.sum(node, from, n) / weight }
                 }
                 shift => shift,
             });
         }
         let mut held_back = 0;
-        for &cell in &*near {
+        for (&cell, &shift) in links.near.iter().zip(&*narrow) {
             let (cell, most) = (cell as usize, FARTHEST_CELLS * tree.cell_dx(cell as usize));
-            let shift = narrow_cell[cell];
             held_back += (shift.abs() > most) as usize;
             phi[cell] -= shift.clamp(-most, most);
         }
@@ -124,46 +198,28 @@ pub struct Around<'a> {
 
 impl Around<'_> {
     /// Replaces every value by `sum_j W_ij value_j`, see [`Settlement::displace`].
-    pub fn spread(&self, value_cell: &mut Vec<f32>) {
-        let mut node = vec![];
-        self.sum_at_nodes(&mut node, value_cell);
-        *value_cell = parallel::map_indices(value_cell.len(), |cell| self.sum(&node, value_cell, cell));
+    pub fn spread(&self, value_cell: &mut [f32]) {
+        let mut links = Links::default();
+        links.fill(self.tree, |_| true);
+        let (list, mut node) = (Neighbourhood { links: &links, around: *self }, vec![]);
+        let mut value = value_cell.to_vec();
+        value.push(0.0);
+        list.sum_at_nodes(&mut node, &value);
+        parallel::for_each_indexed_mut(value_cell, |cell, out| *out = list.sum(&node, &value, cell));
     }
 
-    fn fill(&self, out: &mut [f32], near: &[u32], value: impl Fn(usize) -> f32 + Sync + Send) {
-        let values = parallel::map_indices(near.len(), |n| value(near[n] as usize));
-        near.iter().zip(values).for_each(|(&cell, value)| out[cell as usize] = value);
-    }
-
-    /// An eighth of the sum over the cells that have each node as a corner: those that appear once around it.
-    fn sum_at_nodes(&self, node: &mut Vec<f32>, value_cell: &[f32]) {
-        let around = self.tree.node_cells();
-        node.resize(around.len(), 0.0);
-        parallel::for_each_indexed_mut(node, |n, sum| {
-            let cells = &around[n];
-            *sum = 0.0;
-            for &cell in cells.iter().filter(|&&cell| cell != OUTSIDE) {
-                let value = value_cell[cell as usize];
-                if value != 0.0 && cells.iter().filter(|&&other| other == cell).count() == 1 {
-                    *sum += 0.125 * value;
-                }
-            }
-        });
-    }
-
-    /// `sum_j W_ij value_j` from the sums at nodes; near thin solids over the cells that are seen.
-    fn sum(&self, node: &[f32], value_cell: &[f32], cell: usize) -> f32 {
-        let Some(at) = self.sides.near_place(self.tree, cell) else {
-            return 0.125 * self.tree.cell_nodes(cell).iter().map(|&n| node[n as usize]).sum::<f32>();
-        };
+    /// `sum_j W_ij value_j` over the cells that are seen near thin solids; none elsewhere.
+    #[inline]
+    fn sum_seen(&self, cell: usize, value: impl Fn(usize) -> f32) -> Option<f32> {
+        let at = self.sides.near_place(self.tree, cell)?;
         let (cells, seen) = (self.sides.cells, self.sides.sides.seen_around(&self.sides.cells, at));
         let mut sum = 0.0;
         for n in (0..27).filter(|n| seen >> n & 1 == 1) {
             let d = [n % 3, n / 3 % 3, n / 9];
             let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a] + d[a] - 1);
             let weight: f32 = d.iter().map(|&v| if v == 1 { 0.5 } else { 0.25 }).product();
-            sum += weight * value_cell[self.sides.leaf(self.tree, cells.index(i, j, k))];
+            sum += weight * value(self.sides.leaf(self.tree, cells.index(i, j, k)));
         }
-        sum
+        Some(sum)
     }
 }

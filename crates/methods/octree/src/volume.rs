@@ -1,18 +1,20 @@
 //! How much of cells, and of the domain, is liquid.
 
 use crate::interpolate::{Interpolation, Sampler};
-use crate::quadric::Quadric;
+use crate::quadric::{Prepared, Quadric};
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{CUBE_FACES, cube_below_plane, octants_below, tetrahedron_below_both};
-use fluvial_grids::octree::Side;
+use fluvial_grids::octree::{OUTSIDE, Side};
 
 /// Cells farther from the surface, in their edges, are liquid as a whole or not at all: somewhat more than
 /// half a diagonal.
 const NEAR: f32 = 1.1;
 /// Second differences of phi above this part of the edge are an edge or a sheet, not a curved surface.
 const SHARP: f64 = 0.3;
+/// How far the surface moves while fits that are ready for it are used, cells; beyond it they are made when needed.
+const MOVES: f32 = 0.5;
 
 /// What solids leave open.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +34,58 @@ pub struct Open<'a> {
 /// central differences between equal cells, those of a quadratic fit elsewhere. Where phi bends sharply each
 /// octant is cut by a plane of its own. In cells that solids cut too both fields are linear on 24 tetrahedra.
 /// Exact for planes. Verified by `volume.rs`.
-pub fn liquid_fractions(fraction_cell: &mut Vec<f32>, tree: &Octree, phi_cell: &[f32], open: Option<Open>) {
+pub fn liquid_fractions(
+    fraction_cell: &mut Vec<f32>,
+    tree: &Octree,
+    phi_cell: &[f32],
+    open: Option<Open>,
+    fits: &Fits,
+) {
     assert_eq!(phi_cell.len(), tree.cell_count(), "one phi per cell");
     fraction_cell.resize(tree.cell_count(), 0.0);
     parallel::for_each_indexed_mut(fraction_cell, |cell, out| {
-        *out = fraction(tree, phi_cell, open, cell) as f32;
+        *out = fraction(tree, phi_cell, open, fits, cell) as f32;
     });
+}
+
+/// Quadratic fits at the cells near the surface that need one, made ready for the shapes that the surface takes in
+/// turn on one tree. They spare work and change no bit.
+#[derive(Clone, Debug, Default)]
+pub struct Fits {
+    /// Where each cell's is in the list; [`OUTSIDE`] without one, empty without any.
+    of_cell: Vec<u32>,
+    prepared: Vec<Prepared>,
+}
+
+impl Fits {
+    /// No fit is ready.
+    pub const NONE: &'static Fits = &Fits { of_cell: vec![], prepared: vec![] };
+
+    /// For surfaces on a tree that are near this one.
+    pub fn prepare(&mut self, tree: &Octree, phi_cell: &[f32]) {
+        let is_near = |cell: usize| phi_cell[cell].abs() < (NEAR + MOVES) * tree.cell_dx(cell);
+        let needs_one = |cell: usize| is_near(cell) && differences(tree, phi_cell, cell).is_none();
+        self.of_cell.clear();
+        self.of_cell.resize(tree.cell_count(), OUTSIDE);
+        let cells: Vec<u32> =
+            (0..tree.cell_count()).filter(|&cell| needs_one(cell)).map(|cell| cell as u32).collect();
+        let prepared = parallel::map_indices(cells.len(), |n| Prepared::new(tree, cells[n] as usize));
+        self.prepared.clear();
+        for (&cell, fit) in cells.iter().zip(prepared) {
+            if let Some(fit) = fit {
+                self.of_cell[cell as usize] = self.prepared.len() as u32;
+                self.prepared.push(fit);
+            }
+        }
+    }
+
+    /// As [`Quadric::fit`].
+    pub(crate) fn fit(&self, tree: &Octree, phi_cell: &[f32], cell: usize) -> Quadric {
+        match self.of_cell.get(cell) {
+            Some(&n) if n != OUTSIDE => self.prepared[n as usize].fit(tree, phi_cell, cell),
+            _ => Quadric::fit(tree, phi_cell, cell),
+        }
+    }
 }
 
 /// Liquid volume, m3: the sum of [`liquid_fractions`] times the cells' volumes.
@@ -45,12 +93,13 @@ pub fn liquid_volume(tree: &Octree, phi_cell: &[f32], open: Option<Open>) -> f64
     assert_eq!(phi_cell.len(), tree.cell_count(), "one phi per cell");
     parallel::ordered_sum(parallel::chunk_count(tree.cell_count(), parallel::CHUNK), |n| {
         let cells = parallel::chunk_range(n, parallel::CHUNK, tree.cell_count());
-        cells.map(|cell| (tree.cell_dx(cell) as f64).powi(3) * fraction(tree, phi_cell, open, cell)).sum()
+        let fraction = |cell: usize| fraction(tree, phi_cell, open, Fits::NONE, cell);
+        cells.map(|cell| (tree.cell_dx(cell) as f64).powi(3) * fraction(cell)).sum()
     })
 }
 
 #[inline]
-fn fraction(tree: &Octree, phi_cell: &[f32], open: Option<Open>, cell: usize) -> f64 {
+fn fraction(tree: &Octree, phi_cell: &[f32], open: Option<Open>, fits: &Fits, cell: usize) -> f64 {
     let (phi, near) = (phi_cell[cell], NEAR * tree.cell_dx(cell));
     let volume = open.map_or(1.0, |open| open.volume_cell[cell]) as f64;
     if volume <= 0.0 || phi >= near {
@@ -66,7 +115,7 @@ fn fraction(tree: &Octree, phi_cell: &[f32], open: Option<Open>, cell: usize) ->
     }
     match open {
         Some(open) if volume < 1.0 => volume * share_beside_solid(tree, phi_cell, open.phi_solid_node, cell),
-        _ => share(tree, phi_cell, cell),
+        _ => share(tree, phi_cell, fits, cell),
     }
 }
 
@@ -112,9 +161,9 @@ fn share_on_side(tree: &Octree, phi_cell: &[f32], open: Open, cell: usize, at: [
 }
 
 /// Liquid part of an open cell near the surface.
-fn share(tree: &Octree, phi_cell: &[f32], cell: usize) -> f64 {
+fn share(tree: &Octree, phi_cell: &[f32], fits: &Fits, cell: usize) -> f64 {
     let (slope, bend) = differences(tree, phi_cell, cell).unwrap_or_else(|| {
-        let fit = Quadric::fit(tree, phi_cell, cell);
+        let fit = fits.fit(tree, phi_cell, cell);
         (fit.slope([0.0; 3]), fit.bend()[0])
     });
     if bend.iter().all(|b| b.abs() < SHARP) {

@@ -9,7 +9,7 @@ use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::sides::TreeSides;
-use fluvial_octree::volume::liquid_fractions;
+use fluvial_octree::volume::{Fits, liquid_fractions};
 
 fn cell_m3(tree: &Octree, cell: usize) -> f64 {
     f64::from(tree.cell_dx(cell)).powi(3)
@@ -21,7 +21,7 @@ fn total_m3(tree: &Octree, parts: &[f32]) -> f64 {
 
 fn shares(tree: &Octree, phi: &[f32]) -> Vec<f32> {
     let mut out = vec![];
-    liquid_fractions(&mut out, tree, phi, None);
+    liquid_fractions(&mut out, tree, phi, None, Fits::NONE);
     out
 }
 
@@ -36,6 +36,7 @@ fn carried_m3(tree: &Octree, phi: &[f32], u: &[f32], open: &[f32], dt_s: f32) ->
         tracing: &tracing,
         open_area: open,
         sides: TreeSides::NONE,
+        fits: Fits::NONE,
         dt_s,
     });
     let part =
@@ -115,7 +116,9 @@ fn the_surface_takes_up_what_its_cells_are_owed() {
         let before = shares(&tree, &phi);
         let owed: Vec<f32> = before.iter().map(|&f| if f > 0.0 && f < 1.0 { amount } else { 0.0 }).collect();
         let open = vec![1.0; tree.cell_count()];
-        let held = Settlement::default().displace(&mut phi, &owed, &open, TreeSides::NONE, &tree);
+        let mut settlement = Settlement::default();
+        settlement.link(&phi, &tree);
+        let held = settlement.displace(&mut phi, &owed, &open, TreeSides::NONE, &tree);
         let gained = total_m3(&tree, &shares(&tree, &phi)) - total_m3(&tree, &before);
         assert_eq!(held, 0);
         assert!(

@@ -3,7 +3,7 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
-use fluvial_octree::volume::liquid_fractions;
+use fluvial_octree::volume::{Fits, liquid_fractions};
 
 /// A ball at rest across two sizes of cells that is given a velocity has it as its mean, and none in the
 /// air far from it. It is free until a face of one of its cells is closed.
@@ -14,7 +14,7 @@ fn liquid_takes_up_a_velocity_and_has_its_mean() {
     let ball = |x: Vec3| x.distance(Vec3::splat(0.5)) - 0.3;
     let phi: Vec<f32> = (0..tree.cell_count()).map(|c| ball(tree.cell_center(c))).collect();
     let mut fractions = vec![];
-    liquid_fractions(&mut fractions, &tree, &phi, None);
+    liquid_fractions(&mut fractions, &tree, &phi, None, Fits::NONE);
     let (mut u, mut area) = (vec![0.0; tree.face_count()], vec![1.0; tree.face_count()]);
     let v = Vec3::new(1.0, -2.0, 0.5);
     add_to_liquid(&mut u, &tree, &phi, v);

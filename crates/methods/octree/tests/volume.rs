@@ -6,7 +6,7 @@ use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::cut::cube_below_plane;
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::regions::{NO_REGION, label_regions};
-use fluvial_octree::volume::{Open, liquid_fractions, liquid_volume};
+use fluvial_octree::volume::{Fits, Open, liquid_fractions, liquid_volume};
 
 #[test]
 fn planes_hold_exact_volumes() {
@@ -51,7 +51,7 @@ fn a_thin_sheet_is_seen() {
     for (height, thickness) in [(0.5 / 64.0 + 0.25, 0.012), (0.377, 0.02)] {
         let phi_cell = at_cells(&tree, |x| (x.y - height).abs() - 0.5 * thickness);
         let mut fraction_cell = vec![];
-        liquid_fractions(&mut fraction_cell, &tree, &phi_cell, None);
+        liquid_fractions(&mut fraction_cell, &tree, &phi_cell, None, Fits::NONE);
         // In the finest quarter cells are as thick as the sheet.
         let finest = tree.cells_of(0).filter(|&c| tree.cell_center(c).x < 0.25);
         let volume: f64 = finest.map(|c| fraction_cell[c] as f64 / 64f64.powi(3)).sum();
@@ -118,7 +118,7 @@ fn bodies_are_told_apart_across_levels() {
     let fractions = |threads| {
         parallel::with_threads(threads, || {
             let mut out = vec![];
-            liquid_fractions(&mut out, &tree, &joined, None);
+            liquid_fractions(&mut out, &tree, &joined, None, Fits::NONE);
             (out, liquid_volume(&tree, &joined, None).to_bits())
         })
     };

@@ -199,27 +199,24 @@ fn volume_by_cell(drops: &Drops, tree: &Octree) -> Vec<(usize, f64)> {
     sums
 }
 
-/// The cells that touch one and are seen by it, itself included.
-fn around((tree, sides): (&Octree, TreeSides), cell: usize) -> Vec<usize> {
-    let nodes = tree.cell_nodes(cell);
-    let mut found: Vec<usize> = nodes
-        .iter()
-        .flat_map(|&node| tree.node_cells()[node as usize])
-        .filter(|&other| other != OUTSIDE)
-        .map(|other| other as usize)
-        .filter(|&other| other == cell || sides.sees(tree, cell, other))
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+/// The cells that touch one and are seen by it, itself included, some of them more than once.
+fn for_around((tree, sides): (&Octree, TreeSides), cell: usize, mut body: impl FnMut(usize)) {
+    for node in tree.cell_nodes(cell) {
+        for other in tree.node_cells()[node as usize].into_iter().filter(|&other| other != OUTSIDE) {
+            let other = other as usize;
+            if other == cell || sides.sees(tree, cell, other) {
+                body(other);
+            }
+        }
+    }
 }
 
 /// A ball of a volume around a cell's centre becomes liquid.
 fn stamp(phi: &mut [f32], on: (&Octree, TreeSides), cell: usize, volume_m3: f64) {
     let (center, radius) = (on.0.cell_center(cell), fluvial_drops::radius_m(volume_m3));
-    for other in around(on, cell) {
+    for_around(on, cell, |other| {
         phi[other] = phi[other].min(on.0.cell_center(other).distance(center) - radius);
-    }
+    });
 }
 
 /// Who pays for a cell's negative residual: an open cell.
@@ -229,11 +226,15 @@ fn debtor_of(
     (residual, phi): (&[f32], &[f32]),
     open_volume: &[f32],
 ) -> usize {
-    let mut around = around(on, cell);
-    around.retain(|&other| open_volume[other] > 0.0);
-    let richest = around.iter().copied().max_by(|&a, &b| residual[a].total_cmp(&residual[b]));
-    match richest {
-        Some(other) if residual[other] > 0.0 => other,
-        _ => around.into_iter().min_by(|&a, &b| phi[a].total_cmp(&phi[b])).unwrap_or(cell),
-    }
+    let (mut richest, mut nearest) = (None, None);
+    for_around(on, cell, |other| {
+        if open_volume[other] > 0.0 {
+            let is_richer =
+                |last: usize| residual[other].total_cmp(&residual[last]).then(other.cmp(&last)).is_gt();
+            let is_nearer = |last: usize| phi[other].total_cmp(&phi[last]).then(other.cmp(&last)).is_lt();
+            richest = if richest.is_none_or(is_richer) { Some(other) } else { richest };
+            nearest = if nearest.is_none_or(is_nearer) { Some(other) } else { nearest };
+        }
+    });
+    richest.filter(|&other| residual[other] > 0.0).or(nearest).unwrap_or(cell)
 }

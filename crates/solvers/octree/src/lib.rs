@@ -34,6 +34,7 @@ use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::mean_velocity;
 use fluvial_octree::redistance::redistance_on_sides;
+use fluvial_octree::volume::Fits;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot,
@@ -142,7 +143,7 @@ impl OctreeSolver {
             }
         }
         let (mut fraction_cell, mut volume) = (vec![], Account::default());
-        model.fill_fractions(&mut fraction_cell, &tree, &phi_cell, &boundaries);
+        model.fill_fractions(&mut fraction_cell, &tree, &phi_cell, &boundaries, Fits::NONE);
         volume.open(mass::total_m3(&tree, &fraction_cell));
         let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &boundaries.open_area };
         state.mean_velocity = mean_velocity(&geometry, &fraction_cell, &u_face).0;

@@ -23,10 +23,11 @@ use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::slope::slopes;
-use fluvial_octree::volume::liquid_fractions;
+use fluvial_octree::volume::{Fits, liquid_fractions};
 use fluvial_solids::SideChange;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Expansion, beyond_swept};
+use std::sync::Arc;
 
 /// A residual farther from the surface than this has none to be settled by, cells.
 pub(crate) const FAR_CELLS: f32 = 1.5;
@@ -49,12 +50,36 @@ pub(crate) struct MassScratch {
     /// Cells of the old tree whose residual stays where it is.
     stays_cell: Vec<bool>,
     settlement: Settlement,
+    pub ready: ReadyFits,
     extend: ExtendScratch,
     /// Drops that have become liquid of the grid: cell, velocity, m3.
     pub arrived: Vec<(usize, Vec3, f64)>,
     /// What came in from sources, and what left through sinks and open walls, m3.
     in_m3: f64,
     pub out_m3: f64,
+}
+
+/// Fits to the surroundings of the surface, and the tree that they are ready on.
+#[derive(Default)]
+pub(crate) struct ReadyFits {
+    fits: Fits,
+    tree: Option<Arc<Octree>>,
+}
+
+impl ReadyFits {
+    /// Makes fits ready for a surface.
+    pub fn prepare(&mut self, tree: &Arc<Octree>, phi: &[f32]) {
+        self.fits.prepare(tree, phi);
+        self.tree = Some(tree.clone());
+    }
+
+    /// Those for a tree: after a step that failed they are another one's.
+    fn on(&self, tree: &Arc<Octree>) -> &Fits {
+        match &self.tree {
+            Some(known) if Arc::ptr_eq(known, tree) => &self.fits,
+            _ => Fits::NONE,
+        }
+    }
 }
 
 /// The liquid that a step makes, beside its velocity.
@@ -82,8 +107,9 @@ impl Model {
         tree: &Octree,
         phi: &[f32],
         boundaries: &Boundaries,
+        fits: &Fits,
     ) {
-        liquid_fractions(fraction, tree, phi, self.open(boundaries));
+        liquid_fractions(fraction, tree, phi, self.open(boundaries), fits);
     }
 }
 
@@ -108,6 +134,7 @@ impl Step<'_> {
     ) {
         (mass.in_m3, mass.out_m3) = (0.0, start.drained_m3);
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
+        let MassScratch { fluxes, ready, volume_old_cell: volume, stays_cell, .. } = mass;
         let carrier = Carrier {
             tree,
             // As the old sides see it: cells that a thin solid passes in the step have not changed yet.
@@ -117,9 +144,9 @@ impl Step<'_> {
             // The velocity is free of divergence between the solids of the step that made it.
             open_area: &boundaries.open_area,
             sides: boundaries.sides(),
+            fits: ready.on(&self.old.fields.tree),
             dt_s: self.dt_s as f32,
         };
-        let MassScratch { fluxes, volume_old_cell: volume, stays_cell, .. } = mass;
         fluxes.fill(&carrier);
         mass.out_m3 += fluxes.out_of_domain_m3(tree);
         if !self.model.conserves_volume() {
@@ -192,7 +219,7 @@ impl Step<'_> {
             let (closed, solid) = (&boundaries.closed_cell, &boundaries.phi_solid_cell);
             extend_cells(liquid.phi, tree, closed, solid, &mut mass.extend);
         }
-        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
+        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries, &mass.ready.fits);
         if !self.model.conserves_volume() {
             // Gaps are volume that cells lack: without an account of it walls hold on.
             liquid.parted.clear();
@@ -214,8 +241,9 @@ impl Step<'_> {
         mass.out_m3 += self.drain_into_sinks(&mut mass.volume_cell, liquid.fraction, tree);
         find_residual(liquid, &mass.volume_cell);
         self.open_gaps(liquid, ground);
+        mass.settlement.link(liquid.phi, tree);
         for _ in 0..ROUNDS {
-            self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries);
+            self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries, &mass.ready.fits);
             find_residual(liquid, &mass.volume_cell);
             let (open, sides) = (&boundaries.open_volume, boundaries.sides());
             // A gap at a wall is not the surface's to fill.
@@ -316,7 +344,7 @@ impl Step<'_> {
         ground: Ground,
     ) -> Account {
         let tree = ground.tree;
-        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, ground.boundaries);
+        self.model.fill_fractions(liquid.fraction, tree, liquid.phi, ground.boundaries, &mass.ready.fits);
         if self.model.conserves_volume() {
             find_residual(liquid, &mass.volume_cell);
             self.shed_drops(liquid, start, ground);

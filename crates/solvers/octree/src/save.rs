@@ -6,6 +6,7 @@ use crate::particles::Particles;
 use crate::state::{Fields, Limits, State};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::{Cell, Shape};
+use fluvial_octree::volume::Fits;
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::collections::HashSet;
 use std::io;
@@ -132,7 +133,7 @@ impl OctreeSolver {
         let boundaries =
             model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.fractions);
         let Fields { tree, phi_cell, fraction_cell, .. } = &mut read.fields;
-        model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries);
+        model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries, Fits::NONE);
         read.boundaries = Arc::new(boundaries);
         *state = read;
         Ok(())

@@ -6,6 +6,7 @@ use fluvial_foundation::{Aabb, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_octree::outlet::Outlet;
+use fluvial_octree::volume::Fits;
 use fluvial_solids::Nozzle;
 
 impl Step<'_> {
@@ -34,7 +35,13 @@ impl Step<'_> {
         parallel::for_each_indexed_mut(&mut start.residual_cell, |cell, residual| {
             *residual = if *residual != 0.0 && in_sink(cell) { 0.0 } else { *residual };
         });
-        self.model.fill_fractions(&mut start.fraction_cell, tree, &start.phi_cell, &old.boundaries);
+        self.model.fill_fractions(
+            &mut start.fraction_cell,
+            tree,
+            &start.phi_cell,
+            &old.boundaries,
+            Fits::NONE,
+        );
         start.drained_m3 = before_m3 - held_m3(start);
     }
 

@@ -45,6 +45,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     })?;
     stages.run("particles", |n| swarm.advect(&step, new.phi, ground, start, n))?;
     stages.run("sources", |_| step.fill_sources(new.phi, tree))?;
+    stages.run("settle_volume", |_| c.mass.ready.prepare(tree, new.phi))?;
     stages.run("settle_volume", |n| step.settle_volume(&mut new, &mut c.mass, thin, ground, n))?;
     stages.run("redistance", |n| step.redistance(new.phi, ground, &mut c.distance, n))?;
     stages.run("particles", |_| swarm.release_drops(&step, &mut new, &mut c.mass, ground))?;

@@ -106,11 +106,13 @@ pub fn redistance_on_sides(
         let home = seeds.cells[seed as usize] as usize;
         let mut distance =
             if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
-        // Seeds come around the edges of thin solids: the straight way to one may lead through the solid.
+        // Seeds come around the edges of thin solids: the straight way to one may lead through the solid. To a cell that
+        // touches this one any way leads that makes no detour: the straight one passes an edge, where rounding decides.
         let unseen_m = UNSEEN_CELLS * tree.cell_dx(cell);
         if distance < unseen_m && sides.is_near(tree, cell) {
             let there = tree.cell_center(home);
-            distance = if sides.walk(x, there) == there { distance } else { unseen_m };
+            let is_seen = sides.sees(tree, cell, home) || sides.walk(x, there) == there;
+            distance = if is_seen { distance } else { unseen_m };
         }
         // A sign must survive even where the distance rounds to nothing.
         *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
