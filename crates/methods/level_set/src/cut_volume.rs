@@ -1,13 +1,30 @@
 //! Cells that both the interface and a solid cut: the common part of two regions, by tetrahedra.
 
 use crate::volume::Neighbourhood;
+use fluvial_foundation::DVec3;
+
+/// A surface counts as level by this power of the cosine of its slope: 0.8 at 10 degrees, 0.1 at 30.
+const LEVEL_POWER: i32 = 16;
 
 /// Share of the open part (solid phi >= 0, given at the corners) of cell `c` that is liquid (phi < 0).
 ///
 /// The cell is cut into 24 tetrahedra (centre, face centre, edge), symmetric in all axes; both fields are
-/// linear on each.
-pub(crate) fn cut_cell_share(around: &Neighbourhood, solid: [f64; 8], c: [isize; 3]) -> f64 {
-    let liquid: [f64; 27] = std::array::from_fn(|n| around.at(std::array::from_fn(|a| c[a] + offset(n, a))));
+/// linear on each. With a direction `up`, in units of 1 / dx, a surface across it is taken level in the cell, at the height
+/// that it has at the cell's centre ([`crate::liquid_fractions`] says why): phi gives way to its part along `up` by a power of
+/// its slope there, so that films on slopes, steep surfaces and sheets are as they are.
+pub(crate) fn cut_cell_share(around: &Neighbourhood, solid: [f64; 8], c: [isize; 3], up: DVec3) -> f64 {
+    let mut liquid: [f64; 27] =
+        std::array::from_fn(|n| around.at(std::array::from_fn(|a| c[a] + offset(n, a))));
+    if up != DVec3::ZERO {
+        let slope = |a: usize| 0.5 * (liquid[13 + 3usize.pow(a as u32)] - liquid[13 - 3usize.pow(a as u32)]);
+        let rise = DVec3::new(slope(0), slope(1), slope(2)).dot(up);
+        let (level, along) = (rise.clamp(0.0, 1.0).powi(LEVEL_POWER), rise * up / up.length_squared());
+        let center = liquid[13];
+        for (n, phi) in liquid.iter_mut().enumerate() {
+            let d = DVec3::new(offset(n, 0) as f64, offset(n, 1) as f64, offset(n, 2) as f64);
+            *phi += level * (center + along.dot(d) - *phi);
+        }
+    }
     // Samples at the cell's corners: the mean of eight cells, and the node itself.
     let corner = |n: usize| -> [f64; 2] {
         let side = |a: usize| if n >> a & 1 == 1 { 1 } else { -1 };
@@ -37,6 +54,29 @@ pub(crate) fn cut_cell_share(around: &Neighbourhood, solid: [f64; 8], c: [isize;
         }
     }
     if open > 0.0 { (wet / open).clamp(0.0, 1.0) } else { (center[0] < 0.0) as u8 as f64 }
+}
+
+/// Share of the open part of a box that is liquid. Its open part is the same in every section along one axis: `solid` is the
+/// solid's distance at the corners of a section, around it. `liquid` is phi at the corners of both ends and at their centres.
+///
+/// The section is cut into the triangles that [`cut_cell_share`] has on a cell's faces, the box over each of them into three
+/// tetrahedra: the share of a short box is how the share of the cell behind it changes with the box.
+pub(crate) fn open_prism_share(liquid: [([f64; 4], f64); 2], solid: [f64; 4]) -> f64 {
+    let [begin, end] = liquid.map(|(corners, center)| {
+        let ring: [[f64; 2]; 4] = std::array::from_fn(|n| [corners[n], solid[n]]);
+        (ring, [center, 0.25 * ((solid[0] + solid[2]) + (solid[1] + solid[3]))])
+    });
+    let (mut open, mut wet) = (0.0, 0.0);
+    for n in 0..4 {
+        let m = (n + 1) % 4;
+        let [a, b] = [begin, end].map(|(ring, center)| [center, ring[n], ring[m]]);
+        for tetrahedron in [[a[0], a[1], a[2], b[2]], [a[0], a[1], b[1], b[2]], [a[0], b[0], b[1], b[2]]] {
+            let open_part = share_below(tetrahedron.map(|p| -p[1]));
+            open += open_part;
+            wet += open_part - wet_and_solid_complement(tetrahedron);
+        }
+    }
+    if open > 0.0 { (wet / open).clamp(0.0, 1.0) } else { (begin.1[0] < 0.0) as u8 as f64 }
 }
 
 /// Open but dry share of a tetrahedron with vertex values (liquid phi, solid phi).

@@ -1,14 +1,27 @@
 //! Liquid carried across faces: the volume companion of the level set.
 
+use crate::cut_volume::open_prism_share;
 use crate::volume::{Neighbourhood, box_share};
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3};
 use fluvial_grids::patch::Patch;
+use fluvial_grids::sides::{LOW_CORNERS, shared_corners};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
 /// A surface that bends by more than this over a cell, in cells, is an edge or a sheet: no quadric fits it.
 const SHARPEST_BEND_CELLS: f64 = 0.3;
 /// Half the diagonal of a box of one cell with a margin for the curvature of phi, cells.
 const CLEAR_OF_BOX_CELLS: f32 = 1.1;
+
+/// What solids leave of the faces.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenFaces<'a> {
+    /// Open part of every face, 0 to 1.
+    pub area: &'a FaceField,
+    /// The solids' distance at the nodes; empty without solids.
+    pub phi_solid_node: &'a [f32],
+    /// Sides of thin solids.
+    pub sides: &'a Sides,
+}
 
 /// Volume of liquid that crosses every face in `dt_s`, in cells' volumes, positive along the axis.
 ///
@@ -17,7 +30,9 @@ const CLEAR_OF_BOX_CELLS: f32 = 1.1;
 /// face's centre at half the step, so that motion along the face is second order in dt. Boxes of neighbouring
 /// faces leave no gap. A box longer than a cell is cut into pieces along its path. In each piece phi is the
 /// quadric of the nearest cell's 19 neighbours; where it bends sharply, each octant of the piece is cut by the
-/// trilinear interpolant.
+/// trilinear interpolant. Of a face that a solid cuts, the share is that of the open part: at a slanting wall the
+/// surface meets the face elsewhere than its open part, and what the whole face sweeps would be booked in cells
+/// whose liquid phi moves otherwise. Ripples at the contact line grew from that difference.
 ///
 /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what crosses
 /// the domain's boundary alone. Near thin solids a cell's phi is as it sees it (`sides`). Deep inside all shares are 1: what is left is the divergence of u.
@@ -26,19 +41,43 @@ pub fn liquid_flux(
     flux_face: &mut FaceField,
     phi: &[f32],
     u_face: &FaceField,
-    (open_area, sides): (&FaceField, &Sides),
+    open: &OpenFaces,
     grid: &UniformGrid,
     dt_s: f32,
     band_m: f32,
 ) {
     let cells = grid.cell_centers();
-    let around = Seen { around: Neighbourhood { phi, cells: grid.cells }, cells, sides };
+    let around = Seen { around: Neighbourhood { phi, cells: grid.cells }, cells, sides: open.sides };
     let per_dx = dt_s / grid.dx;
     let flow = Flow { u_face, grid, per_dx };
     let [x, y, z] = flux_face.components_mut();
-    flux_along::<0>(x, &around, &flow, open_area, band_m);
-    flux_along::<1>(y, &around, &flow, open_area, band_m);
-    flux_along::<2>(z, &around, &flow, open_area, band_m);
+    flux_along::<0>(x, &around, &flow, open, band_m);
+    flux_along::<1>(y, &around, &flow, open, band_m);
+    flux_along::<2>(z, &around, &flow, open, band_m);
+}
+
+impl OpenFaces<'_> {
+    /// The solids' distance at a face's corners, in the order of [`open_prism_share`], negative on other sides of thin
+    /// ones than that of the cells at it; `None` where no corner is open.
+    fn corners(&self, grid: &UniformGrid, axis: Axis, at: [usize; 3]) -> Option<[f64; 4]> {
+        if self.phi_solid_node.is_empty() {
+            return None;
+        }
+        let (nodes, cells) = (grid.nodes(), grid.cell_centers());
+        let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
+        let mut own = LOW_CORNERS[axis];
+        if !self.sides.is_empty() && at[axis] > 0 && at[axis] < cells.size[axis] {
+            let high = cells.index(at[0], at[1], at[2]);
+            let of = |cell: usize| self.sides.own_corners[cell];
+            own = shared_corners(of(high), of(high - cells.stride(axis)), axis, false);
+        }
+        let node = nodes.index(at[0], at[1], at[2]);
+        let corners = [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(a, b)| {
+            let phi = self.phi_solid_node[node + a * nodes.stride(s) + b * nodes.stride(t)];
+            f64::from(if own >> (a << s | b << t) & 1 == 1 { phi } else { -phi.abs() })
+        });
+        corners.iter().any(|phi| *phi > 0.0).then_some(corners)
+    }
 }
 
 /// The flow that carries liquid: `per_dx` is dt / dx.
@@ -56,16 +95,10 @@ struct Seen<'a> {
 }
 
 /// The faces of one axis, which is known where the loop is compiled: vectors are indexed by it throughout.
-fn flux_along<const AXIS: Axis>(
-    flux: &mut [f32],
-    seen: &Seen,
-    flow: &Flow,
-    open_area: &FaceField,
-    band_m: f32,
-) {
+fn flux_along<const AXIS: Axis>(flux: &mut [f32], seen: &Seen, flow: &Flow, open: &OpenFaces, band_m: f32) {
     let Seen { around: Neighbourhood { phi, .. }, cells, .. } = seen;
     let (faces, stride) = (flow.grid.faces(AXIS), cells.stride(AXIS));
-    let (u, area) = (flow.u_face[AXIS].as_slice(), open_area[AXIS].as_slice());
+    let (u, area) = (flow.u_face[AXIS].as_slice(), open.area[AXIS].as_slice());
     faces.for_each_mut(flux, |face, at, flux| {
         let travel = u[face] * flow.per_dx;
         let swept = travel * area[face];
@@ -84,13 +117,21 @@ fn flux_along<const AXIS: Axis>(
         } else if from <= -band_m {
             swept
         } else {
-            swept * swept_share::<AXIS>(seen, flow, at, 0.5 * (phi[low] + phi[high]))
+            let solid = if area[face] < 1.0 { open.corners(flow.grid, AXIS, at) } else { None };
+            swept * swept_share::<AXIS>(seen, flow, at, 0.5 * (phi[low] + phi[high]), solid)
         };
     });
 }
 
-/// Liquid share of what a face sweeps: `phi_face` is the distance at its centre.
-fn swept_share<const AXIS: Axis>(seen: &Seen, flow: &Flow, at: [usize; 3], phi_face: f32) -> f32 {
+/// Liquid share of what a face sweeps: `phi_face` is the distance at its centre, `solid` the solids' distance at its
+/// corners where they cut it.
+fn swept_share<const AXIS: Axis>(
+    seen: &Seen,
+    flow: &Flow,
+    at: [usize; 3],
+    phi_face: f32,
+    solid: Option<[f64; 4]>,
+) -> f32 {
     let Flow { u_face, grid, per_dx } = *flow;
     let u = velocity_at_face::<AXIS>(u_face, grid, at);
     let reach_m = (u.length() * per_dx * 1.5 + CLEAR_OF_BOX_CELLS) * grid.dx;
@@ -110,7 +151,7 @@ fn swept_share<const AXIS: Axis>(seen: &Seen, flow: &Flow, at: [usize; 3], phi_f
         let middle = x - 0.5 * dt * u;
         edges[AXIS] = dt * u;
         edges[AXIS][AXIS] = along;
-        sum += share_at(seen, grid.dx, middle, edges);
+        sum += share_at(seen, grid.dx, middle, edges, solid.map(|corners| (AXIS, corners)));
         if piece < pieces {
             let at = |x: Vec3| grid.sample_velocity(u_face, grid.min + grid.dx * (x + 0.5));
             x -= dt * at(middle);
@@ -142,20 +183,27 @@ fn velocity_at_face<const AXIS: Axis>(u_face: &FaceField, grid: &UniformGrid, at
     u
 }
 
-/// Liquid share of a slanting box around a point, both in cells, the point from the first cell's centre.
-fn share_at(seen: &Seen, dx: f32, x: Vec3, edges: [Vec3; 3]) -> f64 {
+/// Liquid share of a slanting box around a point, both in cells, the point from the first cell's centre; of what a solid
+/// leaves of it, whose distance at the corners across an axis is given.
+fn share_at(seen: &Seen, dx: f32, x: Vec3, edges: [Vec3; 3], solid: Option<(Axis, [f64; 4])>) -> f64 {
     let Seen { around, cells, sides } = seen;
     let at: [usize; 3] = std::array::from_fn(|a| (x[a].round().max(0.0) as usize).min(cells.size[a] - 1));
     if !sides.is_near(cells.index(at[0], at[1], at[2])) {
-        return share_among(around, dx, x, edges);
+        return share_among(around, dx, x, edges, solid);
     }
     let patch = Patch::new(|cell| around.phi[cell], cells, sides, at, 2);
     let low = |a: usize| (at[a] - patch.center[a]) as f32;
     let around = Neighbourhood { phi: patch.values(), cells: patch.lattice.size };
-    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), edges)
+    share_among(&around, dx, x - Vec3::new(low(0), low(1), low(2)), edges, solid)
 }
 
-fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, edges: [Vec3; 3]) -> f64 {
+fn share_among(
+    around: &Neighbourhood,
+    dx: f32,
+    x: Vec3,
+    edges: [Vec3; 3],
+    solid: Option<(Axis, [f64; 4])>,
+) -> f64 {
     let cell: [isize; 3] =
         std::array::from_fn(|a| (x[a].round() as isize).clamp(0, around.cells[a] as isize - 1));
     let here = around.at(cell);
@@ -164,6 +212,15 @@ fn share_among(around: &Neighbourhood, dx: f32, x: Vec3, edges: [Vec3; 3]) -> f6
     let beyond = (half + DVec3::from_array(offset).abs()).length();
     if here.abs() > (beyond + 0.1) * dx as f64 {
         return (here < 0.0) as u8 as f64;
+    }
+    if let Some((axis, solid)) = solid {
+        let [along, s, t] = [axis, (axis + 1) % 3, (axis + 2) % 3].map(|a| edges[a]);
+        let phi = |a: f32, b: f32, c: f32| {
+            trilinear(around, (x + a * along + b * s + c * t).as_dvec3().to_array()).0
+        };
+        let corners = [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)];
+        let liquid = [-0.5, 0.5].map(|a| (corners.map(|(b, c)| phi(a, b, c)), phi(a, 0.0, 0.0)));
+        return open_prism_share(liquid, solid);
     }
     let quadric = Quadric::at(around, cell);
     let sharpest = quadric.bend.iter().fold(0.0f64, |most, b| most.max(b.abs()));

@@ -30,7 +30,7 @@ pub use advect_phi::{PhiAdvection, advect_phi, advect_phi_on_sides};
 pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect_velocity};
 pub use curvature::{WallContact, curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
-pub use flux::{liquid_flux, outflow};
+pub use flux::{OpenFaces, liquid_flux, outflow};
 pub use redistance::{RedistanceReport, redistance, redistance_among_solids};
 pub use regions::label_regions;
 pub use settle::{Carried, Owed, Settlement};

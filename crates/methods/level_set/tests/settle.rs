@@ -24,8 +24,9 @@ fn shares(g: &UniformGrid, phi: &[f32]) -> Vec<f32> {
         phi,
         &vec![1.0; g.cell_count()],
         &vec![1.0; g.nodes().len()],
-        &Sides::default(),
+        Sides::NONE,
         g,
+        Vec3::ZERO,
     );
     out
 }
@@ -117,7 +118,8 @@ fn a_thin_film_keeps_its_volume() {
         for _ in 0..30 {
             advect_phi(&mut next, &phi, &u, &g, dt_s, PhiAdvection::Cubic, band_m, &mut scratch);
             let before = shares(&g, &phi);
-            liquid_flux(&mut flux, &phi, &u, (&areas, Sides::NONE), &g, dt_s, band_m);
+            let faces = OpenFaces { area: &areas, phi_solid_node: &[], sides: Sides::NONE };
+            liquid_flux(&mut flux, &phi, &u, &faces, &g, dt_s, band_m);
             let owed = Owed {
                 sides: Sides::NONE,
                 residual_cell: &residual,

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use fluvial_foundation::{Vec3, random};
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{Sides, UniformGrid};
 use fluvial_level_set::*;
 use std::f64::consts::PI;
 
@@ -140,4 +140,43 @@ fn thin_sheets_count() {
         let volume = liquid_volume(&phi, &open, &solid, &g);
         assert!((volume / thickness - 1.0).abs() < 1e-5, "{thickness}: {volume}");
     }
+}
+
+/// A wall leaves one side of the cells along it. What they hold of level water answers to the height at their own centres alone
+/// where fluxes carry it, as those do: the section of the open part by the height, and nothing by a neighbour's. Measured as
+/// phi is between the centres, a part of the answer is the neighbour's.
+#[test]
+fn a_wave_along_a_wall_changes_the_cells_that_it_is_in() {
+    let g = cube(12);
+    let normal = [0.75f64.sqrt(), 0.5, 0.0];
+    let plane = |x: [f64; 3]| normal[0] * (x[0] - 0.55) + normal[1] * (x[1] - 0.5);
+    let (open, solid) = (open_volumes(&g, normal, plane), fill(&g.nodes(), plane));
+    let level = fill(&g.cell_centers(), |x| x[1] - 0.52);
+    let held = |phi: &[f32], up: Vec3| {
+        let mut out = vec![0.0; g.cell_count()];
+        liquid_fractions(&mut out, phi, &open, &solid, Sides::NONE, &g, up);
+        out
+    };
+    let cells = g.cell_centers();
+    let (cut, beside) = (cells.index(6, 6, 6), cells.index(7, 6, 6));
+    assert!(open[cut] > 0.2 && open[cut] < 0.8 && open[beside] == 1.0, "{} {}", open[cut], open[beside]);
+    let answer = |of: usize, to: usize, up: Vec3| {
+        let wave = 1e-3 * g.dx;
+        let [low, high] = [-wave, wave].map(|by| {
+            let mut phi = level.clone();
+            // The column, on both sides of the surface.
+            for row in [5, 6, 7] {
+                let [i, _, k] = cells.coordinates(to);
+                phi[cells.index(i, row, k)] += by;
+            }
+            held(&phi, up)[of]
+        });
+        (low - high) / 2e-3
+    };
+    let [own, others, before] =
+        [answer(cut, cut, Vec3::Y), answer(cut, beside, Vec3::Y), answer(cut, beside, Vec3::ZERO)];
+    assert!(others.abs() < 0.02 * own, "{others} by the neighbour, {own} by itself");
+    assert!(before > 0.1 * own, "{before} of {own}: the scene is about something");
+    let level_is_level = (held(&level, Vec3::Y)[cut] - held(&level, Vec3::ZERO)[cut]).abs();
+    assert!(level_is_level < 1e-5, "{level_is_level}");
 }

@@ -28,7 +28,7 @@ use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{TriangleMesh, UniformGrid};
-use fluvial_particles::Transfer;
+use fluvial_particles::{Transfer, mark_near};
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
@@ -37,6 +37,7 @@ use fluvial_solver_interface::{
     Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
+use particle_mass::Carried;
 use state::{Fields, Start, State, Work};
 use std::borrow::Cow;
 
@@ -206,8 +207,12 @@ impl Solver for UniformSolver {
     }
 
     fn initial_report(&self) -> StepReport {
-        let State { fields, boundaries, volume, drops, .. } = &self.state;
-        self.report(fields, boundaries, PressureReport::default(), volume, drops).0
+        let State { fields, boundaries, volume, drops, particles, reserve, .. } = &self.state;
+        let mut near = vec![];
+        mark_near(&mut near, &fields.phi_cell, &self.grid);
+        let carried = Carried { particles, reserve, near_cell: &near };
+        let carried = self.params.has_particles().then_some(&carried);
+        self.report(fields, boundaries, PressureReport::default(), (volume, drops), carried).0
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {

@@ -103,18 +103,11 @@ impl UniformSolver {
             waits_cell.extend(owed.map(|(owed, swept)| beyond_swept(*owed, *swept) == 0.0));
         }
         // The velocity is free of divergence between the solids of the step that made it.
-        let open_area = &self.state.boundaries.solids.fields.open_area;
+        let SolidFields { open_area, sides, phi_node, .. } = &self.state.boundaries.solids.fields;
+        let phi_solid_node: &[f32] = if self.setup.solids.is_empty() { &[] } else { phi_node };
+        let open = level_set::OpenFaces { area: open_area, phi_solid_node, sides };
         let band_m = self.cfl_band_cells * grid.dx;
-        let sides = &self.state.boundaries.solids.fields.sides;
-        level_set::liquid_flux(
-            flux,
-            &begin.phi_cell,
-            &begin.u_transport,
-            (open_area, sides),
-            &grid,
-            dt,
-            band_m,
-        );
+        level_set::liquid_flux(flux, &begin.phi_cell, &begin.u_transport, &open, &grid, dt, band_m);
         let owed = level_set::Owed {
             residual_cell: &begin.residual_cell,
             phi_cell: &begin.phi_cell,

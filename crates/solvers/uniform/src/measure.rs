@@ -1,7 +1,8 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::UniformSolver;
-use crate::state::{Boundaries, Fields, State};
+use crate::particle_mass::{Carried, ParticleEnergy};
+use crate::state::{Boundaries, Fields, ParticleWork, State};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, DVec3, Vec3};
@@ -35,7 +36,10 @@ impl UniformSolver {
         solids: &SolidFields,
     ) {
         let SolidFields { open_volume, phi_node, sides, .. } = solids;
-        level_set::liquid_fractions(fraction_cell, phi, open_volume, phi_node, sides, &self.grid);
+        // Particles carry their mass themselves.
+        let carried_by_fluxes = self.params.conserves_volume();
+        let up = if carried_by_fluxes { -self.setup.liquid.gravity.normalize_or_zero() } else { Vec3::ZERO };
+        level_set::liquid_fractions(fraction_cell, phi, open_volume, phi_node, sides, &self.grid, up);
         for_each_indexed_mut(fraction_cell, |cell, fraction| {
             if gap_cell[cell] > 0.0 {
                 *fraction = (*fraction - gap_cell[cell] / self.grid.dx).max(0.0);
@@ -46,16 +50,11 @@ impl UniformSolver {
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         let work = &self.work;
+        let ParticleWork { moved, reserve, near_cell, .. } = &work.particles;
+        let carried = Carried { particles: moved, reserve, near_cell };
+        let carried = self.params.has_particles().then_some(&carried);
         let (mut report, limiting_speed_m_s) =
-            self.report(&work.fields, &work.boundaries, pressure, &work.volume, &work.mass.drops);
-        if self.params.has_particles() {
-            let [kinetic_j, potential_j, fastest_m_s] =
-                self.flight_energy(&work.particles.moved, &work.particles.near_cell);
-            report.kinetic_energy_j += kinetic_j;
-            report.potential_energy_j += potential_j;
-            let is_nan = report.max_speed_m_s.is_nan() || fastest_m_s.is_nan();
-            report.max_speed_m_s = if is_nan { f64::NAN } else { report.max_speed_m_s.max(fastest_m_s) };
-        }
+            self.report(&work.fields, &work.boundaries, pressure, (&work.volume, &work.mass.drops), carried);
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -72,14 +71,15 @@ impl UniformSolver {
     }
 
     /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the
-    /// next step.
+    /// next step. The energy is that of the mass that the account has: what particles carry where there are any, what phi
+    /// stands for elsewhere. Test: `the_energy_of_particles_is_that_of_their_mass`.
     pub(crate) fn report(
         &self,
         fields: &Fields,
         boundaries: &Boundaries,
         pressure: PressureReport,
-        volume: &Account,
-        flying: &Drops,
+        (volume, flying): (&Account, &Drops),
+        carried: Option<&Carried>,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
@@ -97,7 +97,11 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = fields.fraction_cell[cell] as f64;
+                    let fraction = match carried {
+                        Some(carried) if carried.reserve.deep_cell[cell] == 0 => 0.0,
+                        Some(_) => f64::from(open_volume[cell]),
+                        None => f64::from(fields.fraction_cell[cell]),
+                    };
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
@@ -143,6 +147,9 @@ impl UniformSolver {
             drops.0 += cells * flying.v[n].as_dvec3().length_squared();
             drops.1 -= cells * gravity.dot(flying.x[n].as_dvec3() - floor);
         }
+        let particles = carried.map_or(ParticleEnergy::default(), |carried| {
+            self.particle_energy(carried, volume.volume_m3, |at| openings.mean_square_speed(u, at))
+        });
         let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
         let [max_speed_m_s, resolved_m_s] =
             [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
@@ -155,9 +162,15 @@ impl UniformSolver {
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.error(),
-            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
-            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
-            max_speed_m_s: max_speed_m_s.max(f64::from(flying.fastest_m_s())),
+            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0)
+                + particles.kinetic_j,
+            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1)
+                + particles.potential_j,
+            max_speed_m_s: if max_speed_m_s.is_nan() || particles.fastest_m_s.is_nan() {
+                f64::NAN
+            } else {
+                max_speed_m_s.max(f64::from(flying.fastest_m_s())).max(particles.fastest_m_s)
+            },
             max_divergence_1_s: ordered_max(slabs.len(), |k| slabs[k].4 as f64) / grid.dx as f64,
             pressure,
             ..Default::default()

@@ -33,6 +33,24 @@ const DEEPEST_OF_LAYER_CELLS: f32 = 1.0;
 /// Where less surface than this is left in 27 cells the particles cannot be spread over it, in cells' faces.
 const LEAST_AREA: f32 = 0.5;
 
+/// What carries the mass of a liquid with particles.
+#[derive(Clone, Copy)]
+pub(crate) struct Carried<'a> {
+    pub particles: &'a Particles,
+    pub reserve: &'a Reserve,
+    /// Cells that phi reaches, not 0.
+    pub near_cell: &'a [u8],
+}
+
+/// Energy of particles, and the largest speed of those that fly.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ParticleEnergy {
+    pub kinetic_j: f64,
+    /// Above the floor.
+    pub potential_j: f64,
+    pub fastest_m_s: f64,
+}
+
 impl UniformSolver {
     /// Volume of one particle, m3.
     pub(crate) fn particle_m3(&self) -> f64 {
@@ -177,26 +195,42 @@ impl UniformSolver {
         sum * (self.grid.dx as f64).powi(3)
     }
 
-    /// Kinetic energy and potential energy above the floor of the particles that fly, J, and their largest
-    /// speed, m/s.
-    pub(crate) fn flight_energy(&self, particles: &Particles, near_cell: &[u8]) -> [f64; 3] {
-        let (n, grid) = (particles.len(), &self.grid);
-        let kg = self.setup.liquid.density as f64 * self.particle_m3();
+    /// Energy of the liquid that is not in deep cells: the particles', and what is on its way to them (all of `volume_m3`
+    /// together) as if it were among them. Particles in cells that phi reaches move with the grid there,
+    /// `mean_square_speed` (m2/s2, by a cell's coordinates); others have their own velocity.
+    pub(crate) fn particle_energy(
+        &self,
+        carried: &Carried,
+        volume_m3: f64,
+        mean_square_speed: impl Fn([usize; 3]) -> f32 + Sync,
+    ) -> ParticleEnergy {
+        let (Carried { particles, reserve, near_cell }, grid) = (*carried, &self.grid);
+        let (n, cells) = (particles.len(), grid.cell_centers());
         let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
+        let open_volume = &self.state.boundaries.solids.fields.open_volume;
+        let deep_m3 = reserve.volume_m3(0, open_volume, grid.dx) - (reserve.rest_m3 + reserve.inflow_m3);
+        let kg = f64::from(self.setup.liquid.density) * (volume_m3 - deep_m3) / n.max(1) as f64;
         let parts = map_indices(chunk_count(n, CHUNK), |chunk| {
             let mut sums = [0.0f64; 3];
-            for p in chunk_range(chunk, CHUNK, n).filter(|&p| self.flies(particles.x[p], near_cell)) {
-                let speed2 = particles.v[p].as_dvec3().length_squared();
+            for p in chunk_range(chunk, CHUNK, n) {
+                let place = ((particles.x[p] - grid.min) / grid.dx).floor();
+                let cell = cells.index_clamped(place.x as isize, place.y as isize, place.z as isize);
+                let own2 = particles.v[p].as_dvec3().length_squared();
+                let speed2 = if near_cell[cell] == 0 {
+                    sums[2] = if own2.is_nan() { own2 } else { sums[2].max(own2) };
+                    own2
+                } else {
+                    f64::from(mean_square_speed(cells.coordinates(cell)))
+                };
                 sums[0] += 0.5 * kg * speed2;
                 sums[1] -= kg * gravity.dot(particles.x[p].as_dvec3() - floor);
-                sums[2] = if speed2.is_nan() { speed2 } else { sums[2].max(speed2) };
             }
             sums
         });
         let total = parts.into_iter().fold([0.0f64; 3], |a, b| {
             [a[0] + b[0], a[1] + b[1], if a[2].is_nan() || b[2].is_nan() { f64::NAN } else { a[2].max(b[2]) }]
         });
-        [total[0], total[1], total[2].sqrt()]
+        ParticleEnergy { kinetic_j: total[0], potential_j: total[1], fastest_m_s: total[2].sqrt() }
     }
 
     /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh

@@ -99,7 +99,7 @@ impl UniformSolver {
         state.u_face.copy_from(&made.u_face);
         state.u_transport.copy_from(&made.u_transport);
         let State { fields, boundaries, volume, drops, .. } = &self.state;
-        let limits = self.report(fields, boundaries, PressureReport::default(), volume, drops).1;
+        let limits = self.report(fields, boundaries, PressureReport::default(), (volume, drops), None).1;
         self.state.limiting_speed_m_s = limits;
         Ok(())
     }

@@ -110,3 +110,26 @@ fn a_film_of_a_tenth_of_a_cell_keeps_its_mass() {
         assert!(highest < 3.0 / 24.0, "{tracker:?}: a particle at {highest} m");
     }
 }
+
+/// A ball of water falls on the floor and spreads: the potential energy that is reported is that of the particles, all of them of
+/// one mass, wherever the level set has its surface.
+#[test]
+fn the_energy_of_particles_is_that_of_their_mass() {
+    for tracker in TRACKERS {
+        let mut setup = tank(16, 0.0);
+        setup.fills[0].shape = Shape::Sphere { center: Vec3::new(0.5, 0.3, 0.5), radius: 0.15 };
+        let mut solver = solver(setup, tracker);
+        for step in 0..40 {
+            let report = match step {
+                0 => solver.initial_report(),
+                _ => solver.step(0.01).unwrap(),
+            };
+            let held = solver.snapshot(Wanted::PARTICLES).particles.unwrap();
+            let height_m = held.x.iter().map(|x| f64::from(x.y)).sum::<f64>() / held.x.len() as f64;
+            let expected_j = 1000.0 * report.liquid_volume_m3 * 9.81 * height_m;
+            let error = report.potential_energy_j / expected_j - 1.0;
+            // A step's resampling may replace a few of the particles.
+            assert!(error.abs() < 2e-3, "{tracker:?}, step {step}: {error}");
+        }
+    }
+}
