@@ -8,6 +8,7 @@ mod beam;
 mod bvh;
 mod contour;
 mod fractions;
+mod friction;
 mod grey_image;
 mod heightfield;
 mod kinks;
@@ -29,6 +30,7 @@ pub use beam::Column;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };
+pub use friction::{Drag, RoughPatch, add_rough_patches};
 pub use grey_image::GreyImage;
 pub use heightfield::heightfield_mesh;
 pub use kinks::{KinkedCell, is_plane};

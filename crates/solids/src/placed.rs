@@ -70,7 +70,7 @@ impl<'a> PlacedSolids<'a> {
     /// Velocity at a point of the solid that is nearest to it, m/s; zero where none is nearer than `band`
     /// metres.
     pub fn velocity(&self, x_in_world: Vec3, band: f32) -> Vec3 {
-        self.nearest(x_in_world, band).1.map_or(Vec3::ZERO, |n| self.solids[n].0.twist.at(x_in_world))
+        self.nearest_solid(x_in_world, band).map_or(Vec3::ZERO, |(_, velocity)| velocity)
     }
 
     /// Does the segment between two points come nearer to a solid than `margin` metres? `from` is outside.
@@ -114,6 +114,12 @@ impl<'a> PlacedSolids<'a> {
             way_m += step_m;
         }
         way_m
+    }
+
+    /// Number and velocity at a point of the solid that is nearest to it, m/s; none where none is nearer than `band`
+    /// metres.
+    pub fn nearest_solid(&self, x_in_world: Vec3, band: f32) -> Option<(usize, Vec3)> {
+        self.nearest(x_in_world, band).1.map(|n| (n, self.solids[n].0.twist.at(x_in_world)))
     }
 
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {

@@ -3,7 +3,7 @@
 use crate::{Ready, Scene, SceneError};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Nozzle, Shape};
-use fluvial_solver_interface::{Setup, Solid, Source, inside_cells, thinnest_wall_m};
+use fluvial_solver_interface::{Setup, Sink, Solid, Source, inside_cells, thinnest_wall_m};
 
 /// Gravity beyond this is no gravity, m/s2.
 const LARGEST_GRAVITY: f32 = 1e6;
@@ -15,6 +15,8 @@ const LARGEST_SPEED_M_S: f32 = 1e4;
 const USUAL_SPEED_M_S: f32 = 100.0;
 /// No liquid at room temperature has more, N/m: mercury has 0.49, water 0.073.
 const LARGEST_TENSION: f32 = 1.0;
+/// No wall along which liquid flows has more: gravel has 0.02.
+const LARGEST_FRICTION: f32 = 1.0;
 /// A body so many times as large as the domain was probably modelled in another unit.
 const LARGE_BODY: f32 = 10.0;
 /// A jet narrower than so many cells breaks up on the grid.
@@ -88,6 +90,13 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
             "a surface tension of {tension} N/m is more than any liquid's: water has 0.0728; was it meant in mN/m?"
         ));
     }
+    let rough = setup.solids.iter().map(|solid| solid.friction).chain(setup.domain.friction);
+    let roughest = rough.fold(0.0, f32::max);
+    if roughest > LARGEST_FRICTION {
+        notes.push(format!(
+            "a friction of {roughest} is more than any wall's: it is the coefficient C_f of `1/2 density C_f u^2`, 0.002 to 0.02 for most"
+        ));
+    }
     let domain = setup.domain.bounds().size().max_element();
     for solid in &setup.solids {
         let size = solid.shape.bounds().size().max_element();
@@ -113,13 +122,32 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
         let cells = width_across(source) / dx;
         if cells < FEWEST_CELLS_ACROSS {
             notes.push(format!(
-                "source {} is {cells:.1} cells across its flow: below {FEWEST_CELLS_ACROSS} a jet breaks up on the grid",
-                n + 1
+                "`source[{n}]` is {cells:.1} cells across its flow: below {FEWEST_CELLS_ACROSS} a jet breaks up on the grid"
             ));
         }
     }
+    notes.extend(sinks_over_everything(ready));
     notes.extend(overflow(ready));
     notes
+}
+
+/// Sinks that all liquid of the start lies in.
+fn sinks_over_everything(ready: &Ready) -> Vec<String> {
+    let setup = &ready.setup;
+    let covers = |sink: &Sink| {
+        let left = |x: Vec3| setup.fill_distance(x).max(-sink.shape.distance(x));
+        !setup.fills.is_empty() && inside_cells(&setup.domain.grid, &left).cells == 0.0
+    };
+    let sinks = setup.sinks.iter().enumerate().filter(|(_, sink)| covers(sink));
+    sinks
+        .map(|(n, sink)| {
+            let when = match sink.active_s[0] {
+                0.0 => "at once".to_owned(),
+                first_s => format!("at {first_s} s"),
+            };
+            format!("`sink[{n}]` covers all liquid of the start and takes it away {when}")
+        })
+        .collect()
 }
 
 /// When a closed space without sinks will be full, if sources go on for so long.

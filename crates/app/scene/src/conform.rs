@@ -158,7 +158,8 @@ impl<'a> Checker<'a> {
         if let Some(missing) = required.iter().filter_map(Json::as_str).find(|k| node.get(k).is_none()) {
             let description = properties.get(missing).map(|s| description(self.root, s)).unwrap_or_default();
             let example = if missing == "fluvial" { "start the file with `fluvial = 1`" } else { "add it" };
-            let what = if path.is_empty() { "the scene".to_string() } else { format!("`{path}`") };
+            let what =
+                if path.is_empty() { "the scene".to_string() } else { format!("`{}`", as_in_set(path)) };
             let message = format!("{what} lacks `{missing}`");
             return Err(self.fail(&node.place, message, format!("{example}: {description}")));
         }
@@ -174,6 +175,10 @@ impl<'a> Checker<'a> {
         }
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let message = format!("unknown key `{}`", entry.key);
+        if entry.key.contains("viscosity") {
+            let help = "liquids have no viscosity here: remove it. Walls and solids that slow liquid down have `friction`";
+            return Err(self.fail(&entry.key_place, message, help));
+        }
         Err(self.fail(&entry.key_place, message, help_for_unknown(&entry.key, &names)))
     }
 
@@ -244,6 +249,19 @@ impl<'a> Checker<'a> {
 pub(crate) fn method_schema<'a>(schema: &'a Json, name: &str) -> &'a Json {
     let variants = schema["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default();
     variants.iter().find(|v| v["properties"]["name"]["enum"][0] == name).unwrap_or(schema)
+}
+
+/// A dotted path with the numbers of entries as `--set` takes them: `solid[0].shape`.
+fn as_in_set(path: &str) -> String {
+    let mut out = String::new();
+    for key in path.split('.') {
+        match key.parse::<usize>() {
+            Ok(n) => out += &format!("[{n}]"),
+            Err(_) if out.is_empty() => out += key,
+            Err(_) => out += &format!(".{key}"),
+        }
+    }
+    out
 }
 
 fn join(path: &str, key: &str) -> String {

@@ -88,6 +88,7 @@ impl Scene {
                     WallSpec::Open => Wall::Open,
                 }),
                 contact_angles_deg: self.domain.contact_angles.to_array(),
+                friction: self.domain.friction.to_array(),
             },
             liquid: Liquid {
                 density: self.liquid.density,
@@ -308,7 +309,7 @@ impl Scene {
     fn solids(&self) -> Result<Vec<Solid>, SceneError> {
         let mut solids: Vec<Solid> = Vec::new();
         for (n, spec) in self.solid.iter().enumerate() {
-            let name = spec.name.clone().unwrap_or_else(|| format!("solid {}", n + 1));
+            let name = spec.name.clone().unwrap_or_else(|| format!("solid[{n}]"));
             if solids.iter().any(|s| s.name == name) {
                 let message = format!("two solids have the name `{name}`");
                 return Err(self.fail(
@@ -322,7 +323,11 @@ impl Scene {
                 Some(motion) => self.motion(motion, &shape, &format!("solid.{n}.motion"))?,
                 None => Motion::Static,
             };
-            solids.push(Solid { sticky: spec.sticky, ..Solid::new(name, shape, motion) });
+            solids.push(Solid {
+                sticky: spec.sticky,
+                friction: spec.friction,
+                ..Solid::new(name, shape, motion)
+            });
         }
         Ok(solids)
     }

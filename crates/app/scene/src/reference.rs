@@ -36,9 +36,14 @@ pub fn reference_markdown() -> String {
         table(&mut out, &root, body);
         choices(&mut out, &root, body);
     }
-    for (title, name) in
-        [("Walls", "Walls"), ("Camera", "CameraSpec"), ("Motion", "MotionSpec"), ("Key frames", "KeySpec")]
-    {
+    for (title, name) in [
+        ("Walls", "Walls"),
+        ("Contact angles", "ContactAngles"),
+        ("Friction", "Friction"),
+        ("Camera", "CameraSpec"),
+        ("Motion", "MotionSpec"),
+        ("Key frames", "KeySpec"),
+    ] {
         let schema = &root["$defs"][name];
         let _ = write!(out, "\n## {title}\n\n{}\n\n", description(&root, schema));
         table(&mut out, &root, schema);
@@ -92,15 +97,21 @@ fn table(out: &mut String, root: &Json, schema: &Json) {
     }
 }
 
-/// The meaning of every word of the table's choices.
+/// The meaning of every word of the table's choices; once for all keys that have the same ones.
 fn choices(out: &mut String, root: &Json, schema: &Json) {
-    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+    let properties = || schema["properties"].as_object().into_iter().flatten();
+    for (n, (_, property)) in properties().enumerate() {
+        let is_same = |other: &Json| resolve(root, other) == resolve(root, property);
+        if properties().take(n).any(|(_, before)| is_same(before)) {
+            continue;
+        }
         let variants = resolve(root, property)["oneOf"].as_array().cloned().unwrap_or_default();
         let explained =
             variants.iter().filter_map(|v| Some((v["const"].as_str()?, v["description"].as_str()?)));
         let lines: Vec<String> = explained.map(|(word, text)| format!("- `\"{word}\"`: {text}\n")).collect();
         if !lines.is_empty() {
-            let _ = write!(out, "\n`{key}`:\n\n{}", lines.concat());
+            let keys = properties().filter(|(_, other)| is_same(other)).map(|(key, _)| format!("`{key}`"));
+            let _ = write!(out, "\n{}:\n\n{}", keys.collect::<Vec<_>>().join(", "), lines.concat());
         }
     }
 }

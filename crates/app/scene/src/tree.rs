@@ -146,7 +146,12 @@ impl Node {
         let node = parse_value(value, path.len() + 1, source, sources)?;
         let (last, parents) = keys.split_last().expect("split_path gives at least one key");
         let mut at = self;
-        for key in parents {
+        for (key, next) in parents.iter().zip(&keys[1..]) {
+            if matches!(at.value, Value::Table(_)) && at.get(key).is_none() && next.parse::<usize>().is_ok() {
+                let help =
+                    format!("`--set` changes entries that are there: write a [[{key}]] into the scene first");
+                return Err(sources.error(&whole, format!("the scene has no [[{key}]]"), help));
+            }
             at = at.child_mut(key, &whole, sources)?;
         }
         let mut replaced = vec![];

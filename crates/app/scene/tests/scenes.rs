@@ -261,11 +261,13 @@ fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {
     };
     assert!(load(&[]).unwrap().notes.is_empty());
     let notes = load(&[("domain.resolution", "16")]).unwrap().notes;
-    assert!(notes.iter().any(|n| n.contains("source 1") && n.contains("cells across")), "{notes:?}");
+    assert!(notes.iter().any(|n| n.contains("`source[0]`") && n.contains("cells across")), "{notes:?}");
     let notes = load(&[("liquid.gravity", "[0, -981, 0]")]).unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("981 m/s2")), "{notes:?}");
     let notes = load(&[("liquid.surface_tension", "72.8")]).unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("meant in mN/m")), "{notes:?}");
+    let notes = load(&[("domain.friction.y_min", "2")]).unwrap().notes;
+    assert!(notes.iter().any(|n| n.contains("a friction of 2 is more than any wall's")), "{notes:?}");
     // A cube of 1 m with a ball on a pedestal (0.0198 m3) in it, filled by 0.1 m3/s from the start.
     let fill_up = [("source[0].flow", "0.1"), ("source[0].active", "[0, 20]"), ("time.frames", "500")];
     let notes = load(&fill_up).unwrap().notes;
@@ -278,6 +280,32 @@ fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {
     let scene = Scene::parse("covered.toml", text, Path::new("."), &[]).unwrap();
     let said = scene.build().unwrap_err().to_string();
     assert!(said.contains("solids cover all liquid"), "{said}");
+    let sink = |top: &str, more: &str| {
+        let text =
+            text.replace("[[solid]]", "[[sink]]").replace("0.6, 2] } }", &format!("{top}, 2] }} }}{more}"));
+        Scene::parse("sink.toml", &text, Path::new("."), &[]).unwrap().build().unwrap().notes
+    };
+    let taken = |notes: &[String], when: &str| {
+        notes.iter().any(|n| n.contains("`sink[0]` covers all") && n.contains(when))
+    };
+    assert!(taken(&sink("0.6", ""), "at once"));
+    assert!(taken(&sink("0.6", "\nactive = [1.5, 2]"), "at 1.5 s"));
+    assert!(!taken(&sink("0.4", ""), ""));
+}
+
+/// No method takes friction and does nothing about it.
+#[test]
+fn friction_is_refused_by_methods_that_lack_it() {
+    for method in names() {
+        let set = [
+            ("method.name".to_string(), method.to_string()),
+            ("domain.friction.y_min".into(), "0.01".into()),
+        ];
+        let scene = Scene::load("filling-tank", &set).unwrap();
+        let (has, built) = (scene.method.capabilities().friction, scene.build());
+        assert_eq!(built.is_ok(), has, "{method}");
+        assert!(has || built.unwrap_err().to_string().contains("friction"), "{method}");
+    }
 }
 
 /// A method that says that thin walls leak in it is believed, and the solid is named.

@@ -38,6 +38,7 @@ impl Listed for BlockParams {
             adaptive: false,
             given_flow: false,
             contact_angles: false,
+            friction: false,
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,

@@ -52,6 +52,7 @@ cases! {
     static_drop "static-drop"
     gravity_capillary_wave "gravity-capillary-wave"
     dam_break "dam-break"
+    friction "friction"
     splash "splash"
     filling "filling"
     user_scenes "user-scenes"

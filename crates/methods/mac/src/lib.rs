@@ -20,6 +20,7 @@
 //! bounds the extended velocity.
 
 mod faces;
+mod friction;
 mod openings;
 mod parting;
 mod probe;
@@ -31,6 +32,7 @@ mod surface;
 mod unknowns;
 
 pub use faces::{FaceCells, for_each_face};
+pub use friction::{FrictionScratch, RoughLiquid, find_rough_patches, rub};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
 pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, let_go, open_gaps, project};
 pub use probe::{Probe, impulse_at};

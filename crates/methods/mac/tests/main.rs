@@ -234,6 +234,7 @@ fn the_operator_is_symmetric() {
 }
 
 mod faces;
+mod friction;
 mod openings;
 mod parting;
 mod short_waves;

@@ -15,7 +15,7 @@
 //!
 //! Velocity: [`momentum`], uniform velocities of the liquid. [`net_force`], what tension must not do to free
 //! bodies. [`extrapolate`], velocity beyond the liquid. [`air`], the same without divergence beside the
-//! surface. [`constrain`], velocity in solids and at walls. [`flux`] through sources and open walls.
+//! surface. [`constrain`], velocity in solids and at walls. [`friction`] of both. [`flux`] through sources and open walls.
 //!
 //! Solids and particles: [`fractions`], the open part of faces and cells. [`particles`] among the finest
 //! cells.
@@ -35,6 +35,7 @@ pub mod extend;
 pub mod extrapolate;
 pub mod flux;
 pub mod fractions;
+pub mod friction;
 pub mod gradient;
 pub mod interpolate;
 pub mod lone;

@@ -13,6 +13,7 @@ mod extrapolate;
 mod flux;
 mod fractions;
 mod free_surface;
+mod friction;
 mod gradient;
 mod interpolation;
 mod lone;

@@ -141,6 +141,8 @@ pub struct Capabilities {
     pub given_flow: bool,
     /// Does the surface meet boundaries at angles that they give (`contact_angles`)?
     pub contact_angles: bool,
+    /// Do walls and solids take momentum from liquid that moves along them (`friction`)?
+    pub friction: bool,
     /// Does surface tension act (`liquid.surface_tension`)?
     pub surface_tension: bool,
     /// May gravity point anywhere, or only along -y?

@@ -26,6 +26,8 @@ pub struct Domain {
     pub walls: [Wall; 6],
     /// Angles at which the surface meets the walls, measured in the liquid, degrees; of no interest at open ones.
     pub contact_angles_deg: [f32; 6],
+    /// Friction coefficients of the walls; of no interest at open ones.
+    pub friction: [f32; 6],
 }
 
 /// The contact angle of what neither draws liquid up nor pushes it down, degrees.
@@ -34,7 +36,12 @@ pub const NEUTRAL_ANGLE_DEG: f32 = 90.0;
 impl Domain {
     /// A box with six closed walls.
     pub fn closed(grid: UniformGrid) -> Self {
-        Domain { grid, walls: [Wall::Solid; 6], contact_angles_deg: [NEUTRAL_ANGLE_DEG; 6] }
+        Domain {
+            grid,
+            walls: [Wall::Solid; 6],
+            contact_angles_deg: [NEUTRAL_ANGLE_DEG; 6],
+            friction: [0.0; 6],
+        }
     }
 
     /// The box in metres.
@@ -80,12 +87,14 @@ pub struct Solid {
     pub motion: Motion,
     /// Does liquid never let go of it?
     pub sticky: bool,
+    /// Friction coefficient C_f: the wall's pull is `1/2 rho C_f u^2` by area.
+    pub friction: f32,
 }
 
 impl Solid {
-    /// A solid that liquid may let go of.
+    /// A smooth solid that liquid may let go of.
     pub fn new(name: impl Into<String>, shape: Shape, motion: Motion) -> Self {
-        Solid { name: name.into(), shape, motion, sticky: false }
+        Solid { name: name.into(), shape, motion, sticky: false, friction: 0.0 }
     }
 }
 
@@ -356,6 +365,23 @@ impl Setup {
     /// Which sides of the domain hold on to liquid.
     pub fn sticky_walls(&self) -> [bool; 6] {
         self.domain.walls.map(|wall| wall == Wall::Sticky)
+    }
+
+    /// Is any solid or wall rough?
+    pub fn has_friction(&self) -> bool {
+        self.solids.iter().any(|solid| solid.friction > 0.0) || self.wall_friction() != [0.0; 6]
+    }
+
+    /// Friction coefficients of the walls of the domain, 0 for open ones.
+    pub fn wall_friction(&self) -> [f32; 6] {
+        let open = self.open_walls();
+        std::array::from_fn(|side| if open[side] { 0.0 } else { self.domain.friction[side] })
+    }
+
+    /// Friction coefficient and velocity of the solid nearest to a point, if one is nearer than `band` metres.
+    pub fn rough_solid(&self, solids: &PlacedSolids, x: Vec3, band: f32) -> (f32, Vec3) {
+        let nearest = solids.nearest_solid(x, band);
+        nearest.map_or((0.0, Vec3::ZERO), |(n, velocity)| (self.solids[n].friction, velocity))
     }
 
     /// Does any solid move?

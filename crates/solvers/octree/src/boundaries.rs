@@ -7,6 +7,7 @@ use fluvial_grids::Octree;
 use fluvial_octree::fractions::{
     FractionsScratch, Kinks, close_walls, measure_kinks, open_fractions, solid_velocity,
 };
+use fluvial_octree::friction::rough_patches;
 use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
 use std::sync::Arc;
@@ -72,6 +73,10 @@ impl Model {
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
             area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
             solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));
+        }
+        if self.setup.has_friction() {
+            let solid = |x, dx| self.setup.rough_solid(&solids, x, 2.0 * dx);
+            out.rough = rough_patches(tree, &out.open_area, self.setup.wall_friction(), solid);
         }
         close_walls(&mut out.open_area, tree, self.setup.open_walls().map(|open| !open));
         let (holds_wall, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));

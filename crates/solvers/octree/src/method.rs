@@ -57,6 +57,7 @@ impl Listed for Params {
             given_flow: false,
             // A cap of 60 degrees is carried off its shape by 20 % of its radius.
             contact_angles: false,
+            friction: true,
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,

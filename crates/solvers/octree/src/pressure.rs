@@ -1,7 +1,7 @@
 //! Gravity and the projection [octree §4], then velocity beyond the liquid.
 
 use crate::params::SurfaceForm;
-use crate::state::{Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
+use crate::state::{Boundaries, Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
 use fluvial_drops::Drops;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -13,6 +13,7 @@ use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, hold_back_in_
 use fluvial_octree::degenerate::follow_neighbours;
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
+use fluvial_octree::friction::{FrictionScratch, rub};
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientInfo, GradientParams, PressureGradient};
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
@@ -73,6 +74,20 @@ impl Operator<'_> {
 }
 
 impl Step<'_> {
+    /// Rough walls and solids pull on the liquid, before forces that pressure may balance act on it.
+    pub fn rub(
+        &self,
+        u: &mut [f32],
+        phi: &[f32],
+        parted_cell: &[bool],
+        ground: Ground,
+        scratch: &mut FrictionScratch,
+    ) {
+        let Boundaries { open_area, open_volume, rough, .. } = ground.boundaries;
+        let liquid = Geometry { tree: ground.tree, phi_cell: phi, open_area };
+        rub(u, &liquid, (open_volume, parted_cell), rough, self.dt_s as f32, scratch);
+    }
+
     /// Gravity on every face that touches liquid.
     pub fn apply_gravity(&self, u: &mut [f32], liquid: &Geometry) {
         let velocity = self.dt_s as f32 * self.model.setup.liquid.gravity;

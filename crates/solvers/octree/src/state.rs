@@ -17,12 +17,14 @@ use fluvial_octree::curvature::CurvatureScratch;
 use fluvial_octree::extend::ExtendScratch;
 use fluvial_octree::extrapolate::ExtrapolateScratch;
 use fluvial_octree::fractions::{FractionsScratch, Kinks};
+use fluvial_octree::friction::FrictionScratch;
 use fluvial_octree::gradient::{Geometry, PressureGradient};
 use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::RedistanceScratch;
 use fluvial_octree::volume::Open;
+use fluvial_solids::RoughPatch;
 use fluvial_solver_interface::Setup;
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -124,6 +126,8 @@ pub(crate) struct Boundaries {
     pub closed_cell: Vec<bool>,
     /// Cells that touch a boundary which liquid may let go of.
     pub may_part_cell: Vec<bool>,
+    /// Rough pieces of walls and solids.
+    pub rough: Vec<RoughPatch>,
     /// What part of cells moving solids have opened or closed in the step that ends now; empty where none moves.
     pub swept_part_cell: Vec<f32>,
     /// Solids around thin ones.
@@ -257,6 +261,7 @@ pub(crate) struct Scratch {
     pub size_cell: Vec<f32>,
     pub spread: SpreadScratch,
     pub fractions: FractionsScratch,
+    pub friction: FrictionScratch,
     pub sources: SourcesOnTree,
     pub carry: AdvectScratch,
     pub particles: ParticleScratch,

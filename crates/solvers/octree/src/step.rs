@@ -4,7 +4,7 @@
 //! 2. sizes are evaluated and spread, and the next tree is built for where the surface will be,
 //! 3. the surface is carried from tree to tree, `phi = phi_old(x - u dt)`, and made a distance again,
 //! 4. velocity is carried from tree to tree, `u = u_old(x - u dt)`,
-//! 5. forces act, `u += dt g`, and surface tension, `u += dt grad(sigma kappa) / rho`,
+//! 5. rough walls pull, and forces act, `u += dt g`, and surface tension, `u += dt grad(sigma kappa) / rho`,
 //! 6. pressure makes velocity divergence-free, `u -= dt grad p / rho`,
 //! 7. velocity is extended over the whole tree, for the next step's back-traces.
 //!
@@ -54,6 +54,9 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let liquid = ground.liquid(phi);
     stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, (ground, phi), &mut c.carry))?;
     stages.run("particles", |_| swarm.deposit(&step, u, &liquid, ground))?;
+    if step.model.setup.has_friction() {
+        stages.run("friction", |_| step.rub(u, phi, parted, ground, &mut c.friction))?;
+    }
     stages.run("forces", |_| step.absorb_momentum(u, &c.mass, fraction, tree))?;
     stages.run("forces", |_| step.apply_gravity(u, &liquid))?;
     let mut operator = stages.run("pressure", |n| step.operator(&liquid, &mut c.operator, n))?;

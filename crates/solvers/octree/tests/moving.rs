@@ -8,7 +8,7 @@ use fluvial_solver_octree::{OctreeSolver, Params};
 use std::f64::consts::PI;
 
 fn add(setup: &mut Setup, shape: Shape, motion: Motion) {
-    setup.solids.push(Solid { name: "solid".into(), shape, motion, sticky: false });
+    setup.solids.push(Solid::new("solid", shape, motion));
 }
 
 /// A ball that moves from the first moment on has liquid around it that moves too, with the energy of potential flow:

@@ -91,7 +91,7 @@ fn still_water_rests_around_a_ball_and_a_tilted_box() {
         translate: Vec3::new(0.3, 0.45, 0.35),
     };
     for shape in [ball, tilted] {
-        setup.solids.push(Solid { name: "solid".into(), shape, motion: Motion::Static, sticky: false });
+        setup.solids.push(Solid::new("solid", shape, Motion::Static));
     }
     let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
     let fastest = (0..25).map(|_| solver.step(0.02).unwrap().max_speed_m_s).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use crate::state::{Boundaries, Solids};
 use crate::{PositionCorrection, SheetsSolver};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Sides, UniformGrid};
-use fluvial_mac::{find_closed_cells, find_parting_cells};
+use fluvial_mac::{find_closed_cells, find_parting_cells, find_rough_patches};
 use fluvial_particles::{self as carriers, Surroundings};
 use fluvial_sheets::{Depth, SolidSamples, Stiffness, ThinSides, UNIT_MASS, dilate};
 use fluvial_solids::{Motion, Shape, SolidFields, rasterize, side_changes};
@@ -52,6 +52,11 @@ impl SheetsSolver {
         let (sticky_walls, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
         let holds = |x: Vec3| sticky.distance(x, grid.dx) < grid.dx;
         find_parting_cells(&mut solids.may_part_cell, grid, &solids.fields.open_area, sticky_walls, holds);
+        if self.setup.has_friction() {
+            let (placed, walls) = (self.setup.solids_at(time_s), self.setup.wall_friction());
+            let solid = |x: Vec3| self.setup.rough_solid(&placed, x, 2.0 * grid.dx);
+            solids.rough = find_rough_patches(grid, &solids.fields, walls, solid);
+        }
         let full = self.params.particles_per_cell as f32;
         let room: Vec<f32> = solids.fields.open_volume.iter().map(|v| full * v).collect();
         let nodes = grid.nodes();

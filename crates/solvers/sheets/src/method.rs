@@ -37,6 +37,7 @@ impl Listed for Params {
             adaptive: false,
             given_flow: true,
             contact_angles: false,
+            friction: true,
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,

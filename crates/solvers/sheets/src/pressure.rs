@@ -11,8 +11,8 @@ use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_level_set as level_set;
 use fluvial_mac::{
-    AtBoundaries, FaceCells, SurfacePush, close_walls, constrain_to_solids, first_guess, follow_solids,
-    for_each_face, keep_gaps, let_go, mark_unknowns, project, push_at_surface,
+    AtBoundaries, FaceCells, RoughLiquid, SurfacePush, close_walls, constrain_to_solids, first_guess,
+    follow_solids, for_each_face, keep_gaps, let_go, mark_unknowns, project, push_at_surface, rub,
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
@@ -43,6 +43,14 @@ impl SheetsSolver {
     pub(crate) fn mended_part(&self, dt_s: f64) -> f32 {
         let cells_crossed = self.state.limiting_speed_m_s * dt_s / self.grid.dx as f64;
         MENDED_PER_CELL * cells_crossed.min(1.0) as f32
+    }
+
+    /// Rough walls and solids pull on the liquid, before forces that pressure may balance act on it.
+    pub(crate) fn rub(&mut self, dt_s: f64) {
+        let (work, gap_cell) = (&mut self.work, &self.state.fields.gap_cell);
+        let solids = &*work.boundaries.solids;
+        let liquid = RoughLiquid::new(&work.fields.phi_cell, gap_cell, &self.grid, &solids.fields);
+        rub(&mut work.fields.u_face, &liquid, &solids.rough, dt_s as f32, &mut work.friction);
     }
 
     /// Gravity on every face that has a velocity.

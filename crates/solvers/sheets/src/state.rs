@@ -3,10 +3,10 @@
 use crate::surface::UNKNOWN;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples, box_sums, dilate};
-use fluvial_solids::{Column, SolidFields};
+use fluvial_solids::{Column, RoughPatch, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub(crate) struct Solids {
     pub closed_cell: Vec<bool>,
     /// Cells at a wall or solid that liquid may let go of.
     pub may_part_cell: Vec<bool>,
+    /// Rough pieces of walls and solids.
+    pub rough: Vec<RoughPatch>,
     /// What the 5^3 cells around each hold when they are full, in small particles.
     pub room_cell: Vec<f32>,
     /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
@@ -131,6 +133,7 @@ pub(crate) struct Work {
     pub inlets_for: Option<Vec<usize>>,
     pub unknowns: Unknowns,
     pub parting: Parting,
+    pub friction: FrictionScratch,
     /// Velocity before the projection, without the pressure on the surface; filled where there is any.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
@@ -228,6 +231,7 @@ impl Work {
             cover: Cover::default(),
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
+            friction: FrictionScratch::default(),
             u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),

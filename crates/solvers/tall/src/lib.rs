@@ -70,6 +70,7 @@ fn check_support(setup: &Setup) -> Result<(), SetupError> {
     let checks = [
         (is_tilted, "gravity in another direction than -y"),
         (liquid.surface_tension > 0.0, "surface tension"),
+        (setup.has_friction(), "friction"),
         (!setup.refine.is_empty(), "[[refine]] regions"),
         (setup.flow.is_some(), "[flow]"),
         (domain.walls[2] == Wall::Open, "an open floor (`y_min`)"),

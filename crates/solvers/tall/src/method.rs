@@ -47,6 +47,7 @@ impl Listed for Params {
             adaptive: false,
             given_flow: false,
             contact_angles: false,
+            friction: false,
             surface_tension: false,
             any_gravity: false,
             thin_walls: false,

@@ -6,7 +6,7 @@ use crate::advect::surroundings;
 use crate::state::{BeginMut, Boundaries, Fields, ParticleWork, Solids};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
-use fluvial_mac::{find_closed_cells, find_parting_cells};
+use fluvial_mac::{find_closed_cells, find_parting_cells, find_rough_patches};
 use fluvial_particles::{self as particles, Flight, Liquid, Occasion};
 use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
@@ -30,6 +30,11 @@ impl UniformSolver {
             sticky_walls,
             holds,
         );
+        if self.setup.has_friction() {
+            let (placed, walls) = (self.setup.solids_at(time_s), self.setup.wall_friction());
+            let solid = |x: Vec3| self.setup.rough_solid(&placed, x, 2.0 * dx);
+            solids.rough = find_rough_patches(&self.grid, &solids.fields, walls, solid);
+        }
     }
 
     /// Places the boundaries of the state as they are at its time, no source flowing.

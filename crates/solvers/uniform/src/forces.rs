@@ -7,13 +7,14 @@
 //! The drag is `fluvial_mac`'s, which says why (`short_waves.rs`).
 
 use crate::UniformSolver;
-use crate::state::Fields;
+use crate::state::{Fields, Work};
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::UniformGrid;
 use fluvial_level_set::{self as level_set, WallContact};
 use fluvial_mac::{
-    SurfaceCells, SurfacePush, drag_m_s, drag_short_waves, push_at_surface, roughness, short_wave_speed_m_s,
+    RoughLiquid, SurfaceCells, SurfacePush, drag_m_s, drag_short_waves, push_at_surface, roughness, rub,
+    short_wave_speed_m_s,
 };
 use fluvial_solver_interface::{Clamps, Liquid};
 
@@ -65,6 +66,14 @@ impl UniformSolver {
             );
             clamps.add("curvature_limited", limited);
         }
+    }
+
+    /// Rough walls and solids pull on the liquid, before forces that pressure may balance act on it.
+    pub(crate) fn rub(&mut self, dt_s: f64) {
+        let Work { fields, boundaries, friction, .. } = &mut self.work;
+        let Fields { phi_cell, u_face, gap_cell, .. } = fields;
+        let liquid = RoughLiquid::new(phi_cell, gap_cell, &self.grid, &boundaries.solids.fields);
+        rub(u_face, &liquid, &boundaries.solids.rough, dt_s as f32, friction);
     }
 
     /// Gravity on every wet face; the surface's pressure on those that the surface crosses.

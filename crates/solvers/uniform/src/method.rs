@@ -61,6 +61,7 @@ impl Listed for Params {
             adaptive: false,
             given_flow: false,
             contact_angles: true,
+            friction: true,
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,

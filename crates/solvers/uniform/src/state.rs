@@ -7,9 +7,9 @@ use fluvial_drops::Drops;
 use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
-use fluvial_mac::{Cover, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
+use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
-use fluvial_solids::{SideChange, SolidFields};
+use fluvial_solids::{RoughPatch, SideChange, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ pub(crate) struct Solids {
     pub closed_cell: Vec<bool>,
     /// Cells at a wall or solid that liquid may let go of.
     pub may_part_cell: Vec<bool>,
+    /// Rough pieces of walls and solids.
+    pub rough: Vec<RoughPatch>,
 }
 
 impl Solids {
@@ -205,6 +207,7 @@ pub(crate) struct Work {
     pub surface_air_cell: Vec<bool>,
     /// Velocity before it is constrained to solids.
     pub u_free: FaceField,
+    pub friction: FrictionScratch,
     pub surface: SurfaceForces,
     pub particles: ParticleWork,
     pub mass: MassWork,
@@ -254,6 +257,7 @@ impl Work {
             valid_face: std::array::from_fn(|axis| vec![0; grid.faces(axis).len()]),
             surface_air_cell: vec![false; cells],
             u_free: FaceField::default(),
+            friction: FrictionScratch::default(),
             surface: SurfaceForces::default(),
             particles: ParticleWork { weight_face, ..Default::default() },
             mass: if with_residual { MassWork::new(grid) } else { MassWork::default() },

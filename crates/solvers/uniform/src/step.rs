@@ -4,7 +4,7 @@
 //! 2. the surface is carried along u^n, sources and sinks change it, and it is made a distance again:
 //!    phi^{n+1} = phi^n(x - u dt),
 //! 3. velocity is carried along itself:                             u* = u^n(x - u dt),
-//! 4. forces act:                                                   u** = u* + dt g + dt [F grad](sigma
+//! 4. rough walls pull, and forces act:                                                   u** = u* + dt g + dt [F grad](sigma
 //!    kappa) / rho,
 //! 5. pressure makes it divergence-free:                            u^{n+1} = u** - dt grad p / rho,
 //! 6. velocity is extended past the surface, for the next step's back-traces,
@@ -29,6 +29,9 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         false => s.control_volume(dt_s),
     })?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
+    if s.setup.has_friction() {
+        stages.run("friction", |_| s.rub(dt_s))?;
+    }
     stages.run("tension", |clamps| s.find_surface_pressure(dt_s, clamps))?;
     stages.run("forces", |_| s.apply_forces(dt_s))?;
     stages.run("crowding", |clamps| s.fill_spreading(dt_s, clamps))?;

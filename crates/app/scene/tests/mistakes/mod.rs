@@ -136,6 +136,7 @@ fn overrides_are_applied_and_their_mistakes_shown() {
     assert_eq!(refused("time.frames", "many").3, "many");
     assert_eq!(refused("time.frames", "-1").2, 13);
     assert!(refused("solid[7].name", "x").1.contains("1 entries"));
+    assert!(refused("refine[0].dx", "0.1").0.contains("the scene has no [[refine]]"));
     assert!(refused("time.frames.more", "3").0.contains("cannot be set inside an integer"));
     assert!(refused("time..frames", "3").0.contains("not a path"));
     assert!(refused("time[frames", "3").0.contains("not a path"));

@@ -162,7 +162,7 @@ impl Placed {
         let mut setup = closed_box([self.domain_cells(); 3], self.dx(), column);
         let (outer, inner) = (self.block(-wall, TANK + wall), self.block(Vec3::ZERO, TANK));
         let shape = Shape::Difference(Box::new(outer), Box::new(inner));
-        setup.solids.push(Solid { name: "tank".into(), shape, motion: Motion::Static, sticky: false });
+        setup.solids.push(Solid::new("tank", shape, Motion::Static));
         setup
     }
 }

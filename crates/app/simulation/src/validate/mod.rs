@@ -12,6 +12,7 @@ mod drop_oscillation;
 mod enright;
 mod filling;
 mod free_fall;
+mod friction;
 mod hydrostatic;
 mod invariances;
 mod poisson;
@@ -97,6 +98,7 @@ pub const CASES: &[Case] = &[
     static_drop::CASE,
     capillary_wave::CASE,
     dam_break::CASE,
+    friction::CASE,
     splash::CASE,
     filling::CASE,
     user_scenes::CASE,
