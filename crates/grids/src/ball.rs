@@ -1,7 +1,7 @@
 //! Balls and lenses of a volume, as parts of a mesh.
 
 use crate::TriangleMesh;
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{Aabb, Vec3};
 
 /// Corners of an icosahedron with edges of length 2: (0, +-1, +-phi) and its cyclic permutations.
 const GOLDEN: f32 = 1.618_034;
@@ -46,10 +46,12 @@ const VOLUME: f32 = 17.453_56;
 /// Distance of the corners from the centre, sqrt(1 + GOLDEN^2).
 const RADIUS: f32 = 1.902_113;
 
-/// Adds a ball to a mesh with velocities: an icosahedron of its volume. Verified by
+/// Adds a ball to a mesh with velocities: an icosahedron of its volume, inside the domain as a whole. Verified by
 /// `balls_have_the_volume_of_their_drops` of `fluvial-drops`.
-pub fn add_ball(mesh: &mut TriangleMesh, x: Vec3, v: Vec3, volume_m3: f64) {
+pub fn add_ball(mesh: &mut TriangleMesh, x: Vec3, v: Vec3, volume_m3: f64, domain: Aabb) {
     let scale = (volume_m3 as f32 / VOLUME).cbrt();
+    let reach = Vec3::splat(scale * GOLDEN).min(0.5 * domain.size());
+    let x = x.clamp(domain.min + reach, domain.max - reach);
     let first = mesh.positions.len() as u32;
     mesh.positions.extend(CORNERS.iter().map(|&corner| x + scale * Vec3::from_array(corner)));
     mesh.velocities.extend([v; 12]);

@@ -107,6 +107,7 @@ pub fn cube_below(corners: [f64; 8]) -> f64 {
 /// Exact [scardovelli-2000 eq. 2.9]: with `m_i = |slope_i|` and `alpha` the plane's offset from the corner
 /// deepest below, `V = (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j, 0)^3) / (6 m_1 m_2
 /// m_3)` for alpha up to half of `m_1 + m_2 + m_3`, the complement above.
+#[inline]
 pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
     let mut m = slope.map(f64::abs);
     m.sort_unstable_by(f64::total_cmp);
@@ -126,7 +127,7 @@ pub fn cube_below_plane(value: f64, slope: [f64; 3]) -> f64 {
             / (6.0 * m1 * m2 * m3)
     } else {
         // Nearly parallel to an axis: the mean of the two-dimensional part over that axis, by Simpson, free
-        // of the cancellation above.
+        // of the cancellation above and exact where the part is a cubic in alpha.
         let flat = |a: f64| {
             let a = a.clamp(0.0, m2 + m3);
             if m2 <= 1e-12 * m3 {

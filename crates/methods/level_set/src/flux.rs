@@ -1,8 +1,9 @@
 //! Liquid carried across faces: the volume companion of the level set.
 
 use crate::cut_volume::open_prism_share;
-use crate::volume::{Neighbourhood, box_share};
+use crate::volume::Neighbourhood;
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3};
+use fluvial_grids::cut::cube_below_plane;
 use fluvial_grids::patch::Patch;
 use fluvial_grids::sides::{LOW_CORNERS, shared_corners};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
@@ -232,7 +233,7 @@ fn share_among(
         let side = |a: usize| if octant >> a & 1 == 1 { 0.25 } else { -0.25 };
         let at = x + (side(0) * edges[0] + side(1) * edges[1] + side(2) * edges[2]);
         let (value, slope) = trilinear(around, at.as_dvec3().to_array());
-        sum += box_share(value, edges.map(|e| 0.5 * e.as_dvec3().dot(DVec3::from_array(slope))));
+        sum += cube_below_plane(value, edges.map(|e| 0.5 * e.as_dvec3().dot(DVec3::from_array(slope))));
     }
     sum / 8.0
 }
@@ -290,7 +291,7 @@ impl Quadric {
                 / 24.0;
             there[a] = slope[a] + bend[a] * d[a] + twist[a] * d[b] + twist[c] * d[c];
         }
-        box_share(value, edges.map(|e| e.dot(DVec3::from_array(there))))
+        cube_below_plane(value, edges.map(|e| e.dot(DVec3::from_array(there))))
     }
 }
 

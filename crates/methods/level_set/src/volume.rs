@@ -2,56 +2,19 @@
 
 use crate::cut_volume::cut_cell_share;
 use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_grids::cut::cube_below_plane;
 use fluvial_grids::patch::Patch;
 use fluvial_grids::{Sides, UniformGrid};
 
 /// Fraction of a cubic cell of edge `dx` below the plane `phi_center + gradient . x = 0` (x from the centre).
 ///
-/// Exact [scardovelli-2000 eq. 2.9]: with m_i = |gradient_i| dx and alpha the plane's offset from
-/// the corner deepest in the liquid, V = (alpha^3 - sum max(alpha - m_i, 0)^3 + sum max(alpha - m_i - m_j,
-/// 0)^3) / (6 m_1 m_2 m_3) for alpha up to half of m_1 + m_2 + m_3, the complement above.
-/// Verified by `fractions_of_random_planes`.
+/// Exact, see [`cube_below_plane`]. Verified by `fractions_of_random_planes`.
 pub fn liquid_fraction(phi_center: f32, gradient: Vec3, dx: f32) -> f32 {
     fraction(phi_center as f64, [gradient.x as f64, gradient.y as f64, gradient.z as f64], dx as f64) as f32
 }
 
 fn fraction(phi: f64, gradient: [f64; 3], dx: f64) -> f64 {
-    box_share(phi, gradient.map(|g| g * dx))
-}
-
-/// Share of a box where a linear function is negative: its value at the centre and what it gains along each
-/// edge.
-pub(crate) fn box_share(phi: f64, gain: [f64; 3]) -> f64 {
-    let mut m = gain.map(f64::abs);
-    m.sort_by(f64::total_cmp);
-    let [m1, m2, m3] = m;
-    let half = 0.5 * (m1 + m2 + m3);
-    if phi.is_nan() {
-        return phi; // not hidden
-    }
-    if phi.abs() >= half {
-        return if phi < 0.0 { 1.0 } else { 0.0 };
-    }
-    let alpha = half - phi.abs(); // the smaller part; the rest by symmetry
-    let cut = |a: f64| a.max(0.0).powi(3);
-    let part = if m1 > 1e-4 * m3 {
-        // alpha <= half, hence alpha - m_2 - m_3 <= 0 and alpha - m_1 - m_3 <= 0.
-        (cut(alpha) - cut(alpha - m1) - cut(alpha - m2) - cut(alpha - m3) + cut(alpha - m1 - m2))
-            / (6.0 * m1 * m2 * m3)
-    } else {
-        // Nearly parallel to an axis: the mean of the two-dimensional fraction over that axis, by Simpson,
-        // free of the cancellation above and exact where the fraction is a cubic in alpha.
-        let flat = |a: f64| {
-            let a = a.clamp(0.0, m2 + m3);
-            if m2 <= 1e-12 * m3 {
-                return a / m3;
-            }
-            let square = |v: f64| v.max(0.0).powi(2);
-            (square(a) - square(a - m2) - square(a - m3) + square(a - m2 - m3)) / (2.0 * m2 * m3)
-        };
-        (flat(alpha) + 4.0 * flat(alpha - 0.5 * m1) + flat(alpha - m1)) / 6.0
-    };
-    if phi < 0.0 { 1.0 - part } else { part }
+    cube_below_plane(phi, gradient.map(|g| g * dx))
 }
 
 /// phi of the cells around one, planes continued through the walls.

@@ -75,10 +75,8 @@ impl SheetsSolver {
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         for i in lonely() {
             let volume_m3 = self.volume_of(population.particles.mass[i] as u64);
-            // Inside the box: the corners of a drawn ball are 0.73 edges of a cube of its volume from its centre.
-            let room = self.grid.bounds().expand(-0.74 * volume_m3.cbrt() as f32);
-            let x = population.particles.x[i].clamp(room.min, room.max);
-            add_ball(&mut mesh, x, population.particles.v[i], volume_m3);
+            let (x, v) = (population.particles.x[i], population.particles.v[i]);
+            add_ball(&mut mesh, x, v, volume_m3, self.grid.bounds());
         }
         mesh
     }

@@ -326,7 +326,7 @@ impl UniformSolver {
         mark_near(&mut near, &self.state.fields.phi_cell, grid);
         let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
         for (x, v) in all.filter(|(x, _)| self.is_drawn_alone(*x, &near)) {
-            add_ball(mesh, x, v, self.particle_m3());
+            add_ball(mesh, x, v, self.particle_m3(), grid.bounds());
         }
     }
 }
