@@ -3,7 +3,7 @@
 use crate::interpolate::{Interpolation, Sampler, Tracing};
 use crate::quadric::Quadric;
 use crate::sides::TreeSides;
-use crate::volume::Fits;
+use crate::volume::{Fits, share_of_open};
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::cut::{cube_below_plane, octants_below};
@@ -32,6 +32,8 @@ pub struct Carrier<'a> {
     pub tracing: &'a Tracing,
     /// Open part of faces.
     pub open_area: &'a [f32],
+    /// Solids' signed distance at nodes; empty without solids.
+    pub phi_solid_node: &'a [f32],
     /// Sides of thin solids.
     pub sides: TreeSides<'a>,
     /// Fits of phi that are ready on the tree.
@@ -53,7 +55,9 @@ pub struct Fluxes {
 
 impl Fluxes {
     /// `f = A u dt share`, share the liquid part of the slanting box that the face sweeps backwards along the flow, as
-    /// on a uniform grid (`fluvial_level_set::liquid_flux`). A T-junction is four faces of one velocity.
+    /// on a uniform grid (`fluvial_level_set::liquid_flux`). A T-junction is four faces of one velocity. Of a face that a solid
+    /// cuts, the share is that of its open part: behind the wall phi goes on, and of a film a tenth of a cell deep
+    /// on a floor half way up its cells, whole faces would let three times as much pass.
     ///
     /// What leaves a cell through a face enters its neighbour, so that the sum over cells changes by what
     /// crosses the domain's boundary alone. Verified by tests/flux.rs.
@@ -213,11 +217,39 @@ impl Near<'_> {
             _ => tracing.at(tree, x),
         };
         u_square[axis] = u;
-        swept_m3 * self.swept_share(axis, (x, h), u_square, from)
+        let solid = if open_area[face] < 1.0 { self.solid_around(axis, (x, h), from) } else { None };
+        swept_m3 * self.swept_share(axis, (x, h), u_square, (from, solid))
+    }
+
+    /// The solids' distance, negative in the open, at the corners of a box of which every section along an axis is the square of
+    /// edge `h` around a point. None near thin solids, whose distance is that of both sides.
+    fn solid_around(&self, axis: Axis, (x, h): (Vec3, f32), from: usize) -> Option<[f64; 8]> {
+        let Carrier { tree, phi_solid_node, sides, .. } = *self.carrier;
+        if phi_solid_node.is_empty() || sides.is_near(tree, from) {
+            return None;
+        }
+        let shape = tree.shape();
+        let level = (0..shape.levels).find(|&level| shape.dx_of(level) == h)?;
+        let mut low = (x - shape.min) / h - 0.5;
+        low[axis] += 0.5;
+        let mut corners = [0.0; 8];
+        for (n, phi) in corners.iter_mut().enumerate() {
+            let at = std::array::from_fn(|a| {
+                low[a].round() as u32 + if a == axis { 0 } else { (n >> a & 1) as u32 }
+            });
+            *phi = -f64::from(phi_solid_node[tree.node_at(level, at)? as usize]);
+        }
+        Some(corners)
     }
 
     /// Liquid share of what a square of edge `h` sweeps that moves with `u`, most of it in leaf `from`.
-    fn swept_share(&self, axis: Axis, (x, h): (Vec3, f32), u: Vec3, from: usize) -> f32 {
+    fn swept_share(
+        &self,
+        axis: Axis,
+        (x, h): (Vec3, f32),
+        u: Vec3,
+        (from, solid): (usize, Option<[f64; 8]>),
+    ) -> f32 {
         let Carrier { tree, tracing, dt_s, .. } = *self.carrier;
         let (mut u, u_face) = (u, u[axis]);
         let length = (u_face * dt_s).abs();
@@ -230,7 +262,7 @@ impl Near<'_> {
             let middle = x - 0.5 * dt * u;
             edges[axis] = dt * u;
             edges[axis][axis] = dt * u_face;
-            sum += self.share_at(middle, edges, from);
+            sum += self.share_at(middle, edges, (from, solid));
             if piece < pieces as usize {
                 x -= dt * tracing.at(tree, middle);
                 u = tracing.at(tree, x);
@@ -239,8 +271,9 @@ impl Near<'_> {
         sum as f32 / pieces
     }
 
-    /// Liquid share of a slanting box around a point, which may lie in leaf `guess`.
-    fn share_at(&self, x: Vec3, edges: [Vec3; 3], guess: usize) -> f64 {
+    /// Liquid share of a slanting box around a point, which may lie in leaf `guess`; of its part outside of solids where their
+    /// distance at its corners is given.
+    fn share_at(&self, x: Vec3, edges: [Vec3; 3], (guess, solid): (usize, Option<[f64; 8]>)) -> f64 {
         let Carrier { tree, phi_cell, sides, .. } = *self.carrier;
         let is_inside = (x - tree.cell_center(guess)).abs().max_element() < INSIDE * tree.cell_dx(guess);
         let leaf = if is_inside { guess } else { tree.locate(x).cell as usize };
@@ -254,13 +287,18 @@ impl Near<'_> {
         if let Some(at) = sides.near_place(tree, leaf) {
             let patch = sides.patch(tree, phi_cell, at, 2);
             let [i, j, k] = patch.center.map(|v| v as f32);
-            return share_of_lattice(offset, edges, |d| {
+            return octants_below(&lattice(offset, edges, |d| {
                 patch.lattice.interpolate(patch.values(), patch.lattice.stencil_at(d + Vec3::new(i, j, k)))
-            });
+            }));
         }
         let fit = self.shapes.at(self.carrier, leaf);
         let [bend, twist] = fit.bend();
-        if bend.iter().chain(&twist).all(|b| b.abs() < SHARPEST_BEND_CELLS) {
+        let is_smooth = bend.iter().chain(&twist).all(|b| b.abs() < SHARPEST_BEND_CELLS);
+        if let (true, Some(solid)) = (is_smooth, solid) {
+            let phi = |d: Vec3| fit.value(d.as_dvec3().to_array()) as f32;
+            return share_of_open(&lattice(offset, edges, phi), solid);
+        }
+        if is_smooth {
             let (d, edges) = (offset.as_dvec3().to_array(), edges.map(|e| e.as_dvec3()));
             let slope = DVec3::from_array(fit.slope(d));
             let [[xx, yy, zz], [yz, zx, xy]] = [bend, twist];
@@ -274,15 +312,18 @@ impl Near<'_> {
         }
         let sampler = Sampler::new(tree, Interpolation::Mls);
         let center = tree.cell_center(leaf);
-        share_of_lattice(offset, edges, |d| sampler.cells(phi_cell, center + dx * d))
+        let points = lattice(offset, edges, |d| sampler.cells(phi_cell, center + dx * d));
+        match solid {
+            Some(solid) => share_of_open(&points, solid),
+            None => octants_below(&points),
+        }
     }
 }
 
-/// Liquid share of a box, each octant cut by a plane of its own, from phi at 27 points of the box.
-fn share_of_lattice(center: Vec3, [x, y, z]: [Vec3; 3], phi: impl Fn(Vec3) -> f32) -> f64 {
-    let points: [f64; 27] = std::array::from_fn(|n| {
+/// phi at the 27 points of a lattice of half a box's size.
+fn lattice(center: Vec3, [x, y, z]: [Vec3; 3], phi: impl Fn(Vec3) -> f32) -> [f64; 27] {
+    std::array::from_fn(|n| {
         let at = [n % 3, n / 3 % 3, n / 9].map(|v| 0.5 * (v as f32 - 1.0));
         f64::from(phi(center + (at[0] * x + at[1] * y + at[2] * z)))
-    });
-    octants_below(&points)
+    })
 }

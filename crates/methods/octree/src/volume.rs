@@ -215,7 +215,7 @@ fn share_beside_solid(tree: &Octree, phi_cell: &[f32], phi_solid_node: &[f32], c
 
 /// The same from phi on the lattice of half the cell's size, and the solids' distance, negative in the open, at its
 /// corners.
-fn share_of_open(points: &[f64; 27], nodes: [f64; 8]) -> f64 {
+pub(crate) fn share_of_open(points: &[f64; 27], nodes: [f64; 8]) -> f64 {
     let corners: [[f64; 2]; 8] =
         std::array::from_fn(|n| [points[2 * (n & 1) + 6 * (n >> 1 & 1) + 18 * (n >> 2)], nodes[n]]);
     let centre = [points[13], nodes.iter().sum::<f64>() / 8.0];

@@ -5,6 +5,7 @@ use fluvial_foundation::{DVec3, Vec3, random};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
 use fluvial_octree::flux::{Carrier, Fluxes};
+use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
 use fluvial_octree::settle::Settlement;
@@ -35,6 +36,7 @@ fn carried_m3(tree: &Octree, phi: &[f32], u: &[f32], open: &[f32], dt_s: f32) ->
         u_face: u,
         tracing: &tracing,
         open_area: open,
+        phi_solid_node: &[],
         sides: TreeSides::NONE,
         fits: Fits::NONE,
         dt_s,
@@ -203,4 +205,46 @@ fn liquid_that_a_wall_covers_stays_on_its_side() {
     let sum_at = |n: usize| -> f32 { (0..volume.len()).filter(|&c| at(c) == n).map(|c| volume[c]).sum() };
     assert!((sum_at(3) - 16.0 * 0.3).abs() < 1e-5, "{}", sum_at(3));
     assert!((4..10).all(|n| sum_at(n) == 0.0));
+}
+
+/// A film on a floor that cuts cells crosses their faces by its depth, whatever their size.
+#[test]
+fn a_film_on_a_floor_that_cuts_cells_moves_by_its_depth() {
+    let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };
+    let tree = Octree::build(shape, 1, |cell| cell.level == 1 && shape.center(cell).z < 0.5);
+    let (floor, dt_s) = (4.5 / 32.0, 0.3 / 32.0);
+    let nodes: Vec<f32> = (0..tree.node_count()).map(|node| tree.node_position(node).y - floor).collect();
+    let (mut open, mut open_volume) = (vec![], vec![]);
+    open_fractions(&mut open, &mut open_volume, &tree, &nodes, &mut FractionsScratch::default());
+    // Nothing comes in at x = 0: what leaves the first column of cells is what crosses its other side.
+    let u = at_faces(&tree, |x| if x.x > 1e-3 { DVec3::X } else { DVec3::ZERO });
+    let (mut tracing, mut fluxes) = (Tracing::default(), Fluxes::default());
+    tracing.fill(&tree, &u);
+    for depth in [0.1, 0.3, 0.7, 1.6] {
+        let top = floor + depth / 32.0;
+        fluxes.fill(&Carrier {
+            tree: &tree,
+            phi_cell: &at_cells(&tree, |x| x.y - f64::from(top)),
+            u_face: &u,
+            tracing: &tracing,
+            open_area: &open,
+            phi_solid_node: &nodes,
+            sides: TreeSides::NONE,
+            fits: Fits::NONE,
+            dt_s,
+        });
+        for (z, dx) in [(0.2, 1.0 / 32.0), (0.8, 1.0 / 16.0)] {
+            let is_first = |cell: &usize| {
+                let x = tree.cell_center(*cell);
+                tree.cell_dx(*cell) == dx && x.x < dx && (x.z - z).abs() < 0.5 * dx
+            };
+            let column = (0..tree.cell_count()).filter(is_first);
+            let crossed: f64 = column.map(|cell| fluxes.outflow_m3(&tree, cell)).sum();
+            let exact = f64::from(dt_s * depth / 32.0 * dx);
+            assert!(
+                (crossed / exact - 1.0).abs() < 1e-3,
+                "{depth} cells deep at {z}: {crossed:e}, {exact:e}"
+            );
+        }
+    }
 }

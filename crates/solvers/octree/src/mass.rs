@@ -143,6 +143,7 @@ impl Step<'_> {
             tracing: &flow.tracing,
             // The velocity is free of divergence between the solids of the step that made it.
             open_area: &boundaries.open_area,
+            phi_solid_node: &boundaries.phi_solid_node,
             sides: boundaries.sides(),
             fits: ready.on(&self.old.fields.tree),
             dt_s: self.dt_s as f32,
