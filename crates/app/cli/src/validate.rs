@@ -32,7 +32,8 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
     for case in &cases {
         for method in methods.iter().filter(|m| (case.applies)(m)) {
             eprintln!("{} {}", case.name, method.name);
-            match run_case(case, &Context { method, fine: args.fine, stop: &stop }) {
+            let context = Context { method, fine: args.fine, stop: &stop, progress: &tell };
+            match run_case(case, &context) {
                 Ok(outcome) => {
                     for (stem, plot) in outcome.plots.iter().filter(|_| args.output.is_some()) {
                         let dir = args.output.as_deref().unwrap_or(std::path::Path::new("."));
@@ -55,6 +56,18 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
         write_json_atomic(file, &rows)?;
     }
     judge(&rows, broken)
+}
+
+/// What a run of a long case found, before the table is there.
+fn tell(rows: &[Row]) {
+    for row in rows {
+        let verdict = match row.pass {
+            Some(true) => "pass",
+            Some(false) => "FAIL",
+            None => "reported",
+        };
+        eprintln!("  {}, {}: {:.4e} {verdict}", row.resolution, row.quantity, row.value);
+    }
 }
 
 fn applies_to_any(case: &Case, methods: &[Variant]) -> bool {

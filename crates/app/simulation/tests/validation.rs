@@ -10,7 +10,8 @@ fn check(name: &str) {
     let (stop, mut wrong) = (AtomicBool::new(false), vec![]);
     for method in variants().iter().filter(|m| (case.applies)(m)) {
         let start = std::time::Instant::now();
-        let outcome = run_case(case, &Context { method, fine: false, stop: &stop }).unwrap();
+        let outcome =
+            run_case(case, &Context { method, fine: false, stop: &stop, progress: &|_| {} }).unwrap();
         println!(
             "{}{name} {}: {:.2} s",
             print_table(&outcome.rows),

@@ -57,6 +57,8 @@ pub struct Context<'a> {
     pub fine: bool,
     /// Set to stop early.
     pub stop: &'a AtomicBool,
+    /// Is told the rows of each run of a long case as it ends.
+    pub progress: &'a (dyn Fn(&[Row]) + Sync),
 }
 
 /// What a case found.

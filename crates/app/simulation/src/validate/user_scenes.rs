@@ -88,6 +88,7 @@ fn measure(context: &Context, scene: &Scene, n: usize, end_s: f64) -> Result<Vec
         let resolved = across_m * n as f64 >= FEWEST_CELLS_ACROSS;
         rows.push(if resolved { inflow.bar(Bar::ErrorAtMost(1e-2)) } else { inflow });
     }
+    (context.progress)(&rows);
     Ok(rows)
 }
 
