@@ -41,7 +41,7 @@ mod topology;
 
 pub use around::cells_below_surface;
 pub use candidates::{Candidate, find_candidates};
-pub use cells::{box_sums, dilate};
+pub use cells::{box_sums, dilate, tent_sums};
 pub use collapse::{Collapsed, collapse};
 pub use correct::{Correction, Stiffness, cells_near_merged, correct_positions};
 pub use deposit::deposit;

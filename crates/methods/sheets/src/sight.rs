@@ -1,12 +1,12 @@
 //! What places beside thin solids see: particles behind one are none of theirs.
 
-use crate::cells::{box_sums, dilate};
+use crate::cells::{TENT, dilate, tent_sums};
 use fluvial_foundation::parallel;
 use std::sync::Arc;
 
 /// A cell beside a thin solid knows of the cells this far around, along each axis: as far as the density's kernel
 /// reaches by default. With a longer reach it sees less than that.
-const REACH: isize = 2;
+const REACH: isize = TENT as isize;
 /// Cells along the edge of that box.
 const WIDTH: isize = 2 * REACH + 1;
 
@@ -123,14 +123,13 @@ impl ThinSides {
         ThinSides { place: place.into(), sides: sides.into() }
     }
 
-    /// The sum over the 5^3 cells around every cell, as far as they exist and are seen.
+    /// As [`tent_sums`], as far as cells are seen.
     /// Test: `sums_count_what_is_seen`.
-    pub fn sums(&self, values: &[f32], size: [usize; 3]) -> Vec<f32> {
-        let mut sums = box_sums(values, size, REACH as usize);
-        self.for_each_beside(&mut sums, size, |sum, cell, seen| {
-            *sum = values[cell] + seen.map(|c| values[c]).sum::<f32>();
+    pub fn sums(&self, sums: &mut Vec<f32>, pass: &mut Vec<f32>, values: &[f32], size: [usize; 3]) {
+        tent_sums(sums, pass, values, size);
+        self.for_each_beside(sums, size, |sum, cell, seen| {
+            *sum = 27.0 * values[cell] + seen.map(|(c, weight)| weight * values[c]).sum::<f32>();
         });
-        sums
     }
 
     /// Is any of the 5^3 cells around every cell marked that exist and are seen?
@@ -139,18 +138,18 @@ impl ThinSides {
         let mut any = dilate(marked, size, REACH as usize);
         self.for_each_beside(&mut any, size, |any, cell, seen| {
             *any = marked[cell];
-            seen.for_each(|c| *any |= marked[c]);
+            seen.for_each(|(c, _)| *any |= marked[c]);
         });
         any
     }
 
-    /// Runs `body` for the cells beside thin solids, with the others of the 5^3 cells around that each sees. Closed cells
+    /// Runs `body` for the cells beside thin solids, with the others of the 5^3 cells around that each sees and the weight of each. Closed cells
     /// belong to no side.
     fn for_each_beside<T: Send>(
         &self,
         values: &mut [T],
         size: [usize; 3],
-        body: impl Fn(&mut T, usize, &mut dyn Iterator<Item = usize>) + Sync + Send,
+        body: impl Fn(&mut T, usize, &mut dyn Iterator<Item = (usize, f32)>) + Sync + Send,
     ) {
         if self.is_empty() {
             return;
@@ -161,7 +160,12 @@ impl ThinSides {
             {
                 let seen = STEPS.iter().filter(|step| side.seen >> bit(**step) & 1 == 1);
                 let away = |step: &[isize; 3]| (0..3).map(|a| step[a] * strides[a]).sum::<isize>();
-                body(value, cell, &mut seen.map(|step| (cell as isize + away(step)) as usize));
+                let weight = |step: &[isize; 3]| step.map(|s| (3 - s.abs()) as f32).iter().product();
+                body(
+                    value,
+                    cell,
+                    &mut seen.map(|step| ((cell as isize + away(step)) as usize, weight(step))),
+                );
             }
         });
     }

@@ -67,7 +67,9 @@ impl SheetsSolver {
             phi: solids.fields.phi_node.as_slice().into(),
             sides: thin_sides(&solids.fields.sides, grid),
         });
-        solids.room_cell = solids.sums(&room, grid);
+        let mut room_cell = std::mem::take(&mut solids.room_cell);
+        solids.sums(&mut room_cell, &mut vec![], &room, grid);
+        solids.room_cell = room_cell;
     }
 
     /// Places the boundaries of the state as they are at its time, no source flowing.

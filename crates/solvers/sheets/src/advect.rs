@@ -15,16 +15,17 @@ use fluvial_solver_interface::{Clamps, StepError};
 const NEAREST_IN_CELLS: f32 = 1.0;
 
 /// A cell that solids leave less of than this has room for a few particles, and often for none: it is liquid where the
-/// 5^3 cells around hold this share of what fits, which they do where a flat surface is half a cell above its centre.
-/// As air at the bottom of a pool it had no pressure, and water flew into it at sqrt(2 g h).
+/// 5^3 cells around hold this share of what fits, which they do where a flat surface is half a cell above its centre: the
+/// layers from below weigh 1, 2, 3, 2 and 1. As air at the bottom of a pool it had no pressure, and water flew into it at
+/// sqrt(2 g h).
 pub(crate) const CRAMPED: f32 = 0.5;
-pub(crate) const AMID_LIQUID: f32 = 0.6;
+pub(crate) const AMID_LIQUID: f32 = 6.0 / 9.0;
 /// So is a cell of which solids that move cover more than a rest, or did a step before: the particles that follow a
 /// solid are often not there yet. Nor are they a little later: among moving solids a cell without particles is no air
 /// where the cells around are as full as one and a half cells below a flat surface. As air in deep water it had no pressure, and the
 /// wake of a ball shot into it at three times the ball's speed.
 pub(crate) const UNCUT: f32 = 0.99;
-pub(crate) const FULL_AROUND: f32 = 0.8;
+pub(crate) const FULL_AROUND: f32 = 8.0 / 9.0;
 
 /// The flow moves along with solids up to this distance from them, in cells: as far as their velocity is known.
 const DRIFT_IN_CELLS: f32 = 3.0;

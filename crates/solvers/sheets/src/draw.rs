@@ -89,7 +89,8 @@ impl SheetsSolver {
         let share = |i: usize| if shapes.is_lonely(i) { 0.0 } else { particles.weight(i) };
         deposit(&mut held, particles, neighbours, walls, params.d0, share);
         let solids = &self.state.boundaries.solids;
-        let mut crowding = solids.sums(mass_cell, &self.grid);
+        let mut crowding = vec![];
+        solids.sums(&mut crowding, &mut vec![], mass_cell, &self.grid);
         for_each_beside_mut(&mut crowding, &solids.room_cell, |held, room| *held /= room.max(1e-3));
         let unit_m3 = params.d0.powi(3);
         for_each_beside_mut(&mut held, &crowding, |held, crowding| *held *= unit_m3 / crowding.max(1.0));

@@ -5,6 +5,7 @@
 mod adapt;
 mod advect;
 mod draw;
+mod evenness;
 mod expected;
 mod flow;
 mod measure;

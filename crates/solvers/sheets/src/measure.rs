@@ -1,11 +1,8 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::SheetsSolver;
-use crate::pressure::{EVEN, wanted_divergence};
-use crate::state::{Boundaries, Density, Fields, State, Work};
-use fluvial_foundation::parallel::{
-    self, CHUNK, for_each_beside_mut, map_indices, ordered_max, ordered_sum_of,
-};
+use crate::state::{Boundaries, Fields, State, Work};
+use fluvial_foundation::parallel::{self, CHUNK, map_indices, ordered_max, ordered_sum_of};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::{Probe, fastest_boundary_m_s, impulse_at};
 use fluvial_sheets::{Population, SurfaceShape};
@@ -67,14 +64,11 @@ impl SheetsSolver {
         let potential = ordered_sum_of(n, |i| -weight(i) * gravity.dot(particles.x[i].as_dvec3() - floor));
         let (grid, unknown) = (self.grid, &self.work.unknowns.unknown_cell);
         let cells = grid.cell_centers();
-        let (openings, open_volume) =
-            (boundaries.openings(&self.work.cover, &grid), &boundaries.solids.fields.open_volume);
-        let Density { crowding_cell: crowding, bulk_cell: is_bulk, .. } = &self.work.density;
+        let (openings, beyond) =
+            (boundaries.openings(&self.work.cover, &grid), &self.work.density.beyond_cell);
         let part = self.mended_part(of_step.unwrap_or(0.0));
         let wanted = |cell: usize| match of_step {
-            Some(dt_s) if self.setup.flow.is_none() => {
-                wanted_divergence(crowding[cell], is_bulk[cell], open_volume[cell], part, dt_s as f32)
-            }
+            Some(dt_s) if self.setup.flow.is_none() => part * beyond[cell] / dt_s as f32,
             _ => 0.0,
         };
         let slabs = map_indices(cells.size[2], |k| {
@@ -127,28 +121,6 @@ impl SheetsSolver {
                 .map(|i| particles.v[i].length() as f64)
                 .fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b })
         })
-    }
-
-    /// Mass in the 5^3 cells around each cell over what they hold when full.
-    pub(crate) fn fill_crowding(&mut self) {
-        let (crowding, solids) = (&mut self.work.density.crowding_cell, &self.work.boundaries.solids);
-        *crowding = solids.sums(&self.work.population.mass_cell, &self.grid);
-        for_each_beside_mut(crowding, &solids.room_cell, |held, room| *held /= room.max(1e-3));
-    }
-
-    /// The room that the particles take up: less than their volume where they are squeezed, more where bulk liquid is
-    /// thinner than it should be. A level that rises by more than [`EVEN`] of its depth shows here, as the raw volume
-    /// error; what is less is how particles happen to lie. Near the surface only more than what fits says anything.
-    fn occupied_volume(&self) -> f64 {
-        let mass = &self.work.population.mass_cell;
-        let Density { crowding_cell, bulk_cell, .. } = &self.work.density;
-        let squeezed = |c: usize| {
-            let excess = crowding_cell[c] - 1.0;
-            let beyond = excess - excess.clamp(-EVEN, EVEN);
-            if bulk_cell[c] { beyond.clamp(-1.0, 1.0) } else { beyond.clamp(0.0, 1.0) }
-        };
-        let sum = ordered_sum_of(mass.len(), |c| (mass[c] * (1.0 - squeezed(c))) as f64);
-        sum * (self.params.radius_m(self.grid.dx) as f64).powi(3)
     }
 
     /// The largest step that transport, gravity waves and capillary waves allow: as in the method `uniform`.

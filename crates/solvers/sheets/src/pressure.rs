@@ -21,30 +21,7 @@ use fluvial_solver_interface::{Clamps, PressureReport, SetupError, StepError};
 /// Curvature is measured this near to the surface, in reaches of the kernel.
 const TENSION_BAND: f32 = 0.55;
 
-/// Crowding that differs from 1 by less than this is how particles happen to lie: the light ones that end a fill
-/// between two layers reach into the layer below, 1.2 % of 5^3 cells.
-pub(crate) const EVEN: f32 = 0.02;
-/// Part of what is beyond that which goes or comes while the fastest liquid crosses a cell, and in a step at most. With a tenth
-/// the pool below a ledge at 16 cells was squeezed by 0.45 %, with this by 0.19 %.
-const MENDED_PER_CELL: f32 = 0.25;
-
-/// The divergence that a cell shall have, 1/s: where there are more particles around than fit, `part` of the excess
-/// flows off in the step; where bulk liquid is thinner than it should be, as much flows in, so that its level does
-/// not rise.
-pub(crate) fn wanted_divergence(crowding: f32, is_bulk: bool, open_volume: f32, part: f32, dt_s: f32) -> f32 {
-    let excess = crowding - 1.0;
-    let beyond = excess - excess.clamp(-EVEN, EVEN);
-    if beyond > 0.0 || is_bulk { part * beyond * open_volume / dt_s } else { 0.0 }
-}
-
 impl SheetsSolver {
-    /// The part of what is crowded or thin that a step mends. Liquid becomes uneven by its flow: at rest nothing is
-    /// mended, because what cut cells and merged particles count wrongly would stir it, at 1e-3 sqrt(g h).
-    pub(crate) fn mended_part(&self, dt_s: f64) -> f32 {
-        let cells_crossed = self.state.limiting_speed_m_s * dt_s / self.grid.dx as f64;
-        MENDED_PER_CELL * cells_crossed.min(1.0) as f32
-    }
-
     /// Rough walls and solids pull on the liquid, before forces that pressure may balance act on it.
     pub(crate) fn rub(&mut self, dt_s: f64) {
         let (work, gap_cell) = (&mut self.work, &self.state.fields.gap_cell);
@@ -135,13 +112,10 @@ impl SheetsSolver {
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = &mut work.fields;
         let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);
         let (unknown, parting) = (&unknowns.unknown_cell, &mut work.parting);
-        let Density { crowding_cell, bulk_cell, skin_cell } = &work.density;
+        let Density { beyond_cell, skin_cell, .. } = &work.density;
         let mass_cell = &work.population.mass_cell;
         let solids = &work.boundaries.solids;
-        let open_volume = &solids.fields.open_volume;
-        let wanted = |c: usize| {
-            wanted_divergence(crowding_cell[c], bulk_cell[c], open_volume[c], part, dt_s as f32) * grid.dx
-        };
+        let wanted = |c: usize| part * beyond_cell[c] / dt_s as f32 * grid.dx;
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
         gap_cell.clone_from(&self.state.fields.gap_cell);

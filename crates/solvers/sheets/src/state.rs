@@ -5,7 +5,7 @@ use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles as carriers;
-use fluvial_sheets::{Depth, Population, SolidSamples, box_sums, dilate};
+use fluvial_sheets::{Depth, Population, SolidSamples, dilate, tent_sums};
 use fluvial_solids::{Column, RoughPatch, SolidFields};
 use fluvial_volume::Account;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(crate) struct Solids {
     pub may_part_cell: Vec<bool>,
     /// Rough pieces of walls and solids.
     pub rough: Vec<RoughPatch>,
-    /// What the 5^3 cells around each hold when they are full, in small particles.
+    /// What the 5^3 cells around each hold when they are full, in small particles, as [`Solids::sums`] weighs them.
     pub room_cell: Vec<f32>,
     /// The solids as the particles see them: density counts the liquid's mirror image in solids, as it does
     /// in walls. None without solids.
@@ -54,11 +54,12 @@ pub(crate) struct Solids {
 }
 
 impl Solids {
-    /// The sum over the 5^3 cells around every cell, as far as thin solids hide none of them.
-    pub fn sums(&self, values: &[f32], grid: &UniformGrid) -> Vec<f32> {
+    /// The sum over the 5^3 cells around every cell, the nearer the heavier ([`tent_sums`]), as far as thin solids hide none
+    /// of them.
+    pub fn sums(&self, out: &mut Vec<f32>, pass: &mut Vec<f32>, values: &[f32], grid: &UniformGrid) {
         match &self.mirror {
-            Some(mirror) => mirror.sides.sums(values, grid.cells),
-            None => box_sums(values, grid.cells, 2),
+            Some(mirror) => mirror.sides.sums(out, pass, values, grid.cells),
+            None => tent_sums(out, pass, values, grid.cells),
         }
     }
 
@@ -164,6 +165,15 @@ pub(crate) struct Carriers {
 pub(crate) struct Density {
     /// Mass around each cell over what fits.
     pub crowding_cell: Vec<f32>,
+    /// What shall leave each cell for its liquid to become even, in cells.
+    pub beyond_cell: Vec<f32>,
+    /// The distance as the flow has carried it, in cells, and how far the mass wants it elsewhere.
+    pub carried_cell: Vec<f32>,
+    pub shift_cell: Vec<f32>,
+    /// What the 5^3 cells around hold by the carried distance, and what surface they have.
+    pub wanted_cell: Vec<f32>,
+    pub surface_cell: Vec<f32>,
+    pub pass: Vec<f32>,
     /// Cells whose surroundings, as far as crowding counts them, are all below the surface.
     pub bulk_cell: Vec<bool>,
     /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move
@@ -218,6 +228,12 @@ impl Work {
             carriers: Carriers::default(),
             density: Density {
                 crowding_cell: vec![0.0; cells],
+                beyond_cell: vec![0.0; cells],
+                carried_cell: vec![UNKNOWN; cells],
+                shift_cell: vec![0.0; cells],
+                wanted_cell: vec![0.0; cells],
+                surface_cell: vec![0.0; cells],
+                pass: vec![],
                 bulk_cell: vec![false; cells],
                 skin_cell: vec![false; cells],
             },

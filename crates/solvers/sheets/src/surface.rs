@@ -7,7 +7,7 @@
 
 use crate::SheetsSolver;
 use crate::advect::{CRAMPED, FULL_AROUND, UNCUT};
-use crate::state::Solids;
+use crate::state::{Density, Solids};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::lattice::Stencil;
 use fluvial_grids::{FaceField, Lattice, UniformGrid};
@@ -25,13 +25,10 @@ const FILL_REACH_CELLS: f32 = 3.0;
 /// (`mended_part`): the level of half density goes out by 0.07 cells only where liquid is crowded by a tenth, and a pool
 /// that a fall stirs was.
 const PLAY_CELLS: f32 = 0.15;
-const PLAY_OF_MASS_CELLS: f32 = 0.3;
+pub(crate) const PLAY_OF_MASS_CELLS: f32 = 0.3;
 const BENT_BESIDE_SOLIDS_CELLS: f32 = 0.5;
 /// Cells that a moving solid cuts know their distance from those beside them, in its corners from those beside these.
 const ROUNDS_OF_CONTINUATION: usize = 3;
-/// The least surface in 5^3 cells that their mass says something about, in faces of a cell: a third of a flat one.
-const LEAST_SURFACE: f32 = 8.0;
-
 /// The surface is looked for within this many cells.
 const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
 
@@ -132,18 +129,20 @@ impl SheetsSolver {
     fn fill_distance(&mut self, wet: &[bool], is_near: impl Fn(usize) -> bool + Sync + Send, dt_s: f32) {
         let (grid, cells, before) = (self.grid, self.grid.cell_centers(), &self.state.fields);
         let (moves, walls) = (self.setup.has_moving_solids(), &self.work.population.walls);
-        let mut carried_cell = vec![UNKNOWN; cells.len()];
-        cells.for_each_mut(&mut carried_cell, |cell, [i, j, k], out| {
+        cells.for_each_mut(&mut self.work.density.carried_cell, |cell, [i, j, k], out| {
+            *out = UNKNOWN;
             if is_near(cell) {
                 let seen = walls.seen_from(cells.position(i, j, k));
                 *out = carried((&before.distance_cell, seen), &before.u_face, [i, j, k], dt_s, &grid);
             }
         });
-        let by_mass = self.shift_by_mass(&carried_cell, wet);
+        self.compare_with_mass(wet);
+        let walls = &self.work.population.walls;
         let part = self.mended_part(dt_s as f64);
         let Population { neighbours, params, mass_cell: mass, .. } = &self.work.population;
         let Solids { fields, closed_cell: closed, .. } = &*self.work.boundaries.solids;
-        let (open, crowding) = (&fields.open_volume, &self.work.density.crowding_cell);
+        let Density { crowding_cell: crowding, shift_cell, carried_cell, .. } = &mut self.work.density;
+        let open = &fields.open_volume;
         let open_before = &self.state.boundaries.solids.fields.open_volume;
         let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
         let full_mass = self.params.particles_per_cell as f32;
@@ -158,7 +157,7 @@ impl SheetsSolver {
                 return;
             }
             let x = cells.position(i, j, k);
-            let (beside_solid, shift) = (walls.solid_is_near(x, h), by_mass[cell]);
+            let (beside_solid, shift) = (walls.solid_is_near(x, h), shift_cell[cell]);
             if !shift.is_nan() {
                 let within_play = shift.clamp(-PLAY_OF_MASS_CELLS, PLAY_OF_MASS_CELLS);
                 *out += part * within_play;
@@ -193,50 +192,29 @@ impl SheetsSolver {
             let known = self.work.fields.distance_cell.iter().zip(closed);
             carried_cell.clear();
             carried_cell.extend(known.map(|(d, closed)| if *closed { UNKNOWN } else { *d }));
-            let known_cell = &carried_cell;
+            let known_cell = &*carried_cell;
             cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, at, out| {
                 if *out == UNKNOWN && is_near(cell) && !closed[cell] {
-                    // Below a flat surface the 5^3 cells around are as full as they reach below it.
-                    let by_mass = 2.5 - 5.0 * crowding[cell];
+                    let by_mass = distance_of_crowding(crowding[cell]);
                     *out = continued(known_cell, walls, at, &cells)
                         .map_or(UNKNOWN, |distance| distance.min(by_mass + BENT_BESIDE_SOLIDS_CELLS));
                 }
             });
         }
     }
+}
 
-    /// How far the surface must go at each cell for the cells around the surface next to it to hold the particles' mass,
-    /// in cells; NaN where nothing is carried or too little of it is near. Counted around the cell itself, a lack of mass two
-    /// cells below the surface weighed three times as much as the surface, and moved it by two cells.
-    fn shift_by_mass(&self, carried_cell: &[f32], wet: &[bool]) -> Vec<f32> {
-        let (grid, cells) = (&self.grid, self.grid.cell_centers());
-        let (solids, population) = (&self.work.boundaries.solids, &self.work.population);
-        let bins = population.neighbours.bins();
-        let open = &solids.fields.open_volume;
-        let (mass, full) = (&population.mass_cell, self.params.particles_per_cell as f32);
-        let share = |cell: usize| match carried_cell[cell] {
-            UNKNOWN => wet[cell] as u8 as f32,
-            distance => (0.5 - distance).clamp(0.0, 1.0),
-        };
-        let all = 0..carried_cell.len();
-        let lacking: Vec<f32> = all.clone().map(|c| open[c] * share(c) - mass[c] / full).collect();
-        let surface: Vec<f32> =
-            all.map(|c| if carried_cell[c].abs() < 0.5 { open[c] } else { 0.0 }).collect();
-        let (lacking, surface) = (solids.sums(&lacking, grid), solids.sums(&surface, grid));
-        let mut shift = vec![f32::NAN; carried_cell.len()];
-        cells.for_each_mut(&mut shift, |cell, at, shift| {
-            if carried_cell[cell] != UNKNOWN {
-                let x = cells.position(at[0], at[1], at[2]);
-                let seen = population.walls.seen_from(x);
-                let next = bins.coordinates(x + to_surface((carried_cell, seen), at, &cells));
-                let next = if seen.is_none_or(|seen| seen.sees(next)) { bins.index(next) } else { cell };
-                if surface[next] >= LEAST_SURFACE {
-                    *shift = lacking[next] / surface[next];
-                }
-            }
-        });
-        shift
+/// The distance of a flat surface along the axes from a cell around which so much of what fits is held, in cells: the
+/// layers of cells below it weigh 1, 3, 6, 8, 9 of 9.
+fn distance_of_crowding(crowding: f32) -> f32 {
+    const LAYERS: [f32; 5] = [1.0, 2.0, 3.0, 2.0, 1.0];
+    let mut left = 9.0 * crowding.clamp(0.0, 1.0);
+    let mut filled = 0.0;
+    for weight in LAYERS {
+        filled += (left / weight).clamp(0.0, 1.0);
+        left -= weight;
     }
+    2.5 - filled
 }
 
 /// The distance that the liquid which is now in the middle of a cell had before a step, second order in time;
@@ -337,7 +315,7 @@ fn slopes(
 }
 
 /// The way from the middle of a cell to the surface, metres; none where the distances around do not tell it.
-fn to_surface(distance: (&[f32], Option<Seen>), at: [usize; 3], cells: &Lattice) -> Vec3 {
+pub(crate) fn to_surface(distance: (&[f32], Option<Seen>), at: [usize; 3], cells: &Lattice) -> Vec3 {
     let here = distance.0[cells.index(at[0], at[1], at[2])];
     if here.abs() > NEXT_TO_SURFACE_CELLS {
         return Vec3::ZERO;
