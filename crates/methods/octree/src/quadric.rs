@@ -102,6 +102,21 @@ impl Touching {
         touching
     }
 
+    /// Those that a fit may read. Where some are left out the others may lie on one side of the leaf, as at a wall.
+    pub fn only(mut self, counts: impl Fn(usize) -> bool) -> Touching {
+        if self.cells().iter().all(|&other| counts(other as usize)) {
+            return self;
+        }
+        let mut kept = 0;
+        for n in 0..self.len {
+            if counts(self.cells[n] as usize) {
+                self.cells[kept] = self.cells[n];
+                kept += 1;
+            }
+        }
+        Touching { len: kept, even: false, at_wall: true, ..self }
+    }
+
     /// Has a cell been found? Looks at eight at a time without a branch.
     #[inline]
     fn contains(&self, cell: u32) -> bool {

@@ -14,8 +14,8 @@ pub use flows::{
 };
 pub use tension::a_drop_on_a_plate_takes_the_shape_of_its_cap;
 pub use walls::{
-    a_thin_plate_pushes_all_water_before_it, thin_walls_hold_still_water, water_rests_beside_slivers,
-    water_rests_in_tilted_boxes,
+    a_thin_plate_pushes_all_water_before_it, open_box, thin_walls_hold_still_water,
+    water_rests_beside_slivers, water_rests_in_tilted_boxes,
 };
 
 use fluvial_foundation::{Vec3, parallel};

@@ -2,6 +2,7 @@
 
 use crate::{Build, advance, dam_break};
 use fluvial_foundation::{DVec3, Vec3};
+use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{Setup, Solver};
 use std::f64::consts::PI;
@@ -32,15 +33,38 @@ fn drop_on_a_plate(shape_deg: f64, floor_deg: f64) -> Setup {
     setup
 }
 
+/// The vertices of a mesh's largest piece: drops that have come off are not the drop on the plate.
+fn largest_piece(mesh: &TriangleMesh) -> Vec<DVec3> {
+    // The least vertex that is known to be joined to each.
+    let mut root: Vec<usize> = (0..mesh.positions.len()).collect();
+    fn find(root: &mut [usize], mut vertex: usize) -> usize {
+        while root[vertex] != vertex {
+            root[vertex] = root[root[vertex]];
+            vertex = root[vertex];
+        }
+        vertex
+    }
+    for triangle in &mesh.triangles {
+        let roots = triangle.map(|vertex| find(&mut root, vertex as usize));
+        let least = roots.into_iter().min().expect("three corners");
+        roots.into_iter().for_each(|other| root[other] = least);
+    }
+    let pieces: Vec<usize> = (0..root.len()).map(|vertex| find(&mut root, vertex)).collect();
+    let mut sizes = vec![0; root.len()];
+    pieces.iter().for_each(|&piece| sizes[piece] += 1);
+    let largest = (0..sizes.len()).max_by_key(|&piece| sizes[piece]);
+    let is_part = |vertex: &usize| Some(pieces[*vertex]) == largest;
+    (0..pieces.len()).filter(is_part).map(|vertex| mesh.positions[vertex].as_dvec3()).collect()
+}
+
 /// Height of the drop, and how far its side is from that of a cap, on average over a layer a cell above the floor, from its
 /// mesh: nearer to the floor the mesh is closed by what the liquid's volume says.
 fn height_and_misfit_m(solver: &dyn Solver, radius: f64, cosine: f64) -> [f64; 2] {
-    let mesh = solver.surface(&Default::default());
+    let drop = largest_piece(&solver.surface(&Default::default()));
     let (dx, middle) = (f64::from(EDGE_M) / CELLS as f64, 0.5 * f64::from(EDGE_M));
-    let places = || mesh.positions.iter().map(|x| x.as_dvec3());
-    let height = places().map(|x| x.y).fold(0.0, f64::max);
+    let height = drop.iter().map(|x| x.y).fold(0.0, f64::max);
     let misfit = |x: DVec3| (x - DVec3::new(middle, -radius * cosine, middle)).length() - radius;
-    let side: Vec<f64> = places().filter(|x| (x.y / dx - 1.0).abs() < 0.5).map(misfit).collect();
+    let side: Vec<f64> = drop.into_iter().filter(|x| (x.y / dx - 1.0).abs() < 0.5).map(misfit).collect();
     [height, side.iter().sum::<f64>() / side.len() as f64]
 }
 
@@ -65,4 +89,13 @@ pub fn a_drop_on_a_plate_takes_the_shape_of_its_cap(build: Build, angles_deg: &[
         all_good &= worst[0] < 0.03 && worst[1] < 0.03;
     }
     assert!(all_good, "the numbers above say where");
+}
+
+#[test]
+fn the_largest_piece_of_a_mesh_is_all_of_the_drop_and_nothing_else() {
+    let positions: Vec<Vec3> = (0..8).map(|n| Vec3::splat(n as f32)).collect();
+    // A strip of five vertices that its triangles do not list in order, and another piece beside it.
+    let triangles = vec![[4, 6, 7], [0, 5, 1], [6, 4, 2], [2, 6, 7], [7, 3, 4]];
+    let found = largest_piece(&TriangleMesh { positions, velocities: vec![], triangles });
+    assert_eq!(found, [2, 3, 4, 6, 7].map(|n| DVec3::splat(n as f64)));
 }

@@ -13,7 +13,7 @@ const LEVEL: f64 = 0.5;
 const LEAK: f64 = 0.005;
 
 /// A box without a lid in the air, turned by an angle, with water in its lower half.
-fn open_box(wall_cells: f32, angle: f32) -> Setup {
+pub fn open_box(wall_cells: f32, angle: f32) -> Setup {
     let mut setup = tank(CELLS, 0.5);
     let (center, half) = (Vec3::new(0.51, 0.55, 0.49), Vec3::splat(0.26));
     let half_wall = 0.5 * wall_cells / CELLS as f32;

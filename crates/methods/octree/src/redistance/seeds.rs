@@ -255,7 +255,16 @@ impl Piece {
         }
         self.lengths.push((self.neighbours.len() - before) as u32);
         let quadric = match sides.near_place(tree, cell) {
-            None => Quadric::fit_to(tree, phi, cell, &touching),
+            None => {
+                // Closed cells in the second row and deeper may have their values from the other side of a wall.
+                let is_beside_open = |closed_cell: usize| {
+                    let mut found = false;
+                    tree.for_neighbours(closed_cell, |other| found |= closed.get(other) != Some(&true));
+                    found
+                };
+                let counts = |other: usize| closed.get(other) != Some(&true) || is_beside_open(other);
+                Quadric::fit_to(tree, phi, cell, &touching.only(counts))
+            }
             Some(at) => {
                 let patch = sides.patch(tree, phi, at, 2);
                 let value = |other: usize| match sides.place(tree, other) {
