@@ -40,7 +40,7 @@ pub use project::{Impulse, first_guess, follow_solids, right_side, subtract_grad
 pub use short_waves::{
     SurfaceCell, SurfaceCells, drag_m_s, drag_short_waves, roughness, short_wave_speed_m_s,
 };
-pub use solids::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids};
+pub use solids::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids, without_slivers};
 pub use sources::{Cover, Outlet, SourceFace, Sources};
 pub use surface::{SurfacePush, push_at_surface};
 pub use unknowns::{Unknowns, mark_unknowns};

@@ -1,6 +1,6 @@
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
-use fluvial_mac::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids};
+use fluvial_mac::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids, without_slivers};
 
 const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [8, 8, 8], dx: 0.125 };
 
@@ -68,4 +68,21 @@ fn both_ways_to_close_a_wall_agree() {
     assert_eq!(a, b);
     let zeros = AXES.map(|axis| b[axis].iter().filter(|&&u| u == 0.0).count());
     assert_eq!(zeros, [64, 64, 128]);
+}
+
+/// A face that is open by a hundredth, with 19 m/s through it, carries as its neighbours flow; all others keep their velocity.
+#[test]
+fn a_sliver_moves_as_the_faces_around_it() {
+    let faces = GRID.faces(0);
+    let (mut area, mut u) = (FaceField::constant(&GRID, 1.0), constant(Vec3::new(2.0, 0.5, -1.0)));
+    let sliver = faces.index(2, 2, 2);
+    (area[0][sliver], u[0][sliver]) = (0.01, 19.0);
+    // Closed faces hold what has been extended into them.
+    let closed = faces.index(2, 1, 2);
+    (area[0][closed], u[0][closed]) = (0.0, -7.0);
+    let mut carrying = FaceField::default();
+    without_slivers(&mut carrying, &u, &area, &GRID);
+    assert!((carrying[0][sliver] - 2.0).abs() < 0.05, "{}", carrying[0][sliver]);
+    carrying[0][sliver] = u[0][sliver];
+    assert_eq!(carrying, u);
 }

@@ -113,8 +113,10 @@ impl UniformSolver {
             return;
         }
         let transfer = self.transfer();
+        let mut buffer = std::mem::take(&mut self.work.u_free);
+        let u_face = std::mem::take(&mut self.work.fields.u_face);
+        let carrier = self.carrier(&mut buffer, &u_face, &self.work.boundaries);
         let work = &mut self.work;
-        let u_face = &work.fields.u_face;
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
         let sides = &work.boundaries.solids.fields.sides;
@@ -122,13 +124,14 @@ impl UniformSolver {
         let flight = Flight { near_cell: &moving.near_cell, flown: moving.scratch.flown(), push };
         particles::faces_to_particles(
             &mut moving.moved,
-            u_face,
+            carrier,
             before,
             &self.grid,
             sides,
             &transfer,
             &flight,
         );
+        (work.u_free, work.fields.u_face) = (buffer, u_face);
         self.exchange_particles();
         self.resample_step(Occasion::Step);
     }

@@ -1,11 +1,11 @@
 //! Transport of the surface and of velocity along the velocity of the last step.
 
-use crate::state::{Fields, ParticleWork, State};
+use crate::state::{Boundaries, Fields, ParticleWork, State};
 use crate::{PhiScheme, UniformSolver, VelocityScheme};
 use fluvial_foundation::Vec3;
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
-use fluvial_mac::{Openings, fastest_boundary_m_s, open_gaps};
+use fluvial_mac::{Openings, fastest_boundary_m_s, open_gaps, without_slivers};
 use fluvial_particles::{self as particles, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
@@ -44,18 +44,37 @@ impl UniformSolver {
         if !self.params.has_particles() {
             return self.carry_volume(dt_s);
         }
-        let (begin, work) = (self.start.of(&self.state), &mut self.work);
+        let mut buffer = std::mem::take(&mut self.work.u_free);
+        let begin = self.start.of(&self.state);
+        let carrier = self.carrier(&mut buffer, begin.u_transport, &self.state.boundaries);
+        let work = &mut self.work;
         let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
         let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, .. } = &mut work.particles;
         particles::mark_near(near_cell, begin.phi_cell, &self.grid);
-        let carrier = (begin.u_transport, &near_cell[..]);
+        let carrier = (carrier, &near_cell[..]);
         let dt_s = dt_s as f32;
         let report = particles::advect(moved, cell_ranges, begin.particles, carrier, &around, dt_s, scratch);
         (*left, *trapped) = (report.left_through_open_walls, report.trapped_in_solids);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped", report.trapped_in_solids);
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
+        work.u_free = buffer;
+    }
+
+    /// The velocity that carries particles and velocity itself, in `buffer` where solids leave slivers of faces
+    /// ([`without_slivers`]).
+    pub(crate) fn carrier<'a>(
+        &self,
+        buffer: &'a mut FaceField,
+        u_face: &'a FaceField,
+        boundaries: &Boundaries,
+    ) -> &'a FaceField {
+        if self.setup.solids.is_empty() {
+            return u_face;
+        }
+        without_slivers(buffer, u_face, &boundaries.solids.fields.open_area, &self.grid);
+        buffer
     }
 
     /// Opens the gaps that liquid leaves where it has let go of walls and solids.
@@ -80,7 +99,9 @@ impl UniformSolver {
     /// it, and sources give theirs.
     pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
+        let mut buffer = std::mem::take(&mut self.work.u_free);
         let begin = self.start.of(&self.state);
+        let carrier = self.carrier(&mut buffer, begin.u_face, &self.state.boundaries);
         let work = &mut self.work;
         let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
@@ -91,7 +112,7 @@ impl UniformSolver {
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };
         let transport = VelocityTransport {
-            u_face: begin.u_face,
+            u_face: carrier,
             phi_cell,
             grid: &self.grid,
             dt_s: dt_s as f32,
@@ -106,6 +127,7 @@ impl UniformSolver {
             known: has_particles.then_some(known),
         };
         level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        work.u_free = buffer;
         work.boundaries.sources.fill_velocity(u_face);
         if has_particles {
             u_before_forces.clone_from(u_face);

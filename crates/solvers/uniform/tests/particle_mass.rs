@@ -33,7 +33,8 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
     });
     for tracker in TRACKERS {
         let mut solver = solver(setup.clone(), tracker);
-        // What falls from the ceiling with the jet's speed; twice that is the bar of the user scenes.
+        // What falls from the ceiling with the jet's speed. Where particles took the velocity of faces along that the ball leaves
+        // 3 % of, it was twice that.
         let fastest_m_s = (1.5f64 * 1.5 + 2.0 * 9.81).sqrt();
         for step in 0..200 {
             let report = solver.step(solver.suggest_dt().dt_s.min(0.01)).unwrap();
@@ -41,10 +42,8 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
             let flowed_in = volume_m3 / report.inflow_m3 - 1.0;
             assert!(flowed_in.abs() < 1e-6, "{tracker:?}, step {step}: {flowed_in}");
             assert!(report.raw_volume_error.abs() < 1e-6 && report.volume_error.abs() < 1e-6);
-            // The fastest of apic is a face beside the ball that is open by 3 %.
-            let most = if tracker == Tracker::Flip { 2.0 } else { 2.2 };
             let over = report.max_speed_m_s / fastest_m_s;
-            assert!(over < most, "{tracker:?}, step {step}: {} m/s", report.max_speed_m_s);
+            assert!(over < 1.3, "{tracker:?}, step {step}: {} m/s", report.max_speed_m_s);
             if step % 40 == 39 {
                 let drawn = drawn_over_account(&solver, volume_m3);
                 assert!((drawn - 1.0).abs() < 0.01, "{tracker:?}, step {step}: drawn {drawn}");
