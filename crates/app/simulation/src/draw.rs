@@ -275,9 +275,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut pictures = RunPictures::new(dir.path().to_owned(), drawer, 5, 24.0).unwrap();
         let liquid = TriangleMesh::default();
-        assert!(pictures.frame(0, 0.0, &liquid, Duration::ZERO).unwrap());
+        let block = crate::toy::FallingBlock::new(0.1);
+        assert!(pictures.frame(0, &block, &liquid, Duration::ZERO).unwrap());
         pictures.budget.spent(0, 1e3);
-        assert!(pictures.frame(1, 0.04, &liquid, Duration::from_secs(1)).unwrap());
+        assert!(pictures.frame(1, &block, &liquid, Duration::from_secs(1)).unwrap());
         assert_eq!(pictures.left_out, 1);
         let bytes = |frame: u32| std::fs::read(dir.path().join(picture_name(frame))).unwrap();
         assert!(bytes(0) == bytes(1));
