@@ -17,6 +17,7 @@ mod mesh_files;
 mod mesh_gltf;
 mod mesh_ply;
 mod motion;
+mod movers;
 mod nozzle;
 mod placed;
 mod rasterize;

@@ -95,6 +95,15 @@ pub enum Motion {
         /// At least one, times strictly rising.
         keys: Vec<Key>,
     },
+    /// As something outside moves it: from one pose to another during a step.
+    Free {
+        /// Both ends of the step, seconds.
+        time_s: [f64; 2],
+        /// At both ends.
+        poses: [Pose; 2],
+        /// Velocity at the end.
+        twist: Twist,
+    },
 }
 
 impl Motion {
@@ -124,6 +133,16 @@ impl Motion {
                 }
                 Segment::None => Pose::IDENTITY,
             },
+            Motion::Free { time_s: [from_s, to_s], poses: [from, to], .. } => {
+                match (time_s - from_s) / (to_s - from_s) {
+                    _ if time_s >= *to_s => *to,
+                    _ if time_s <= *from_s => *from,
+                    s => Pose {
+                        rotation: from.rotation.slerp(to.rotation, s as f32),
+                        translate: from.translate.lerp(to.translate, s as f32),
+                    },
+                }
+            }
         }
     }
 
@@ -151,6 +170,7 @@ impl Motion {
                 }
                 Segment::Held(_) | Segment::None => Twist::ZERO,
             },
+            Motion::Free { twist, .. } => *twist,
         }
     }
 
@@ -174,6 +194,7 @@ impl Motion {
     pub fn is_static(&self) -> bool {
         match self {
             Motion::Static => true,
+            Motion::Free { .. } => false,
             Motion::Constant { linear, angular, .. } => *linear == Vec3::ZERO && *angular == Vec3::ZERO,
             Motion::Keys { keys, .. } => {
                 keys.windows(2).all(|w| w[0].translate == w[1].translate && w[0].rotation == w[1].rotation)

@@ -44,17 +44,22 @@ pub struct SolidFields {
     /// Cells whose openings were computed in the last call.
     is_touched: Vec<bool>,
     static_phi_node: Vec<f32>,
-    owner_node: Vec<u16>,
-    key: Option<(UniformGrid, [bool; 6], u64)>,
-    moving_region: Option<NodeRange>,
-    moving_state: Vec<(Pose, Twist)>,
+    pub(crate) owner_node: Vec<u16>,
+    pub(crate) key: Option<(UniformGrid, [bool; 6], u64)>,
+    pub(crate) moving_region: Option<NodeRange>,
+    pub(crate) moving_state: Vec<(Pose, Twist)>,
+}
+
+/// Is a face inside the domain, or on an open wall of it?
+pub(crate) fn is_inside_or_open(grid: &UniformGrid, walls: [bool; 6], axis: Axis, at: [usize; 3]) -> bool {
+    (at[axis] > 0 || walls[2 * axis]) && (at[axis] < grid.cells[axis] || walls[2 * axis + 1])
 }
 
 /// Nodes lo..hi (exclusive) per axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct NodeRange {
-    lo: [usize; 3],
-    hi: [usize; 3],
+pub(crate) struct NodeRange {
+    pub lo: [usize; 3],
+    pub hi: [usize; 3],
 }
 
 impl NodeRange {
@@ -86,7 +91,7 @@ impl NodeRange {
 
     /// Samples of a lattice between nodes (faces, cells) that touch these nodes; `between` marks the axes
     /// along which the samples lie between nodes.
-    fn touching(&self, size: [usize; 3], between: [bool; 3]) -> NodeRange {
+    pub fn touching(&self, size: [usize; 3], between: [bool; 3]) -> NodeRange {
         NodeRange {
             lo: std::array::from_fn(|a| self.lo[a].saturating_sub(between[a] as usize)),
             hi: std::array::from_fn(|a| self.hi[a].min(size[a])),
@@ -349,9 +354,7 @@ fn update_faces(
                 let node = nodes.index(i, j, k);
                 let corner = [node, node + s, node + t, node + s + t];
                 let phi = corner.map(|n| phi_node[n]);
-                let along = [i, j, k][axis];
-                let at_closed_wall =
-                    (along == 0 && !walls[2 * axis]) || (along == grid.cells[axis] && !walls[2 * axis + 1]);
+                let at_closed_wall = !is_inside_or_open(grid, walls, axis, [i, j, k]);
                 let mut open = if at_closed_wall { 0.0 } else { open_face_area(phi) };
                 if open > 0.0 && open < SMALLEST_OPEN_AREA {
                     (open, snapped) = (0.0, snapped + 1);
@@ -360,7 +363,7 @@ fn update_faces(
                 area[n] = open;
                 let nearest = (0..4).fold(0, |best, c| if phi[c] < phi[best] { c } else { best });
                 speed[n] = match owner_node[corner[nearest]] {
-                    owner if owner > 0 && phi[nearest] < band => {
+                    owner if owner > 0 && phi[nearest] < band && !at_closed_wall => {
                         moving[owner as usize - 1].twist.at(faces.position(i, j, k))[axis]
                     }
                     _ => 0.0,

@@ -262,3 +262,23 @@ fn walls_of_a_cell_are_as_thick_as_they_are() {
         assert!(error.abs() < 4e-3, "{cells} cells: {error}");
     }
 }
+
+/// A ball that comes down to the floor moves the faces around it, but not the floor; its velocity can be changed where it is.
+#[test]
+fn walls_do_not_move_with_a_solid_beside_them() {
+    let grid = unit_grid(16);
+    let ball = Shape::Sphere { center: Vec3::new(0.5, 0.2, 0.5), radius: 0.15 };
+    let motion =
+        |speed: f32| Motion::Constant { linear: -speed * Vec3::Y, angular: Vec3::Z, about: Vec3::splat(0.5) };
+    let mut fields = SolidFields::default();
+    rasterize(&mut fields, &[(&ball, &motion(2.0))], [false; 6], &grid, 0.0);
+    let faces = grid.faces(1);
+    let (floor, above) = (faces.index(8, 0, 8), faces.index(8, 1, 8));
+    assert_eq!((fields.u_solid[1][floor], fields.mover(&grid, 1, [8, 0, 8])), (0.0, None));
+    assert!((fields.u_solid[1][above] + 2.0).abs() < 0.1, "{}", fields.u_solid[1][above]);
+    assert_eq!(fields.mover(&grid, 1, [8, 1, 8]), Some(0));
+    fields.set_twists(&grid, &[motion(3.0).twist(0.0)]);
+    let mut anew = SolidFields::default();
+    rasterize(&mut anew, &[(&ball, &motion(3.0))], [false; 6], &grid, 0.0);
+    assert_eq!(fields.u_solid, anew.u_solid);
+}

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use fluvial_grids::UniformGrid;
 use fluvial_output::{FrameTime, VdbVolume, create_dir};
 use fluvial_scene::VolumeFormat;
+use fluvial_simulation::bodies::move_bodies;
 use fluvial_simulation::frame_files::{find_frames, write_series, write_surface};
 use fluvial_simulation::remesh::{RemeshParams, remesh, scaled_grid};
 use std::path::PathBuf;
@@ -48,7 +49,8 @@ pub struct MeshArgs {
 pub fn mesh(args: MeshArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
-    let ready = read_run(&args.dir)?;
+    let mut ready = read_run(&args.dir)?;
+    move_bodies(&mut ready.setup, &args.dir);
     let grid = ready.setup.domain.grid;
     let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
     let frames = find_frames(&args.dir, "volume", "vdb").context("could not read the folder")?;

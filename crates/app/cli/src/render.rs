@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use fluvial_output::{create_dir, read_ply, read_ply_cells, read_ply_points};
 use fluvial_preview::FilmWriter;
 use fluvial_scene::{Ready, Scene};
+use fluvial_simulation::bodies::move_bodies;
 use fluvial_simulation::cells::draw_cells;
 use fluvial_simulation::draw::Drawer;
 use fluvial_simulation::frame_files::find_frames;
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering;
 pub fn render(args: RenderArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
-    let ready = read_run(&args.dir)?;
+    let mut ready = read_run(&args.dir)?;
     let file = match args.show {
         Show::Water => "surface",
         Show::Cells => "cells",
@@ -31,6 +32,7 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     if frames.is_empty() {
         return Err(nothing_to_draw(&args, file, ready.method.name()));
     }
+    move_bodies(&mut ready.setup, &args.dir);
     let mut drawer = Drawer::new(&ready);
     let size = args.size.map_or(ready.output.preview_size.map(|n| n as usize), |s| s.0);
     drawer.look(args.camera.map(|c| c.0).or(ready.output.camera), size);

@@ -147,6 +147,7 @@ pub fn settings(
         threads,
         plan,
         probes: ready.probes.clone(),
+        has_bodies: !ready.setup.body_numbers().is_empty(),
         formats: ready.into(),
         surface: SurfaceParams::default(),
         picture,

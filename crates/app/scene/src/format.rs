@@ -2,6 +2,7 @@
 //! and the reference are made from here.
 
 use crate::Origin;
+use crate::bodies::BodySpec;
 use crate::shapes::{MotionSpec, ShapeSpec};
 use fluvial_solver_interface::NEUTRAL_ANGLE_DEG;
 use fluvial_solver_registry::ChosenMethod;
@@ -36,6 +37,9 @@ pub struct Scene {
     /// Bodies that the liquid flows around, at rest or moving.
     #[serde(default)]
     pub solid: Vec<SolidSpec>,
+    /// Bodies that the liquid moves. A method that cannot move them refuses them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub body: Vec<BodySpec>,
     /// Places where liquid enters.
     #[serde(default)]
     pub source: Vec<SourceSpec>,

@@ -6,6 +6,7 @@
 //! together. A mistake in either is a [`SceneError`] with file, line, column and the fix.
 
 mod advice;
+mod bodies;
 mod builtin;
 mod conform;
 mod error;
@@ -18,6 +19,7 @@ mod reference;
 mod shapes;
 mod tree;
 
+pub use bodies::{BodySpec, JointKindSpec, JointSpec, LockedAxis};
 pub use builtin::{builtin_scenes, describe};
 pub use error::SceneError;
 pub use format::{

@@ -77,6 +77,8 @@ impl Scene {
         self.check_method()?;
         let grid = self.grid(&mut notes)?;
         let bounds = grid.bounds();
+        let mut solids = self.solids()?;
+        solids.extend(self.bodies(&solids)?);
         let walls = self.domain.walls;
         let walls = [walls.x_min, walls.x_max, walls.y_min, walls.y_max, walls.z_min, walls.z_max];
         let setup = Setup {
@@ -96,7 +98,7 @@ impl Scene {
                 gravity: Vec3::from_array(self.liquid.gravity),
             },
             fills: self.fills(&grid)?,
-            solids: self.solids()?,
+            solids,
             sources: self.sources(bounds)?,
             sinks: self.sinks(bounds)?,
             refine: self.refine()?,
@@ -192,6 +194,7 @@ impl Scene {
             ),
             (self.liquid.surface_tension == 0.0, "liquid.surface_tension", "surface tension", "remove it"),
             (self.solid.is_empty(), "solid.0", "a solid", "remove [[solid]]"),
+            (self.body.is_empty(), "body.0", "a body", "remove [[body]]"),
             (self.source.is_empty(), "source.0", "a source", "remove [[source]]"),
             (self.sink.is_empty(), "sink.0", "a sink", "remove [[sink]]"),
             (moving.is_none(), moving.as_deref().unwrap_or(""), "a velocity", "remove it"),

@@ -43,6 +43,7 @@ pub fn reference_markdown() -> String {
         ("Camera", "CameraSpec"),
         ("Motion", "MotionSpec"),
         ("Key frames", "KeySpec"),
+        ("Joints", "JointSpec"),
     ] {
         let schema = &root["$defs"][name];
         let _ = write!(out, "\n## {title}\n\n{}\n\n", description(&root, schema));

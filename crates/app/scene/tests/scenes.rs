@@ -349,3 +349,77 @@ fn a_box_of_eight_thousand_million_finest_cells_is_no_limit_for_a_tree() {
     let refused = build("uniform").unwrap_err().to_string();
     assert!(refused.contains("too many cells: 8.590e9"), "{refused}");
 }
+
+const POOL: &str = r#"
+fluvial = 1
+[domain]
+max = [1, 1, 1]
+resolution = 16
+[[fill]]
+shape = { box = { min = [0, 0, 0], max = [1, 0.5, 1] } }
+[[solid]]
+name = "rock"
+shape = { sphere = { center = [0.2, 0.1, 0.2], radius = 0.1 } }
+"#;
+
+fn pool_with(bodies: &str) -> Result<fluvial_scene::Ready, fluvial_scene::SceneError> {
+    Scene::parse("pool.toml", &format!("{POOL}{bodies}"), Path::new("."), &[])?.build()
+}
+
+#[test]
+fn bodies_are_handed_over_as_solids_that_move_freely() {
+    let ready = pool_with(
+        r#"
+[[body]]
+name = "raft"
+shape = { box = { min = [0.4, 0.45, 0.4], max = [0.7, 0.55, 0.7] } }
+density = 400
+locked = ["x", "turn_y"]
+[[body]]
+shape = { sphere = { center = [0.5, 0.8, 0.5], radius = 0.1 } }
+mass = 2
+velocity = [0, -1, 0]
+joints = [
+  { kind = "rope", to = "raft", anchor = [0.5, 0.8, 0.5], other_anchor = [0.5, 0.5, 0.5] },
+  { kind = "hinge", anchor = [0.5, 0.8, 0.5], axis = [0, 0, 1], limits = [-90, 90] },
+]
+"#,
+    )
+    .unwrap();
+    let bodies = ready.setup.bodies();
+    assert_eq!(ready.setup.body_numbers(), [1, 2]);
+    assert_eq!((bodies[0].name.as_str(), bodies[1].name.as_str()), ("raft", "body 2"));
+    assert_eq!(
+        (bodies[0].locked_translation, bodies[0].locked_rotation),
+        ([true, false, false], [false, true, false])
+    );
+    assert_eq!(bodies[1].velocity.y, -1.0);
+    let joints = ready.setup.joints();
+    assert_eq!((joints.len(), joints[0].body, joints[0].other, joints[1].other), (2, 1, Some(0), None));
+    assert_eq!(ready.setup.bodies_among_moving(), [Some(0), Some(1)]);
+}
+
+#[test]
+fn bodies_that_make_no_sense_are_refused_with_the_fix() {
+    let ball = "shape = { sphere = { center = [0.5, 0.8, 0.5], radius = 0.1 } }";
+    for (body, message) in [
+        (ball.to_owned(), "the body has no mass"),
+        (format!("{ball}\ndensity = 1\nmass = 1"), "exclude each other"),
+        (
+            "shape = { plane = { point = [0, 0, 0], normal = [0, 1, 0] } }\nmass = 1".to_owned(),
+            "no finite volume",
+        ),
+        (format!("{ball}\nmass = 1\nname = \"rock\""), "two solids have the name"),
+        (format!("{ball}\nmass = 1\njoints = [{{ kind = \"hinge\", anchor = [0, 0, 0] }}]"), "no axis"),
+        (
+            format!(
+                "{ball}\nmass = 1\njoints = [{{ kind = \"slider\", to = \"x\", axis = [0, 1, 0], anchor = [0, 0, 0] }}]"
+            ),
+            "tied to no other body",
+        ),
+        (format!("{ball}\nmass = 1\n[method]\nname = \"octree\""), "`octree` has no support for [[body]]"),
+    ] {
+        let error = pool_with(&format!("[[body]]\n{body}\n")).expect_err(message).to_string();
+        assert!(error.contains(message), "{error} instead of {message}");
+    }
+}

@@ -4,6 +4,7 @@
 //! run.json            scene as resolved, version, machine, command, status, totals
 //! stats.jsonl         one line per step; step 0 is the initial state
 //! probes.csv          time_s and one column per probe, a row per step
+//! bodies.csv          pose, velocities, force and torque of the liquid, a row per step and body
 //! surface.0000.ply    the initial state; frame n is the state at n / fps seconds
 //! volume.0000.vdb, particles.0000.ply and other formats: see [`crate::frame_files`]
 //! preview/0000.png    and preview.png, the film
@@ -15,6 +16,7 @@
 
 mod recorder;
 
+use crate::bodies::BodyTable;
 use crate::checkpoint::{Checkpoint, remove_checkpoints};
 use crate::draw::FILM;
 use crate::frame_files::FileFormats;
@@ -33,6 +35,8 @@ pub use crate::record::Totals;
 
 /// The stream of statistics, in the run's folder.
 pub const STATS: &str = "stats.jsonl";
+/// The table of bodies, in the folder of a run that has any.
+pub const BODIES: &str = "bodies.csv";
 /// The table of probes, in the run's folder.
 pub const PROBES: &str = "probes.csv";
 
@@ -58,6 +62,8 @@ pub struct CacheSettings {
     pub plan: FramePlan,
     /// Gauges.
     pub probes: Vec<Probe>,
+    /// Does the scene have bodies?
+    pub has_bodies: bool,
     /// Files of each frame.
     pub formats: FileFormats,
     /// How the surface is extracted.
@@ -81,6 +87,7 @@ pub struct Cache {
     surface: SurfaceParams,
     stats: LineStream,
     probes: ProbeTable,
+    bodies: Option<BodyTable>,
     manifest: Manifest,
     picture: Option<Box<dyn Picture>>,
     run: RunRecord,
@@ -112,8 +119,9 @@ impl Cache {
         remove_checkpoints(&dir, |_, _| true)?;
         let stats = LineStream::create(&dir.join(STATS))?;
         let probes = ProbeTable::create(&dir.join(PROBES), settings.probes.clone())?;
+        let bodies = settings.has_bodies.then(|| BodyTable::create(&dir.join(BODIES))).transpose()?;
         let manifest = Manifest::create(&dir)?;
-        Ok(Cache::over(settings, run, stats, probes, manifest))
+        Ok(Cache { bodies, ..Cache::over(settings, run, stats, probes, manifest) })
     }
 
     /// Goes on in the folder of a run from one of its checkpoints. `record` is the run's, with what `resume`
@@ -128,9 +136,10 @@ impl Cache {
         let dir = settings.dir.clone();
         let header = &checkpoint.header;
         sweep(&dir)?;
-        // Both are looked at before either is cut: a damaged one leaves everything as it is.
+        // All are looked at before any is cut: a damaged one leaves everything as it is.
         let stats = LineStream::reopen(&dir.join(STATS), header.stats)?;
         let probes = ProbeTable::reopen(&dir.join(PROBES), settings.probes.clone(), header.probes)?;
+        let bodies = header.bodies.map(|mark| BodyTable::reopen(&dir.join(BODIES), mark)).transpose()?;
         remove_checkpoints(&dir, |_, position| position > header.position)?;
         let mut manifest = Manifest::reopen(&dir)?;
         let is_stale = |name: &str| {
@@ -145,7 +154,7 @@ impl Cache {
                 std::fs::remove_file(&path).map_err(|e| OutputError::new("remove", &path, e))?;
             }
         }
-        let mut cache = Cache::over(settings, record, stats, probes, manifest);
+        let mut cache = Cache { bodies, ..Cache::over(settings, record, stats, probes, manifest) };
         cache.before = Duration::try_from_secs_f64(header.totals.wall_s).unwrap_or_default();
         cache.run.totals = header.totals.clone();
         cache.run.last_frame = Some(header.position.frame);
@@ -170,6 +179,7 @@ impl Cache {
             surface: settings.surface,
             stats,
             probes,
+            bodies: None,
             manifest,
             picture: settings.picture,
             run,
@@ -207,6 +217,10 @@ impl Cache {
             None => RunStatus::Failed,
         };
         let mut finished = vec![STATS.to_owned(), PROBES.to_owned()];
+        if let Some(bodies) = &mut self.bodies {
+            bodies.sync()?;
+            finished.push(BODIES.to_owned());
+        }
         if let Some(picture) = &mut self.picture
             && end == Some(RunEnd::Done)
             && self.run.totals.outputs_s.stage("film", || picture.finish())?

@@ -45,6 +45,9 @@ pub struct CheckpointHeader {
     pub stats: FileMark,
     /// `probes.csv` up to here.
     pub probes: FileMark,
+    /// `bodies.csv` up to here, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bodies: Option<FileMark>,
     /// Sums up to here.
     pub totals: Totals,
     /// How much time pictures have had.
@@ -251,6 +254,7 @@ mod tests {
             time_s: 0.1,
             stats: mark,
             probes: mark,
+            bodies: None,
             totals: Totals::default(),
             pictures: Some(PictureBudget::new(3, 2, 1.5)),
         }

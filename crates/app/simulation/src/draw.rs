@@ -7,7 +7,7 @@ use fluvial_output::{OutputError, PointCloud, create_dir, write_bytes_atomic};
 use fluvial_preview::{Ball, Camera, FilmWriter, Image, RenderParams, RenderScene, render, render_balls};
 use fluvial_scene::{CameraSpec, Ready};
 use fluvial_solids::Motion;
-use fluvial_solver_interface::Solid;
+use fluvial_solver_interface::{BodyReport, Solid, Solver};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,8 @@ pub struct Drawer {
     clarity: Option<f32>,
     /// Solids in their own frame, and how they move.
     solids: Vec<(TriangleMesh, Motion)>,
+    /// Numbers of those that are bodies.
+    bodies: Vec<usize>,
 }
 
 impl Drawer {
@@ -44,7 +46,9 @@ impl Drawer {
         let solids =
             ready.setup.solids.iter().map(|s| (triangles(s, domain, cell), s.motion.clone())).collect();
         let clarity = ready.output.clarity.map(|c| c as f32);
-        let mut drawer = Drawer { domain, camera: Camera::framing(domain, 1.0), size, clarity, solids };
+        let bodies = ready.setup.body_numbers();
+        let mut drawer =
+            Drawer { domain, camera: Camera::framing(domain, 1.0), size, clarity, solids, bodies };
         drawer.look(ready.output.camera, size);
         drawer
     }
@@ -60,6 +64,13 @@ impl Drawer {
             }
             None => Camera::framing(self.domain, aspect),
         };
+    }
+
+    /// From now on bodies move so; those beyond the list stay as they are.
+    pub fn move_bodies(&mut self, motions: impl IntoIterator<Item = Motion>) {
+        for (&number, motion) in self.bodies.iter().zip(motions) {
+            self.solids[number].1 = motion;
+        }
     }
 
     /// Draws a frame at a level of effort; 0 is the best.
@@ -210,7 +221,7 @@ impl Picture for RunPictures {
     fn frame(
         &mut self,
         frame: u32,
-        time_s: f64,
+        solver: &dyn Solver,
         surface: &TriangleMesh,
         elapsed: Duration,
     ) -> Result<bool, OutputError> {
@@ -225,6 +236,10 @@ impl Picture for RunPictures {
             );
         }
         let start = Instant::now();
+        let time_s = solver.time_s();
+        let still =
+            |body: BodyReport| Motion::Free { time_s: [time_s; 2], poses: [body.pose; 2], twist: body.twist };
+        self.drawer.move_bodies(solver.bodies().into_iter().map(still));
         let image = self.drawer.draw(time_s, surface, level);
         image.write_png(&self.dir.join(picture_name(frame)))?;
         self.film.push(&image);
@@ -260,9 +275,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut pictures = RunPictures::new(dir.path().to_owned(), drawer, 5, 24.0).unwrap();
         let liquid = TriangleMesh::default();
-        assert!(pictures.frame(0, 0.0, &liquid, Duration::ZERO).unwrap());
+        let block = crate::toy::FallingBlock::new(0.1);
+        assert!(pictures.frame(0, &block, &liquid, Duration::ZERO).unwrap());
         pictures.budget.spent(0, 1e3);
-        assert!(pictures.frame(1, 0.04, &liquid, Duration::from_secs(1)).unwrap());
+        assert!(pictures.frame(1, &block, &liquid, Duration::from_secs(1)).unwrap());
         assert_eq!(pictures.left_out, 1);
         let bytes = |frame: u32| std::fs::read(dir.path().join(picture_name(frame))).unwrap();
         assert!(bytes(0) == bytes(1));

@@ -1,6 +1,6 @@
 //! What a run's folder holds: every file compared with its checksum.
 
-use crate::cache::{PROBES, STATS, frame_of};
+use crate::cache::{BODIES, PROBES, STATS, frame_of};
 use crate::checkpoint::{CHECKPOINT_DIR, list_checkpoints, read_checkpoint};
 use crate::record::{RUN_JSON, RunRecord, RunStatus};
 use fluvial_output::{FileMark, MANIFEST, OutputError, read_manifest};
@@ -214,7 +214,8 @@ fn damaged_stream(dir: &Path) -> Option<&'static str> {
         file.and_then(|f| FileMark::of_reader(&mut f.take(mark.bytes))).is_ok_and(|found| found == mark)
     };
     let streams = [(STATS, checkpoint.header.stats), (PROBES, checkpoint.header.probes)];
-    streams.into_iter().find(|(name, mark)| !holds(name, *mark)).map(|(name, _)| name)
+    let bodies = checkpoint.header.bodies.map(|mark| (BODIES, mark));
+    streams.into_iter().chain(bodies).find(|(name, mark)| !holds(name, *mark)).map(|(name, _)| name)
 }
 
 fn stretches(files: &BTreeMap<String, FileMark>, bad: &BTreeSet<u32>) -> Vec<[u32; 2]> {

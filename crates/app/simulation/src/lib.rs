@@ -4,6 +4,7 @@
 //! Read [`mod@run`] first; everything else serves it.
 
 pub mod bench;
+pub mod bodies;
 pub mod cache;
 pub mod cells;
 pub mod changes;

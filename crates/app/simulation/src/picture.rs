@@ -2,16 +2,17 @@
 
 use fluvial_grids::TriangleMesh;
 use fluvial_output::OutputError;
+use fluvial_solver_interface::Solver;
 use std::time::Duration;
 
 /// Draws frames as they come and joins them into a film at the end.
 pub trait Picture {
-    /// Draws a frame, or lets the last picture stand in when there is no time; `elapsed` is the run's wall
+    /// Draws a frame of a solver and its surface, or lets the last picture stand in when there is no time; `elapsed` is the run's wall
     /// time so far. Returns whether the frame has a picture.
     fn frame(
         &mut self,
         frame: u32,
-        time_s: f64,
+        solver: &dyn Solver,
         surface: &TriangleMesh,
         elapsed: Duration,
     ) -> Result<bool, OutputError>;

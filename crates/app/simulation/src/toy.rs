@@ -42,6 +42,7 @@ impl Listed for BlockParams {
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,
+            bodies: false,
         }
     }
     fn pressure_tolerance(&self) -> f64 {

@@ -16,9 +16,12 @@
 //!
 //! and again while boundaries pull on the liquid ([`Parting`]).
 //!
+//! Bodies that float in the liquid add a term of low rank to the operator ([`couple_bodies`]).
+//!
 //! Before it, [`Sources`] and [`Openings`] say what lies on the faces; after it, [`constrain_to_solids`]
 //! bounds the extended velocity.
 
+mod bodies;
 mod faces;
 mod friction;
 mod openings;
@@ -31,6 +34,7 @@ mod sources;
 mod surface;
 mod unknowns;
 
+pub use bodies::{CoupledBody, couple_bodies, impulse_on_body, weight_at_surface};
 pub use faces::{FaceCells, for_each_face};
 pub use friction::{FrictionScratch, RoughLiquid, find_rough_patches, rub};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};

@@ -1,10 +1,12 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
+use crate::coupling::Coupling;
 use crate::layout::Split;
 use crate::multigrid::Level;
 use crate::solution::Solution;
 use crate::{Info, Norm, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
 use fluvial_foundation::parallel;
+use fluvial_linear::{LowRank, RANK};
 
 /// The recurrences are replaced by a true residual whenever they have fallen by this much: f32 vectors
 /// carry about 1e-7 of the largest value.
@@ -48,6 +50,22 @@ impl MultigridCg {
     pub fn solve(&mut self, p: &mut [f32], rhs: &[f32], params: &Params) -> Result<Info, SolveError> {
         let cells = self.solution.cells();
         assert_eq!((p.len(), rhs.len()), (cells, cells), "one value per cell");
+        self.solution.coupling.clear();
+        parallel::on_worker(|| self.iterate(p, rhs, params))
+    }
+
+    /// As [`Self::solve`] for `(A + term) p = rhs`; rows of the term that are no unknowns count for nothing.
+    pub fn solve_coupled(
+        &mut self,
+        p: &mut [f32],
+        rhs: &[f32],
+        term: &LowRank,
+        params: &Params,
+    ) -> Result<Info, SolveError> {
+        let cells = self.solution.cells();
+        assert_eq!((p.len(), rhs.len()), (cells, cells), "one value per cell");
+        let Solution { coupling, multigrid, .. } = &mut self.solution;
+        coupling.place(term, &multigrid.levels[0].op, &multigrid.components);
         parallel::on_worker(|| self.iterate(p, rhs, params))
     }
 
@@ -88,7 +106,9 @@ impl MultigridCg {
                 break Err(SolveError::Stagnation { history: info.history.clone() });
             }
             // One pass for all vectors, with p . A p from the recurrence of Chronopoulos and Gear (1989).
-            let [z_energy, rho_new] = self.solution.multigrid.cycle();
+            let [stencil_energy, rho_new] = self.solution.multigrid.cycle();
+            let coupled = self.solution.coupling.gather(&self.solution.multigrid.levels[0].x);
+            let z_energy = stencil_energy + Coupling::energy(&coupled);
             if !(rho_new.is_finite() && z_energy.is_finite()) {
                 return Err(SolveError::NotFinite { history: info.history });
             }
@@ -102,6 +122,9 @@ impl MultigridCg {
                 (beta, energy) = (0.0, z_energy);
             }
             (rho, alpha) = (rho_new, rho_new / energy);
+            if !coupled.is_empty() {
+                beta = self.add_coupled(&coupled, beta);
+            }
             let square = self.update(alpha, beta);
             norm = self.solution.norm(square, params.norm);
             restart = false;
@@ -121,6 +144,18 @@ impl MultigridCg {
         info.relative_residual = norm / rhs_norm;
         self.solution.finish(p);
         result.map(|()| info)
+    }
+
+    /// Adds to q what makes of the stencil's `A z + beta q` the whole operator's; returns the beta to go on with.
+    fn add_coupled(&mut self, coupled: &[[[f64; RANK]; 2]], beta: f64) -> f64 {
+        let finest = &self.solution.multigrid.levels[0].op;
+        if beta < f64::from(f32::MIN_POSITIVE) {
+            [&mut self.p, &mut self.q].into_iter().for_each(|v| finest.storage.zeros(v));
+            self.solution.coupling.add(&mut self.q, coupled, 1.0);
+            return 1.0;
+        }
+        self.solution.coupling.add(&mut self.q, coupled, 1.0 / f64::from(beta as f32));
+        beta
     }
 
     fn clear_directions(&mut self) {

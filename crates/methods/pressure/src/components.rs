@@ -144,6 +144,15 @@ impl Components {
         }
     }
 
+    /// The sealed component that a cell belongs to.
+    pub fn sealed_component(&self, [i, j, k]: [usize; 3]) -> Option<u32> {
+        let holds =
+            |run: &Run| [run.j, run.k] == [j as u32, k as u32] && (run.start..run.end).contains(&(i as u32));
+        let from =
+            self.sealed.partition_point(|(_, run)| (run.k, run.j, run.end) <= (k as u32, j as u32, i as u32));
+        self.sealed.get(from).filter(|(_, run)| holds(run)).map(|(component, _)| *component)
+    }
+
     /// Takes from every sealed component its mean.
     pub fn remove_means<T>(&mut self, v: &mut Split<T>, op: &Operator, round: impl Fn(f64) -> T + Sync + Send)
     where

@@ -23,6 +23,7 @@ mod cg;
 mod coarsen;
 mod coarsest;
 mod components;
+mod coupling;
 mod discretise;
 mod fill;
 mod full_cycles;
@@ -42,7 +43,7 @@ mod transfer;
 
 pub use amg_cg::AmgCg;
 pub use cg::MultigridCg;
-pub use fluvial_linear::{Info, Norm, Params, SolveError};
+pub use fluvial_linear::{Info, LowRank, Norm, Params, SolveError};
 pub use full_cycles::FullCycles;
 pub use solvers::{NamedSolver, SOLVERS};
 pub use traffic::KernelTiming;

@@ -4,6 +4,7 @@
 //! The residual is always taken from the f64 solution in f64 arithmetic and only then rounded to the f32 in
 //! which corrections are computed: iterative refinement, so that f32 limits no tolerance.
 
+use crate::coupling::Coupling;
 use crate::discretise::Problem;
 use crate::kernels::{deinterleave, largest, square_sum};
 use crate::layout::{Split, window, window_mut};
@@ -24,6 +25,8 @@ pub(crate) struct Solution {
     pockets: Pockets,
     /// Did the last residual come with a shift of pockets?
     pub shifted: bool,
+    /// What the operator has beside the stencil.
+    pub coupling: Coupling,
 }
 
 impl Solution {
@@ -36,6 +39,7 @@ impl Solution {
             theta_min: GHOST_DISTANCE_FLOOR,
             pockets: Pockets::default(),
             shifted: false,
+            coupling: Coupling::default(),
         }
     }
 
@@ -115,10 +119,17 @@ impl Solution {
         let Multigrid { levels, components, excess, .. } = &mut self.multigrid;
         let finest = &mut levels[0];
         components.remove_means(&mut self.x, &finest.op, |v| v);
-        let mut square = finest.op.true_residual(&mut finest.b, excess, &self.x, rhs, components);
+        let residual = |x: &Split<f64>, b: &mut Split| {
+            let square = finest.op.true_residual(b, excess, x, rhs, components);
+            if self.coupling.is_empty() {
+                return square;
+            }
+            square + self.coupling.add(b, &self.coupling.gather(x), -1.0)
+        };
+        let mut square = residual(&self.x, &mut finest.b);
         self.shifted = !self.pockets.is_empty() && self.pockets.shift(&mut self.x, &finest.b, square);
         if self.shifted {
-            square = finest.op.true_residual(&mut finest.b, excess, &self.x, rhs, components);
+            square = residual(&self.x, &mut finest.b);
         }
         self.norm(square, norm)
     }

@@ -2,6 +2,7 @@
 
 mod amg;
 mod amg_cg;
+mod coupling;
 mod dense;
 mod full_cycles;
 mod graded;

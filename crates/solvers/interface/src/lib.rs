@@ -4,6 +4,7 @@
 //! The frame loop, the probes, the outputs and the conformance suite speak to solvers through this crate
 //! alone; solvers never see each other.
 
+mod bodies;
 mod flow;
 mod method;
 mod params;
@@ -15,13 +16,15 @@ mod snapshot;
 mod stages;
 mod survey;
 
+pub use bodies::{FreeBody, Tie};
 pub use flow::Flow;
+pub use fluvial_bodies::{JointKind, Weight};
 pub use method::{
     Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
     check_cell_count, read_method,
 };
 pub use params::{ParamError, PressureParams, Tracker, VolumeCorrection};
-pub use report::{DtLimiter, PressureReport, StepReport, SuggestedDt};
+pub use report::{BodyReport, DtLimiter, PressureReport, StepReport, SuggestedDt};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{
@@ -131,6 +134,10 @@ pub trait Solver: Send {
     fn volume_in(&self, shape: &Shape) -> f64;
     /// Velocity at a point, m/s.
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3;
+    /// Where bodies are, how they move and what the liquid does to them, in the order of the set-up's.
+    fn bodies(&self) -> Vec<BodyReport> {
+        vec![]
+    }
     /// Writes everything that the next step reads and the set-up does not give.
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;
     /// Takes over what [`Self::save`] wrote for the same set-up: every later step then gives the same bits.

@@ -84,6 +84,7 @@ impl<M: Listed> Method for M {
     }
 
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
+        check_bodies(self, setup)?;
         Listed::check_size(self, setup)
     }
 
@@ -96,7 +97,16 @@ impl<M: Listed> Method for M {
     }
 
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
+        check_bodies(self, &setup)?;
         Listed::build(self, setup)
+    }
+}
+
+/// A method that cannot move bodies must not take them for solids.
+fn check_bodies<M: Listed>(method: &M, setup: &Setup) -> Result<(), SetupError> {
+    match Listed::capabilities(method).bodies || setup.body_numbers().is_empty() {
+        true => Ok(()),
+        false => Err(SetupError::Unsupported { method: M::NAME, feature: "[[body]]".into() }),
     }
 }
 
@@ -149,6 +159,8 @@ pub struct Capabilities {
     pub any_gravity: bool,
     /// Do solids thinner than a cell hold liquid?
     pub thin_walls: bool,
+    /// Does the liquid move bodies (`[[body]]`)?
+    pub bodies: bool,
 }
 
 /// How a method's level set can be written.

@@ -1,6 +1,7 @@
 //! What a step says about itself.
 
-use fluvial_foundation::StageTimers;
+use fluvial_foundation::{DVec3, StageTimers};
+use fluvial_solids::{Pose, Twist};
 use std::f64::consts::PI;
 
 /// What kept the step from being longer.
@@ -58,6 +59,23 @@ pub struct PressureReport {
     pub iterations: usize,
     /// Norm of the true residual over that of the right side.
     pub relative_residual: f64,
+}
+
+/// A body at the end of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyReport {
+    /// Its name.
+    pub name: String,
+    /// World from body.
+    pub pose: Pose,
+    /// Velocity of the centre of mass, which is the twist's centre, and angular velocity.
+    pub twist: Twist,
+    /// Of the liquid on the body in the last step, N.
+    pub force_n: DVec3,
+    /// The same about the centre of mass, N m.
+    pub torque_n_m: DVec3,
+    /// Has it left through an open wall?
+    pub is_gone: bool,
 }
 
 /// One step in numbers.

@@ -1,6 +1,6 @@
 //! The scene as ready objects, the same for every method.
 
-use crate::{Flow, StepError};
+use crate::{Flow, FreeBody, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, Sides, UniformGrid};
 use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
@@ -89,12 +89,14 @@ pub struct Solid {
     pub sticky: bool,
     /// Friction coefficient C_f: the wall's pull is `1/2 rho C_f u^2` by area.
     pub friction: f32,
+    /// Is it a body that liquid, weight and contacts move? Its solver then keeps `motion`.
+    pub free: Option<FreeBody>,
 }
 
 impl Solid {
     /// A smooth solid that liquid may let go of.
     pub fn new(name: impl Into<String>, shape: Shape, motion: Motion) -> Self {
-        Solid { name: name.into(), shape, motion, sticky: false, friction: 0.0 }
+        Solid { name: name.into(), shape, motion, sticky: false, friction: 0.0, free: None }
     }
 }
 

@@ -42,12 +42,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: SMALL_WAVE,
     },
     ExpectedFailure {
-        case: "sloshing",
-        variants: &["sheets"],
-        quantity: "h/L 0.5: amplitude lost in 4 periods",
-        reason: SMALL_WAVE,
-    },
-    ExpectedFailure {
         case: "static-drop",
         variants: &["sheets"],
         quantity: "parasitic speed, 2nd half / 1st half",

@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod bodies;
 mod crowding;
 mod draw;
 mod drops;
@@ -24,6 +25,7 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
+use bodies::Bodies;
 use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::sides::UNSEEN_CELLS;
@@ -32,9 +34,9 @@ use fluvial_particles::{Transfer, mark_near};
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot,
-    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
-    Tracker, UniformLevelSet, Wanted,
+    BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use particle_mass::Carried;
@@ -76,6 +78,8 @@ impl UniformSolver {
             setup,
             params,
         };
+        solver.state.bodies = Bodies::new(&solver.setup)?;
+        solver.place_bodies_of_state();
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -171,6 +175,7 @@ impl UniformSolver {
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
+        state.bodies = work.bodies.bodies.take();
         std::mem::swap(&mut state.volume, &mut work.volume);
         std::mem::swap(&mut state.drops, &mut work.mass.drops);
         if self.params.has_particles() {
@@ -268,6 +273,10 @@ impl Solver for UniformSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn bodies(&self) -> Vec<BodyReport> {
+        self.body_reports()
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -15,9 +15,20 @@ impl UniformSolver {
     /// wanted divergence is the one that brings back volume or the particles' density. Faces without liquid are set to zero,
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
+        self.couple_bodies(dt_s);
         let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
-        let Work { fields, boundaries, cover, unknowns, parting, mass, u_without_push, particles, .. } =
-            &mut self.work;
+        let Work {
+            fields,
+            bodies,
+            boundaries,
+            cover,
+            unknowns,
+            parting,
+            mass,
+            u_without_push,
+            particles,
+            ..
+        } = &mut self.work;
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, residual_cell, .. } = fields;
         let (grid, openings, solids) =
             (&self.grid, boundaries.openings(cover, &self.grid), &boundaries.solids);
@@ -46,9 +57,16 @@ impl UniformSolver {
         };
         let (mass, residual_cell) = (&*mass, &*residual_cell);
         let spreading_cell = &particles.spreading_cell;
-        let wanted = |cell: usize| match residual_cell.get(cell) {
-            Some(&residual) => mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell)),
-            None => spreading_cell.get(cell).copied().unwrap_or(0.0),
+        let term = &bodies.term;
+        let faster_cell: &[f32] = if term.blocks.is_empty() { &[] } else { &bodies.outflow_cell };
+        let wanted = |cell: usize| {
+            let of_liquid = match residual_cell.get(cell) {
+                Some(&residual) => {
+                    mass.wanted_m_s(residual, phi_cell[cell], &openings, cells.coordinates(cell))
+                }
+                None => spreading_cell.get(cell).copied().unwrap_or(0.0),
+            };
+            of_liquid - faster_cell.get(cell).copied().unwrap_or(0.0)
         };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
@@ -57,8 +75,11 @@ impl UniformSolver {
         let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32]| {
             theta_floors =
                 self.solver.prepare(&PoissonProblem { cells: grid.cells, phi_cell, open_area }).theta_floors;
-            let info =
-                self.solver.solve(q, rhs, &stopping).map_err(|e| StepError::Pressure(e.to_string()))?;
+            let info = match term.blocks.is_empty() {
+                true => self.solver.solve(q, rhs, &stopping),
+                false => self.solver.solve_coupled(q, rhs, term, &stopping),
+            };
+            let info = info.map_err(|e| StepError::Pressure(e.to_string()))?;
             solved.iterations += info.iterations;
             solved.relative_residual = info.relative_residual;
             Ok(())
@@ -72,6 +93,7 @@ impl UniformSolver {
         clamps.add("ghost_theta_floor", theta_floors);
         clamps.add("walls_still_pull", pulled);
         keep_gaps(gap_cell, impulse_cell, parting);
+        self.push_bodies(dt_s);
         self.mark_valid_faces();
         Ok(solved)
     }

@@ -1,5 +1,6 @@
 //! What the solver remembers from step to step, and what a step works in.
 
+use crate::bodies::{Bodies, BodyWork};
 use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
 use crate::sources::SourceWork;
@@ -92,6 +93,8 @@ impl Boundaries {
 pub(crate) struct State {
     pub fields: Fields,
     pub boundaries: Boundaries,
+    /// None where the scene has none.
+    pub bodies: Option<Bodies>,
     /// Length of the last step, seconds: turns the impulse into a pressure.
     pub last_dt_s: f64,
     /// Empty for the level-set tracker.
@@ -117,6 +120,7 @@ impl State {
         State {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
+            bodies: None,
             last_dt_s: 0.0,
             particles: Particles::default(),
             drops: Drops::default(),
@@ -189,6 +193,7 @@ pub(crate) struct Work {
     /// The next state's.
     pub fields: Fields,
     pub boundaries: Boundaries,
+    pub bodies: BodyWork,
     /// Cells that a thin solid passes in the step.
     pub side_changes: Vec<SideChange>,
     pub volume: Account,
@@ -245,6 +250,7 @@ impl Work {
         Work {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
+            bodies: BodyWork::default(),
             side_changes: Vec::new(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,

@@ -1,12 +1,12 @@
 //! One step, in the order of the equations:
 //!
-//! 1. solids and sources take their places at the end of the step,
+//! 1. bodies move, solids and sources take their places at the end of the step,
 //! 2. the surface is carried along u^n, sources and sinks change it, and it is made a distance again:
 //!    phi^{n+1} = phi^n(x - u dt),
 //! 3. velocity is carried along itself:                             u* = u^n(x - u dt),
 //! 4. rough walls pull, and forces act:                                                   u** = u* + dt g + dt [F grad](sigma
 //!    kappa) / rho,
-//! 5. pressure makes it divergence-free:                            u^{n+1} = u** - dt grad p / rho,
+//! 5. pressure makes it divergence-free and moves the bodies in it: u^{n+1} = u** - dt grad p / rho,
 //! 6. velocity is extended past the surface, for the next step's back-traces,
 //! 7. particles receive the new velocity and the band below the surface is refilled.
 //!
@@ -19,6 +19,7 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
+    stages.run("bodies", |_| s.move_bodies(dt_s))?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("advect_surface", |clamps| s.advect_surface(dt_s, clamps))?;
     stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;

@@ -1,6 +1,8 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
+mod bodies;
 mod conformance;
+mod coupling;
 mod mass;
 mod moving;
 mod particle_mass;

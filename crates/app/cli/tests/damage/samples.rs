@@ -292,6 +292,7 @@ pub fn checkpoint() -> Files {
         time_s: 0.02,
         stats: mark,
         probes: mark,
+        bodies: Some(mark),
         totals: totals(),
         pictures: Some(PictureBudget::new(3, 2, 1.5)),
     };

@@ -1,6 +1,7 @@
 //! What the cache writes at every step, frame and pause of the loop.
 
 use super::Cache;
+use crate::bodies::BodyTable;
 use crate::checkpoint::{CheckpointHeader, remove_checkpoints, write_checkpoint};
 use crate::draw::picture_name;
 use crate::run::{Pause, Position, Recorder, StepRecord};
@@ -27,6 +28,9 @@ impl Recorder for Cache {
         let start = Instant::now();
         self.stats.write_json(&line)?;
         self.probes.record(step.time_s, solver)?;
+        if let Some(bodies) = &mut self.bodies {
+            bodies.record(step.time_s, solver)?;
+        }
         self.run.totals.outputs_s.add("statistics", start.elapsed().as_secs_f64());
         Ok(())
     }
@@ -41,7 +45,7 @@ impl Recorder for Cache {
         let in_dir = |path: &PathBuf| Some(path.strip_prefix(&self.dir).ok()?.to_string_lossy().into_owned());
         let mut written: Vec<String> = files.iter().filter_map(in_dir).collect();
         if let (Some(picture), Some(mesh)) = (&mut self.picture, &mesh)
-            && outputs_s.stage("preview", || picture.frame(frame, solver.time_s(), mesh, elapsed))?
+            && outputs_s.stage("preview", || picture.frame(frame, solver, mesh, elapsed))?
         {
             written.push(picture_name(frame));
         }
@@ -83,6 +87,7 @@ impl Cache {
         let start = Instant::now();
         self.stats.sync()?;
         self.probes.sync()?;
+        self.bodies.iter_mut().try_for_each(BodyTable::sync)?;
         self.run.totals.wall_s = self.elapsed().as_secs_f64();
         let header = CheckpointHeader {
             fluvial: self.run.fluvial.clone(),
@@ -93,6 +98,7 @@ impl Cache {
             time_s: solver.time_s(),
             stats: self.stats.mark(),
             probes: self.probes.mark(),
+            bodies: self.bodies.as_ref().map(BodyTable::mark),
             totals: self.run.totals.clone(),
             pictures: self.picture.as_ref().map(|p| p.budget().clone()),
         };

@@ -22,6 +22,7 @@ fn settings(dir: &Path) -> CacheSettings {
         threads: 1,
         plan: PLAN,
         probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
+        has_bodies: false,
         formats: FileFormats {
             mesh: MeshFormat::Ply,
             volumes: VolumeFormat::None,
