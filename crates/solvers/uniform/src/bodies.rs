@@ -12,7 +12,7 @@ use fluvial_bodies::{BodyError, Impulse, Surroundings, World};
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_linear::{LowRank, RANK};
 use fluvial_mac::{CoupledBody, couple_bodies, impulse_on_body, weight_at_surface};
-use fluvial_solids::{Motion, Twist};
+use fluvial_solids::{Motion, Shape, Twist};
 use fluvial_solver_interface::{BodyReport, Setup, SetupError};
 
 /// Bodies at one moment.
@@ -111,7 +111,9 @@ impl UniformSolver {
         let Some(bodies) = &work.bodies else { return };
         let openings = boundaries.openings(cover, &self.grid);
         let (world, gravity) = (&bodies.world, self.setup.liquid.gravity.as_dvec3());
-        let coupled: Vec<CoupledBody> = (0..world.len()).map(|n| coupled(world, n, &self.setup)).collect();
+        let shapes = self.setup.solids.iter().filter(|solid| solid.free.is_some()).map(|solid| &solid.shape);
+        let coupled: Vec<CoupledBody> =
+            shapes.enumerate().map(|(n, shape)| coupled(world, n, shape)).collect();
         let among_moving = self.setup.bodies_among_moving();
         let fields = &boundaries.solids.fields;
         let body_at = |axis, at| fields.mover(&self.grid, axis, at).and_then(|n| among_moving[n]);
@@ -209,9 +211,8 @@ fn expected(reaction: Impulse, given: Impulse, step_ratio: f64) -> Impulse {
     }
 }
 
-fn coupled(world: &World, n: usize, setup: &Setup) -> CoupledBody {
+fn coupled(world: &World, n: usize, shape: &Shape) -> CoupledBody {
     let (inverse_mass, inverse_inertia) = world.inverse_mass(n);
-    let shape = &setup.solids[setup.body_numbers()[n]].shape;
     CoupledBody {
         center: world.twist(n).center,
         bounds: world.pose(n).world_bounds(shape.bounds()),
