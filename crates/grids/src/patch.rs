@@ -7,6 +7,9 @@ use fluvial_foundation::Vec3;
 /// Largest radius of a patch, in cells.
 const LARGEST_RADIUS: usize = 3;
 const LARGEST: usize = (2 * LARGEST_RADIUS + 1).pow(3);
+/// Cells on each side of a patch that are never known: as far as a line reaches; and the edge with them.
+const RIM: usize = 2;
+const PADDED: usize = 2 * LARGEST_RADIUS + 1 + 2 * RIM;
 
 /// A box of cells around one, cut to the domain.
 pub struct Patch {
@@ -93,27 +96,65 @@ impl Patch {
     /// Continues values into the cells that are not seen, layer by layer.
     fn continue_unseen(&mut self, layers: usize) {
         let (lattice, len) = (self.lattice, self.lattice.len());
-        let seen = self.values[..len].iter().zip(&self.unknown).filter(|(_, u)| **u == 0);
-        let saturated = seen.fold(0.0f32, |m, (v, _)| m.max(v.abs()));
+        let (mut waiting, mut found) = ([(0u16, 0u16); LARGEST], [(0u16, 0.0f32); LARGEST]);
+        let mut padded = Padded { values: [0.0; PADDED.pow(3)], known: [false; PADDED.pow(3)] };
+        let (mut left, mut saturated, mut index) = (0, 0.0f32, 0);
+        for k in 0..lattice.size[2] {
+            for j in 0..lattice.size[1] {
+                let row = RIM + PADDED * (j + RIM + PADDED * (k + RIM));
+                for place in row..row + lattice.size[0] {
+                    if self.unknown[index] == 0 {
+                        (padded.values[place], padded.known[place]) = (self.values[index], true);
+                        saturated = saturated.max(self.values[index].abs());
+                    } else {
+                        waiting[left] = (index as u16, place as u16);
+                        left += 1;
+                    }
+                    index += 1;
+                }
+            }
+        }
+        debug_assert_eq!(index, len);
         for _ in 0..layers {
-            let mut found = [(0u16, 0.0f32); LARGEST];
-            let mut count = 0;
-            for index in 0..len {
-                if self.unknown[index] != 0
-                    && let Some(value) =
-                        continued(&self.values, &self.unknown, &lattice, saturated, Vec3::ZERO, index)
-                {
-                    found[count] = (index as u16, value);
+            let (mut count, mut kept) = (0, 0);
+            for n in 0..left {
+                let (index, place) = waiting[n];
+                if let Some(value) = padded.continued(place as usize, saturated) {
+                    self.values[index as usize] = value;
+                    self.unknown[index as usize] = 0;
+                    found[count] = (place, value);
                     count += 1;
+                } else {
+                    waiting[kept] = (index, place);
+                    kept += 1;
                 }
             }
             if count == 0 {
                 return;
             }
-            for &(index, value) in &found[..count] {
-                (self.values[index as usize], self.unknown[index as usize]) = (value, 0);
+            for &(place, value) in &found[..count] {
+                (padded.values[place as usize], padded.known[place as usize]) = (value, true);
             }
+            left = kept;
         }
+    }
+}
+
+/// The patch amid cells that are not known, so that no line from a cell of it leads out.
+struct Padded {
+    values: [f32; PADDED.pow(3)],
+    known: [bool; PADDED.pow(3)],
+}
+
+impl Padded {
+    #[inline]
+    fn continued(&self, place: usize, saturated: f32) -> Option<f32> {
+        let at = |d: [isize; 3], n: isize| {
+            let offset = n * (d[0] + PADDED as isize * (d[1] + PADDED as isize * d[2]));
+            let at = place.wrapping_add_signed(offset);
+            self.known[at].then(|| self.values[at])
+        };
+        continued_along(at, |_| true, saturated)
     }
 }
 
@@ -145,35 +186,55 @@ fn continued_from(
     index: usize,
 ) -> Option<f32> {
     let c = lattice.coordinates(index);
-    let at = |d: [isize; 3], n: isize| -> Option<usize> {
-        let along: f32 = (0..3).map(|a| d[a] as f32 * toward[a]).sum();
-        if toward != Vec3::ZERO && along <= 0.0 {
-            return None;
-        }
-        let mut p = [0; 3];
-        for a in 0..3 {
-            p[a] = c[a].checked_add_signed(n * d[a]).filter(|&v| v < lattice.size[a])?;
-        }
-        Some(lattice.index(p[0], p[1], p[2])).filter(|&i| unknown[i] == 0)
+    let strides = [0, 1, 2].map(|axis| lattice.stride(axis) as isize);
+    // Cells that there are below and above.
+    let room: [[isize; 2]; 3] =
+        std::array::from_fn(|a| [c[a], lattice.size[a] - 1 - c[a]].map(|n| n as isize));
+    let at = |d: [isize; 3], n: isize| {
+        let is_inside = (0..3).all(|a| d[a] == 0 || room[a][usize::from(d[a] > 0)] >= n);
+        let offset = n * (d[0] * strides[0] + d[1] * strides[1] + d[2] * strides[2]);
+        let at = index.wrapping_add_signed(offset);
+        (is_inside && unknown[at] == 0).then(|| phi[at])
     };
+    let counts =
+        |d: [isize; 3]| toward == Vec3::ZERO || (0..3).map(|a| d[a] as f32 * toward[a]).sum::<f32>() > 0.0;
+    continued_along(at, counts, saturated)
+}
+
+/// [`continued`] where `at` gives the n-th value in a direction if that is known, and `counts` tells the directions.
+#[inline(always)]
+fn continued_along(
+    at: impl Fn([isize; 3], isize) -> Option<f32>,
+    counts: impl Fn([isize; 3]) -> bool,
+    saturated: f32,
+) -> Option<f32> {
+    const AXES: [[isize; 3]; 6] = [[-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]];
     let mut neighbours = Mean::default();
     let mut means = [Mean::default(), Mean::default()]; // of lines where phi is a distance, and of others
-    let line = |[lines, flat]: &mut [Mean; 2], d: [isize; 3]| {
-        let (Some(first), Some(second)) = (at(d, 1), at(d, 2)) else { return };
-        let mean = if phi[second].abs() < saturated { lines } else { flat };
-        mean.add(2.0 * phi[first] - phi[second]);
+    let line = |[lines, flat]: &mut [Mean; 2], d: [isize; 3], first: f32| {
+        if let Some(second) = at(d, 2) {
+            let mean = if second.abs() < saturated { lines } else { flat };
+            mean.add(2.0 * first - second);
+        }
     };
-    for n in 0..6 {
-        let mut d = [0isize; 3];
-        d[n / 2] = if n % 2 == 0 { -1 } else { 1 };
-        line(&mut means, d);
-        if let Some(first) = at(d, 1) {
-            neighbours.add(phi[first]);
+    for d in AXES {
+        if counts(d)
+            && let Some(first) = at(d, 1)
+        {
+            neighbours.add(first);
+            line(&mut means, d, first);
         }
     }
     neighbours.value()?;
     if means[0].value().is_none() {
-        (0..27).filter(|&n| n != 13).for_each(|n| line(&mut means, [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1]));
+        for n in (0..27).filter(|&n| n != 13) {
+            let d = [n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1];
+            if counts(d)
+                && let Some(first) = at(d, 1)
+            {
+                line(&mut means, d, first);
+            }
+        }
     }
     means[0].value().or(means[1].value()).or(neighbours.value())
 }

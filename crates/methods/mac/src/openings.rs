@@ -71,6 +71,9 @@ impl Openings<'_> {
             let (area, u, u_boundary) = (&self.area_face[axis], &u_face[axis], &self.u_boundary[axis]);
             let high = low + lattice.stride(axis);
             let larger = area[low].max(area[high]);
+            if area[low] == area[high] && larger > 0.0 {
+                return 0.5 * (u[low] * u[low] + u[high] * u[high]);
+            }
             let square = |f: usize| {
                 let part = if larger > 0.0 { area[f] / larger } else { 0.0 };
                 part * u[f] * u[f] + (1.0 - part) * u_boundary[f] * u_boundary[f]

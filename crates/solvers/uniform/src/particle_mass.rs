@@ -212,6 +212,8 @@ impl UniformSolver {
         let kg = f64::from(self.setup.liquid.density) * (volume_m3 - deep_m3) / n.max(1) as f64;
         let parts = map_indices(chunk_count(n, CHUNK), |chunk| {
             let mut sums = [0.0f64; 3];
+            // Particles are sorted by cells: those of one cell follow each other.
+            let mut of_cell = (usize::MAX, 0.0);
             for p in chunk_range(chunk, CHUNK, n) {
                 let place = ((particles.x[p] - grid.min) / grid.dx).floor();
                 let cell = cells.index_clamped(place.x as isize, place.y as isize, place.z as isize);
@@ -220,7 +222,10 @@ impl UniformSolver {
                     sums[2] = if own2.is_nan() { own2 } else { sums[2].max(own2) };
                     own2
                 } else {
-                    f64::from(mean_square_speed(cells.coordinates(cell)))
+                    if of_cell.0 != cell {
+                        of_cell = (cell, f64::from(mean_square_speed(cells.coordinates(cell))));
+                    }
+                    of_cell.1
                 };
                 sums[0] += 0.5 * kg * speed2;
                 sums[1] -= kg * gravity.dot(particles.x[p].as_dvec3() - floor);

@@ -138,10 +138,8 @@ pub fn centroid(mesh: &TriangleMesh) -> (f64, DVec3) {
     (volume, moment / volume)
 }
 
-/// Second moments of a closed surface about its centre of mass: the integrals of x^2, y^2, z^2 over its
-/// volume.
-pub fn second_moments(mesh: &TriangleMesh) -> DVec3 {
-    let (_, center) = centroid(mesh);
+/// Second moments of a closed surface about a point: the integrals of x^2, y^2, z^2 over its volume.
+pub fn second_moments(mesh: &TriangleMesh, center: DVec3) -> DVec3 {
     let mut sum = DVec3::ZERO;
     for t in &mesh.triangles {
         let [a, b, c] = t.map(|v| mesh.positions[v as usize].as_dvec3() - center);
@@ -171,7 +169,7 @@ mod tests {
         let (volume, center) = centroid(mesh);
         assert!((volume / exact - 1.0).abs() < 2e-3, "{volume}");
         assert!((center - 0.5).length() < 1e-6);
-        let moments = second_moments(mesh) / (exact * 0.09 / 5.0); // each is V R^2 / 5
+        let moments = second_moments(mesh, center) / (exact * 0.09 / 5.0); // each is V R^2 / 5
         assert!((moments - DVec3::ONE).length() < 1e-2, "{moments}");
 
         let water = liquid_below([-1.0, 2.0], 64, |x| 0.5 + 0.1 * x);
