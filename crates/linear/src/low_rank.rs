@@ -1,6 +1,7 @@
 //! Terms of low rank beside a sparse operator.
 
-use crate::krylov::Real;
+use crate::krylov::{LinearOperator, Real};
+use fluvial_foundation::parallel;
 use std::ops::Range;
 
 /// Numbers of a block: a rigid body's velocity has six components.
@@ -61,4 +62,44 @@ pub fn weigh(weight: &[[f64; RANK]; RANK], x: &[f64; RANK]) -> [f64; RANK] {
 pub struct LowRank {
     /// Each with its own columns.
     pub blocks: Vec<Block>,
+}
+
+/// `A + sum G K G^T` as one operator; rows of the blocks are rows of A.
+///
+/// Test: `a_term_of_low_rank_is_part_of_the_operator`.
+#[derive(Clone, Copy, Debug)]
+pub struct Coupled<'a, A> {
+    /// A.
+    pub operator: &'a A,
+    /// What it has beside.
+    pub term: &'a LowRank,
+}
+
+impl<A: LinearOperator> LinearOperator for Coupled<'_, A> {
+    fn rows(&self) -> usize {
+        self.operator.rows()
+    }
+
+    fn apply_rows<T: Real>(&self, out: &mut [T], rows: Range<usize>, x: &[T]) {
+        self.operator.apply_rows(out, rows, x);
+    }
+
+    fn weigh_blocks<T: Real>(&self, x: &[T]) -> Vec<[f64; RANK]> {
+        let blocks = &self.term.blocks;
+        parallel::map_indices(blocks.len(), |n| weigh(&blocks[n].weight, &blocks[n].gather(x)))
+    }
+
+    fn add_blocks<T: Real>(&self, out: &mut [T], rows: Range<usize>, y: &[[f64; RANK]]) {
+        for (block, y) in self.term.blocks.iter().zip(y) {
+            block.scatter_rows(out, rows.clone(), y);
+        }
+    }
+
+    fn is_singular(&self) -> bool {
+        self.operator.is_singular()
+    }
+
+    fn project<T: Real>(&self, v: &mut [T]) {
+        self.operator.project(v);
+    }
 }

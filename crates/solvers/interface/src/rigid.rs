@@ -224,23 +224,33 @@ impl BodyStep {
     }
 
     /// What the pressure's impulse `q` of the term's rows has given the bodies, `kg` being the momentum of a unit of
-    /// it; the set-up's solids get the velocity that they have with it.
-    pub fn push<T: Real>(&mut self, q: &[T], kg: f64, setup: &mut Setup, dt_s: f64) {
+    /// it.
+    pub fn push<T: Real>(&mut self, q: &[T], kg: f64, gravity: Vec3, dt_s: f64) {
         let Some(bodies) = &mut self.moved else { return };
-        let gravity = setup.liquid.gravity.as_dvec3();
         for (n, block) in self.term.blocks.iter().enumerate() {
             let sum = block.gather(q).map(|v| kg * v);
             let [linear, angular] = [&sum[..3], &sum[3..]].map(DVec3::from_slice);
             bodies.twists[n] = pushed(&bodies.world, n, self.before[n], Impulse { linear, angular });
             let water =
                 Impulse { linear: linear + self.clinging[n][0], angular: angular + self.clinging[n][1] };
-            let weight = dt_s * bodies.world.mass_kg(n) * gravity;
+            let weight = dt_s * bodies.world.mass_kg(n) * gravity.as_dvec3();
             bodies.water[n] = water;
             bodies.given[n] = Impulse { linear: water.linear + weight, angular: water.angular };
-            if let Motion::Free { twist, .. } = &mut setup.solids[bodies.numbers[n]].motion {
-                *twist = bodies.twists[n];
+        }
+    }
+
+    /// Tells the set-up's solids the velocities that the pressure has left them.
+    pub fn tell(&self, setup: &mut Setup) {
+        for (number, now) in self.moved.iter().flat_map(|bodies| bodies.numbers.iter().zip(&bodies.twists)) {
+            if let Motion::Free { twist, .. } = &mut setup.solids[*number].motion {
+                *twist = *now;
             }
         }
+    }
+
+    /// The bodies' velocities as they are now.
+    pub fn twists(&self) -> &[Twist] {
+        self.moved.as_ref().map_or(&[], |bodies| &bodies.twists)
     }
 
     /// The bodies at the end of the step.

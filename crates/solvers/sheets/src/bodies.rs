@@ -48,7 +48,8 @@ impl SheetsSolver {
             return;
         }
         let cell_kg = f64::from(self.setup.liquid.density) * f64::from(self.grid.dx).powi(3);
-        bodies.push(&fields.impulse_cell, cell_kg, &mut self.setup, dt_s);
+        bodies.push(&fields.impulse_cell, cell_kg, self.setup.liquid.gravity, dt_s);
+        bodies.tell(&mut self.setup);
         let twists = self.setup.moving_twists(self.state.time_s + dt_s);
         Arc::make_mut(&mut boundaries.solids).fields.set_twists(&self.grid, &twists);
     }
