@@ -12,5 +12,5 @@ mod sealed;
 pub mod sparse;
 mod stop;
 
-pub use low_rank::{Block, LowRank, RANK, weigh};
+pub use low_rank::{Block, Coupled, LowRank, RANK, weigh};
 pub use stop::{Info, Norm, Params, SolveError};

@@ -1,7 +1,8 @@
 //! Sparse matrices in compressed rows.
 
 use crate::krylov::{LinearOperator, Real};
-use crate::sealed::Sealed;
+use crate::sealed::{OPEN, Sealed};
+use crate::{LowRank, RANK};
 use fluvial_foundation::parallel;
 use std::ops::Range;
 
@@ -290,6 +291,29 @@ impl<V: Real> FluxMatrix<V> {
     /// Parts of the unknowns on which constants are in the null space.
     pub fn sealed_components(&self) -> usize {
         self.sealed.count()
+    }
+
+    /// In a sealed part, where pressure is known up to a constant, the constant must not act: its share is taken out of
+    /// a term's rows, where a body that touches a wall leaves one.
+    pub fn take_constants_from(&self, term: &mut LowRank) {
+        if self.sealed.count() == 0 {
+            return;
+        }
+        for block in &mut term.blocks {
+            let label = |row: u32| self.sealed.label[row as usize];
+            let mut sums = vec![([0.0f64; RANK], 0usize); self.sealed.count()];
+            let rows = || block.rows.iter().map(|&row| label(row));
+            for (label, values) in rows().zip(&block.values).filter(|(label, _)| *label != OPEN) {
+                let (sum, count) = &mut sums[label as usize];
+                *count += 1;
+                (0..RANK).for_each(|c| sum[c] += f64::from(values[c]));
+            }
+            for (&row, values) in block.rows.iter().zip(&mut block.values) {
+                if let Some((sum, count)) = sums.get(label(row) as usize) {
+                    (0..RANK).for_each(|c| values[c] -= (sum[c] / *count as f64) as f32);
+                }
+            }
+        }
     }
 
     /// Bytes held.

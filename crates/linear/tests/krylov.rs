@@ -6,7 +6,7 @@ use fluvial_linear::krylov::{
     BicgstabScratch, CgScratch, Identity, LinearOperator, Preconditioner, Real, bicgstab, conjugate_gradients,
 };
 use fluvial_linear::sparse::{Csr, FluxMatrix};
-use fluvial_linear::{Info, Norm, Params, SolveError};
+use fluvial_linear::{Block, Coupled, Info, LowRank, Norm, Params, RANK, SolveError};
 use std::f64::consts::PI;
 use std::ops::Range;
 
@@ -339,4 +339,35 @@ fn sealed_parts_have_no_mean_and_weak_outlets_are_no_seals() {
         let ax = 2.0 * x[n] - x[(n + 29) % 30] - x[(n + 1) % 30];
         assert!((ax - (b[n] - mean)).abs() < 1e-6, "row {n}");
     }
+}
+
+/// `(A + G K G^T) x = b` by both methods, against the same operator written out as a matrix.
+#[test]
+fn a_term_of_low_rank_is_part_of_the_operator() {
+    let stencil = ConvectionDiffusion { n: 14, c: 0.0 };
+    let rows = stencil.rows();
+    let block = |first: usize, step: usize| {
+        let rows: Vec<u32> = (first..rows).step_by(step).map(|row| row as u32).collect();
+        let value = |row: u32, c: usize| unit_f32(u64::from(row), c as u64) - 0.5;
+        let values = rows.iter().map(|&row| std::array::from_fn(|c| value(row, c))).collect();
+        let weight = std::array::from_fn(|r| std::array::from_fn(|c| if r == c { 40.0 } else { 3.0 }));
+        Block { rows, values, weight }
+    };
+    let term = LowRank { blocks: vec![block(5, 7), block(400, 11)] };
+    let coupled = Coupled { operator: &stencil, term: &term };
+    let exact: Vec<f64> = (0..rows).map(|row| (row as f64 * 0.37).sin()).collect();
+    let mut b = vec![0.0; rows];
+    stencil.apply_rows(&mut b, 0..rows, &exact);
+    for block in &term.blocks {
+        let sums = block.gather(&exact);
+        let weighed: [f64; RANK] =
+            std::array::from_fn(|r| (0..RANK).map(|c| block.weight[r][c] * sums[c]).sum());
+        block.scatter(&mut b, &weighed);
+    }
+    let off = |x: &[f64]| x.iter().zip(&exact).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
+    let (x, info) = cg::<f64>(&coupled, &b, &TIGHT);
+    assert!(info.is_ok() && off(&x) < 1e-6, "{info:?}: off by {}", off(&x));
+    let mut x = vec![0.0; rows];
+    let info = bicgstab(&mut x, &coupled, &mut Identity, &b, &TIGHT, &mut BicgstabScratch::<f64>::default());
+    assert!(info.is_ok() && off(&x) < 1e-6, "{info:?}: off by {}", off(&x));
 }

@@ -7,6 +7,7 @@
 mod beam;
 mod bvh;
 mod contour;
+mod coupled;
 mod fractions;
 mod friction;
 mod grey_image;
@@ -28,6 +29,7 @@ mod sides;
 mod tessellate;
 
 pub use beam::Column;
+pub use coupled::CoupledBody;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };

@@ -5,7 +5,7 @@ use crate::format::Scene;
 use crate::shapes::ShapeSpec;
 use fluvial_bodies::mass_properties;
 use fluvial_foundation::Vec3;
-use fluvial_solver_interface::{FreeBody, JointKind, Solid, Tie, Weight};
+use fluvial_solver_interface::{FreeBody, JointKind, Solid, Start, Tie, Weight};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +114,11 @@ impl Scene {
     pub(crate) fn bodies(&self, solids: &[Solid]) -> Result<Vec<Solid>, SceneError> {
         if let (false, Some(_)) = (self.method.capabilities().bodies, self.body.first()) {
             let message = format!("the method `{}` has no support for [[body]]", self.method.name());
-            return Err(self.fail("body.0", message, "choose `uniform` in [method], or make it a [[solid]]"));
+            return Err(self.fail(
+                "body.0",
+                message,
+                "choose `uniform` or `sheets` in [method], or make it a [[solid]]",
+            ));
         }
         let mut bodies: Vec<Solid> = vec![];
         for (n, spec) in self.body.iter().enumerate() {
@@ -146,7 +150,7 @@ impl Scene {
                 }
             };
             let locks = |axes: [LockedAxis; 3]| axes.map(|axis| spec.locked.contains(&axis));
-            let free = FreeBody {
+            let start = Start {
                 weight,
                 friction: spec.friction,
                 restitution: spec.restitution,
@@ -154,9 +158,9 @@ impl Scene {
                 angular_velocity: Vec3::from_array(spec.angular_velocity),
                 locked_translation: locks([LockedAxis::X, LockedAxis::Y, LockedAxis::Z]),
                 locked_rotation: locks([LockedAxis::TurnX, LockedAxis::TurnY, LockedAxis::TurnZ]),
-                joints: self.ties(n, spec)?,
-                ..FreeBody::default()
+                ..Start::default()
             };
+            let free = FreeBody { start, joints: self.ties(n, spec)? };
             bodies.push(Solid::body(name, shape, free));
         }
         let is_known = |name: &str| bodies.iter().any(|body| body.name == name);

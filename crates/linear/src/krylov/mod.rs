@@ -20,6 +20,7 @@ pub use bicgstab::{BicgstabScratch, bicgstab};
 pub use cg::{CgScratch, conjugate_gradients};
 pub(crate) use vector::ROWS;
 
+use crate::RANK;
 use std::ops::{Add, Mul, Range, Sub};
 
 /// A number of the recurrences' vectors: f32 or f64.
@@ -79,6 +80,14 @@ pub trait LinearOperator: Sync {
 
     /// `out = (A x)` on a range of rows. Called in f64 too when vectors are f32: true residuals need it.
     fn apply_rows<T: Real>(&self, out: &mut [T], rows: Range<usize>, x: &[T]);
+
+    /// `K G^T x` of every block of a term `G K G^T` that the operator has beside its rows; nothing without one.
+    fn weigh_blocks<T: Real>(&self, _x: &[T]) -> Vec<[f64; RANK]> {
+        vec![]
+    }
+
+    /// `out += G y` on a range of rows, from what [`Self::weigh_blocks`] gave.
+    fn add_blocks<T: Real>(&self, _out: &mut [T], _rows: Range<usize>, _y: &[[f64; RANK]]) {}
 
     /// Is there anything that [`Self::project`] takes away?
     fn is_singular(&self) -> bool {

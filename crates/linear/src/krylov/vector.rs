@@ -64,8 +64,10 @@ pub(super) fn size<T: Real>(v: &[T]) -> Size {
 
 /// `out = A x`; returns `w . out`.
 pub(super) fn apply_dot<T: Real>(out: &mut [T], a: &impl LinearOperator, x: &[T], w: &[T]) -> f64 {
+    let blocks = a.weigh_blocks(x);
     let parts = map_chunks(out, ROWS, |rows, out| {
         a.apply_rows(out, rows.clone(), x);
+        a.add_blocks(out, rows.clone(), &blocks);
         dot_chunk(out, &w[rows])
     });
     parts.into_iter().sum()
@@ -73,8 +75,10 @@ pub(super) fn apply_dot<T: Real>(out: &mut [T], a: &impl LinearOperator, x: &[T]
 
 /// `out = A x`; returns `w . out` and `out . out`.
 pub(super) fn apply_dots<T: Real>(out: &mut [T], a: &impl LinearOperator, x: &[T], w: &[T]) -> [f64; 2] {
+    let blocks = a.weigh_blocks(x);
     let parts = map_chunks(out, ROWS, |rows, out| {
         a.apply_rows(out, rows.clone(), x);
+        a.add_blocks(out, rows.clone(), &blocks);
         [dot_chunk(out, &w[rows]), dot_chunk(out, out)]
     });
     parts.into_iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
@@ -82,10 +86,12 @@ pub(super) fn apply_dots<T: Real>(out: &mut [T], a: &impl LinearOperator, x: &[T
 
 /// `r = b - A x` in f64, then rounded and projected; returns its norms.
 pub(super) fn true_residual<T: Real>(r: &mut [T], a: &impl LinearOperator, b: &[f64], x: &[f64]) -> Size {
+    let blocks = a.weigh_blocks(x);
     map_chunks(r, ROWS, |rows, r| {
         let mut ax = [0.0f64; ROWS];
         let ax = &mut ax[..r.len()];
         a.apply_rows(ax, rows.clone(), x);
+        a.add_blocks(ax, rows.clone(), &blocks);
         r.iter_mut().zip(&*ax).zip(&b[rows]).for_each(|((r, ax), b)| *r = T::from_f64(b - ax));
     });
     a.project(r);

@@ -15,5 +15,5 @@ mod setup;
 mod world;
 
 pub use mass::{MassProperties, mass_properties};
-pub use setup::{Body, BodyError, Joint, JointKind, Surroundings, Weight};
+pub use setup::{Body, BodyError, Joint, JointKind, Start, Surroundings, Weight};
 pub use world::{Impulse, World};

@@ -12,13 +12,9 @@ pub enum Weight {
     Mass(f64),
 }
 
-/// A rigid body at the start.
-#[derive(Clone, Debug)]
-pub struct Body {
-    /// Name in messages and outputs.
-    pub name: String,
-    /// In its own frame.
-    pub shape: Shape,
+/// How heavy a body is, how it touches others, and how it begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
     /// How heavy it is.
     pub weight: Weight,
     /// Coulomb's coefficient; against another body the mean of both counts.
@@ -35,6 +31,32 @@ pub struct Body {
     pub locked_translation: [bool; 3],
     /// World axes about which it does not turn.
     pub locked_rotation: [bool; 3],
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Start {
+            weight: Weight::Density(500.0),
+            friction: 0.5,
+            restitution: 0.2,
+            pose: Pose::IDENTITY,
+            velocity: Vec3::ZERO,
+            angular_velocity: Vec3::ZERO,
+            locked_translation: [false; 3],
+            locked_rotation: [false; 3],
+        }
+    }
+}
+
+/// A rigid body.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Name in messages and outputs.
+    pub name: String,
+    /// In its own frame.
+    pub shape: Shape,
+    /// How it begins.
+    pub start: Start,
 }
 
 /// What a joint leaves free.

@@ -136,9 +136,9 @@ impl World {
     }
 
     fn add_body(&mut self, body: &Body) -> Result<(), BodyError> {
-        let name = || body.name.clone();
+        let (name, start) = (|| body.name.clone(), &body.start);
         let known = mass_properties(&body.shape).ok_or_else(|| BodyError::NoVolume(name()))?;
-        let density = match body.weight {
+        let density = match start.weight {
             Weight::Density(density) => density,
             Weight::Mass(mass_kg) => mass_kg / known.volume_m3,
         };
@@ -163,17 +163,17 @@ impl World {
         ];
         let turns =
             [LockedAxes::ROTATION_LOCKED_X, LockedAxes::ROTATION_LOCKED_Y, LockedAxes::ROTATION_LOCKED_Z];
-        let locked = lock(body.locked_translation, shifts) | lock(body.locked_rotation, turns);
+        let locked = lock(start.locked_translation, shifts) | lock(start.locked_rotation, turns);
         let rigid = RigidBodyBuilder::dynamic()
-            .pose(placed(body.pose.rotation.normalize(), body.pose.translate))
-            .linvel(vector(body.velocity))
-            .angvel(vector(body.angular_velocity))
+            .pose(placed(start.pose.rotation.normalize(), start.pose.translate))
+            .linvel(vector(start.velocity))
+            .angvel(vector(start.angular_velocity))
             .additional_mass_properties(mass)
             .locked_axes(locked)
             .can_sleep(false)
             .ccd_enabled(true);
         let shape =
-            ColliderBuilder::new(shape).density(0.0).friction(body.friction).restitution(body.restitution);
+            ColliderBuilder::new(shape).density(0.0).friction(start.friction).restitution(start.restitution);
         let moving = &mut self.moving;
         let handle = moving.bodies.insert(rigid);
         let collider = moving.colliders.insert_with_parent(shape, handle, &mut moving.bodies);
@@ -186,8 +186,8 @@ impl World {
             mass_kg,
             center: known.center,
             inertia,
-            locked_translation: body.locked_translation,
-            locked_rotation: body.locked_rotation,
+            locked_translation: start.locked_translation,
+            locked_rotation: start.locked_rotation,
             has_joint: false,
         });
         Ok(())

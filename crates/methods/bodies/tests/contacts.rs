@@ -10,8 +10,8 @@ use std::sync::Arc;
 fn a_ball_bounces_with_its_restitution() {
     for restitution in [0.3f32, 0.8] {
         let mut ball = body(Shape::Sphere { center: Vec3::ZERO, radius: 0.1 }, Vec3::new(0.0, 0.2, 0.0));
-        ball.velocity = Vec3::new(0.0, -2.0, 0.0);
-        ball.restitution = restitution;
+        ball.start.velocity = Vec3::new(0.0, -2.0, 0.0);
+        ball.start.restitution = restitution;
         let mut world = world(&[ball], &[]);
         run(&mut world, DVec3::ZERO, 0.0, 0.2, 0.005);
         let speed = world.twist(0).linear.y;
@@ -24,8 +24,8 @@ fn a_ball_bounces_with_its_restitution() {
 fn friction_stops_a_sliding_crate() {
     for friction in [0.2f32, 0.5] {
         let mut crate_ = body(cube(0.2), Vec3::new(0.0, 0.1, 0.0));
-        crate_.velocity = 2.0 * Vec3::X;
-        crate_.friction = friction;
+        crate_.start.velocity = 2.0 * Vec3::X;
+        crate_.start.friction = friction;
         let mut world = world(&[crate_], &[]);
         run(&mut world, GRAVITY, 0.0, 2.0, 0.005);
         let (way, wanted) = (world.pose(0).translate.x, 2.0 * 2.0 / (2.0 * friction * 9.81));
@@ -67,7 +67,7 @@ fn a_moving_solid_pushes_a_body() {
     let plate = Shape::Box { min: Vec3::new(-0.1, 0.0, -1.0), max: Vec3::new(0.0, 1.0, 1.0) };
     let motion = Motion::Constant { linear: 0.5 * Vec3::X, angular: Vec3::ZERO, about: Vec3::ZERO };
     let mut slick = body(cube(0.2), Vec3::new(0.15, 0.1, 0.0));
-    slick.friction = 0.0;
+    slick.start.friction = 0.0;
     let mut world = world_among(&[slick], &[], vec![(&plate, &motion)]);
     run(&mut world, GRAVITY, 0.0, 2.0, 0.01);
     let x = world.pose(0).translate.x;

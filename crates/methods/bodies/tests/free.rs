@@ -9,7 +9,7 @@ use fluvial_solids::Shape;
 #[test]
 fn a_body_falls_freely() {
     let mut thrown = body(cube(0.2), Vec3::new(0.0, 10.0, 0.0));
-    thrown.velocity = Vec3::new(1.0, 3.0, 0.0);
+    thrown.start.velocity = Vec3::new(1.0, 3.0, 0.0);
     let mut world = world(&[thrown], &[]);
     let (t, dt) = (1.0, 1.0 / 128.0);
     let reactions = run(&mut world, GRAVITY, 0.0, t, dt);
@@ -27,7 +27,7 @@ fn a_free_top_keeps_energy_and_momentum() {
     let top =
         Shape::Cylinder { from: Vec3::new(0.0, -0.05, 0.0), to: Vec3::new(0.0, 0.05, 0.0), radius: 0.3 };
     let mut spinning = body(top, Vec3::new(0.0, 10.0, 0.0));
-    spinning.angular_velocity = Vec3::new(2.0, 12.0, 0.0);
+    spinning.start.angular_velocity = Vec3::new(2.0, 12.0, 0.0);
     let mut world = world(&[spinning], &[]);
     let momentum = |w: &World| w.inertia(0) * w.twist(0).angular.as_dvec3();
     let energy = |w: &World| 0.5 * momentum(w).dot(w.twist(0).angular.as_dvec3());
@@ -50,8 +50,8 @@ fn a_free_top_keeps_energy_and_momentum() {
 #[test]
 fn locked_axes_stay() {
     let mut held = body(cube(0.2), Vec3::new(0.0, 10.0, 0.0));
-    held.locked_translation = [true, false, true];
-    held.locked_rotation = [true, true, false];
+    held.start.locked_translation = [true, false, true];
+    held.start.locked_rotation = [true, true, false];
     let mut world = world(&[held], &[]);
     let push = Impulse { linear: DVec3::new(3.0, 1.0, -2.0), angular: DVec3::new(0.1, 0.2, 0.02) };
     let (mass, inertia) = (world.mass_kg(0), world.inertia(0).z_axis.z);
@@ -66,7 +66,7 @@ fn locked_axes_stay() {
 #[test]
 fn a_body_leaves_through_an_open_wall_and_is_gone() {
     let mut thrown = body(cube(0.2), Vec3::new(0.5, 0.5, 0.5));
-    thrown.velocity = Vec3::X;
+    thrown.start.velocity = Vec3::X;
     let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
     let open_walls = [false, true, false, false, false, false];
     let around = Surroundings { solids: vec![], domain, open_walls };

@@ -62,7 +62,7 @@ fn a_rope_holds_at_its_length_and_is_slack_before() {
 fn a_joint_between_bodies_keeps_their_momentum() {
     let mut bodies =
         [body(cube(0.2), Vec3::new(-0.2, 10.0, 0.0)), body(cube(0.3), Vec3::new(0.2, 10.0, 0.0))];
-    bodies[0].velocity = Vec3::new(0.0, 1.0, 0.0);
+    bodies[0].start.velocity = Vec3::new(0.0, 1.0, 0.0);
     let kind = JointKind::Hinge { axis: Vec3::Z, limits: None };
     let anchor = Vec3::new(0.0, 10.0, 0.0);
     let mut world = world(&bodies, &[Joint { body: 0, other: Some(1), anchor, kind }]);

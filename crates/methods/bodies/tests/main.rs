@@ -6,7 +6,7 @@ mod joints;
 mod mass;
 mod saved;
 
-use fluvial_bodies::{Body, Impulse, Joint, Surroundings, Weight, World};
+use fluvial_bodies::{Body, Impulse, Joint, Start, Surroundings, World};
 use fluvial_foundation::{Aabb, DVec3, Vec3};
 use fluvial_solids::{Motion, Pose, Shape};
 
@@ -17,18 +17,8 @@ fn cube(edge: f32) -> Shape {
 }
 
 fn body(shape: Shape, at: Vec3) -> Body {
-    Body {
-        name: "body".into(),
-        shape,
-        weight: Weight::Density(500.0),
-        friction: 0.5,
-        restitution: 0.0,
-        pose: Pose { translate: at, ..Pose::IDENTITY },
-        velocity: Vec3::ZERO,
-        angular_velocity: Vec3::ZERO,
-        locked_translation: [false; 3],
-        locked_rotation: [false; 3],
-    }
+    let pose = Pose { translate: at, ..Pose::IDENTITY };
+    Body { name: "body".into(), shape, start: Start { restitution: 0.0, pose, ..Start::default() } }
 }
 
 /// A box of 20 m with its floor at y = 0 and the given solids.

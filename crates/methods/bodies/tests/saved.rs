@@ -15,14 +15,14 @@ fn heap() -> World {
             };
             let mut body =
                 body(shape, Vec3::new(0.03 * n as f32, 0.2 + 0.3 * n as f32, 0.02 * (n % 2) as f32));
-            body.pose.rotation = Quat::from_axis_angle(Vec3::ONE.normalize(), 0.3 * n as f32);
-            body.restitution = 0.2;
+            body.start.pose.rotation = Quat::from_axis_angle(Vec3::ONE.normalize(), 0.3 * n as f32);
+            body.start.restitution = 0.2;
             body
         })
         .collect();
-    bodies[7].velocity = -2.0 * Vec3::Y;
-    let kind = JointKind::Rope { to: bodies[3].pose.translate, length: 0.5 };
-    world(&bodies, &[Joint { body: 2, other: Some(3), anchor: bodies[2].pose.translate, kind }])
+    bodies[7].start.velocity = -2.0 * Vec3::Y;
+    let kind = JointKind::Rope { to: bodies[3].start.pose.translate, length: 0.5 };
+    world(&bodies, &[Joint { body: 2, other: Some(3), anchor: bodies[2].start.pose.translate, kind }])
 }
 
 fn state(world: &World) -> Vec<u8> {

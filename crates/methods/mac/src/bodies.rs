@@ -16,36 +16,49 @@
 //! buoyancy of n + 1, or of n - 1, and float by half a cell too high or too low.
 
 use crate::Openings;
-use fluvial_foundation::{AXES, Aabb, Axis, DMat3, DVec3, Vec3};
+use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_linear::{Block, LowRank, RANK};
+use fluvial_solids::{CoupledBody, SolidFields};
 
-/// A body in the liquid.
+/// The liquid and the solids that bodies are among.
 #[derive(Clone, Copy, Debug)]
-pub struct CoupledBody {
-    /// World position of its centre of mass.
-    pub center: Vec3,
-    /// World box around it.
-    pub bounds: Aabb,
-    /// Along the axes, 1/kg; zero where it is held.
-    pub inverse_mass: DVec3,
-    /// About the centre of mass in the world's frame, 1/(kg m2).
-    pub inverse_inertia: DMat3,
+pub struct AroundBodies<'a> {
+    /// The faces.
+    pub openings: &'a Openings<'a>,
+    /// The solids, bodies among them.
+    pub solids: &'a SolidFields,
+    /// For each solid that moves, in their order, its number among the bodies where it is one.
+    pub among_moving: &'a [Option<usize>],
+    /// Wet cells.
+    pub unknown_cell: &'a [bool],
+    /// What gravity adds to a velocity in the step, m/s.
+    pub gravity_m_s: Vec3,
+    /// The liquid's, kg/m3.
+    pub density: f64,
 }
 
-/// The bodies' term of the projection: a block a body, its rows the cells that its surface runs through. `body_at(axis,
-/// face)` is the number of the body that closes a face, `density` the liquid's.
+impl AroundBodies<'_> {
+    /// The number of the body that closes a face.
+    fn body_at(&self, axis: Axis, at: [usize; 3]) -> Option<usize> {
+        self.solids.mover(self.openings.grid, axis, at).and_then(|n| self.among_moving[n])
+    }
+}
+
+/// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and for each body the
+/// [`weight_at_surface`].
 pub fn couple_bodies(
     term: &mut LowRank,
+    clinging: &mut Vec<[DVec3; 2]>,
     bodies: &[CoupledBody],
-    openings: &Openings,
-    body_at: impl Fn(Axis, [usize; 3]) -> Option<usize> + Sync,
-    density: f64,
+    around: &AroundBodies,
 ) {
-    let grid = openings.grid;
-    let (cells, cell_kg) = (grid.cell_centers(), density * f64::from(grid.dx).powi(3));
-    term.blocks = fluvial_foundation::parallel::map_indices(bodies.len(), |n| {
-        let body = &bodies[n];
-        let mut block = Block { weight: weight(body, cell_kg), ..Block::default() };
+    let grid = around.openings.grid;
+    let (cells, cell_kg) = (grid.cell_centers(), around.density * f64::from(grid.dx).powi(3));
+    term.blocks.resize_with(bodies.len(), Block::default);
+    parallel::for_each_chunk_mut(&mut term.blocks, 1, |n, block| {
+        let (body, block) = (&bodies[n], &mut block[0]);
+        block.clear();
+        block.weight = body.inverse_mass_matrix(cell_kg);
         let near = |a: Axis, x: f32| ((x - grid.min[a]) / grid.dx).clamp(0.0, grid.cells[a] as f32);
         let reach = body.bounds.expand(grid.dx);
         let low = AXES.map(|a| near(a, reach.min[a]).floor() as usize);
@@ -53,7 +66,7 @@ pub fn couple_bodies(
         for k in low[2]..high[2] {
             for j in low[1]..high[1] {
                 for i in low[0]..high[0] {
-                    let row = row_of(n, body.center, openings, &body_at, [i, j, k]);
+                    let row = row_of(n, body.center, around, [i, j, k]);
                     if row != [0.0; RANK] {
                         block.rows.push(cells.index(i, j, k) as u32);
                         block.values.push(row);
@@ -61,24 +74,20 @@ pub fn couple_bodies(
                 }
             }
         }
-        block
     });
+    clinging.clear();
+    let blocks = term.blocks.iter().zip(bodies).enumerate();
+    clinging.extend(blocks.map(|(n, (block, body))| weight_at_surface((n, block, body.center), around)));
 }
 
 /// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes.
-fn row_of(
-    n: usize,
-    center: Vec3,
-    openings: &Openings,
-    body_at: &(impl Fn(Axis, [usize; 3]) -> Option<usize> + Sync),
-    cell: [usize; 3],
-) -> [f32; RANK] {
-    let mut row = [0.0; RANK];
+fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> [f32; RANK] {
+    let (mut row, openings) = ([0.0; RANK], around.openings);
     for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
         let (faces, mut at) = (openings.grid.faces(axis), cell);
         at[axis] += up;
         let closed = 1.0 - openings.area_face[axis][faces.index(at[0], at[1], at[2])];
-        if closed > 0.0 && body_at(axis, at) == Some(n) {
+        if closed > 0.0 && around.body_at(axis, at) == Some(n) {
             let part = if up == 1 { closed } else { -closed };
             let arm = (faces.position(at[0], at[1], at[2]) - center).cross(Vec3::AXES[axis]);
             row[axis] += part;
@@ -88,16 +97,6 @@ fn row_of(
     row
 }
 
-/// `rho dx^3 M^-1`.
-fn weight(body: &CoupledBody, cell_kg: f64) -> [[f64; RANK]; RANK] {
-    let mut weight = [[0.0; RANK]; RANK];
-    for a in AXES {
-        weight[a][a] = cell_kg * body.inverse_mass[a];
-        (0..3).for_each(|b| weight[3 + a][3 + b] = cell_kg * body.inverse_inertia.col(b)[a]);
-    }
-    weight
-}
-
 /// The weight of the water between the centres of cells and the surface of a body, which pressure at the centres lacks.
 /// Pressure that grows along an axis by `rho g` lifts a body by the weight of `sum_f (1 - A_f)` cells, which gives each cell
 /// half of its two faces' closed parts where the body has the closed part of the cell, `1 - V`; so it is
@@ -105,14 +104,8 @@ fn weight(body: &CoupledBody, cell_kg: f64) -> [[f64; RANK]; RANK] {
 /// and left out. Momentum and angular momentum of body `n`, N s and N m s.
 ///
 /// Test: `a_neutral_body_stays` of `uniform`.
-pub fn weight_at_surface(
-    (n, block, center): (usize, &Block, Vec3),
-    openings: &Openings,
-    body_at: impl Fn(Axis, [usize; 3]) -> Option<usize>,
-    (unknown_cell, open_volume): (&[bool], &[f32]),
-    gravity_m_s: Vec3,
-    density: f64,
-) -> [DVec3; 2] {
+fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundBodies) -> [DVec3; 2] {
+    let AroundBodies { openings, solids, unknown_cell, gravity_m_s, density, .. } = *around;
     let (grid, cells) = (openings.grid, openings.grid.cell_centers());
     let cell_kg = density * f64::from(grid.dx).powi(3);
     let mut sum = [DVec3::ZERO; 2];
@@ -123,7 +116,7 @@ pub fn weight_at_surface(
             face[axis] += up;
             let part = 1.0 - openings.area_face[axis][faces.index(face[0], face[1], face[2])];
             let is_wall = face[axis] == 0 || face[axis] == grid.cells[axis];
-            (part, part == 0.0 || body_at(axis, face) == Some(n) || is_wall, is_wall)
+            (part, part == 0.0 || around.body_at(axis, face) == Some(n) || is_wall, is_wall)
         };
         let faces = AXES.map(|axis| [closed(axis, 0), closed(axis, 1)]);
         if !faces.iter().flatten().all(|(_, is_own, _)| *is_own) {
@@ -131,18 +124,11 @@ pub fn weight_at_surface(
         }
         let lacks = |axis: Axis| {
             let [low, high] = faces[axis].map(|(part, _, is_wall)| if is_wall { 0.0 } else { part });
-            0.5 * (low + high) - (1.0 - open_volume[cell])
+            0.5 * (low + high) - (1.0 - solids.open_volume[cell])
         };
         let push = cell_kg * (gravity_m_s * Vec3::new(lacks(0), lacks(1), lacks(2))).as_dvec3();
         let arm = (cells.position(at[0], at[1], at[2]) - center).as_dvec3();
         sum = [sum[0] + push, sum[1] + arm.cross(push)];
     }
     sum
-}
-
-/// What the impulse q gives a body: momentum and angular momentum about its centre of mass, N s and N m s.
-pub fn impulse_on_body(block: &Block, q_cell: &[f32], density: f64, dx: f32) -> [DVec3; 2] {
-    let cell_kg = density * f64::from(dx).powi(3);
-    let sum = block.gather(q_cell).map(|v| cell_kg * v);
-    [DVec3::new(sum[0], sum[1], sum[2]), DVec3::new(sum[3], sum[4], sum[5])]
 }

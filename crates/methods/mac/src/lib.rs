@@ -34,7 +34,7 @@ mod sources;
 mod surface;
 mod unknowns;
 
-pub use bodies::{CoupledBody, couple_bodies, impulse_on_body, weight_at_surface};
+pub use bodies::{AroundBodies, couple_bodies};
 pub use faces::{FaceCells, for_each_face};
 pub use friction::{FrictionScratch, RoughLiquid, find_rough_patches, rub};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};

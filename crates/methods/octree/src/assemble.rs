@@ -5,6 +5,7 @@ use crate::gradient::{Geometry, PressureGradient};
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
+use fluvial_linear::{Block, LowRank};
 
 /// Marks cells without a pressure.
 pub const NO_ROW: u32 = u32::MAX;
@@ -198,6 +199,22 @@ impl System {
         assert_eq!(out_cell.len(), self.row_of_cell.len(), "one value per cell");
         out_cell.fill(0.0);
         self.cells.iter().zip(of_row).for_each(|(&cell, &value)| out_cell[cell as usize] = value);
+    }
+
+    /// The same for the rows of a term of low rank: from cells to rows, without those of cells that have none.
+    pub fn place(&self, out: &mut LowRank, of_cells: &[Block]) {
+        out.blocks.resize_with(of_cells.len(), Block::default);
+        for (out, block) in out.blocks.iter_mut().zip(of_cells) {
+            out.clear();
+            out.weight = block.weight;
+            for (&cell, values) in block.rows.iter().zip(&block.values) {
+                let row = self.row_of_cell[cell as usize];
+                if row != NO_ROW {
+                    out.rows.push(row);
+                    out.values.push(*values);
+                }
+            }
+        }
     }
 
     /// Bytes held.

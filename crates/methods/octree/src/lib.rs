@@ -25,6 +25,7 @@
 pub mod advect;
 pub mod air;
 pub mod assemble;
+pub mod bodies;
 pub mod capillary;
 pub mod constrain;
 pub mod contour;

@@ -2,6 +2,7 @@
 
 mod advect;
 mod air;
+mod bodies;
 mod capillary;
 mod common;
 mod constrain;

@@ -4,10 +4,15 @@
 //! then is a test of its own. Checks are small scenes of seconds; validation against exact solutions lives in
 //! `fluvial validate`.
 
+mod bodies;
 mod flows;
 mod tension;
 mod walls;
 
+pub use bodies::{
+    a_floating_cube_is_half_under, a_heavy_cube_lies_still_on_the_floor, a_light_ball_rises_without_shaking,
+    a_neutral_body_stays_where_it_is, restored_bodies_go_on_to_the_bit,
+};
 pub use flows::{
     a_sink_takes_what_falls_into_it, a_source_adds_what_it_says, an_open_wall_lets_liquid_out,
     overlapping_sources_flow_as_one,

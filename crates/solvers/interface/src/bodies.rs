@@ -1,29 +1,15 @@
 //! Solids that are bodies: what moves them is the solver's to find.
 
 use crate::{Setup, Solid};
-use fluvial_bodies::{Body, Joint, JointKind, Weight};
+use fluvial_bodies::{Body, Joint, JointKind, Start};
 use fluvial_foundation::Vec3;
-use fluvial_solids::{Motion, Pose, Shape, Twist};
+use fluvial_solids::{Motion, Shape, Twist};
 
 /// What makes a solid a body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FreeBody {
-    /// How heavy it is.
-    pub weight: Weight,
-    /// Coulomb's coefficient against walls and solids.
-    pub friction: f32,
-    /// Part of the approaching speed that a bounce gives back, 0 to 1.
-    pub restitution: f32,
-    /// World from body at the start.
-    pub pose: Pose,
-    /// Of the centre of mass, m/s.
-    pub velocity: Vec3,
-    /// rad/s.
-    pub angular_velocity: Vec3,
-    /// World axes along which it does not move.
-    pub locked_translation: [bool; 3],
-    /// World axes about which it does not turn.
-    pub locked_rotation: [bool; 3],
+    /// How it begins.
+    pub start: Start,
     /// What it is tied to: the name of another body, or the world, and where at the start.
     pub joints: Vec<Tie>,
 }
@@ -39,26 +25,10 @@ pub struct Tie {
     pub kind: JointKind,
 }
 
-impl Default for FreeBody {
-    fn default() -> Self {
-        FreeBody {
-            weight: Weight::Density(500.0),
-            friction: 0.5,
-            restitution: 0.2,
-            pose: Pose::IDENTITY,
-            velocity: Vec3::ZERO,
-            angular_velocity: Vec3::ZERO,
-            locked_translation: [false; 3],
-            locked_rotation: [false; 3],
-            joints: vec![],
-        }
-    }
-}
-
 impl Solid {
     /// A body that the liquid moves.
     pub fn body(name: impl Into<String>, shape: Shape, free: FreeBody) -> Self {
-        let (pose, linear, angular) = (free.pose, free.velocity, free.angular_velocity);
+        let Start { pose, velocity: linear, angular_velocity: angular, .. } = free.start;
         let twist = Twist { linear, angular, center: pose.translate };
         let motion = Motion::Free { time_s: [0.0; 2], poses: [pose; 2], twist };
         Solid { free: Some(free), ..Solid::new(name, shape, motion) }
@@ -82,22 +52,17 @@ impl Setup {
         moving.map(number).collect()
     }
 
+    /// The velocities of the solids that move, in their order.
+    pub fn moving_twists(&self, time_s: f64) -> Vec<Twist> {
+        let moving = self.solids.iter().filter(|solid| !solid.motion.is_static());
+        moving.map(|solid| solid.motion.twist(time_s)).collect()
+    }
+
     /// The bodies as they are at the start.
     pub fn bodies(&self) -> Vec<Body> {
         let body = |solid: &Solid| {
-            let free = solid.free.clone()?;
-            Some(Body {
-                name: solid.name.clone(),
-                shape: solid.shape.clone(),
-                weight: free.weight,
-                friction: free.friction,
-                restitution: free.restitution,
-                pose: free.pose,
-                velocity: free.velocity,
-                angular_velocity: free.angular_velocity,
-                locked_translation: free.locked_translation,
-                locked_rotation: free.locked_rotation,
-            })
+            let free = solid.free.as_ref()?;
+            Some(Body { name: solid.name.clone(), shape: solid.shape.clone(), start: free.start.clone() })
         };
         self.solids.iter().filter_map(body).collect()
     }

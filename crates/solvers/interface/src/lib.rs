@@ -9,6 +9,7 @@ mod flow;
 mod method;
 mod params;
 mod report;
+mod rigid;
 mod save;
 mod save_parts;
 mod setup;
@@ -18,13 +19,14 @@ mod survey;
 
 pub use bodies::{FreeBody, Tie};
 pub use flow::Flow;
-pub use fluvial_bodies::{JointKind, Weight};
+pub use fluvial_bodies::{JointKind, Start, Weight};
 pub use method::{
     Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
     check_cell_count, read_method,
 };
 pub use params::{ParamError, PressureParams, Tracker, VolumeCorrection};
 pub use report::{BodyReport, DtLimiter, PressureReport, StepReport, SuggestedDt};
+pub use rigid::{Bodies, BodyStep, StepTimes};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{

@@ -1,5 +1,6 @@
 //! The tree adapts to the liquid [octree §6].
 
+use crate::bodies::{FINEST_AROUND_BODIES_CELLS, bodies_at};
 use crate::measure::boundary_speed_m_s;
 use crate::params::Params;
 use crate::state::{SpreadScratch, Start, Step};
@@ -91,7 +92,8 @@ pub(crate) fn first_tree(setup: &Setup, params: &Params, shape: TreeShape, thin:
     let phi_solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
         if solids.is_empty() { None } else { Some(&phi_solid) };
     let thin = thin_at(setup, thin, 0.0);
-    let forced = |x: Vec3, reach: f32| forced_dx(setup, (shape.dx, &thin), x, reach, 0.0);
+    let finest = (shape.dx, &thin, &bodies_at(setup, 0.0));
+    let forced = |x: Vec3, reach: f32| forced_dx(setup, finest, x, reach, 0.0);
     let sizing = params.sizing(shape.dx);
     let phi = |x: Vec3| setup.fill_distance(x);
     sizing::build_first(shape, SMOOTHING_PASSES, FIRST_ROUNDS, &sizing, phi, phi_solid, forced)
@@ -103,10 +105,11 @@ fn thin_at<'a>(setup: &'a Setup, thin: &[bool], time_s: f64) -> PlacedSolids<'a>
     PlacedSolids::new(solids.map(|(s, _)| (&s.shape, &s.motion)), time_s)
 }
 
-/// The cell size that `[[refine]]` regions, sources, sinks and thin solids force within `reach` of a point.
+/// The cell size that `[[refine]]` regions, sources, sinks, thin solids and the surfaces of bodies force within `reach` of a
+/// point.
 fn forced_dx(
     setup: &Setup,
-    (finest_dx, thin): (f32, &PlacedSolids),
+    (finest_dx, thin, bodies): (f32, &PlacedSolids, &PlacedSolids),
     x: Vec3,
     reach: f32,
     time_s: f64,
@@ -130,6 +133,10 @@ fn forced_dx(
     }
     let around_m = reach + FINEST_AROUND_CELLS * finest_dx;
     if finest_dx < dx && thin.distance(x, around_m) < around_m {
+        dx = finest_dx;
+    }
+    let around_m = reach + FINEST_AROUND_BODIES_CELLS * finest_dx;
+    if finest_dx < dx && bodies.distance(x, around_m).abs() < around_m {
         dx = finest_dx;
     }
     // A cell is divided when it is larger than what is wanted: rounding must not divide one that fits.
@@ -181,7 +188,8 @@ impl Step<'_> {
         let phi = |x: Vec3| sampler.cells(&start.phi_cell, x);
         let from = |x: Vec3| x - self.dt_s as f32 * tracing.v_cell[tree.locate(x).cell as usize];
         let thin = thin_at(setup, &self.model.thin, self.old.time_s + self.dt_s);
-        let forced = |x: Vec3, reach: f32| forced_dx(setup, (shape.dx, &thin), x, reach, self.old.time_s);
+        let finest = (shape.dx, &thin, &bodies_at(setup, self.old.time_s + self.dt_s));
+        let forced = |x: Vec3, reach: f32| forced_dx(setup, finest, x, reach, self.old.time_s);
         let new = sizing::build(shape, SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
         let same = new.cells() == tree.cells();
         (if same { tree.clone() } else { Arc::new(new) }, moved)

@@ -4,12 +4,14 @@ use crate::state::{Boundaries, Model, Step};
 use crate::thin::FineSolids;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
 use fluvial_octree::fractions::{
     FractionsScratch, Kinks, close_walls, measure_kinks, open_fractions, solid_velocity,
 };
 use fluvial_octree::friction::rough_patches;
 use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
+use fluvial_solids::PlacedSolids;
 use std::sync::Arc;
 
 /// Solids' distances are true up to this many cells.
@@ -42,6 +44,34 @@ impl Step<'_> {
 }
 
 impl Model {
+    /// Finds the faces that bodies close. What they cover of the domain's walls is the walls', which do not move.
+    fn find_body_faces(&self, out: &mut Boundaries, tree: &Octree, solids: &PlacedSolids) {
+        if self.body_of_solid.iter().all(Option::is_none) {
+            return;
+        }
+        let (shape, area) = (tree.shape(), &out.open_area);
+        let reach = SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1);
+        let chunks = parallel::chunk_count(tree.face_count(), parallel::CHUNK);
+        let found = parallel::map_indices(chunks, |n| {
+            let faces = parallel::chunk_range(n, parallel::CHUNK, tree.face_count());
+            let body = |face: usize| {
+                let x = tree.face_center(face, tree.face_axis(face));
+                let number = (area[face] < 1.0).then(|| solids.nearest_solid(x, reach))??.0;
+                Some((face as u32, self.body_of_solid[number]?))
+            };
+            faces.filter_map(body).collect::<Vec<_>>()
+        });
+        let open_walls = self.setup.open_walls();
+        for (face, body) in found.into_iter().flatten() {
+            let (axis, sides) = (tree.face_axis(face as usize), tree.sides(face as usize));
+            if (0..2).any(|n| sides[n] == Side::Outside && !open_walls[2 * axis + n]) {
+                out.u_solid[face as usize] = 0.0;
+            } else {
+                out.body_faces.push((face, body));
+            }
+        }
+    }
+
     /// What walls and solids leave of a tree at a moment; `known` are kinks of solids in the same place.
     pub fn boundaries_on(
         &self,
@@ -79,6 +109,7 @@ impl Model {
             out.rough = rough_patches(tree, &out.open_area, self.setup.wall_friction(), solid);
         }
         close_walls(&mut out.open_area, tree, self.setup.open_walls().map(|open| !open));
+        self.find_body_faces(&mut out, tree, &solids);
         let (holds_wall, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
         let holds = |x, dx| sticky.distance(x, dx) < dx;
         out.may_part_cell = parting_cells(tree, &out.open_area, holds_wall, holds);

@@ -3,6 +3,7 @@
 //! The numerics are `fluvial_octree`; here they become a time step. README.md maps the paper.
 
 mod adapt;
+mod bodies;
 mod boundaries;
 mod draw;
 mod drops;
@@ -37,15 +38,15 @@ use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_octree::volume::Fits;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet, RestoreError, Setup, SetupError, Snapshot,
-    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams,
-    Wanted,
+    Bodies, BodyReport, BodyStep, Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet,
+    RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport,
+    StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
 use measure::Liquid;
 use particles::Particles;
-use state::{Fields, Limits, Model, Scratch, State, Step};
+use state::{Fields, Ground, Limits, Model, Scratch, State, Step};
 use std::borrow::Cow;
 use std::sync::Arc;
 use thin::FineSolids;
@@ -72,12 +73,20 @@ impl OctreeSolver {
         fills::continue_beyond_walls(&mut setup);
         let shape = adapt::tree_shape(&setup, &params)?;
         let mut solver = OctreeSolver {
-            model: Model { thin: thin::find_thin(&setup, &shape), setup, params, shape },
+            model: Model {
+                thin: thin::find_thin(&setup, &shape),
+                body_of_solid: bodies::bodies_of_solids(&setup),
+                setup,
+                params,
+                shape,
+            },
             state: State::default(),
             next: State::default(),
             scratch: Scratch::default(),
             asked_to_stop: None,
         };
+        solver.state.bodies = Bodies::new(&solver.model.setup)?;
+        solver.model.place_bodies(&solver.state);
         solver.place_liquid();
         if solver.model.setup.has_moving_solids() {
             solver.follow_solids()?;
@@ -170,7 +179,9 @@ impl OctreeSolver {
         let mut u = std::mem::take(&mut state.fields.u_face);
         let step = Step { model, old: state, dt_s: 0.0 };
         let Fields { tree, phi_cell, residual_cell, parted_cell, .. } = &state.fields;
-        let ground = step.ground(tree, &state.boundaries, &mut c.sources);
+        step.place_sources(tree, &state.boundaries, &mut c.sources, &mut c.u_boundary);
+        let ground =
+            Ground { tree, boundaries: &state.boundaries, sources: &c.sources, u_boundary: &c.u_boundary };
         let mut parted = parted_cell.clone();
         let clamps = &mut Clamps::default();
         let mut operator = step.operator(&ground.liquid(phi_cell), &mut c.operator, clamps);
@@ -179,7 +190,7 @@ impl OctreeSolver {
             &mut operator,
             ground,
             (residual_cell, &[]),
-            &mut c.solve,
+            (&BodyStep::default(), &mut c.solve),
         )
         .map_err(|error| SetupError::Invalid(error.to_string()))?;
         step.extend_velocity(&mut u, ground, &operator, (&parted, residual_cell), &mut c.extrapolate, clamps);
@@ -337,6 +348,10 @@ impl Solver for OctreeSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.model.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn bodies(&self) -> Vec<BodyReport> {
+        self.body_reports()
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

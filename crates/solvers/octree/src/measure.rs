@@ -50,7 +50,7 @@ impl Step<'_> {
     pub fn measure(
         &self,
         next: &mut State,
-        sources: &SourcesOnTree,
+        (sources, u_boundary): (&SourcesOnTree, &[f32]),
         solved: PressureReport,
     ) -> Result<StepReport, StepError> {
         let liquid = Liquid {
@@ -58,7 +58,7 @@ impl Step<'_> {
             phi_cell: &next.fields.phi_cell,
             u_face: &next.fields.u_face,
             area_face: &sources.area_face,
-            u_boundary: &sources.u_boundary,
+            u_boundary,
             flow_into_cell: &sources.flow_into_cell,
             open_volume: &next.boundaries.open_volume,
             phi_solid_cell: &next.boundaries.phi_solid_cell,

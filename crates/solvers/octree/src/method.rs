@@ -61,7 +61,7 @@ impl Listed for Params {
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,
-            bodies: false,
+            bodies: true,
         }
     }
 

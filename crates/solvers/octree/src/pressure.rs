@@ -5,6 +5,7 @@ use crate::state::{Boundaries, Fields, Ground, OperatorScratch, SolveScratch, St
 use fluvial_drops::Drops;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
+use fluvial_linear::Coupled;
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -19,7 +20,7 @@ use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
 use fluvial_octree::parting::{AtBoundaries, let_go};
 use fluvial_octree::slope::slopes;
-use fluvial_solver_interface::{Clamps, PressureReport, StepError};
+use fluvial_solver_interface::{BodyStep, Clamps, PressureReport, StepError};
 use fluvial_volume::Account;
 
 /// Rounds of the search for cells that let go of walls and solids; it goes on in the next step. Also rounds of a step
@@ -120,7 +121,7 @@ impl Step<'_> {
         operator: &mut Operator,
         ground: Ground,
         (residual_cell, u_without_push): (&[f32], &[f32]),
-        scratch: &mut SolveScratch,
+        (bodies, scratch): (&BodyStep, &mut SolveScratch),
     ) -> Result<PressureReport, StepError> {
         let adhesion = self.adhesion(ground.tree);
         let at = self.at_boundaries(operator.liquid, ground, residual_cell, &adhesion);
@@ -135,7 +136,8 @@ impl Step<'_> {
         let (mut round, mut iterations) = (1, 0);
         loop {
             follow_neighbours(u, &operator.geometry(), operator.gradient(), impulse_cell);
-            let mut solved = self.solve(u, impulse_cell, operator, ground, residual_cell, scratch)?;
+            let mut solved =
+                self.solve(u, impulse_cell, operator, ground, residual_cell, (bodies, scratch))?;
             at.take_pushes_back(u, parted_cell, operator.gradient(), u_without_push);
             iterations += solved.iterations;
             solved.iterations = iterations;
@@ -165,7 +167,7 @@ impl Step<'_> {
     ) -> AtBoundaries<'b> {
         AtBoundaries {
             liquid,
-            u_boundary: &ground.sources.u_boundary,
+            u_boundary: ground.u_boundary,
             may_part_cell: &ground.sources.may_part_cell,
             residual_cell,
             fall_m_s: self.dt_s * f64::from(self.model.setup.liquid.gravity.length()),
@@ -188,10 +190,13 @@ impl Step<'_> {
         operator: &mut Operator,
         ground: Ground,
         residual_cell: &[f32],
-        scratch: &mut SolveScratch,
+        (bodies, scratch): (&BodyStep, &mut SolveScratch),
     ) -> Result<PressureReport, StepError> {
-        let SolveScratch { rhs_cell, cg, bicgstab: bi, .. } = scratch;
+        let SolveScratch { rhs_cell, term, cg, bicgstab: bi, .. } = scratch;
         self.right_side(rhs_cell, &operator.geometry(), ground, u, residual_cell);
+        if !bodies.is_empty() {
+            rhs_cell.iter_mut().zip(&bodies.outflow_cell).for_each(|(rhs, out)| *rhs -= f64::from(*out));
+        }
         let system = &mut operator.scratch.system;
         system.add_bonds(rhs_cell, ground.tree, impulse_cell);
         let rhs = system.gather(rhs_cell);
@@ -201,10 +206,13 @@ impl Step<'_> {
         let preconditioned = operator.symmetric.as_ref().unwrap_or(&flux_matrix);
         let mut amg = Amg::new(preconditioned, AmgParams::default());
         let mut cycle = amg.on(preconditioned);
+        system.place(term, if bodies.is_empty() { &[] } else { &bodies.term.blocks });
+        flux_matrix.take_constants_from(term);
+        let coupled = Coupled { operator: &flux_matrix, term };
         let solved = if self.model.params.free_surface == SurfaceForm::SecondOrder {
-            bicgstab(&mut p, &flux_matrix, &mut cycle, &rhs, &stop, bi)
+            bicgstab(&mut p, &coupled, &mut cycle, &rhs, &stop, bi)
         } else {
-            conjugate_gradients(&mut p, &flux_matrix, &mut cycle, &rhs, &stop, cg)
+            conjugate_gradients(&mut p, &coupled, &mut cycle, &rhs, &stop, cg)
         };
         let solved = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
         system.scatter(impulse_cell, &p);
@@ -222,7 +230,7 @@ impl Step<'_> {
         residual_cell: &[f32],
     ) {
         rhs_cell.resize(ground.tree.cell_count(), 0.0);
-        inflow(rhs_cell, geometry, u, Some(&ground.sources.u_boundary));
+        inflow(rhs_cell, geometry, u, Some(ground.u_boundary));
         ground.sources.flow_into_cell.iter().for_each(|(cell, flow)| rhs_cell[*cell] += flow);
         parallel::for_each_indexed_mut(rhs_cell, |cell, rhs| {
             *rhs += self.wanted_m3_s(residual_cell, geometry, &ground.boundaries.swept_part_cell, cell);
@@ -294,7 +302,7 @@ impl Step<'_> {
         scratch: &mut VelocityScratch,
         clamps: &mut Clamps,
     ) -> usize {
-        let Ground { tree, boundaries, sources } = ground;
+        let Ground { tree, boundaries, sources, .. } = ground;
         clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
         let (phi, seen) = (operator.liquid.phi_cell, operator.geometry().phi_cell);

@@ -39,6 +39,7 @@ impl OctreeSolver {
                 },
             // A function of the tree and the time: made anew.
             boundaries: _,
+            bodies,
             particles: Particles { x, v, heat, age_s, id, next_id },
             drops,
             volume,
@@ -73,6 +74,9 @@ impl OctreeSolver {
         let parted: Vec<u8> = parted_cell.iter().map(|&parted| parted as u8).collect();
         out.field("parted_cell", &parted)?;
         out.drops(drops)?;
+        if let Some(bodies) = bodies {
+            bodies.save(out)?;
+        }
         out.value("particles.next_id", *next_id)?;
         out.list("particles.x", x)?;
         out.list("particles.v", v)?;
@@ -124,11 +128,13 @@ impl OctreeSolver {
         from.field("parted_cell", &mut parted)?;
         read.fields.parted_cell = parted.iter().map(|&parted| parted != 0).collect();
         read.drops = from.drops()?;
+        read.bodies = state.bodies.clone().map(|bodies| bodies.restored(from)).transpose()?;
         read.particles = restore_particles(from)?;
         let domain = model.setup.domain.bounds();
         from.check_places("drops.x", &read.drops.x, domain)?;
         from.check_places("particles.x", &read.particles.x, domain)?;
         from.end()?;
+        model.place_bodies(&read);
         let fine = model.fine_solids(read.time_s, None);
         let boundaries =
             model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.fractions);

@@ -1,13 +1,18 @@
 //! Sources and sinks: liquid that they add and take, and sources as boundaries with a flux.
 
 use crate::mass::total_m3;
-use crate::state::{Boundaries, Ground, SourcesOnTree, Start, Step};
+use crate::state::{Boundaries, SourcesOnTree, Start, Step};
 use fluvial_foundation::{Aabb, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_octree::outlet::Outlet;
 use fluvial_octree::volume::Fits;
 use fluvial_solids::Nozzle;
+
+/// What of a face's closed part is the solid's, where sources leave `left` of the part `open` that solids leave.
+pub(crate) fn solid_part(open: f32, left: f32) -> f32 {
+    if left < 1.0 { (1.0 - open) / (1.0 - left) } else { 1.0 }
+}
 
 impl Step<'_> {
     /// Copies the state's liquid and empties active sinks.
@@ -45,23 +50,18 @@ impl Step<'_> {
         start.drained_m3 = before_m3 - held_m3(start);
     }
 
-    /// The next tree with everything that stands on it: sources close what they cover of the faces.
-    pub fn ground<'b>(
+    /// The sources that flow, on the next tree: they close what they cover of the faces. `u_boundary` becomes the velocity of the
+    /// solids at what is closed of each face.
+    pub fn place_sources(
         &self,
-        tree: &'b Octree,
-        boundaries: &'b Boundaries,
-        sources: &'b mut SourcesOnTree,
-    ) -> Ground<'b> {
+        tree: &Octree,
+        boundaries: &Boundaries,
+        sources: &mut SourcesOnTree,
+        u_boundary: &mut Vec<f32>,
+    ) {
         let (setup, time_s, end_s) = (&self.model.setup, self.old.time_s, self.old.time_s + self.dt_s);
-        let SourcesOnTree {
-            section_m2,
-            measured_for,
-            outlets,
-            area_face,
-            u_boundary,
-            flow_into_cell,
-            may_part_cell,
-        } = sources;
+        let SourcesOnTree { section_m2, measured_for, outlets, area_face, flow_into_cell, may_part_cell } =
+            sources;
         let resting = setup.resting_sources(time_s, self.dt_s);
         if resting.is_none() || resting != *measured_for {
             section_m2.clear();
@@ -84,7 +84,7 @@ impl Step<'_> {
                 let (area, u) = (&mut area_face[f.face], &mut u_boundary[f.face]);
                 let left = *area * (1.0 - f.newly_covered);
                 // The solid's part keeps its flux.
-                *u *= if left < 1.0 { (1.0 - *area) / (1.0 - left) } else { 1.0 };
+                *u *= solid_part(*area, left);
                 *area = if left < fluvial_solids::SMALLEST_OPEN_AREA { 0.0 } else { left };
                 for side in tree.sides(f.face) {
                     match side {
@@ -99,7 +99,6 @@ impl Step<'_> {
             outlets.push((outlet, part));
         }
         flow_into_cell.sort_unstable_by_key(|(cell, _)| *cell);
-        Ground { tree, boundaries, sources }
     }
 
     /// Unites the carried liquid with what has come into active sources by the end of the step, and takes what has

@@ -8,6 +8,7 @@ use fluvial_drops::Drops;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape as TreeShape;
+use fluvial_linear::LowRank;
 use fluvial_linear::krylov::{BicgstabScratch, CgScratch};
 use fluvial_octree::advect::AdvectScratch;
 use fluvial_octree::air::AirScratch;
@@ -25,7 +26,7 @@ use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::RedistanceScratch;
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
-use fluvial_solver_interface::Setup;
+use fluvial_solver_interface::{Bodies, BodyStep, Setup};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub(crate) struct Model {
     pub shape: TreeShape,
     /// Which solids are too thin for the finest cells somewhere.
     pub thin: Vec<bool>,
+    /// The number of each solid among the bodies, where it is one.
+    pub body_of_solid: Vec<Option<u32>>,
 }
 
 impl Model {
@@ -128,6 +131,8 @@ pub(crate) struct Boundaries {
     pub may_part_cell: Vec<bool>,
     /// Rough pieces of walls and solids.
     pub rough: Vec<RoughPatch>,
+    /// Faces that bodies close, be it in part, and the number of the body: by face, ascending.
+    pub body_faces: Vec<(u32, u32)>,
     /// What part of cells moving solids have opened or closed in the step that ends now; empty where none moves.
     pub swept_part_cell: Vec<f32>,
     /// Solids around thin ones.
@@ -151,6 +156,8 @@ pub(crate) struct Limits {
 pub(crate) struct State {
     pub fields: Fields,
     pub boundaries: Arc<Boundaries>,
+    /// None where the scene has none.
+    pub bodies: Option<Bodies>,
     /// None but with tracker `flip`.
     pub particles: Particles,
     /// Drops that are too small for the tree.
@@ -215,8 +222,6 @@ pub(crate) struct SourcesOnTree {
     pub outlets: Vec<(Outlet, f64)>,
     /// Open area of the faces as the pressure sees them.
     pub area_face: Vec<f32>,
-    /// Velocity of the solids, for the rest of each face.
-    pub u_boundary: Vec<f32>,
     /// What flows into cells, m3/s, sorted by cell.
     pub flow_into_cell: Vec<(usize, f64)>,
     /// Cells at a boundary that liquid may let go of: not where a source flows behind it.
@@ -243,6 +248,8 @@ pub(crate) struct Ground<'a> {
     pub tree: &'a Octree,
     pub boundaries: &'a Boundaries,
     pub sources: &'a SourcesOnTree,
+    /// Velocity of the solids at what they and sources close of each face, m/s.
+    pub u_boundary: &'a [f32],
 }
 
 impl<'a> Ground<'a> {
@@ -263,6 +270,9 @@ pub(crate) struct Scratch {
     pub fractions: FractionsScratch,
     pub friction: FrictionScratch,
     pub sources: SourcesOnTree,
+    /// Velocity of the solids at what they and sources close of each face, m/s.
+    pub u_boundary: Vec<f32>,
+    pub bodies: BodyStep,
     pub carry: AdvectScratch,
     pub particles: ParticleScratch,
     pub distance: DistanceScratch,
@@ -323,6 +333,8 @@ pub(crate) struct SolveScratch {
     /// Velocity before the projection.
     pub u_face: Vec<f32>,
     pub rhs_cell: Vec<f64>,
+    /// The bodies' term, by the rows of the system.
+    pub term: LowRank,
     pub cg: CgScratch<f64>,
     pub bicgstab: BicgstabScratch<f64>,
 }

@@ -4,6 +4,7 @@
 
 mod adapt;
 mod advect;
+mod bodies;
 mod draw;
 mod evenness;
 mod expected;
@@ -27,8 +28,9 @@ use fluvial_pressure::MultigridCg;
 use fluvial_sheets::{Bins, Population, Walls};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    Bodies, BodyReport, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError,
+    Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, Wanted,
 };
 use measure::Measured;
 use state::{State, Work};
@@ -86,6 +88,8 @@ impl SheetsSolver {
             setup,
             params,
         };
+        solver.state.bodies = Bodies::new(&solver.setup)?;
+        solver.place_bodies_of_state();
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
@@ -166,6 +170,7 @@ impl SheetsSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
         std::mem::swap(&mut state.account, &mut work.account);
+        state.bodies = work.bodies.take().or_else(|| state.bodies.take());
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
@@ -277,6 +282,10 @@ impl Solver for SheetsSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn bodies(&self) -> Vec<BodyReport> {
+        self.body_reports()
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

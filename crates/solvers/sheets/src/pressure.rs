@@ -106,6 +106,7 @@ impl SheetsSolver {
     /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
+        self.couple_bodies(dt_s);
         let (fall_m_s, part) = (self.setup.liquid.gravity.length() * dt_s as f32, self.mended_part(dt_s));
         let is_pressed = self.setup.liquid.surface_tension > 0.0;
         let (grid, work) = (&self.grid, &mut self.work);
@@ -115,7 +116,11 @@ impl SheetsSolver {
         let Density { beyond_cell, skin_cell, .. } = &work.density;
         let mass_cell = &work.population.mass_cell;
         let solids = &work.boundaries.solids;
-        let wanted = |c: usize| part * beyond_cell[c] / dt_s as f32 * grid.dx;
+        let term = &work.bodies.term;
+        let faster_cell: &[f32] = if term.blocks.is_empty() { &[] } else { &work.bodies.outflow_cell };
+        let wanted = |c: usize| {
+            part * beyond_cell[c] / dt_s as f32 * grid.dx - faster_cell.get(c).copied().unwrap_or(0.0)
+        };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
         first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
         gap_cell.clone_from(&self.state.fields.gap_cell);
@@ -145,8 +150,11 @@ impl SheetsSolver {
         let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32]| {
             let problem = PoissonProblem { cells: grid.cells, phi_cell, open_area };
             theta_floors = self.solver.prepare(&problem).theta_floors;
-            let info =
-                self.solver.solve(q, rhs, &stopping).map_err(|e| StepError::Pressure(e.to_string()))?;
+            let info = match term.blocks.is_empty() {
+                true => self.solver.solve(q, rhs, &stopping),
+                false => self.solver.solve_coupled(q, rhs, term, &stopping),
+            };
+            let info = info.map_err(|e| StepError::Pressure(e.to_string()))?;
             solved.iterations += info.iterations;
             solved.relative_residual = info.relative_residual;
             Ok(())
@@ -168,6 +176,7 @@ impl SheetsSolver {
                 }
             });
         }
+        self.push_bodies(dt_s);
         Ok(solved)
     }
 

@@ -27,6 +27,7 @@ impl SheetsSolver {
             fields: Fields { phi_cell, distance_cell, u_face, impulse_cell, gap_cell },
             // A function of the time: placed anew.
             boundaries: _,
+            bodies,
             last_dt_s,
             account,
             kinetic_energy_j,
@@ -45,6 +46,9 @@ impl SheetsSolver {
         out.face_field("u_face", u_face)?;
         out.field("impulse_cell", impulse_cell)?;
         out.field("gap_cell", gap_cell)?;
+        if let Some(bodies) = bodies {
+            bodies.save(out)?;
+        }
         save_population(population, out)
     }
 
@@ -60,15 +64,17 @@ impl SheetsSolver {
         from.face_field("u_face", u_face)?;
         from.field("impulse_cell", impulse_cell)?;
         from.field("gap_cell", gap_cell)?;
+        let bodies = self.state.bodies.clone().map(|bodies| bodies.restored(from)).transpose()?;
         let (particles, families) = restore_particles(from)?;
         from.check_places("particles.x", &particles.x, self.grid.bounds())?;
         from.end()?;
         let state = &mut self.state;
         (state.limiting_speed_m_s, state.time_s, state.steps) = (limiting_speed_m_s, time_s, steps);
         (state.last_dt_s, state.kinetic_energy_j) = (last_dt_s, kinetic_energy_j);
-        (state.account, state.fields) = (account, fields);
+        (state.account, state.fields, state.bodies) = (account, fields, bodies);
         (state.population.particles, state.population.families) = (particles, families);
         // The solids stand where the last step left them: at the present time. They mirror the particles.
+        self.place_bodies_of_state();
         self.place_boundaries_of_state();
         self.state.population.sort();
         self.state.population.measure();

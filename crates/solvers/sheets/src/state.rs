@@ -7,6 +7,7 @@ use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, Sol
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples, dilate, tent_sums};
 use fluvial_solids::{Column, RoughPatch, SolidFields};
+use fluvial_solver_interface::{Bodies, BodyStep};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -99,6 +100,8 @@ pub(crate) struct State {
     pub population: Population,
     pub fields: Fields,
     pub boundaries: Boundaries,
+    /// None where the scene has none.
+    pub bodies: Option<Bodies>,
     /// Length of the last step, seconds.
     pub last_dt_s: f64,
     /// The liquid's account, without bodies. Particles have whole numbers of quanta, so that it adds up
@@ -120,6 +123,7 @@ pub(crate) struct Work {
     pub population: Population,
     pub fields: Fields,
     pub boundaries: Boundaries,
+    pub bodies: BodyStep,
     pub account: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
@@ -201,6 +205,7 @@ impl State {
             population,
             fields: Fields::zero(grid),
             boundaries: Boundaries::default(),
+            bodies: None,
             last_dt_s: 0.0,
             account: Account::default(),
             kinetic_energy_j: 0.0,
@@ -220,6 +225,7 @@ impl Work {
             population,
             fields: Fields::zero(grid),
             boundaries: Boundaries::default(),
+            bodies: BodyStep::default(),
             account: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,

@@ -1,4 +1,4 @@
-//! One step, in the order of the paper's boxes:
+//! One step, in the order of the paper's boxes; bodies move first, and the projection pushes them:
 //!
 //! - particles are spaced evenly: `x += dp`, `u = u(x + dp)` [sheets Alg. 4]
 //! - sheets are filled by eq. 12 to 14, thick ones are thinned out by eq. 15 [sheets Alg. 2]
@@ -16,6 +16,7 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
     stages.run("begin", |_| s.begin())?;
+    stages.run("bodies", |_| s.move_bodies(dt_s))?;
     stages.run("sinks", |_| s.apply_sinks())?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("position_correction", |clamps| s.correct_positions(clamps))?;

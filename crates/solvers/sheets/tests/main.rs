@@ -1,6 +1,7 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod account;
+mod bodies;
 mod conformance;
 mod drawn_volume;
 mod enright;

@@ -25,7 +25,6 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
-use bodies::Bodies;
 use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::sides::UNSEEN_CELLS;
@@ -34,7 +33,7 @@ use fluvial_particles::{Transfer, mark_near};
 use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
+    Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
     SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
     SurfaceParams, Tracker, UniformLevelSet, Wanted,
 };
@@ -175,7 +174,7 @@ impl UniformSolver {
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
-        state.bodies = work.bodies.bodies.take();
+        state.bodies = work.bodies.take();
         std::mem::swap(&mut state.volume, &mut work.volume);
         std::mem::swap(&mut state.drops, &mut work.mass.drops);
         if self.params.has_particles() {

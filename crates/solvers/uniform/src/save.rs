@@ -2,12 +2,9 @@
 //! somebody has decided whether the next step reads it.
 
 use crate::UniformSolver;
-use crate::bodies::Bodies;
 use crate::state::{Fields, State};
-use fluvial_bodies::Impulse;
-use fluvial_foundation::{AXES, DVec3, Vec3};
+use fluvial_foundation::AXES;
 use fluvial_particles::{Particles, Reserve};
-use fluvial_solids::Twist;
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
 
@@ -60,7 +57,9 @@ impl UniformSolver {
         out.field("residual_cell", residual_cell)?;
         out.account(volume)?;
         out.drops(drops)?;
-        save_bodies(bodies.as_ref(), out)?;
+        if let Some(bodies) = bodies {
+            bodies.save(out)?;
+        }
         out.value("reserve.rest_m3", *rest_m3)?;
         out.value("reserve.inflow_m3", *inflow_m3)?;
         out.list("reserve.deep_cell", deep_cell)?;
@@ -85,7 +84,7 @@ impl UniformSolver {
         from.field("residual_cell", residual_cell)?;
         read.volume = from.account()?;
         read.drops = from.drops()?;
-        read.bodies = restore_bodies(self.state.bodies.clone(), from)?;
+        read.bodies = self.state.bodies.clone().map(|bodies| bodies.restored(from)).transpose()?;
         read.reserve.rest_m3 = from.value("reserve.rest_m3")?;
         read.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
         read.reserve.deep_cell = from.list("reserve.deep_cell")?;
@@ -139,42 +138,4 @@ fn restore_particles(from: &mut StateReader) -> Result<Particles, RestoreError> 
         return Err(RestoreError::Mismatch("the particles' arrays differ in length".into()));
     }
     Ok(particles)
-}
-
-fn save_bodies(bodies: Option<&Bodies>, out: &mut StateWriter) -> io::Result<()> {
-    let Some(Bodies { world, given, water, twists }) = bodies else { return Ok(()) };
-    let numbers = |impulses: &[Impulse]| -> Vec<f64> {
-        impulses.iter().flat_map(|i| [i.linear, i.angular]).flat_map(|v| v.to_array()).collect()
-    };
-    out.list("bodies.world", &world.save().map_err(io::Error::other)?)?;
-    out.list("bodies.given", &numbers(given))?;
-    out.list("bodies.water", &numbers(water))?;
-    let parts = |twist: &Twist| [twist.linear, twist.angular, twist.center];
-    out.list("bodies.twists", &twists.iter().flat_map(parts).collect::<Vec<Vec3>>())
-}
-
-/// The bodies of the set-up with the state that was saved.
-fn restore_bodies(known: Option<Bodies>, from: &mut StateReader) -> Result<Option<Bodies>, RestoreError> {
-    let Some(mut bodies) = known else { return Ok(None) };
-    let mismatch = |what: String| RestoreError::Mismatch(what);
-    let bytes: Vec<u8> = from.list("bodies.world")?;
-    bodies.world.restore(&bytes).map_err(|error| mismatch(error.to_string()))?;
-    for (name, impulses) in [("bodies.given", &mut bodies.given), ("bodies.water", &mut bodies.water)] {
-        let numbers: Vec<f64> = from.list(name)?;
-        if numbers.len() != 6 * impulses.len() {
-            return Err(mismatch(format!("`{name}` has another number of bodies")));
-        }
-        for (impulse, n) in impulses.iter_mut().zip(numbers.chunks(6)) {
-            let [linear, angular] = [&n[..3], &n[3..]].map(DVec3::from_slice);
-            *impulse = Impulse { linear, angular };
-        }
-    }
-    let parts: Vec<Vec3> = from.list("bodies.twists")?;
-    if parts.len() != 3 * bodies.twists.len() {
-        return Err(mismatch("`bodies.twists` has another number of bodies".into()));
-    }
-    for (twist, part) in bodies.twists.iter_mut().zip(parts.chunks(3)) {
-        *twist = Twist { linear: part[0], angular: part[1], center: part[2] };
-    }
-    Ok(Some(bodies))
 }

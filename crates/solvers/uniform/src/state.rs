@@ -1,6 +1,5 @@
 //! What the solver remembers from step to step, and what a step works in.
 
-use crate::bodies::{Bodies, BodyWork};
 use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
 use crate::sources::SourceWork;
@@ -11,6 +10,7 @@ use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
 use fluvial_solids::{RoughPatch, SideChange, SolidFields};
+use fluvial_solver_interface::{Bodies, BodyStep};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ pub(crate) struct Work {
     /// The next state's.
     pub fields: Fields,
     pub boundaries: Boundaries,
-    pub bodies: BodyWork,
+    pub bodies: BodyStep,
     /// Cells that a thin solid passes in the step.
     pub side_changes: Vec<SideChange>,
     pub volume: Account,
@@ -250,7 +250,7 @@ impl Work {
         Work {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
-            bodies: BodyWork::default(),
+            bodies: BodyStep::default(),
             side_changes: Vec::new(),
             volume: Account::default(),
             kinetic_energy_j: 0.0,

@@ -4,11 +4,11 @@ use fluvial_foundation::{AXES, DMat3, DVec3, Quat, Vec3};
 use fluvial_grids::{FaceField, UniformGrid, ghost_theta};
 use fluvial_linear::LowRank;
 use fluvial_mac::{
-    CoupledBody, FaceCells, Impulse, Openings, Unknowns, couple_bodies, impulse_on_body, mark_unknowns,
-    right_side, subtract_gradient, weight_at_surface,
+    AroundBodies, FaceCells, Impulse, Openings, Unknowns, couple_bodies, mark_unknowns, right_side,
+    subtract_gradient,
 };
 use fluvial_pressure::{MultigridCg, Params, PoissonProblem};
-use fluvial_solids::{Motion, Placed, Shape, SolidFields, rasterize};
+use fluvial_solids::{CoupledBody, Motion, Placed, Shape, SolidFields, rasterize};
 
 const DENSITY: f64 = 1000.0;
 const GRAVITY: DVec3 = DVec3::new(0.0, -10.0, 0.0);
@@ -78,24 +78,26 @@ impl Case {
     fn release(&self, dt_s: f64) -> After {
         let (still, mut unknowns) = (FaceField::constant(&self.grid, 0.0), Unknowns::none(&self.grid));
         mark_unknowns(&mut unknowns, &self.phi_cell, &self.openings(&still));
-        let [clinging, turning] = weight_at_surface(
-            (0, &self.term().blocks[0], self.body.center),
-            &self.openings(&still),
-            |axis, at| self.solids.mover(&self.grid, axis, at),
-            (&unknowns.unknown_cell, &self.solids.open_volume),
-            (dt_s * GRAVITY).as_vec3(),
-            DENSITY,
-        );
+        let (_, [clinging, turning]) = self.term(&unknowns.unknown_cell, (dt_s * GRAVITY).as_vec3());
         let mut after = self.step(dt_s * GRAVITY + self.body.inverse_mass * clinging, dt_s * GRAVITY);
         after.spin += self.body.inverse_inertia * turning;
         after
     }
 
-    fn term(&self) -> LowRank {
-        let (mut term, still) = (LowRank::default(), FaceField::constant(&self.grid, 0.0));
-        let body_at = |axis, at| self.solids.mover(&self.grid, axis, at);
-        couple_bodies(&mut term, &[self.body], &self.openings(&still), body_at, DENSITY);
-        term
+    /// The body's term, and the weight of the water at its surface.
+    fn term(&self, unknown_cell: &[bool], gravity_m_s: Vec3) -> (LowRank, [DVec3; 2]) {
+        let (mut term, mut clinging) = (LowRank::default(), vec![]);
+        let still = FaceField::constant(&self.grid, 0.0);
+        let around = AroundBodies {
+            openings: &self.openings(&still),
+            solids: &self.solids,
+            among_moving: &[Some(0)],
+            unknown_cell,
+            gravity_m_s,
+            density: DENSITY,
+        };
+        couple_bodies(&mut term, &mut clinging, &[self.body], &around);
+        (term, clinging[0])
     }
 
     /// The body and the water are given velocities, and the pressure acts.
@@ -104,7 +106,7 @@ impl Case {
         let openings = self.openings(&still);
         let mut unknowns = Unknowns::none(grid);
         mark_unknowns(&mut unknowns, &self.phi_cell, &openings);
-        let term = self.term();
+        let (term, _) = self.term(&unknowns.unknown_cell, Vec3::ZERO);
         let mut u_face = FaceField::constant(grid, 0.0);
         for axis in AXES {
             u_face[axis].fill(of_water[axis] as f32);
@@ -122,7 +124,9 @@ impl Case {
         let impulse =
             Impulse { q_cell: &q_cell, phi_cell: &self.phi_cell, unknown_cell: &unknowns.unknown_cell };
         subtract_gradient(&mut u_face, &openings, &impulse, |_, u| *u = 0.0);
-        let impulse = impulse_on_body(&term.blocks[0], &q_cell, DENSITY, grid.dx);
+        let cell_kg = DENSITY * f64::from(grid.dx).powi(3);
+        let given = term.blocks[0].gather(&q_cell).map(|v| cell_kg * v);
+        let impulse = [DVec3::from_slice(&given[..3]), DVec3::from_slice(&given[3..])];
         After {
             velocity: of_body + self.body.inverse_mass * impulse[0],
             spin: self.body.inverse_inertia * impulse[1],

@@ -1,0 +1,116 @@
+//! A body's term of the projection on a tree whose levels meet at the body.
+
+use crate::common::{at_cells, at_faces, quartered};
+use fluvial_foundation::{Aabb, DMat3, DVec3, Quat, Vec3};
+use fluvial_grids::Octree;
+use fluvial_linear::LowRank;
+use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::divergence::inflow;
+use fluvial_octree::fractions::{FractionsScratch, open_fractions};
+use fluvial_octree::gradient::Geometry;
+use fluvial_solids::{CoupledBody, Shape};
+
+const DENSITY: f64 = 1000.0;
+
+/// A slanted block where cells of three sizes meet.
+struct Case {
+    tree: Octree,
+    open_area: Vec<f32>,
+    open_volume: Vec<f32>,
+    body_faces: Vec<(u32, u32)>,
+    body: CoupledBody,
+}
+
+impl Case {
+    fn new() -> Case {
+        let block = Shape::Transform {
+            shape: Box::new(Shape::Box { min: Vec3::splat(-0.2), max: Vec3::new(0.2, 0.15, 0.17) }),
+            scale: 1.0,
+            rotation: Quat::from_axis_angle(Vec3::new(1.0, 2.0, 0.5).normalize(), 0.6),
+            translate: Vec3::new(0.45, 0.5, 0.53),
+        };
+        let tree = quartered(32, 1, |_, _| true);
+        let phi_node: Vec<f32> =
+            (0..tree.node_count()).map(|node| block.distance(tree.node_position(node))).collect();
+        let (mut open_area, mut open_volume) = (vec![], vec![]);
+        open_fractions(&mut open_area, &mut open_volume, &tree, &phi_node, &mut FractionsScratch::default());
+        let closed = |face: &usize| open_area[*face] < 1.0;
+        let body_faces = (0..tree.face_count()).filter(closed).map(|face| (face as u32, 0)).collect();
+        let body = CoupledBody {
+            center: Vec3::new(0.46, 0.49, 0.52),
+            bounds: Aabb { min: Vec3::ZERO, max: Vec3::ONE },
+            inverse_mass: DVec3::ONE,
+            inverse_inertia: DMat3::IDENTITY,
+        };
+        Case { tree, open_area, open_volume, body_faces, body }
+    }
+
+    fn couple(&self, gravity_m_s: Vec3) -> (LowRank, [DVec3; 2]) {
+        let (mut term, mut clinging) = (LowRank::default(), vec![]);
+        let phi_cell = vec![-1.0; self.tree.cell_count()];
+        let around = AroundBodies {
+            tree: &self.tree,
+            body_faces: &self.body_faces,
+            open_area: &self.open_area,
+            open_volume: &self.open_volume,
+            phi_cell: &phi_cell,
+            gravity_m_s,
+            density: DENSITY,
+        };
+        couple_bodies(&mut term, &mut clinging, &[self.body], &around);
+        (term, clinging[0])
+    }
+}
+
+/// A hydrostatic pressure at the centres of cells lifts the body by the weight of the water that it displaces, whatever the
+/// sizes of the cells at it, and acts at the centre of what it displaces.
+#[test]
+fn pressure_lifts_a_body_by_the_water_it_displaces() {
+    let case = Case::new();
+    let gravity = DVec3::new(0.3, -1.0, 0.2);
+    let p_cell: Vec<f64> =
+        (0..case.tree.cell_count()).map(|c| gravity.dot(case.tree.cell_center(c).as_dvec3())).collect();
+    let (term, [clinging, turning]) = case.couple(gravity.as_vec3());
+    let sum = term.blocks[0].gather(&p_cell).map(|v| DENSITY * v);
+    let force = DVec3::from_slice(&sum[..3]) + clinging;
+    let (mut displaced, mut moment) = (0.0, DVec3::ZERO);
+    for cell in 0..case.tree.cell_count() {
+        let dx = f64::from(case.tree.cell_dx(cell));
+        let kg = DENSITY * dx.powi(3) * f64::from(1.0 - case.open_volume[cell]);
+        displaced += kg;
+        moment += kg * (case.tree.cell_center(cell) - case.body.center).as_dvec3();
+    }
+    let off = (force + displaced * gravity).length() / (displaced * gravity.length());
+    assert!(off < 1e-5, "lifted by {force} instead of {}", -displaced * gravity);
+    // Within a cell the centre of what is displaced is not known: a cell's size at the surface at most.
+    let torque = DVec3::from_slice(&sum[3..]) + turning;
+    let off = (torque + moment.cross(gravity)).length() / (displaced * gravity.length());
+    assert!(off < 0.01, "turned by {torque} instead of {}", -moment.cross(gravity));
+    let sizes: Vec<usize> = (0..3)
+        .map(|level| {
+            let cells =
+                term.blocks[0].rows.iter().map(|&cell| case.tree.cells()[cell as usize].level as usize);
+            cells.filter(|&l| l == level).count()
+        })
+        .collect();
+    assert!(sizes.iter().all(|&n| n > 0), "cells by size: {sizes:?}");
+}
+
+/// The rows times a velocity are what flows out of the cells when the body moves with it.
+#[test]
+fn the_term_is_what_flows_out_of_cells() {
+    let case = Case::new();
+    let (velocity, spin) = (DVec3::new(0.4, -0.3, 0.9), DVec3::new(-1.0, 0.6, 0.5));
+    let u_solid = at_faces(&case.tree, |x| velocity + spin.cross(x - case.body.center.as_dvec3()));
+    let phi_cell = at_cells(&case.tree, |_| -1.0);
+    let geometry = Geometry { tree: &case.tree, phi_cell: &phi_cell, open_area: &case.open_area };
+    let mut wanted = vec![0.0; case.tree.cell_count()];
+    inflow(&mut wanted, &geometry, &vec![0.0; case.tree.face_count()], Some(&u_solid));
+    let mut out = vec![0.0f64; case.tree.cell_count()];
+    let (term, _) = case.couple(Vec3::ZERO);
+    term.blocks[0].scatter(&mut out, &[velocity.x, velocity.y, velocity.z, spin.x, spin.y, spin.z]);
+    for (cell, (out, wanted)) in out.iter().zip(&wanted).enumerate() {
+        let scale = f64::from(case.tree.cell_dx(cell)).powi(2);
+        assert!((out + wanted).abs() < 1e-5 * scale, "cell {cell}: {out} instead of {}", -wanted);
+    }
+}

@@ -1,0 +1,93 @@
+//! Bodies on the tree, see `fluvial_octree::bodies`; how they move is [`BodyStep`]'s.
+
+use crate::OctreeSolver;
+use crate::sources::solid_part;
+use crate::state::{Boundaries, Ground, Model, SourcesOnTree, State, Step};
+use fluvial_grids::Octree;
+use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::gradient::Geometry;
+use fluvial_solids::PlacedSolids;
+use fluvial_solver_interface::{BodyReport, BodyStep, Setup};
+use std::sync::Arc;
+
+/// The tree is finest this far from the surfaces of bodies, in finest cells: where the pressure meets them, and as far as they
+/// move before the tree is built anew.
+pub(crate) const FINEST_AROUND_BODIES_CELLS: f32 = 2.5;
+
+/// The number of each solid among the bodies, where it is one.
+pub(crate) fn bodies_of_solids(setup: &Setup) -> Vec<Option<u32>> {
+    let mut next = 0;
+    let number = |is_body: bool| {
+        next += u32::from(is_body);
+        is_body.then(|| next - 1)
+    };
+    setup.solids.iter().map(|solid| solid.free.is_some()).map(number).collect()
+}
+
+/// The bodies at a moment.
+pub(crate) fn bodies_at(setup: &Setup, time_s: f64) -> PlacedSolids<'_> {
+    let bodies = setup.solids.iter().filter(|solid| solid.free.is_some());
+    PlacedSolids::new(bodies.map(|s| (&s.shape, &s.motion)), time_s)
+}
+
+impl Step<'_> {
+    /// The bodies' velocities before the pressure acts, and their term of the projection.
+    pub fn couple_bodies(&self, bodies: &mut BodyStep, liquid: &Geometry, ground: Ground) {
+        if bodies.is_empty() {
+            return;
+        }
+        let (setup, boundaries) = (&self.model.setup, ground.boundaries);
+        bodies.look(setup);
+        let around = AroundBodies {
+            tree: ground.tree,
+            body_faces: &boundaries.body_faces,
+            open_area: &boundaries.open_area,
+            open_volume: &boundaries.open_volume,
+            phi_cell: liquid.phi_cell,
+            gravity_m_s: self.dt_s as f32 * setup.liquid.gravity,
+            density: f64::from(setup.liquid.density),
+        };
+        couple_bodies(&mut bodies.term, &mut bodies.clinging, &bodies.coupled, &around);
+        bodies.release(setup.liquid.gravity, self.dt_s);
+        bodies.fill_outflow(ground.tree.cell_count());
+    }
+
+    /// What the pressure has given the bodies, and the velocity that boundaries have with it.
+    pub fn push_bodies(
+        &self,
+        bodies: &mut BodyStep,
+        (boundaries, u_boundary): (&mut Arc<Boundaries>, &mut [f32]),
+        impulse_cell: &[f64],
+        (tree, sources): (&Octree, &SourcesOnTree),
+    ) {
+        if bodies.is_empty() {
+            return;
+        }
+        let liquid = self.model.setup.liquid;
+        bodies.push(impulse_cell, f64::from(liquid.density), liquid.gravity, self.dt_s);
+        let Boundaries { u_solid, body_faces, open_area, .. } = Arc::make_mut(boundaries);
+        for &(face, body) in &*body_faces {
+            let (face, twist) = (face as usize, bodies.twists()[body as usize]);
+            let axis = tree.face_axis(face);
+            u_solid[face] = twist.at(tree.face_center(face, axis))[axis];
+            u_boundary[face] = u_solid[face] * solid_part(open_area[face], sources.area_face[face]);
+        }
+    }
+}
+
+impl Model {
+    /// Puts the set-up's solids where a state's bodies are.
+    pub fn place_bodies(&mut self, state: &State) {
+        if let Some(bodies) = &state.bodies {
+            bodies.place(&mut self.setup, state.time_s);
+        }
+    }
+}
+
+impl OctreeSolver {
+    /// Where the bodies are, how they move and what the water does to them.
+    pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
+        let state = &self.state;
+        state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(state.last_dt_s))
+    }
+}
