@@ -182,8 +182,7 @@ impl Step<'_> {
         let from = |x: Vec3| x - self.dt_s as f32 * tracing.v_cell[tree.locate(x).cell as usize];
         let thin = thin_at(setup, &self.model.thin, self.old.time_s + self.dt_s);
         let forced = |x: Vec3, reach: f32| forced_dx(setup, (shape.dx, &thin), x, reach, self.old.time_s);
-        let new = sizing::build(shape, SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
-        let same = new.cells() == tree.cells();
-        (if same { tree.clone() } else { Arc::new(new) }, moved)
+        let new = sizing::build(SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
+        (new.map_or_else(|| tree.clone(), Arc::new), moved)
     }
 }
