@@ -249,6 +249,45 @@ fn trees_are_the_same_with_any_number_of_threads() {
     assert_eq!(parallel::with_threads(1, build), parallel::with_threads(4, build));
 }
 
+/// A tree is told from another one before it is connected, whichever has more cells.
+#[test]
+fn a_tree_is_rebuilt_where_it_changes_alone() {
+    let random = |cell: Cell, seed: u64| {
+        let key = cell.at.iter().fold(cell.level as u64, |k, &v| splitmix64(k ^ (v as u64 + 1)));
+        unit_f32(key, seed) < 0.2
+    };
+    let shape = Shape { min: Vec3::ZERO, dx: 0.5, levels: 3, roots: [9, 6, 5] };
+    for passes in [0, 3] {
+        let tree = Octree::build(shape, passes, |cell| random(cell, 1));
+        assert!(tree.rebuild(passes, |cell| random(cell, 1)).is_none());
+        for seed in 2..5 {
+            let other = Octree::build(shape, passes, |cell| random(cell, seed));
+            let rebuilt = tree.rebuild(passes, |cell| random(cell, seed)).expect("another tree");
+            assert_eq!(format!("{rebuilt:?}"), format!("{other:?}"));
+        }
+        let coarse = Octree::build(shape, passes, |_| false);
+        assert!(coarse.rebuild(passes, |_| false).is_none());
+        assert_eq!(tree.rebuild(passes, |_| false).expect("a coarser tree").cells(), coarse.cells());
+        assert!(coarse.rebuild(passes, |cell| random(cell, 1)).is_some());
+    }
+}
+
+/// The level that a leaf is expected on decides how long the search takes, not what is found.
+#[test]
+fn points_are_located_from_any_level() {
+    let tree = random_tree(4, [3, 4, 3], 1, 2);
+    let (bounds, mut right) = (tree.shape().bounds(), 0);
+    for n in 0..500 {
+        let x = bounds.min + bounds.size() * (1.2 * fluvial_foundation::random::unit_vec3(n, 3) - 0.1);
+        let found = tree.locate(x);
+        for level in 0..4 {
+            assert_eq!(tree.locate_near(x, level), found);
+            right += (level == found.level) as usize;
+        }
+    }
+    assert_eq!(right, 500);
+}
+
 #[test]
 fn leaves_of_a_level_are_in_morton_order() {
     let tree = random_tree(4, [6, 5, 4], 1, 8);

@@ -157,31 +157,46 @@ impl Octree {
     /// corner.
     #[inline]
     pub fn locate(&self, x_in_world: Vec3) -> Located {
+        self.locate_near(x_in_world, 0)
+    }
+
+    /// [`Self::locate`] for a point whose leaf is probably of this level, which is looked at first: points near a
+    /// known leaf are found in one look at the tables instead of one for every finer level.
+    #[inline]
+    pub fn locate_near(&self, x_in_world: Vec3, level: usize) -> Located {
         let shape = &self.shape;
         let finest = shape.cells(0);
         let x = (x_in_world - shape.min) / shape.dx;
         // Rust's casts saturate, so that negative numbers and NaN become zero.
         let fine = each(|a| (x[a] as u32).min(finest[a] as u32 - 1));
-        for (level, of) in self.levels.iter().enumerate() {
-            let at = each(|a| fine[a] >> level);
-            let found = of.number(at);
-            let block = &of.blocks[found as usize];
-            let bit = bits::bit_of(at);
-            if (block.leaves >> bit) & 1 != 0 {
-                let has = |set: u64| (set >> bit) & 1 != 0;
-                let uniform = has(block.uniform);
-                return Located {
-                    cell: block.first_leaf + bits::rank(block.leaves, bit),
-                    level,
-                    at,
-                    near_finer: !uniform && has(block.near_finer),
-                    near_coarser: !uniform && has(block.near_coarser),
-                    uniform,
-                    uniform_along: each(|a| has(block.uniform_along[a])),
-                    block: found,
-                };
-            }
+        if let Some(found) = self.holding(level, fine) {
+            return found;
         }
-        unreachable!("leaves fill the domain")
+        let others = (0..self.levels.len()).filter(|&other| other != level);
+        others.filter_map(|other| self.holding(other, fine)).next().expect("leaves fill the domain")
+    }
+
+    /// The leaf of a level that holds a finest place, if it is one of that level.
+    #[inline(always)]
+    fn holding(&self, level: usize, fine: [u32; 3]) -> Option<Located> {
+        let of = &self.levels[level];
+        let at = each(|a| fine[a] >> level);
+        let found = of.number(at);
+        let block = &of.blocks[found as usize];
+        let bit = bits::bit_of(at);
+        let has = |set: u64| (set >> bit) & 1 != 0;
+        has(block.leaves).then(|| {
+            let uniform = has(block.uniform);
+            Located {
+                cell: block.first_leaf + bits::rank(block.leaves, bit),
+                level,
+                at,
+                near_finer: !uniform && has(block.near_finer),
+                near_coarser: !uniform && has(block.near_coarser),
+                uniform,
+                uniform_along: each(|a| has(block.uniform_along[a])),
+                block: found,
+            }
+        })
     }
 }

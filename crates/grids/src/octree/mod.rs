@@ -139,11 +139,30 @@ impl Octree {
         Octree::build_by(shape, passes, &subdivide)
     }
 
+    /// [`Self::build`] in the same box; None where the result is this tree, which is known before faces and nodes are
+    /// numbered.
+    pub fn rebuild(&self, passes: u32, subdivide: impl Fn(Cell) -> bool + Sync) -> Option<Octree> {
+        self.rebuild_by(passes, &subdivide)
+    }
+
     /// Not generic, so that it is compiled once and not with every rule of subdivision.
     fn build_by(shape: Shape, passes: u32, subdivide: &(dyn Fn(Cell) -> bool + Sync)) -> Octree {
         assert!(shape.levels >= 1 && shape.roots.iter().all(|&n| n >= 1), "a tree has cells");
         assert!(shape.cells(0).iter().all(|&n| n <= MAX_CELLS), "cells are counted in 16 bits");
-        let nodes = nodes::build(&shape, passes, subdivide);
+        Octree::of_nodes(shape, nodes::build(&shape, passes, subdivide))
+    }
+
+    fn rebuild_by(&self, passes: u32, subdivide: &(dyn Fn(Cell) -> bool + Sync)) -> Option<Octree> {
+        let nodes = nodes::build(&self.shape, passes, subdivide);
+        let is_same = nodes.iter().zip(&self.levels).all(|(new, old)| {
+            let new = new.at.iter().zip(&new.nodes).filter(|(_, nodes)| **nodes != 0);
+            let old = old.blocks.iter().filter(|block| block.nodes != 0);
+            new.eq(old.map(|block| (&block.at, &block.nodes)))
+        });
+        (!is_same).then(|| Octree::of_nodes(self.shape, nodes))
+    }
+
+    fn of_nodes(shape: Shape, nodes: Vec<nodes::LevelNodes>) -> Octree {
         let tree = connect::build(shape, level::build(&shape, nodes));
         #[cfg(debug_assertions)]
         tree.check();

@@ -5,7 +5,7 @@
 //! correction carries the result back to the samples of the old tree, takes half of what is missing there as
 //! the error of one passage, and carries that error along the same path; so the two trees need not agree.
 
-use crate::interpolate::{Interpolation, Sampler, Tracing};
+use crate::interpolate::{Interpolation, Sampler, Stencils, Tracing};
 use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
@@ -21,6 +21,8 @@ const LARGEST_PHI_CORRECTION_CELLS: f32 = 0.25;
 const STENCIL_CELLS: f32 = 3.0;
 /// Within this many cells of the surface phi moves with the surface point next to it: as far as fits to it reach.
 const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
+/// phi changes by no more than this times the way, so that cells far from the surface are told apart without a look.
+const STEEPEST: f32 = 1.5;
 /// The error of phi is found at the old cells within this many of the surface.
 const PHI_ERROR_CELLS: f32 = 2.0;
 /// Velocity is carried to second order on faces this near to the liquid, cells: those that the pressure sets at a
@@ -51,10 +53,39 @@ pub struct Transport<'a> {
 /// Memory of this module's functions, to be kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct AdvectScratch {
-    /// Where what is at a sample of the new tree was when the step began; NaN where nothing is carried.
-    departure: Vec<Vec3>,
+    /// Of every [`PIECE`] samples of the new tree.
+    pieces: Vec<Piece>,
     /// Error of one passage at the samples of the old tree.
     error_old: Vec<f32>,
+}
+
+/// Samples of the new tree that one task carries.
+const PIECE: usize = 1024;
+
+/// What is carried to a piece of the new tree's samples, and where it was when the step began: whatever is read there
+/// shares the search for the samples around.
+#[derive(Clone, Debug, Default)]
+struct Piece {
+    /// The samples that something is carried to, counted in the piece.
+    carried: Vec<u32>,
+    /// Where it was, in the same order.
+    departure: Stencils,
+    /// Least and largest velocity around there; empty for phi.
+    range: Vec<[f32; 2]>,
+}
+
+impl Piece {
+    fn clear(&mut self) {
+        self.carried.clear();
+        self.departure.clear();
+        self.range.clear();
+    }
+}
+
+/// Room for pieces of so many samples.
+fn pieces_of(pieces: &mut Vec<Piece>, samples: usize) -> &mut [Piece] {
+    pieces.resize_with(parallel::chunk_count(samples, PIECE), Piece::default);
+    pieces
 }
 
 impl Transport<'_> {
@@ -66,8 +97,26 @@ impl Transport<'_> {
         if self.is_same_tree() {
             new_cell
         } else {
-            self.old.locate(self.new.cell_center(new_cell)).cell as usize
+            let level = self.new.cells()[new_cell].level as usize;
+            self.old.locate_near(self.new.cell_center(new_cell), level).cell as usize
         }
+    }
+
+    /// Where phi at a new cell that lies in an old one comes from.
+    fn surface_departure(&self, sampler: &Sampler, phi_old: &[f32], cell: usize, there: usize) -> Vec3 {
+        let Transport { old, new, tracing, sides, dt_s, .. } = *self;
+        let (x, v, level) = (new.cell_center(cell), tracing.v_cell[there], old.cells()[there].level as usize);
+        let mut middle = x - 0.5 * dt_s * v;
+        if self.with_surface && !sides.is_near(old, there) {
+            let straight = tracing.trace_near(old, x, (v, level), -dt_s);
+            // Nearer to the surface than the old cell's centre by the way there at most.
+            let way_m = STEEPEST * straight.distance(old.cell_center(there));
+            if phi_old[there].abs() - way_m < NEXT_TO_SURFACE_CELLS * old.cell_dx(there) {
+                let phi = sampler.cells_at(phi_old, &sampler.spot(straight, level));
+                middle += to_surface(self, phi_old, there, phi);
+            }
+        }
+        sides.walk(x, x - dt_s * tracing.at_near(old, middle, level))
     }
 }
 
@@ -81,37 +130,37 @@ pub fn advect_surface(
     reach_m: f32,
     scratch: &mut AdvectScratch,
 ) {
-    let Transport { old, new, tracing, interpolation, sides, dt_s, .. } = *transport;
+    let Transport { old, new, interpolation, sides, .. } = *transport;
     let near = |old_cell: usize, dx: f32| {
         phi_old[old_cell].abs() < reach_m + STENCIL_CELLS * dx.max(old.cell_dx(old_cell))
     };
-    let departure = &mut scratch.departure;
     let sampler = Sampler::new(old, interpolation);
-    departure.resize(new.cell_count(), Vec3::NAN);
-    parallel::for_each_indexed_mut(departure, |cell, departure| {
-        let there = transport.old_cell(cell);
-        *departure = if near(there, new.cell_dx(cell)) {
-            let x = new.cell_center(cell);
-            let straight = tracing.trace(old, x, tracing.v_cell[there], -dt_s);
-            let phi = sampler.cells(phi_old, straight);
-            let middle = x - 0.5 * dt_s * tracing.v_cell[there] + to_surface(transport, phi_old, there, phi);
-            sides.walk(x, x - dt_s * tracing.at(old, middle))
-        } else {
-            Vec3::NAN
-        };
-    });
-    let departure = &departure[..];
     phi_new.resize(new.cell_count(), 0.0);
     size_new.resize(new.cell_count(), 0.0);
-    parallel::for_each_indexed_mut2(phi_new, size_new, |cell, phi, size| {
-        let from = departure[cell];
-        (*phi, *size) = if from.is_nan() {
-            (phi_old[transport.old_cell(cell)], 0.0)
-        } else {
+    let pieces = pieces_of(&mut scratch.pieces, new.cell_count());
+    parallel::for_each_chunk_mut2((pieces, 1), (phi_new, PIECE), |n, piece, phi| {
+        let piece = &mut piece[0];
+        piece.clear();
+        for (m, phi) in phi.iter_mut().enumerate() {
+            let cell = n * PIECE + m;
+            let there = transport.old_cell(cell);
+            if !near(there, new.cell_dx(cell)) {
+                *phi = phi_old[there];
+                continue;
+            }
+            let from = transport.surface_departure(&sampler, phi_old, cell, there);
+            piece.departure.add_cells(&sampler, &sampler.spot(from, old.cells()[there].level as usize));
             let seen = sides.sample(old, phi_old, from);
-            let phi = seen.unwrap_or_else(|| sampler.cells(phi_old, from));
-            (phi, sampler.cells(size_old, from).max(0.0))
-        };
+            *phi = seen.unwrap_or_else(|| piece.departure.read(piece.carried.len(), phi_old));
+            piece.carried.push(m as u32);
+        }
+    });
+    let pieces = &scratch.pieces;
+    parallel::for_each_chunk_mut(size_new, PIECE, |n, size| {
+        size.fill(0.0);
+        for (point, &m) in pieces[n].carried.iter().enumerate() {
+            size[m as usize] = pieces[n].departure.read(point, size_old).max(0.0);
+        }
     });
 }
 
@@ -143,7 +192,7 @@ pub fn correct_surface(
     scratch: &mut AdvectScratch,
 ) -> usize {
     let Transport { old, new, tracing, interpolation, sides, dt_s, .. } = *transport;
-    let AdvectScratch { departure, error_old } = scratch;
+    let AdvectScratch { pieces, error_old } = scratch;
     let (ignored, to) = (AtomicUsize::new(0), Sampler::new(new, interpolation));
     error_old.resize(old.cell_count(), 0.0);
     let carried = &*phi_new;
@@ -152,10 +201,10 @@ pub fn correct_surface(
         *error = 0.0;
         // Beside thin solids what comes back comes from another side.
         if phi.abs() < PHI_ERROR_CELLS * dx && !sides.is_near(old, cell) {
-            let from = old.cell_center(cell);
+            let (from, level) = (old.cell_center(cell), old.cells()[cell].level as usize);
             let middle = from + 0.5 * dt_s * tracing.v_cell[cell] + to_surface(transport, phi_old, cell, phi);
-            let x = from + dt_s * tracing.at(old, middle);
-            let half = 0.5 * (phi - to.cells(carried, x));
+            let x = from + dt_s * tracing.at_near(old, middle, level);
+            let half = 0.5 * (phi - to.cells_at(carried, &to.spot(x, level)));
             if half.abs() < LARGEST_PHI_CORRECTION_CELLS * dx {
                 *error = half;
             } else {
@@ -163,10 +212,12 @@ pub fn correct_surface(
             }
         }
     });
-    let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
-    parallel::for_each_indexed_mut(phi_new, |cell, phi| {
-        if !departure[cell].is_nan() && !sides.is_near(new, cell) {
-            *phi += sampler.cells(error_old, departure[cell]);
+    let (error_old, pieces) = (&error_old[..], &*pieces);
+    parallel::for_each_chunk_mut(phi_new, PIECE, |n, phi| {
+        for (point, &m) in pieces[n].carried.iter().enumerate() {
+            if !sides.is_near(new, n * PIECE + m as usize) {
+                phi[m as usize] += pieces[n].departure.read(point, error_old);
+            }
         }
     });
     ignored.into_inner()
@@ -183,18 +234,29 @@ pub fn advect_velocity(
 ) {
     let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
     let (sampler, same) = (Sampler::new(old, interpolation), transport.is_same_tree());
-    let departure = &mut scratch.departure;
-    departure.resize(new.face_count(), Vec3::NAN);
     u_new.resize(new.face_count(), 0.0);
-    parallel::for_each_indexed_mut2(departure, u_new, |face, departure, u| {
-        let band_m = band_cells * new.face_dx(face);
-        (*departure, *u) = (Vec3::NAN, 0.0);
-        if new.cells_beside(face).any(|cell| phi_new[cell] < band_m) {
-            let axis = new.face_axis(face);
+    let pieces = pieces_of(&mut scratch.pieces, new.face_count());
+    parallel::for_each_chunk_mut2((pieces, 1), (u_new, PIECE), |n, piece, u| {
+        let piece = &mut piece[0];
+        piece.clear();
+        for (m, u) in u.iter_mut().enumerate() {
+            let face = n * PIECE + m;
+            let band_m = band_cells * new.face_dx(face);
+            *u = 0.0;
+            if !new.cells_beside(face).any(|cell| phi_new[cell] < band_m) {
+                continue;
+            }
+            let (axis, level) = (new.face_axis(face), new.face_places()[face].level as usize);
             let x = new.face_center(face, axis);
-            let here = if same { mean_beside(old, &tracing.v_cell, face) } else { tracing.at(old, x) };
-            *departure = tracing.trace(old, x, here, -dt_s);
-            *u = sampler.component(u_old, axis, *departure);
+            let here =
+                if same { mean_beside(old, &tracing.v_cell, face) } else { tracing.at_near(old, x, level) };
+            let spot = sampler.spot(tracing.trace_near(old, x, (here, level), -dt_s), level);
+            let point = piece.carried.len();
+            piece.departure.add_component(&sampler, axis, &spot);
+            piece.carried.push(m as u32);
+            let range = piece.departure.range(point, u_old);
+            piece.range.push(range.unwrap_or_else(|| sampler.component_range(u_old, axis, &spot)));
+            *u = piece.departure.read(point, u_old);
         }
     });
 }
@@ -218,33 +280,32 @@ pub fn correct_velocity(
     scratch: &mut AdvectScratch,
 ) {
     let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
-    let AdvectScratch { departure, error_old } = scratch;
-    let (to, bounds) = (Sampler::new(new, interpolation), new.shape().bounds());
+    let AdvectScratch { pieces, error_old } = scratch;
+    let to = Sampler::new(new, interpolation);
     error_old.resize(old.face_count(), 0.0);
     let carried = &*u_new;
     parallel::for_each_indexed_mut(error_old, |face, error| {
         *error = 0.0;
         let (phi, dx) = (mean_beside(old, phi_old, face), old.face_dx(face));
         if phi < SMOOTH_CELLS * dx {
-            let axis = old.face_axis(face);
+            let (axis, level) = (old.face_axis(face), old.face_places()[face].level as usize);
             let u = mean_beside(old, &tracing.v_cell, face);
             let at_surface = (DEEP_CELLS + phi / dx).clamp(0.0, 1.0);
             let part = 1.0 - at_surface * (u.length() * dt_s / dx).min(1.0);
-            let x = tracing.trace(old, old.face_center(face, axis), u, dt_s);
+            let x = tracing.trace_near(old, old.face_center(face, axis), (u, level), dt_s);
             // Carried velocities end beyond the surface: what comes back from there is no error.
-            let there = new.locate(x.clamp(bounds.min, bounds.max)).cell as usize;
-            if phi_new[there] < SMOOTH_CELLS * new.cell_dx(there) {
-                *error = 0.5 * part * (u_old[face] - to.component(carried, axis, x));
+            let spot = to.spot(x, level);
+            if phi_new[spot.cell()] < SMOOTH_CELLS * new.cell_dx(spot.cell()) {
+                *error = 0.5 * part * (u_old[face] - to.component_at(carried, axis, &spot));
             }
         }
     });
-    let (error_old, departure, sampler) = (&error_old[..], &departure[..], Sampler::new(old, interpolation));
-    parallel::for_each_indexed_mut(u_new, |face, u| {
-        if !departure[face].is_nan() {
-            let axis = new.face_axis(face);
-            let corrected = *u + sampler.component(error_old, axis, departure[face]);
-            let [least, most] = sampler.component_range(u_old, axis, departure[face]);
-            *u = corrected.clamp(least.min(*u), most.max(*u));
+    let (error_old, pieces) = (&error_old[..], &*pieces);
+    parallel::for_each_chunk_mut(u_new, PIECE, |n, u| {
+        let Piece { carried, departure, range } = &pieces[n];
+        for (point, (&m, &[least, most])) in carried.iter().zip(range).enumerate() {
+            let u = &mut u[m as usize];
+            *u = (*u + departure.read(point, error_old)).clamp(least.min(*u), most.max(*u));
         }
     });
 }

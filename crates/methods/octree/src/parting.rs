@@ -180,7 +180,7 @@ pub fn open_gaps(
     residual_cell: &[f32],
     tree: &Octree,
     distance: impl Fn(usize) -> f32,
-) {
+) -> bool {
     let mut opened = vec![];
     for (cell, parted) in parted_cell.iter_mut().enumerate().filter(|(_, parted)| **parted) {
         let gap_m = -residual_cell[cell] * tree.cell_dx(cell);
@@ -191,7 +191,7 @@ pub fn open_gaps(
             opened.push(cell);
         }
     }
-    for cell in opened {
+    for &cell in &opened {
         let (x, here, reach) = (tree.cell_center(cell), phi[cell], 3.5 * tree.cell_dx(cell));
         let (mut ring, mut known) = (vec![cell], vec![cell]);
         for _ in 0..3 {
@@ -209,4 +209,5 @@ pub fn open_gaps(
             ring = next;
         }
     }
+    !opened.is_empty()
 }

@@ -81,17 +81,11 @@ impl Touching {
     /// Of a leaf.
     #[inline]
     pub fn new(tree: &Octree, cell: usize) -> Touching {
+        if let Some(even) = Touching::between_equals(tree, cell) {
+            return even;
+        }
         let nodes = tree.cell_nodes(cell).map(|node| &tree.node_cells()[node as usize]);
-        let mut touching = Touching { cells: [0; MOST], len: 27, even: true, at_wall: false };
-        let equal = tree.cells_of(tree.cells()[cell].level as usize);
-        for (out, (corner, octant)) in touching.cells.iter_mut().zip(EVEN) {
-            *out = nodes[corner][octant];
-            touching.even &= equal.contains(&(*out as usize));
-        }
-        if touching.even {
-            return touching;
-        }
-        touching.len = 0;
+        let mut touching = Touching { cells: [0; MOST], len: 0, even: false, at_wall: false };
         for &other in nodes.into_iter().flatten() {
             touching.at_wall |= other == OUTSIDE;
             if other != OUTSIDE && !touching.contains(other) {
@@ -100,6 +94,27 @@ impl Touching {
             }
         }
         touching
+    }
+
+    /// Of a leaf between equal ones: from neighbour to neighbour, axis by axis, without a search for the leaf's corners.
+    #[inline]
+    fn between_equals(tree: &Octree, cell: usize) -> Option<Touching> {
+        let equal = tree.cells_of(tree.cells()[cell].level as usize);
+        let mut touching = Touching { cells: [0; MOST], len: 27, even: true, at_wall: false };
+        touching.cells[13] = cell as u32;
+        for (axis, stride) in [(2, 9), (1, 3), (0, 1)] {
+            // The middle cells of rows along the axis are known: all along later axes.
+            for middle in (13 % (3 * stride)..27).step_by(3 * stride) {
+                for (side, place) in [(2 * axis, middle - stride), (2 * axis + 1, middle + stride)] {
+                    let next = tree.leaf_across(touching.cells[middle] as usize, side)?;
+                    if !equal.contains(&(next as usize)) {
+                        return None;
+                    }
+                    touching.cells[place] = next;
+                }
+            }
+        }
+        Some(touching)
     }
 
     /// Those that a fit may read. Where some are left out the others may lie on one side of the leaf, as at a wall.

@@ -28,11 +28,13 @@ impl TreeSides<'_> {
     /// Where a finest leaf lies on the lattice.
     #[inline]
     pub fn place(&self, tree: &Octree, leaf: usize) -> Option<[usize; 3]> {
+        if self.sides.is_empty() {
+            return None;
+        }
         let cell = tree.cells()[leaf];
         let at: [usize; 3] =
             std::array::from_fn(|a| (cell.at[a] as u32).wrapping_sub(self.offset[a]) as usize);
-        (!self.sides.is_empty() && cell.level == 0 && (0..3).all(|a| at[a] < self.cells.size[a]))
-            .then_some(at)
+        (cell.level == 0 && (0..3).all(|a| at[a] < self.cells.size[a])).then_some(at)
     }
 
     /// Where a finest leaf near a thin solid lies on the lattice.

@@ -172,18 +172,17 @@ pub fn spread(size_cell: &mut Vec<f32>, scratch: &mut Vec<f32>, tree: &Octree, s
 /// present place of the liquid that will be at x when the tree is used, so that tree and liquid arrive
 /// together. `wanted_dx(x, r)` may ask for a cell size of its own within `r` of a point (infinite where it
 /// does not), whether the surface is near or not. Cells are divided as long as the sizes or `wanted_dx` ask
-/// for it.
+/// for it. None where the next tree is the present one.
 pub fn build(
-    shape: Shape,
     passes: u32,
     params: &SizingParams,
     (tree, size_cell): (&Octree, &[f32]),
     phi: impl Fn(Vec3) -> f32 + Sync,
     from: impl Fn(Vec3) -> Vec3 + Sync,
     wanted_dx: impl Fn(Vec3, f32) -> f32 + Sync,
-) -> Octree {
-    let sampler = Sampler::new(tree, Interpolation::Mls);
-    Octree::build(shape, passes, |cell| {
+) -> Option<Octree> {
+    let (sampler, shape) = (Sampler::new(tree, Interpolation::Mls), *tree.shape());
+    tree.rebuild(passes, |cell| {
         let (x, dx) = (shape.center(cell), shape.dx_of(cell.level as usize));
         wanted_dx(x, HALF_DIAGONAL * dx) < dx || {
             let x = from(x);
@@ -228,7 +227,8 @@ pub fn build_first(
         };
         evaluate(&mut size_cell, &scene, params);
         spread(&mut size_cell, &mut scratch, &tree, params.sweeps);
-        tree = build(shape, passes, params, (&tree, &size_cell), &phi, |x| x, &wanted_dx);
+        let next = build(passes, params, (&tree, &size_cell), &phi, |x| x, &wanted_dx);
+        tree = next.unwrap_or(tree);
     }
     tree
 }

@@ -190,8 +190,7 @@ impl Step<'_> {
         let thin = thin_at(setup, &self.model.thin, self.old.time_s + self.dt_s);
         let finest = (shape.dx, &thin, &bodies_at(setup, self.old.time_s + self.dt_s));
         let forced = |x: Vec3, reach: f32| forced_dx(setup, finest, x, reach, self.old.time_s);
-        let new = sizing::build(shape, SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
-        let same = new.cells() == tree.cells();
-        (if same { tree.clone() } else { Arc::new(new) }, moved)
+        let new = sizing::build(SMOOTHING_PASSES, &params, (tree, spread), phi, from, forced);
+        (new.map_or_else(|| tree.clone(), Arc::new), moved)
     }
 }

@@ -241,11 +241,13 @@ impl Step<'_> {
         self.fill_from_sources(liquid, mass, ground);
         mass.out_m3 += self.drain_into_sinks(&mut mass.volume_cell, liquid.fraction, tree);
         find_residual(liquid, &mass.volume_cell);
-        self.open_gaps(liquid, ground);
+        let mut has_moved = self.open_gaps(liquid, ground);
         mass.settlement.link(liquid.phi, tree);
         for _ in 0..ROUNDS {
-            self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries, &mass.ready.fits);
-            find_residual(liquid, &mass.volume_cell);
+            if std::mem::replace(&mut has_moved, true) {
+                self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries, &mass.ready.fits);
+                find_residual(liquid, &mass.volume_cell);
+            }
             let (open, sides) = (&boundaries.open_volume, boundaries.sides());
             // A gap at a wall is not the surface's to fill.
             for (residual, _) in
@@ -261,8 +263,9 @@ impl Step<'_> {
         }
     }
 
-    /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air.
-    fn open_gaps(&self, liquid: &mut Settled, ground: Ground) {
+    /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air. Has the surface
+    /// moved?
+    fn open_gaps(&self, liquid: &mut Settled, ground: Ground) -> bool {
         let (tree, boundaries) = (ground.tree, ground.boundaries);
         *liquid.parted = parallel::map_indices(tree.cell_count(), |cell| {
             ground.sources.may_part_cell[cell]
@@ -274,7 +277,7 @@ impl Step<'_> {
             let to_wall_m = if at_wall { 0.5 * tree.cell_dx(cell) } else { f32::INFINITY };
             boundaries.phi_solid_cell.get(cell).map_or(to_wall_m, |solid| solid.min(to_wall_m))
         };
-        parting::open_gaps(liquid.phi, liquid.parted, liquid.residual, tree, distance);
+        parting::open_gaps(liquid.phi, liquid.parted, liquid.residual, tree, distance)
     }
 
     /// Had the liquid let go at a place? Where a solid was, the next open cell in the direction out of it tells: what a

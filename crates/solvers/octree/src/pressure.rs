@@ -50,27 +50,31 @@ impl Operator<'_> {
         &self.scratch.gradient
     }
 
-    /// Gradient and system, from how the pressure sees the liquid.
-    fn assemble(&mut self) -> GradientInfo {
-        let OperatorScratch { phi_cell, gradient, system } = &mut *self.scratch;
+    /// The gradient, from how the pressure sees the liquid.
+    fn prepare(&mut self) -> GradientInfo {
+        let params = GradientParams { form: self.form, ..GradientParams::default() };
+        let geometry = Geometry { phi_cell: &self.scratch.phi_cell, ..self.liquid };
+        self.scratch.gradient.prepare(&geometry, &params)
+    }
+
+    /// The system, from the gradient.
+    fn assemble(&mut self) {
+        let OperatorScratch { phi_cell, gradient, symmetric, system } = &mut *self.scratch;
         let geometry = Geometry { phi_cell, ..self.liquid };
         // BiCGSTAB is preconditioned by the symmetric form.
         self.symmetric = (self.form == FreeSurface::SecondOrder).then(|| {
-            gradient.prepare(&geometry, &GradientParams::default());
-            system.assemble(&geometry, gradient);
+            symmetric.prepare(&geometry, &GradientParams::default());
+            system.assemble(&geometry, symmetric);
             matrix(system)
         });
-        let info =
-            gradient.prepare(&geometry, &GradientParams { form: self.form, ..GradientParams::default() });
         system.assemble(&geometry, gradient);
-        info
     }
 
     /// The same with air in the cells that have let go.
     fn part(&mut self, at: &AtBoundaries, parted_cell: &[bool]) {
         hide_lone_cells(&mut self.scratch.phi_cell, &self.liquid);
         at.show(&mut self.scratch.phi_cell, parted_cell);
-        self.assemble();
+        self.prepare();
     }
 }
 
@@ -95,7 +99,7 @@ impl Step<'_> {
         add_to_liquid(u, liquid.tree, liquid.phi_cell, velocity);
     }
 
-    /// Gradient and system of the pressure, from the liquid's shape and what is open.
+    /// Gradient of the pressure, from the liquid's shape and what is open.
     pub fn operator<'b>(
         &self,
         liquid: &Geometry<'b>,
@@ -105,7 +109,7 @@ impl Step<'_> {
         hide_lone_cells(&mut scratch.phi_cell, liquid);
         let form = self.model.params.form();
         let mut operator = Operator { liquid: *liquid, junctions: [0; 2], scratch, form, symmetric: None };
-        let info = operator.assemble();
+        let info = operator.prepare();
         clamps.add("ghost_theta_floor", info.theta_floors);
         clamps.add("degenerate_junctions", info.degenerate_junctions);
         operator.junctions = [info.surface_junctions, info.degenerate_junctions];
@@ -131,6 +135,7 @@ impl Step<'_> {
         if parted_cell.contains(&true) {
             operator.part(&at, parted_cell);
         }
+        operator.assemble();
         let uses_last = operator.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
         let has_last = self.old.last_dt_s > 0.0;
         let (mut round, mut iterations) = (1, 0);
@@ -155,6 +160,7 @@ impl Step<'_> {
             round += 1;
             u.copy_from_slice(&scratch.u_face);
             operator.part(&at, parted_cell);
+            operator.assemble();
         }
     }
 

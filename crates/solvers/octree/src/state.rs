@@ -312,6 +312,8 @@ pub(crate) struct OperatorScratch {
     /// phi as the pressure sees it: drops of one cell have none, nor has liquid that lets go of walls.
     pub phi_cell: Vec<f32>,
     pub gradient: PressureGradient,
+    /// That of the symmetric form, which preconditions the other one.
+    pub symmetric: PressureGradient,
     pub system: System,
 }
 

@@ -7,14 +7,14 @@
 //! remains. The paper reaches continuity by ghost samples with stretched kernels [octree §5.1, Fig. 9]; this
 //! needs no knowledge of the surroundings and no linear systems.
 
-use super::lattice::{Family, Lattices, sum_corners};
+use super::lattice::{Family, Lattices, Out, for_corners};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
 
-/// Value at a point of the domain.
-pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
-    let lattices = Lattices { tree, family, values };
+/// The samples that the value at a point of the domain is made of.
+pub fn weigh(tree: &Octree, family: Family, located: &Located, x: Vec3, out: Out) {
+    let lattices = Lattices { tree, family };
     let shape = tree.shape();
     // Coordinates in f64 from here: a place's own rounding must not show as a jump.
     let coordinates = |level: usize| {
@@ -22,28 +22,26 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
         let offset = family.offset();
         [0, 1, 2].map(|a| (x[a] as f64 - shape.min[a] as f64) / dx - offset[a] as f64)
     };
-    let (mut sum, mut rest) = (0.0, 1.0);
+    let mut rest = 1.0;
     // A finer level has no part in the value unless the leaf touches it.
     for level in located.level - located.near_finer as usize..shape.levels {
-        let coarser = if level + 1 < shape.levels {
+        let mut coarser = 0.0;
+        if level + 1 < shape.levels {
             let count = family.count(tree, level + 1);
-            sum_corners(coordinates(level + 1), |mut at| {
+            for_corners(coordinates(level + 1), |mut at, weight| {
                 for a in 0..3 {
                     at[a] = at[a].clamp(0, count[a] - 1);
                 }
-                if family.is_finer(tree, level + 1, at) { 0.0 } else { 1.0 }
-            })
-        } else {
-            0.0
-        };
+                coarser += if family.is_finer(tree, level + 1, at) { 0.0 } else { weight };
+            });
+        }
         // Sums of eight weights may miss one by rounding.
         if coarser < 1.0 - 1e-12 {
-            sum += lattices.trilinear(level, coordinates(level)) * (rest * (1.0 - coarser));
+            lattices.weigh_trilinear(level, coordinates(level), rest * (1.0 - coarser), out);
         }
         rest *= coarser;
         if rest == 0.0 {
             break;
         }
     }
-    sum as f32
 }

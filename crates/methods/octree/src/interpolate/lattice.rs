@@ -1,8 +1,9 @@
-//! The lattices that samples of a family would form if all cells were of one level, and values on them.
+//! The lattices that samples of a family would form if all cells were of one level, and what values on them are made of.
 
-use super::trilinear::between;
+use super::stencil::Even;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
+use fluvial_grids::octree::OUTSIDE;
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,19 +83,21 @@ impl Family {
     }
 }
 
-/// Values of a family on the levels' lattices.
+/// The lattices of a family on a tree.
 #[derive(Clone, Copy)]
 pub struct Lattices<'a> {
     pub tree: &'a Octree,
     pub family: Family,
-    pub values: &'a [f32],
 }
 
+/// Takes a sample and its weight.
+pub type Out<'a> = &'a mut dyn FnMut(u32, f64);
+
 impl Lattices<'_> {
-    /// The value at a place of a level: the sample's; the mean of finer ones; interpolated between coarser
-    /// ones; one place beyond a wall, continued linearly. All of these keep linear fields.
-    #[inline]
-    pub fn value(&self, level: usize, at: [i32; 3]) -> f64 {
+    /// The samples that the value at a place of a level is made of, times a weight: the place's own sample; the mean
+    /// of finer ones; interpolated between coarser ones; one place beyond a wall, continued linearly. All of these
+    /// keep linear fields.
+    pub fn weigh(&self, level: usize, at: [i32; 3], weight: f64, out: Out) {
         let count = self.family.count(self.tree, level);
         for a in 0..3 {
             if at[a] >= 0 && at[a] < count[a] {
@@ -103,17 +106,15 @@ impl Lattices<'_> {
             let (mut edge, mut inner) = (at, at);
             edge[a] = at[a].clamp(0, count[a] - 1);
             inner[a] = (2 * edge[a] - at[a]).clamp(0, count[a] - 1);
-            return self.value(level, edge) * 2.0 - self.value(level, inner);
+            self.weigh(level, edge, 2.0 * weight, out);
+            return self.weigh(level, inner, -weight, out);
         }
         if let Some(sample) = self.family.sample(self.tree, level, at) {
-            return self.values[sample as usize] as f64;
+            return out(sample, weight);
         }
         if self.family.is_finer(self.tree, level, at) {
-            let (mut sum, mut n) = (0.0, 0.0);
-            for child in self.family.children(at) {
-                (sum, n) = (sum + self.value(level - 1, child), n + 1.0);
-            }
-            return sum * (1.0 / n);
+            let share = weight / self.family.children(at).count() as f64;
+            return self.family.children(at).for_each(|child| self.weigh(level - 1, child, share, out));
         }
         // A coarser lattice has this place at quarters and halves of its cells.
         let offset = self.family.offset();
@@ -121,42 +122,37 @@ impl Lattices<'_> {
         for a in 0..3 {
             x[a] = 0.5 * (at[a] as f64 + offset[a] as f64) - offset[a] as f64;
         }
-        self.trilinear(level + 1, x)
+        self.weigh_trilinear(level + 1, x, weight, out);
     }
 
-    /// Trilinear interpolation on a level's lattice at coordinates counted in its samples.
+    /// Trilinear interpolation on a level's lattice at coordinates counted in its samples, times a weight.
     #[inline]
-    pub fn trilinear(&self, level: usize, x_in_lattice: [f64; 3]) -> f64 {
-        sum_corners(x_in_lattice, |at| self.value(level, at))
+    pub fn weigh_trilinear(&self, level: usize, x_in_lattice: [f64; 3], weight: f64, out: Out) {
+        for_corners(x_in_lattice, |at, part| self.weigh(level, at, weight * part, out));
     }
 
-    /// Are all eight samples around a point of this level, and what lies between them?
+    /// The eight samples around a point and the point's fractions between them, if all are of this level.
     #[inline]
-    pub fn uniform(&self, level: usize, x_in_lattice: Vec3) -> Option<f32> {
+    pub fn even(&self, level: usize, x_in_lattice: Vec3) -> Option<Even> {
         let count = self.family.count(self.tree, level);
-        let (mut low, mut f) = ([0; 3], [0.0; 3]);
+        let (mut low, mut at) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
             if count[a] < 2 {
                 return None;
             }
             // As `trilinear::split`.
             low[a] = (x_in_lattice[a] as i32).clamp(0, count[a] - 2);
-            f[a] = x_in_lattice[a] - low[a] as f32;
+            at[a] = x_in_lattice[a] - low[a] as f32;
         }
-        let mut c = [0.0; 8];
-        for (c, sample) in c.iter_mut().zip(self.family.samples_around(self.tree, level, low)) {
-            *c = *self.values.get(sample as usize)?;
-        }
-        Some(between(c, f))
+        let samples = self.family.samples_around(self.tree, level, low);
+        (!samples.contains(&OUTSIDE)).then_some(Even { samples, at })
     }
 }
 
-/// Sum over the eight lattice points around a point, with trilinear weights; points of weight zero are not
-/// evaluated.
+/// Runs `body(place, weight)` over the eight lattice points around a point with trilinear weights that are not zero.
 #[inline]
-pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
+pub fn for_corners(x: [f64; 3], mut body: impl FnMut([i32; 3], f64)) {
     let low = [x[0].floor(), x[1].floor(), x[2].floor()];
-    let mut sum = 0.0;
     for o in 0..8 {
         let (mut weight, mut at) = (1.0, [0; 3]);
         for a in 0..3 {
@@ -166,8 +162,7 @@ pub fn sum_corners(x: [f64; 3], mut value: impl FnMut([i32; 3]) -> f64) -> f64 {
             at[a] = low[a] as i32 + high;
         }
         if weight != 0.0 {
-            sum += value(at) * weight;
+            body(at, weight);
         }
     }
-    sum
 }

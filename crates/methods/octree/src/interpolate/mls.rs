@@ -1,9 +1,10 @@
 //! Moving least squares [octree §5.1, 5.2].
 
-use super::lattice::{Family, Lattices};
+use super::lattice::{Family, Lattices, Out};
+use super::stencil::Even;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
-use fluvial_grids::octree::{Located, OUTSIDE, Side};
+use fluvial_grids::octree::{Located, OUTSIDE};
 
 /// Least value of a kernel's factors [octree eq. 35], and weight above which a sample is taken [octree §5.2].
 pub const EPSILON: f64 = 1e-2;
@@ -12,55 +13,100 @@ pub const EPSILON: f64 = 1e-2;
 const FLAT: f64 = 1e-4;
 /// Below this a direction has no samples at all.
 const NOTHING: f64 = 1e-12;
-/// Most samples: eight on each of three levels, and room for one that is not taken.
-const MOST: usize = 25;
-/// Most samples in a ring at T-junctions.
-const MOST_IN_RING: usize = 128;
+/// Room for samples: eight on each of three levels, and one that is not taken; a multiple of [`LANES`].
+const MOST: usize = 32;
+/// Room where a ring at T-junctions is added: two faces of each of the cells on both sides of six faces.
+const MOST_WITH_RING: usize = 96;
+/// Samples that are compared at a time.
+const LANES: usize = 8;
+/// Most samples mirrored at walls: less than eight on each of three levels.
+const MOST_MIRRORED: usize = 24;
+/// Numbers from here on are those of mirrored samples.
+const FIRST_MIRRORED: u32 = u32::MAX - MOST_MIRRORED as u32;
 
-/// No sample of the tree: a mirrored one.
-const MIRRORED: u32 = u32::MAX;
-
-/// What a fit needs of the samples around a point, as sums over them in rows of four: weights and weighted
-/// offsets (in cells of the point's leaf), each of these times offsets, and times values.
-struct Samples {
-    number: [u32; MOST],
+/// The samples around a point, and what a fit needs of them as sums in rows of four: weights and weighted offsets (in
+/// cells of the point's leaf), and each of these times offsets.
+struct Samples<const N: usize> {
+    number: [u32; N],
+    weight: [f64; N],
+    offset: [[f64; N]; 3],
     len: usize,
+    /// Place and level of mirrored samples.
+    mirrored: [([i32; 3], u32); MOST_MIRRORED],
+    mirrored_len: usize,
     /// w, wx, wy, wz.
     first: [f64; 4],
     /// The same times x, y, z.
     second: [[f64; 4]; 3],
-    /// The same times values.
-    values: [f64; 4],
 }
 
-impl Samples {
+/// What a fit makes of its samples: sample i counts `w_i (mean - along . d_i)`.
+struct Fit {
+    mean: f64,
+    along: [f64; 3],
+}
+
+impl<const N: usize> Samples<N> {
     fn new() -> Self {
-        Samples { number: [MIRRORED; MOST], len: 0, first: [0.0; 4], second: [[0.0; 4]; 3], values: [0.0; 4] }
+        Samples {
+            number: [OUTSIDE; N],
+            weight: [0.0; N],
+            offset: [[0.0; N]; 3],
+            len: 0,
+            mirrored: [([0; 3], 0); MOST_MIRRORED],
+            mirrored_len: 0,
+            first: [0.0; 4],
+            second: [[0.0; 4]; 3],
+        }
     }
 
-    #[inline(always)]
-    fn push(&mut self, number: u32, offset: [f64; 3], weight: f64, value: f64) {
-        self.number[self.len] = number;
-        self.len += 1;
-        self.add(offset, weight, value);
+    /// The same with room for a ring. Most points need none, and room costs time to clear.
+    fn widened(&self) -> Samples<MOST_WITH_RING> {
+        let mut wide = Samples::new();
+        let Samples { len, mirrored, mirrored_len, first, second, .. } = *self;
+        (wide.len, wide.mirrored, wide.mirrored_len) = (len, mirrored, mirrored_len);
+        (wide.first, wide.second) = (first, second);
+        wide.number[..len].copy_from_slice(&self.number[..len]);
+        wide.weight[..len].copy_from_slice(&self.weight[..len]);
+        for (wide, own) in wide.offset.iter_mut().zip(&self.offset) {
+            wide[..len].copy_from_slice(&own[..len]);
+        }
+        wide
     }
 
+    /// Adds a sample; one of weight zero is forgotten, without a branch.
     #[inline(always)]
-    fn add(&mut self, [x, y, z]: [f64; 3], weight: f64, value: f64) {
+    fn add(&mut self, number: u32, [x, y, z]: [f64; 3], weight: f64) {
+        let n = self.len;
+        (self.number[n], self.weight[n]) = (number, weight);
+        (self.offset[0][n], self.offset[1][n], self.offset[2][n]) = (x, y, z);
+        self.len += (weight > 0.0) as usize;
         let row = [weight, weight * x, weight * y, weight * z];
         for j in 0..4 {
             self.first[j] += row[j];
             self.second[0][j] += row[j] * x;
             self.second[1][j] += row[j] * y;
             self.second[2][j] += row[j] * z;
-            self.values[j] += row[j] * value;
         }
+    }
+
+    /// Has a sample been taken? Looks at several at a time without a branch.
+    #[inline(always)]
+    fn contains(&self, number: u32) -> bool {
+        let (rows, _) = self.number.as_chunks::<LANES>();
+        let mut found = false;
+        for row in &rows[..self.len.div_ceil(LANES)] {
+            for &other in row {
+                found |= other == number;
+            }
+        }
+        found
     }
 
     /// The value at the point itself of the linear function that fits best [octree eq. 33, 34]: the weighted
     /// mean, minus the slope times the mean offset. None where samples lie in a plane, unless `flat`
     /// directions are to be left out.
-    fn fit(&self, flat: bool) -> Option<f64> {
+    fn fit(&self, flat: bool) -> Option<Fit> {
         let total = 1.0 / self.first[0];
         let d = [self.first[1] * total, self.first[2] * total, self.first[3] * total];
         // Covariances C of the offsets.
@@ -69,8 +115,23 @@ impl Samples {
         // With b, those of offsets and values, the slope C^-1 b times d is b times C^-1 d.
         let along = if flat { solve_flat(c, d) } else { solve(c, d)? };
         let mean = 1.0 + along[0] * d[0] + along[1] * d[1] + along[2] * d[2];
-        let [sum, x, y, z] = self.values;
-        Some(total * ((mean * sum - along[0] * x) - (along[1] * y + along[2] * z)))
+        Some(Fit { mean: total * mean, along: along.map(|v| total * v) })
+    }
+
+    /// Hands out the samples with their weights in a fit.
+    fn weigh(&mut self, fit: &Fit, lattices: &Lattices, out: Out) {
+        let [x, y, z] = &self.offset;
+        for (n, weight) in self.weight[..self.len].iter_mut().enumerate() {
+            *weight *= (fit.mean - fit.along[0] * x[n]) - (fit.along[1] * y[n] + fit.along[2] * z[n]);
+        }
+        for (&number, &weight) in self.number[..self.len].iter().zip(&self.weight) {
+            if number < FIRST_MIRRORED {
+                out(number, weight);
+            } else {
+                let (at, level) = self.mirrored[(number - FIRST_MIRRORED) as usize];
+                lattices.weigh(level as usize, at, weight, out);
+            }
+        }
     }
 }
 
@@ -121,18 +182,18 @@ fn factor(distance: f64, size: f64) -> f64 {
     (1.0 - distance.abs() / size).max(EPSILON)
 }
 
-/// Value at a point of the domain.
+/// The samples that the value at a point of the domain is made of: these eight, or what is handed out.
 #[inline]
-pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
-    let lattices = Lattices { tree, family, values };
-    let mut samples = Samples::new();
+pub fn weigh(tree: &Octree, family: Family, located: &Located, x: Vec3, out: Out) -> Option<Even> {
+    let lattices = Lattices { tree, family };
+    let mut samples = Samples::<MOST>::new();
     let own = located.level;
     // Kernels of coarser faces reach two cells along their normal.
     let coarser = located.near_coarser || (family != Family::Cells && own + 1 < tree.shape().levels);
     let others = if coarser { collect(&mut samples, &lattices, own, own + 1, x) } else { 0 };
     // Among eight samples of its own level a point is out of reach of finer ones.
-    match lattices.uniform(own, in_lattice(tree, family, own, x)) {
-        Some(value) if others == 0 => return value,
+    match lattices.even(own, in_lattice(tree, family, own, x)) {
+        Some(even) if others == 0 => return Some(even),
         None if located.near_finer => {
             collect(&mut samples, &lattices, own, own - 1, x);
         }
@@ -140,12 +201,16 @@ pub fn interpolate(tree: &Octree, family: Family, values: &[f32], located: &Loca
     }
     collect(&mut samples, &lattices, own, own, x);
     if samples.len > 3
-        && let Some(value) = samples.fit(false)
+        && let Some(fit) = samples.fit(false)
     {
-        return value as f32;
+        samples.weigh(&fit, &lattices, out);
+        return None;
     }
+    let mut samples = samples.widened();
     add_ring(&mut samples, &lattices, located, x);
-    samples.fit(true).expect("flat directions are left out") as f32
+    let fit = samples.fit(true).expect("flat directions are left out");
+    samples.weigh(&fit, &lattices, out);
+    None
 }
 
 /// Coordinates on a level's lattice, rounded as `grids::Lattice` does.
@@ -157,8 +222,8 @@ fn in_lattice(tree: &Octree, family: Family, level: usize, x: Vec3) -> Vec3 {
 /// Takes the samples of a level, mirrored ones too, whose kernels exceed [`EPSILON`] at the point; offsets
 /// are counted in cells of level `unit`. Returns their number.
 #[inline]
-fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize, x: Vec3) -> usize {
-    let Lattices { tree, family, values } = *lattices;
+fn collect(samples: &mut Samples<MOST>, lattices: &Lattices, unit: usize, level: usize, x: Vec3) -> usize {
+    let Lattices { tree, family } = *lattices;
     let (count, before) = (family.count(tree, level), samples.len);
     let (offset, shape) = (family.offset(), tree.shape());
     let inverse = 1.0 / shape.dx_of(level) as f64;
@@ -182,19 +247,18 @@ fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize
     let offset = |o: usize| [d[0][o & 1], d[1][(o >> 1) & 1], d[2][o >> 2]];
     for (o, &sample) in around.iter().enumerate() {
         // Absent samples count with weight zero instead of by a branch: where they are is as good as random.
-        let taken = (sample as usize) < values.len() && weight(o) > EPSILON;
-        let value = values[if taken { sample as usize } else { 0 }] as f64;
-        let (weight, value) = if taken { (weight(o), value) } else { (0.0, 0.0) };
-        samples.number[samples.len] = sample;
-        samples.len += taken as usize;
-        samples.add(offset(o), weight, value);
+        let weight = weight(o);
+        let taken = sample != OUTSIDE && weight > EPSILON;
+        samples.add(sample, offset(o), if taken { weight } else { 0.0 });
     }
     if !interior {
         for o in (0..8).filter(|&o| weight(o) > EPSILON) {
             let at = [0, 1, 2].map(|a: usize| low[a] + ((o >> a) & 1) as i32);
             let inside = [0, 1, 2].map(|a: usize| at[a].clamp(0, count[a] - 1));
             if at != inside && family.sample(tree, level, inside).is_some() {
-                samples.push(MIRRORED, offset(o), weight(o), lattices.value(level, at));
+                samples.mirrored[samples.mirrored_len] = (at, level as u32);
+                samples.mirrored_len += 1;
+                samples.add(FIRST_MIRRORED + samples.mirrored_len as u32 - 1, offset(o), weight(o));
             }
         }
     }
@@ -203,16 +267,14 @@ fn collect(samples: &mut Samples, lattices: &Lattices, unit: usize, level: usize
 
 /// Adds the samples next to the nearest one [octree §5.2], with the weights that eq. 35 gives beyond their
 /// kernels.
-fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Vec3) {
-    let Lattices { tree, family, values } = *lattices;
+fn add_ring(samples: &mut Samples<MOST_WITH_RING>, lattices: &Lattices, located: &Located, x: Vec3) {
+    let Lattices { tree, family } = *lattices;
     let unit = tree.shape().dx_of(located.level) as f64;
-    let (mut ring, mut len) = ([0; MOST_IN_RING], 0);
+    let x = x.as_dvec3().to_array();
     let mut add = |sample: u32| {
-        if samples.number[..samples.len].contains(&sample) || ring[..len].contains(&sample) {
+        if samples.contains(sample) {
             return;
         }
-        ring[len] = sample;
-        len += 1;
         let n = sample as usize;
         let (center, size) = match family {
             Family::Cells => (tree.cell_center(n), tree.cell_dx(n)),
@@ -220,11 +282,11 @@ fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Ve
         };
         let (mut d, mut weight) = ([0.0; 3], 1.0);
         for a in 0..3 {
-            let distance = center[a] as f64 - x[a] as f64;
+            let distance = center[a] as f64 - x[a];
             d[a] = distance / unit;
             weight *= factor(distance, size as f64);
         }
-        samples.add(d, weight, values[n] as f64);
+        samples.add(sample, d, weight);
     };
     // The nearest sample is the own leaf's, or one that its sides share with neighbours.
     match family {
@@ -244,15 +306,12 @@ fn add_ring(samples: &mut Samples, lattices: &Lattices, located: &Located, x: Ve
     }
 }
 
-/// The cells across the six sides of a leaf.
+/// The cells on both sides of a leaf's six faces, other than itself: neighbours, and at a larger one's face those that share
+/// it.
 fn across(tree: &Octree, cell: u32, mut body: impl FnMut(u32)) {
     for &face in &tree.cell_faces()[cell as usize] {
-        for side in tree.sides(face as usize) {
-            match side {
-                Side::Outside => {}
-                Side::Cell(other) => body(other),
-                Side::Quad(others) => others.into_iter().for_each(&mut body),
-            }
-        }
+        tree.cells_beside(face as usize)
+            .filter(|&other| other != cell as usize)
+            .for_each(|other| body(other as u32));
     }
 }

@@ -13,15 +13,18 @@
 mod blend;
 mod lattice;
 mod mls;
+mod stencil;
 mod trace;
 mod trilinear;
 
+pub use stencil::{Spot, Stencils};
 pub use trace::Tracing;
 
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Located;
-use lattice::Family;
+use lattice::{Family, Out};
+use stencil::Even;
+use trilinear::Dual;
 
 /// What happens where cells of different size meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,52 +53,58 @@ impl<'a> Sampler<'a> {
         Sampler { tree, kind, bounds: tree.shape().bounds() }
     }
 
+    /// A point and its leaf, which is probably of a level; points outside are moved to the domain's hull. What is read at
+    /// it need not search for it again.
+    #[inline]
+    pub fn spot(&self, x_in_world: Vec3, level: usize) -> Spot {
+        let x = self.inside(x_in_world);
+        Spot { x, located: self.tree.locate_near(x, level) }
+    }
+
     /// Value at a point of a field at cell centres. Points outside are moved to the domain's hull.
     /// Verified by `interpolation.rs`.
     #[inline]
     pub fn cells(&self, q_cell: &[f32], x_in_world: Vec3) -> f32 {
+        self.cells_at(q_cell, &self.spot(x_in_world, 0))
+    }
+
+    /// The same at a point whose leaf is known.
+    #[inline]
+    pub fn cells_at(&self, q_cell: &[f32], spot: &Spot) -> f32 {
         debug_assert_eq!(q_cell.len(), self.tree.cell_count());
-        let x = self.inside(x_in_world);
-        let located = self.tree.locate(x);
-        if located.uniform {
-            return trilinear::cells(self.tree, &located, q_cell, x);
+        match self.even_cells(spot) {
+            Some(even) => even.read(q_cell),
+            None => self.general(Family::Cells, q_cell, spot),
         }
-        self.general(Family::Cells, q_cell, &located, x)
     }
 
     /// One component of a field at face centres.
     #[inline]
     pub fn component(&self, u_face: &[f32], axis: Axis, x_in_world: Vec3) -> f32 {
-        debug_assert_eq!(u_face.len(), self.tree.face_count());
-        let x = self.inside(x_in_world);
-        let located = self.tree.locate(x);
-        if located.uniform_along[axis] {
-            let dual = trilinear::Dual::new(self.tree, &located, x);
-            return dual.component(u_face, axis);
-        }
-        self.general(Family::Faces(axis), u_face, &located, x)
+        self.component_at(u_face, axis, &self.spot(x_in_world, 0))
     }
 
-    /// Least and largest of the samples that [`Self::component`] reads; where sizes meet those on the cell at the point
-    /// and on its neighbours.
-    pub fn component_range(&self, u_face: &[f32], axis: Axis, x_in_world: Vec3) -> [f32; 2] {
-        let x = self.inside(x_in_world);
-        let located = self.tree.locate(x);
-        let mut range = [f32::INFINITY, f32::NEG_INFINITY];
-        let mut see = |face: u32| {
-            let u = u_face[face as usize];
-            range = [range[0].min(u), range[1].max(u)];
-        };
-        if located.uniform_along[axis] {
-            let dual = trilinear::Dual::new(self.tree, &located, x);
-            dual.faces(axis).into_iter().for_each(see);
-            return range;
+    /// The same at a point whose leaf is known.
+    #[inline]
+    pub fn component_at(&self, u_face: &[f32], axis: Axis, spot: &Spot) -> f32 {
+        debug_assert_eq!(u_face.len(), self.tree.face_count());
+        match self.even_faces(axis, spot) {
+            Some(even) => even.read(u_face),
+            None => self.general(Family::Faces(axis), u_face, spot),
         }
+    }
+
+    /// Least and largest of the samples on the cell at a point and on its neighbours.
+    pub fn component_range(&self, u_face: &[f32], axis: Axis, spot: &Spot) -> [f32; 2] {
+        let mut range = [f32::INFINITY, f32::NEG_INFINITY];
         let mut see_cell = |cell: usize| {
-            [2 * axis, 2 * axis + 1].iter().for_each(|&side| see(self.tree.cell_faces()[cell][side]));
+            for side in [2 * axis, 2 * axis + 1] {
+                let u = u_face[self.tree.cell_faces()[cell][side] as usize];
+                range = [range[0].min(u), range[1].max(u)];
+            }
         };
-        see_cell(located.cell as usize);
-        for &face in &self.tree.cell_faces()[located.cell as usize] {
+        see_cell(spot.cell());
+        for &face in &self.tree.cell_faces()[spot.cell()] {
             self.tree.cells_beside(face as usize).for_each(&mut see_cell);
         }
         range
@@ -105,23 +114,15 @@ impl<'a> Sampler<'a> {
     #[inline]
     pub fn velocity(&self, u_face: &[f32], x_in_world: Vec3) -> Vec3 {
         debug_assert_eq!(u_face.len(), self.tree.face_count());
-        let x = self.inside(x_in_world);
-        let located = self.tree.locate(x);
-        if located.uniform_along == [true; 3] {
-            let dual = trilinear::Dual::new(self.tree, &located, x);
-            return Vec3::new(
-                dual.component(u_face, 0),
-                dual.component(u_face, 1),
-                dual.component(u_face, 2),
-            );
+        let spot = self.spot(x_in_world, 0);
+        if spot.located.uniform_along == [true; 3] {
+            let dual = Dual::new(self.tree, &spot.located, spot.x);
+            let component = |axis: Axis| dual.faces(axis, spot.x).read(u_face);
+            return Vec3::new(component(0), component(1), component(2));
         }
         let mut u = Vec3::ZERO;
         for axis in AXES {
-            u[axis] = if located.uniform_along[axis] {
-                trilinear::Dual::new(self.tree, &located, x).component(u_face, axis)
-            } else {
-                self.general(Family::Faces(axis), u_face, &located, x)
-            };
+            u[axis] = self.component_at(u_face, axis, &spot);
         }
         u
     }
@@ -137,12 +138,33 @@ impl<'a> Sampler<'a> {
         x.max(self.bounds.min).min(self.bounds.max)
     }
 
+    #[inline(always)]
+    fn even_cells(&self, spot: &Spot) -> Option<Even> {
+        spot.located.uniform.then(|| Dual::new(self.tree, &spot.located, spot.x).cells())
+    }
+
+    #[inline(always)]
+    fn even_faces(&self, axis: Axis, spot: &Spot) -> Option<Even> {
+        let dual = || Dual::new(self.tree, &spot.located, spot.x);
+        spot.located.uniform_along[axis].then(|| dual().faces(axis, spot.x))
+    }
+
     #[cold]
     #[inline(never)]
-    fn general(&self, family: Family, values: &[f32], located: &Located, x: Vec3) -> f32 {
+    fn general(&self, family: Family, values: &[f32], spot: &Spot) -> f32 {
+        let mut sum = 0.0;
+        let even = self.weigh(family, spot, &mut |n, weight| sum += weight * values[n as usize] as f64);
+        even.map_or(sum as f32, |even| even.read(values))
+    }
+
+    /// The samples that a value where cells of different size meet is made of: these eight, or what is handed out.
+    fn weigh(&self, family: Family, spot: &Spot, out: Out) -> Option<Even> {
         match self.kind {
-            Interpolation::Mls => mls::interpolate(self.tree, family, values, located, x),
-            Interpolation::Continuous => blend::interpolate(self.tree, family, values, located, x),
+            Interpolation::Mls => mls::weigh(self.tree, family, &spot.located, spot.x, out),
+            Interpolation::Continuous => {
+                blend::weigh(self.tree, family, &spot.located, spot.x, out);
+                None
+            }
         }
     }
 }

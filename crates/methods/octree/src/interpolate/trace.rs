@@ -1,6 +1,7 @@
 //! Velocity for tracing paths.
 
-use super::{Interpolation, Sampler, trilinear};
+use super::trilinear::Dual;
+use super::{Interpolation, Sampler};
 use crate::slope::slopes;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::Octree;
@@ -39,14 +40,16 @@ impl Tracing {
                 out[axis] = if !is_larger(2 * axis) && !is_larger(2 * axis + 1) {
                     0.5 * (u_face[faces[2 * axis] as usize] + u_face[faces[2 * axis + 1] as usize])
                 } else {
-                    sampler.component(u_face, axis, tree.cell_center(cell))
+                    let spot = sampler.spot(tree.cell_center(cell), level);
+                    sampler.component_at(u_face, axis, &spot)
                 };
             }
         });
         let v = &self.v_cell;
         self.slope_cell.resize(tree.cell_count(), [Vec3::ZERO; 3]);
         parallel::for_each_indexed_mut(&mut self.slope_cell, |cell, out| {
-            if !tree.locate(tree.cell_center(cell)).uniform {
+            let level = tree.cells()[cell].level as usize;
+            if !tree.locate_near(tree.cell_center(cell), level).uniform {
                 let [x, y, z] = slopes(tree, cell, |_| true, |cell| v[cell].to_array()).map(|s| s.as_vec3());
                 *out = [Vec3::new(x.x, y.x, z.x), Vec3::new(x.y, y.y, z.y), Vec3::new(x.z, y.z, z.z)];
             }
@@ -56,11 +59,17 @@ impl Tracing {
     /// Velocity at a point. Points outside are moved to the domain's hull.
     #[inline]
     pub fn at(&self, tree: &Octree, x_in_world: Vec3) -> Vec3 {
+        self.at_near(tree, x_in_world, 0)
+    }
+
+    /// The same at a point whose leaf is probably of this level.
+    #[inline]
+    pub fn at_near(&self, tree: &Octree, x_in_world: Vec3, level: usize) -> Vec3 {
         let bounds = tree.shape().bounds();
         let x = x_in_world.max(bounds.min).min(bounds.max);
-        let located = tree.locate(x);
+        let located = tree.locate_near(x, level);
         if located.uniform {
-            return trilinear::cells(tree, &located, &self.v_cell, x);
+            return Dual::new(tree, &located, x).cells().read(&self.v_cell);
         }
         let cell = located.cell as usize;
         let (d, [along_x, along_y, along_z]) = (x - tree.cell_center(cell), self.slope_cell[cell]);
@@ -70,6 +79,12 @@ impl Tracing {
     /// Where a particle goes in `dt_s` from a point with velocity `u`, by the midpoint rule.
     #[inline]
     pub fn trace(&self, tree: &Octree, x_in_world: Vec3, u: Vec3, dt_s: f32) -> Vec3 {
-        x_in_world + dt_s * self.at(tree, x_in_world + 0.5 * dt_s * u)
+        self.trace_near(tree, x_in_world, (u, 0), dt_s)
+    }
+
+    /// The same where leaves on the way are probably of a level.
+    #[inline]
+    pub fn trace_near(&self, tree: &Octree, x_in_world: Vec3, (u, level): (Vec3, usize), dt_s: f32) -> Vec3 {
+        x_in_world + dt_s * self.at_near(tree, x_in_world + 0.5 * dt_s * u, level)
     }
 }

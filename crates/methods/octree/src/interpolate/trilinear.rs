@@ -1,6 +1,7 @@
 //! The fast path: trilinear interpolation in a dual cell of eight leaves of one size. The same operations in
 //! the same order as `grids::Lattice`, so that results agree with those of a uniform grid bit for bit.
 
+use super::stencil::Even;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Located;
@@ -32,28 +33,15 @@ pub fn split(v: f32, count: usize) -> (u32, f32) {
     (low, v - low as f32)
 }
 
-/// Value at a point in a leaf with uniform surroundings.
-#[inline(always)]
-pub fn cells<V: Value>(tree: &Octree, located: &Located, q_cell: &[V], x: Vec3) -> V {
-    let dual = Dual::new(tree, located, x);
-    let mut c = [V::default(); 8];
-    for (c, leaf) in c.iter_mut().zip(tree.leaves_near(located, dual.low_center)) {
-        *c = q_cell[leaf as usize];
-    }
-    between(c, dual.at_centers)
-}
-
-/// The samples around a point: eight leaves, and eight faces of each axis. They are found by counting in
-/// blocks, which stay in the cache, and not through the leaves' and nodes' own tables, which do not.
+/// The samples around a point in a leaf with uniform surroundings, whose faces have uniform ones too along an axis. They
+/// are found by counting in blocks, which stay in the cache, and not through the leaves' and nodes' own tables, which do
+/// not.
 pub struct Dual<'a> {
     tree: &'a Octree,
     located: &'a Located,
     /// Low cell and fractions between cell centres.
     low_center: [u32; 3],
     at_centers: [f32; 3],
-    /// Low face and fractions between faces.
-    low_face: [u32; 3],
-    at_faces: [f32; 3],
 }
 
 impl<'a> Dual<'a> {
@@ -64,30 +52,27 @@ impl<'a> Dual<'a> {
         let dx = shape.dx_of(located.level);
         let cells = shape.cells(located.level);
         let center = (x - (shape.min + 0.5 * dx)) / dx;
-        let face = (x - shape.min) / dx;
         let (mut low_center, mut at_centers) = ([0; 3], [0.0; 3]);
-        let (mut low_face, mut at_faces) = ([0; 3], [0.0; 3]);
         for a in 0..3 {
             (low_center[a], at_centers[a]) = split(center[a], cells[a]);
-            // The last face belongs to the last cell.
-            (low_face[a], at_faces[a]) = split(face[a], cells[a] + 1);
         }
-        Dual { tree, located, low_center, at_centers, low_face, at_faces }
+        Dual { tree, located, low_center, at_centers }
+    }
+
+    /// The leaves around the point.
+    #[inline(always)]
+    pub fn cells(&self) -> Even {
+        Even { samples: self.tree.leaves_near(self.located, self.low_center), at: self.at_centers }
     }
 
     /// The faces of an axis around the point.
     #[inline(always)]
-    pub fn faces(&self, axis: Axis) -> [u32; 8] {
-        let mut low = self.low_center;
-        low[axis] = self.low_face[axis];
-        self.tree.faces_near(self.located, axis, low)
-    }
-
-    /// A component at faces.
-    #[inline(always)]
-    pub fn component(&self, u_face: &[f32], axis: Axis) -> f32 {
-        let mut f = self.at_centers;
-        f[axis] = self.at_faces[axis];
-        between(self.faces(axis).map(|face| u_face[face as usize]), f)
+    pub fn faces(&self, axis: Axis, x: Vec3) -> Even {
+        let shape = self.tree.shape();
+        let (mut low, mut at) = (self.low_center, self.at_centers);
+        let along = (x[axis] - shape.min[axis]) / shape.dx_of(self.located.level);
+        // The last face belongs to the last cell.
+        (low[axis], at[axis]) = split(along, shape.cells(self.located.level)[axis] + 1);
+        Even { samples: self.tree.faces_near(self.located, axis, low), at }
     }
 }
