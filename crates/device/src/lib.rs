@@ -17,7 +17,7 @@ mod gpu;
 pub use gpu::{
     adapter::{AdapterChoice, AdapterRecord, Device, Limits, adapters},
     buffer::{Binding, Buffer},
-    compute::{Bound, Pipeline, Recording, StageTime},
+    compute::{Bound, Clock, Pipeline, Recording, StageTime},
 };
 
 /// What a device, or the wish for one, can answer instead of a result.

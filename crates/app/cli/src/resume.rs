@@ -70,7 +70,9 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
         .map_err(|e| Failure::bad_input(e, "change the scene or its method"))?;
     let picture = pictures(&record, &ready, dir, plan, checkpoint.as_ref())?;
     let mut settings = settings(&scene, &ready, dir, plan, threads, picture);
+    tracing::info!("computes on: {}", solver.computes_on());
     settings.source = record.source.clone();
+    settings.computes_on = solver.computes_on();
     settings.command = record.command.clone();
     settings.watch_disk = !args.limits.ignore_disk_space;
     let Some(checkpoint) = checkpoint else {
@@ -88,6 +90,7 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
         ready.name, position.frame, position.step, checkpoint.header.time_s
     );
     (record.frames, record.threads) = (frames, threads);
+    record.computes_on = solver.computes_on();
     (record.scene, record.inputs) = (scene.resolved(), inputs_of(&scene.resolved()));
     record.fluvial = env!("CARGO_PKG_VERSION").to_owned();
     let cache = Cache::resume(settings, record, &checkpoint, changed)?;

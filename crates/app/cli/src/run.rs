@@ -50,8 +50,10 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     } else {
         None
     };
+    tracing::info!("computes on: {}", solver.computes_on());
     let mut settings = settings(&scene, &ready, &dir, plan, threads, picture);
     settings.source = source(&args);
+    settings.computes_on = solver.computes_on();
     settings.watch_disk = !args.limits.ignore_disk_space;
     let cache = Cache::create(settings, solver.method())?;
     work(Work { solver: solver.as_mut(), at: None, plan, cache, dir: &dir, stop: &stop })
@@ -126,7 +128,7 @@ fn trust(totals: &Totals) -> Result<(), Failure> {
     }
 }
 
-/// What the cache needs to know; `source` is left to the caller.
+/// What the cache needs to know; `source` and `computes_on` are left to the caller.
 pub fn settings(
     scene: &Scene,
     ready: &Ready,
@@ -141,6 +143,7 @@ pub fn settings(
         name: ready.name.clone(),
         command: command_line(),
         source: SceneSource::default(),
+        computes_on: String::new(),
         inputs: inputs_of(&resolved),
         scene: resolved,
         fingerprint: fingerprint(&*ready.method),
@@ -346,6 +349,12 @@ fn failure(error: RunError, go_on: Option<String>) -> Failure {
     let help = match &error {
         RunError::Step { frame, .. } | RunError::BadStep { frame, .. } => {
             format!("see log.txt; this repeats it: {}", up_to_frame(std::env::args().skip(1), *frame))
+        }
+        RunError::Device { .. } => {
+            let go_on = go_on.unwrap_or("start it anew".into());
+            format!(
+                "the frames written so far are complete; when the device works again, {go_on}; or choose `--set method.device=cpu`"
+            )
         }
         RunError::Output(_) => {
             let go_on = go_on.unwrap_or("start it anew with another folder, -o".into());

@@ -26,6 +26,9 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "merging-bodies",
         "seaplane",
         "tilted-rest",
+        "flood",
+        "tank",
+        "lighthouse",
     ]
 }
 

@@ -58,6 +58,8 @@ pub struct CacheSettings {
     pub fingerprint: u32,
     /// Threads in use.
     pub threads: usize,
+    /// What computes, see `Solver::computes_on`.
+    pub computes_on: String,
     /// Frames.
     pub plan: FramePlan,
     /// Gauges.
@@ -259,6 +261,7 @@ fn new_record(settings: &CacheSettings, method: &str) -> RunRecord {
         resumed: 0,
         method: method.to_owned(),
         threads: settings.threads,
+        computes_on: settings.computes_on.clone(),
         machine: Machine::describe(),
         frames: settings.plan.frames,
         fps: settings.plan.fps,

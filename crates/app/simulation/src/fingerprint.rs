@@ -16,7 +16,7 @@ const DT_S: f64 = 0.004;
 /// milliseconds.
 pub fn fingerprint(method: &dyn Method) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    let outcome = method.build(splash()).map_err(|e| e.to_string()).and_then(|mut solver| {
+    let outcome = method.build(splash(method)).map_err(|e| e.to_string()).and_then(|mut solver| {
         (0..STEPS).try_for_each(|_| solver.step(DT_S).map(drop)).map_err(|e: StepError| e.to_string())?;
         let mut bytes = vec![];
         solver.save(&mut StateWriter::new(&mut bytes)).map_err(|e| e.to_string())?;
@@ -30,8 +30,9 @@ pub fn fingerprint(method: &dyn Method) -> u32 {
     hasher.finalize()
 }
 
-/// A ball of water falls beside a solid one into a pool.
-fn splash() -> Setup {
+/// A ball of water falls beside a solid one into a pool; with surface tension where the method has it.
+fn splash(method: &dyn Method) -> Setup {
+    let surface_tension = if method.capabilities().surface_tension { 0.07 } else { 0.0 };
     let ball = |x: f32, y: f32, radius: f32| Shape::Sphere { center: Vec3::new(x, y, 0.45), radius };
     let pool = Shape::Box { min: -Vec3::ONE, max: Vec3::new(2.0, 0.35, 2.0) };
     let solid = Solid::new("ball", ball(0.75, 0.35, 0.17), Motion::default());
@@ -40,7 +41,7 @@ fn splash() -> Setup {
             walls: [Wall::Solid, Wall::Open, Wall::Solid, Wall::Solid, Wall::Solid, Wall::Solid],
             ..Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [CELLS; 3], dx: 1.0 / CELLS as f32 })
         },
-        liquid: Liquid { surface_tension: 0.07, ..Liquid::default() },
+        liquid: Liquid { surface_tension, ..Liquid::default() },
         fills: vec![
             Fill { shape: pool, velocity: Vec3::new(0.5, 0.0, 0.25) },
             Fill { shape: ball(0.3, 0.55, 0.16), velocity: Vec3::new(0.0, -2.0, 0.0) },

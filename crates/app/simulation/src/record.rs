@@ -70,6 +70,9 @@ pub struct RunRecord {
     pub method: String,
     /// Threads in use.
     pub threads: usize,
+    /// What computes: the processor, or a GPU's name and driver.
+    #[serde(default)]
+    pub computes_on: String,
     /// Where it runs.
     pub machine: Machine,
     /// Frames after frame 0.
@@ -221,6 +224,7 @@ pub(crate) mod tests {
             resumed: 0,
             method: "uniform".into(),
             threads: 2,
+            computes_on: "processor".into(),
             machine: Machine::describe(),
             frames: 3,
             fps: 24.0,

@@ -404,6 +404,9 @@ fn setup(record: &RunRecord, steps: &Steps) -> String {
     let machine = &record.machine;
     rows.push(("Machine".into(), format!("{}, {} cores, {}", machine.cpu, machine.cores, machine.platform)));
     rows.push(("Threads".into(), record.threads.to_string()));
+    if !record.computes_on.is_empty() {
+        rows.push(("Computes on".into(), record.computes_on.clone()));
+    }
     rows.push(("Version".into(), record.fluvial.clone()));
     let rows: String = rows
         .iter()

@@ -113,6 +113,16 @@ pub enum RunError {
         /// The surface before the step.
         snapshot: Option<PathBuf>,
     },
+    /// The device that computes has failed; what was written before it is good.
+    #[error("frame {frame}, t = {time_s:.6} s: {source}")]
+    Device {
+        /// Which frame it led to.
+        frame: u32,
+        /// The last moment that was reached, seconds.
+        time_s: f64,
+        /// What the device said.
+        source: StepError,
+    },
     /// The solver asks for a step that cannot be taken: the simulation has blown up.
     #[error(
         "frame {frame}, t = {time_s:.6} s: the liquid is so fast that a step may last only {dt_s:.3e} s{}",
@@ -173,6 +183,7 @@ pub fn run_from(
             recorder.step(&step, solver)?;
             progress.step(&Status::new(plan, &step, &eta));
         }
+        solver.fetch().map_err(|source| RunError::Device { frame, time_s: solver.time_s(), source })?;
         recorder.frame(frame, solver)?;
         at.frame = frame;
         eta.frame_done(frame);
@@ -248,6 +259,8 @@ fn step_with_retries(
                 }));
             }
             Err(StepError::Stopped) => return Ok(None),
+            // The surface before the step lies on the device that has failed.
+            Err(source @ StepError::Device(_)) => return Err(RunError::Device { frame, time_s, source }),
             Err(source) if retries == MAX_RETRIES => {
                 let snapshot = recorder.failed(solver);
                 return Err(RunError::Step { frame, time_s, dt_s, tries: retries + 1, source, snapshot });

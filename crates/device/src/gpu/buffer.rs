@@ -56,6 +56,13 @@ pub struct Binding {
     pub(super) bytes: u64,
 }
 
+impl<T> Clone for Buffer<T> {
+    /// The same memory, held once more.
+    fn clone(&self) -> Self {
+        Buffer { lease: self.lease.clone(), len: self.len, of: PhantomData }
+    }
+}
+
 impl<T: Pod> Buffer<T> {
     /// Number of values.
     pub fn len(&self) -> usize {
@@ -117,6 +124,18 @@ impl Device {
     pub fn upload<T: Pod>(&self, buffer: &Buffer<T>, values: &[T]) -> Result<(), DeviceError> {
         assert_eq!(buffer.len, values.len(), "a buffer is replaced as a whole");
         self.queue.write_buffer(&buffer.lease.raw, 0, bytemuck::cast_slice(values));
+        self.check()
+    }
+
+    /// Replaces the first values and leaves the others.
+    ///
+    /// # Panics
+    /// When there are more values than the buffer holds.
+    pub fn upload_part<T: Pod>(&self, buffer: &Buffer<T>, values: &[T]) -> Result<(), DeviceError> {
+        assert!(buffer.len >= values.len(), "the buffer holds as much");
+        if !values.is_empty() {
+            self.queue.write_buffer(&buffer.lease.raw, 0, bytemuck::cast_slice(values));
+        }
         self.check()
     }
 

@@ -1,7 +1,7 @@
 //! Compute pipelines, and recordings of many dispatches in one compute pass.
 
 use super::adapter::Device;
-use super::buffer::Binding;
+use super::buffer::{Binding, Buffer};
 use crate::{DeviceError, ShaderSource};
 use std::sync::Arc;
 
@@ -36,6 +36,14 @@ pub struct StageTime {
     pub name: &'static str,
     /// Time on the device's own clock.
     pub seconds: f64,
+}
+
+/// Times the stages of a recording on the device, as often as it is submitted.
+pub struct Clock {
+    set: wgpu::QuerySet,
+    resolve: wgpu::Buffer,
+    ticks: Buffer<u64>,
+    names: Vec<&'static str>,
 }
 
 impl Recording {
@@ -134,37 +142,62 @@ impl Device {
         self.raw.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES)
     }
 
-    /// Submits a recording, waits for it, and returns the time of each stage; none without timestamps.
-    pub fn submit_timed(&self, recording: &Recording) -> Result<Vec<StageTime>, DeviceError> {
+    /// A clock for the stages of a recording; none where the device has no timestamps.
+    pub fn clock(&self, recording: &Recording) -> Result<Option<Clock>, DeviceError> {
         if !self.has_timestamps() || recording.stages.is_empty() {
-            self.submit(recording)?;
-            self.wait()?;
-            return Ok(vec![]);
+            return Ok(None);
         }
-        self.check()?;
         let count = recording.stages.len() as u32 + 1;
         let set = self.raw.create_query_set(&wgpu::QuerySetDescriptor {
             label: None,
             ty: wgpu::QueryType::Timestamp,
             count,
         });
-        let ticks = self.storage::<u64>("timestamps", count as usize)?;
         let resolve = self.raw.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: 8 * u64::from(count),
             usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
+        let ticks = self.storage("timestamps", count as usize)?;
+        let names = recording.stages.iter().map(|stage| stage.0).collect();
+        Ok(Some(Clock { set, resolve, ticks, names }))
+    }
+
+    /// As [`Device::submit`], with a clock that was made for this recording.
+    pub fn submit_clocked(&self, recording: &Recording, clock: &Clock) -> Result<(), DeviceError> {
+        self.check()?;
+        let count = clock.names.len() as u32 + 1;
         let mut encoder = self.raw.create_command_encoder(&Default::default());
-        self.encode(&mut encoder, recording, Some(&set));
-        encoder.resolve_query_set(&set, 0..count, &resolve, 0);
-        encoder.copy_buffer_to_buffer(&resolve, 0, &ticks.lease.raw, 0, 8 * u64::from(count));
+        self.encode(&mut encoder, recording, Some(&clock.set));
+        encoder.resolve_query_set(&clock.set, 0..count, &clock.resolve, 0);
+        encoder.copy_buffer_to_buffer(&clock.resolve, 0, &clock.ticks.lease.raw, 0, 8 * u64::from(count));
         self.queue.submit([encoder.finish()]);
-        let ticks = self.read(&ticks)?;
+        self.check()
+    }
+
+    /// The time of each stage of the last submission with this clock, after waiting for it.
+    pub fn times(&self, clock: &Clock) -> Result<Vec<StageTime>, DeviceError> {
+        let ticks = self.read(&clock.ticks)?;
         let period_s = f64::from(self.queue.get_timestamp_period()) * 1e-9;
         let seconds = |n: usize| ticks[n + 1].saturating_sub(ticks[n]) as f64 * period_s;
-        let stages = recording.stages.iter().enumerate();
-        Ok(stages.map(|(n, s)| StageTime { name: s.0, seconds: seconds(n) }).collect())
+        let stages = clock.names.iter().enumerate();
+        Ok(stages.map(|(n, name)| StageTime { name, seconds: seconds(n) }).collect())
+    }
+
+    /// Submits a recording, waits for it, and returns the time of each stage; none without timestamps.
+    pub fn submit_timed(&self, recording: &Recording) -> Result<Vec<StageTime>, DeviceError> {
+        match self.clock(recording)? {
+            Some(clock) => {
+                self.submit_clocked(recording, &clock)?;
+                self.times(&clock)
+            }
+            None => {
+                self.submit(recording)?;
+                self.wait()?;
+                Ok(vec![])
+            }
+        }
     }
 
     fn encode(

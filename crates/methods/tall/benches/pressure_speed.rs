@@ -4,7 +4,7 @@
 
 use fluvial_device::{AdapterChoice, Device, DeviceError, Recording};
 use fluvial_grids::TallGrid;
-use fluvial_tall::gpu::{GpuMultigrid, Kernels};
+use fluvial_tall::gpu::{GpuMultigrid, Kernels, MultigridBuffers};
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use std::time::Instant;
 
@@ -38,7 +38,8 @@ fn scene([nx, regular, nz]: [usize; 3]) -> (TallGrid, Vec<f32>, Vec<f32>) {
 fn on_gpu(device: &Device, size: [usize; 3], cycles: &Cycles) -> Result<[f64; 3], DeviceError> {
     let (grid, phi, b) = scene(size);
     let mut kernels = Kernels::new(device);
-    let mut multigrid = GpuMultigrid::new(&mut kernels, &grid, cycles.coarsest)?;
+    let buffers = MultigridBuffers::new(device, &grid, cycles.coarsest)?;
+    let mut multigrid = GpuMultigrid::new(&mut kernels, &buffers);
     let inputs = multigrid.inputs();
     device.upload(inputs.phi, &phi)?;
     device.upload(inputs.b, &b)?;

@@ -8,7 +8,7 @@ use crate::scenes::*;
 use bytemuck::Pod;
 use fluvial_device::{AdapterChoice, Binding, Buffer, Device, DeviceError, Recording};
 use fluvial_grids::TallGrid;
-use fluvial_tall::gpu::{GpuGrid, GpuMultigrid, Kernels};
+use fluvial_tall::gpu::{GpuGrid, GpuMultigrid, Kernels, MultigridBuffers};
 use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{
@@ -429,7 +429,8 @@ fn whole_cycles_are_the_same() {
         let cycles = Cycles::default();
         cpu.solve(&cycles);
         let mut recording = Recording::new();
-        let mut gpu = GpuMultigrid::new(&mut t.kernels, &grid, cycles.coarsest).unwrap();
+        let buffers = MultigridBuffers::new(t.device, &grid, cycles.coarsest).unwrap();
+        let mut gpu = GpuMultigrid::new(&mut t.kernels, &buffers);
         let inputs = gpu.inputs();
         t.device.upload(inputs.phi, &phi).unwrap();
         t.device.upload(inputs.fraction, &fraction).unwrap();

@@ -9,7 +9,7 @@ use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{Liquid, right_side_counting, subtract_gradient};
 use fluvial_tall::remesh::RemeshParams;
-use fluvial_tall::solids::{Ground, phi_in_solids, place, velocity_in_solids};
+use fluvial_tall::solids::{Ground, Placed, phi_in_solids, place, velocity_in_solids};
 use fluvial_tall::volume::{self, Held, Open, SPREAD_PASSES};
 use fluvial_tall::{advect, redistance, remesh};
 
@@ -53,7 +53,8 @@ impl CpuWater {
     }
 
     fn place(&mut self) {
-        let out = (&mut self.fraction[..], &mut self.open_cell[..], &mut self.open_tall[..]);
+        let CpuWater { fraction, open_cell, open_tall, .. } = self;
+        let out = Placed { fraction, open_cell, open_tall, u_solid: &mut [] };
         place(out, &self.grid, &self.ground, None);
         let open = Open { cell: &self.open_cell, tall: &self.open_tall };
         volume::measure(&mut self.held, &self.grid, &self.fields.phi, &open);
@@ -148,6 +149,10 @@ fn basin(has_obstacle: bool) -> CpuWater {
         is_counting: true,
         corrects_phi: true,
         conserves_volume: true,
+        has_sources: false,
+        has_sinks: false,
+        beyond: None,
+        has_moving: false,
     };
     CpuWater::new(grid, phi, ground, limits, params)
 }
@@ -173,7 +178,7 @@ fn compare(has_obstacle: bool, looks: &[usize]) -> Option<[[f32; 2]; 2]> {
     let (mut cpu, mut shaken) = (basin(has_obstacle), basin(has_obstacle));
     let dx = cpu.grid.dx_m;
     shaken.fields.phi.iter_mut().enumerate().for_each(|(n, phi)| *phi += 1e-6 * dx * ((n % 7) as f32 - 3.0));
-    let gpu = GpuWater::new(device, &cpu.grid, &cpu.ground, &cpu.limits, cpu.params.clone()).unwrap();
+    let mut gpu = GpuWater::new(device, &cpu.grid, &cpu.ground, &cpu.limits, cpu.params.clone()).unwrap();
     println!("{} dispatches a step", gpu.dispatches());
     gpu.upload(&cpu.fields).unwrap();
     let volume = |water: &CpuWater| -> f64 {
@@ -185,7 +190,7 @@ fn compare(has_obstacle: bool, looks: &[usize]) -> Option<[[f32; 2]; 2]> {
         let (redistances, is_first) = (n % 10 == 0, n == 1);
         cpu.step(dt_s, redistances, is_first);
         shaken.step(dt_s, redistances, is_first);
-        gpu.step(dt_s, redistances, is_first).unwrap();
+        gpu.submit(dt_s, redistances, is_first).unwrap();
         if !looks.contains(&n) {
             continue;
         }

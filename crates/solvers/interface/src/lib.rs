@@ -54,6 +54,9 @@ pub enum StepError {
     /// The linear solve failed.
     #[error("the pressure solve failed: {0}")]
     Pressure(String),
+    /// The device that computes has failed: another length of step would not help.
+    #[error("{0}")]
+    Device(String),
     /// It was given up on request, see [`Solver::stop_when`].
     #[error("the step was given up on request")]
     Stopped,
@@ -122,6 +125,15 @@ pub trait Solver: Send {
     /// From now on a step asks this now and then, and gives up with [`StepError::Stopped`] when the answer is
     /// yes: a long step then need not be waited for.
     fn stop_when(&mut self, _asked: StopQuestion) {}
+    /// What computes, in words for the log and the record of a run.
+    fn computes_on(&self) -> String {
+        "processor".to_owned()
+    }
+    /// Brings what lies on a device into memory, where a step has left it there: what can be asked of the liquid
+    /// is then answered without the device. The frame loop calls it before a frame's files are written.
+    fn fetch(&mut self) -> Result<(), StepError> {
+        Ok(())
+    }
     /// The report of the current state, before any step.
     fn initial_report(&self) -> StepReport;
     /// Closed, oriented, manifold surface with velocity per vertex.

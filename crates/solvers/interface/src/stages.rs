@@ -48,10 +48,16 @@ impl Stages {
         name: &'static str,
         stage: impl FnOnce(&mut Clamps) -> T,
     ) -> Result<T, StepError> {
-        if self.stop.as_ref().is_some_and(|asked| asked()) {
-            return Err(StepError::Stopped);
-        }
+        self.ask()?;
         Ok(self.timers.stage(name, || stage(&mut self.clamps)))
+    }
+
+    /// Asks whether the step is to be given up, as before every stage.
+    pub fn ask(&self) -> Result<(), StepError> {
+        match self.stop.as_ref().is_some_and(|asked| asked()) {
+            true => Err(StepError::Stopped),
+            false => Ok(()),
+        }
     }
 
     /// As [`Self::run`], for a stage that can fail.
@@ -61,6 +67,11 @@ impl Stages {
         stage: impl FnOnce(&mut Clamps) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
         self.run(name, stage)?
+    }
+
+    /// Adds time that a device has measured to a stage.
+    pub fn add_time(&mut self, name: &'static str, seconds: f64) {
+        self.timers.add(name, seconds);
     }
 
     /// Ends a step that can no longer fail: `commit` makes what it computed the state, under the name of a

@@ -1,7 +1,9 @@
 //! Where the columns stand in the world, and which of them lie in the domain.
 
+use fluvial_foundation::parallel;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_solver_interface::{Setup, Wall};
+use fluvial_tall::exchange::{Beyond, CellList, Entry};
 
 /// Columns beyond an open wall: liquid that arrives there has left.
 const RING: usize = 2;
@@ -45,18 +47,21 @@ impl Frame {
         self.cells[1] as i32
     }
 
+    /// What lies beyond open walls.
+    pub fn beyond(&self) -> Beyond {
+        let first = self.first.map(|n| n as i32);
+        let height = if self.is_open_above { self.height() } else { i32::MAX };
+        Beyond { first, end: [first[0] + self.cells[0] as i32, first[1] + self.cells[2] as i32], height }
+    }
+
     /// Does a column lie beyond an open wall?
     pub fn is_outside(&self, i: usize, k: usize) -> bool {
-        let inside = |n: usize, axis: usize| {
-            let first = self.first[axis];
-            n >= first && n < first + self.cells[2 * axis]
-        };
-        !(inside(i, 0) && inside(k, 1))
+        self.beyond().is_outside([i, k])
     }
 
     /// Is cell `y` of a column outside the domain, where liquid has left?
     pub fn is_left(&self, i: usize, y: i32, k: usize) -> bool {
-        self.is_outside(i, k) || (self.is_open_above && y >= self.height())
+        self.beyond().is_left([i, k], y)
     }
 
     /// Centre of a cell, metres.
@@ -89,6 +94,31 @@ impl Frame {
                 body(i + self.columns[0] * k, lowest);
             }
         }
+    }
+
+    /// A list of the cells of the columns that boxes touch: `entry(i, y, k)` says what a cell has, if anything.
+    pub fn list(
+        &self,
+        boxes: impl IntoIterator<Item = Aabb>,
+        entry: impl Fn(usize, i32, usize) -> Option<Entry> + Sync,
+    ) -> CellList {
+        let columns = self.columns[0] * self.columns[1];
+        let mut spans: Vec<[i32; 2]> = vec![];
+        for bounds in boxes {
+            spans.resize(columns, [i32::MAX, 0]);
+            let end = (self.in_cells(bounds.max)[1] + 0.5).ceil().clamp(0.0, 1e6) as i32;
+            self.for_each_column(bounds, |column, lowest| {
+                let [low, high] = &mut spans[column];
+                (*low, *high) = ((*low).min(lowest), (*high).max(end));
+            });
+        }
+        if spans.is_empty() {
+            return CellList::empty(columns);
+        }
+        CellList::new(parallel::map_indices(columns, |c| {
+            let (i, k) = (c % self.columns[0], c / self.columns[0]);
+            (spans[c][0]..spans[c][1]).filter_map(|y| entry(i, y, k)).collect()
+        }))
     }
 
     pub fn cell_m3(&self) -> f64 {

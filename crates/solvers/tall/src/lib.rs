@@ -8,6 +8,8 @@ mod advect;
 mod draw;
 mod expected;
 mod frame;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod measure;
 mod method;
 mod params;
@@ -19,6 +21,8 @@ mod state;
 mod step;
 mod volume;
 
+#[cfg(feature = "gpu")]
+pub use gpu::GpuTallSolver;
 pub use params::{Device, Params, PhiScheme, TallDivergence};
 
 use fluvial_foundation::{Vec3, parallel};
@@ -61,6 +65,8 @@ pub struct TallSolver {
     state: State,
     work: Work,
     asked_to_stop: Option<StopQuestion>,
+    /// What computes, for the record of a run.
+    computes_on: String,
 }
 
 /// Refuses by name what a scene asks for and this method lacks.
@@ -98,6 +104,7 @@ impl TallSolver {
             work: Work::new(&grid),
             state: State::new(grid),
             asked_to_stop: None,
+            computes_on: "processor".to_owned(),
             setup,
             params,
             frame,
@@ -126,6 +133,12 @@ impl TallSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.solids, &mut work.solids);
         std::mem::swap(&mut state.held, &mut work.held);
+        self.commit_numbers(dt_s);
+    }
+
+    /// The same for what is not a field.
+    fn commit_numbers(&mut self, dt_s: f64) {
+        let (state, work) = (&mut self.state, &self.work);
         state.volume = work.volume;
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
@@ -153,6 +166,10 @@ impl Solver for TallSolver {
 
     fn stop_when(&mut self, asked: StopQuestion) {
         self.asked_to_stop = Some(asked);
+    }
+
+    fn computes_on(&self) -> String {
+        self.computes_on.clone()
     }
 
     fn initial_report(&self) -> StepReport {

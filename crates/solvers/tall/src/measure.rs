@@ -25,6 +25,9 @@ struct Sums {
     divergence: f32,
 }
 
+/// Differences of phi over two cells below this, in cells, are rounding and have no direction.
+const LEAST_SLOPE: f32 = 1e-3;
+
 fn max_or_nan(a: f32, b: f32) -> f32 {
     if a.is_nan() || a > b { a } else { b }
 }
@@ -44,8 +47,12 @@ impl TallSolver {
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         self.close_volume();
         let work = &self.work;
-        let mut report = self.report(&work.fields, &work.solids, &work.volume);
-        report.pressure = pressure;
+        let report = self.report(&work.fields, &work.solids, &work.volume);
+        self.finish(StepReport { pressure, ..report })
+    }
+
+    /// Keeps what the next step needs of a report; an error when anything in the liquid is not finite.
+    pub(crate) fn finish(&mut self, mut report: StepReport) -> Result<StepReport, StepError> {
         if !(report.max_speed_m_s.is_finite() && report.kinetic_energy_j.is_finite()) {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -87,7 +94,8 @@ impl TallSolver {
                     let mut x = frame.center(i, y, k).as_dvec3() - floor;
                     if part < 1.0 {
                         let out = phi_gradient(grid, &fields.phi, [i as i32, y, k as i32]);
-                        let out = out.normalize_or_zero().as_dvec3();
+                        let is_slope = out.length() > LEAST_SLOPE * frame.dx;
+                        let out = if is_slope { out.normalize().as_dvec3() } else { DVec3::ZERO };
                         x += f64::from(frame.dx) * liquid_center(f64::from(part), 1.0, out, DVec3::ZERO);
                     }
                     sums.kinetic += f64::from(part * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]));

@@ -4,7 +4,7 @@ use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, TallSolver, check_support, cubic_cells};
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    TransportTest, Variant, VolumeCorrection, Volumes, check_cell_count, read_method,
+    TransportTest, Variant, VolumeCorrection, Volumes, Wall, check_cell_count, read_method,
 };
 use std::sync::Arc;
 
@@ -65,14 +65,9 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let mut notes = vec![];
-        if !setup.solids.is_empty() {
-            notes.push("solids are as coarse as cells: walls thinner than a cell leak".to_owned());
-        }
-        if setup.sticky_walls() != [true; 6] {
-            notes.push("walls and solids hold on to liquid until air reaches in between".to_owned());
-        }
-        notes
+        let lets_go = setup.domain.walls.contains(&Wall::Solid) || setup.solids.iter().any(|s| !s.sticky);
+        let note = "walls and solids hold on to liquid until air reaches in between, as if all were `sticky`";
+        if lets_go { vec![note.to_owned()] } else { vec![] }
     }
 
     fn predict(&self, scenario: &Scenario) -> Needs {
@@ -97,7 +92,11 @@ impl Listed for Params {
     }
 
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
-        Ok(Box::new(TallSolver::new(setup, self.clone())?))
+        let solver = TallSolver::new(setup, self.clone())?;
+        #[cfg(feature = "gpu")]
+        return crate::gpu::on_device(solver, self.device);
+        #[cfg(not(feature = "gpu"))]
+        Ok(Box::new(solver))
     }
 
     fn variants() -> Vec<Variant> {
@@ -116,8 +115,9 @@ impl Listed for Params {
 }
 
 impl Params {
-    /// Fewer cubic cells than by default, so that the coarse scenes of validation have tall cells.
+    /// Fewer cubic cells than by default, so that the coarse scenes of validation have tall cells; on the processor, whose
+    /// results are the same everywhere.
     fn validated() -> Params {
-        Params { cubic_cells: 24, cells_below: 6.0, ..Params::default() }
+        Params { cubic_cells: 24, cells_below: 6.0, device: crate::Device::Cpu, ..Params::default() }
     }
 }

@@ -26,6 +26,7 @@ impl TallSolver {
             flows: _,
             // The frame loop's.
             asked_to_stop: _,
+            computes_on: _,
             // Memory that every step fills before it reads it.
             work: _,
             state,

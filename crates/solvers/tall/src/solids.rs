@@ -10,9 +10,10 @@ use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::{PlacedSolids, open_cell_volume};
 use fluvial_solver_interface::Setup;
+use fluvial_tall::exchange::CellList;
 use fluvial_tall::field::Velocity;
 use fluvial_tall::pressure::stencil::SOLID_ABOVE;
-use fluvial_tall::solids::{Ground, place};
+use fluvial_tall::solids::{Ground, Placed, place};
 
 /// Half the diagonal of a cell, in cells: a solid farther away does not touch it.
 const HALF_DIAGONAL: f32 = 0.867;
@@ -25,9 +26,9 @@ pub(crate) struct Terrain {
     /// Heights, cells.
     pub heights: Vec<i32>,
     /// What lies above.
-    ground: Ground,
+    pub ground: Ground,
     /// How high tops of tall cells may be, see `remesh::limit_ranges`.
-    limits: Vec<[f32; 2]>,
+    pub limits: Vec<[f32; 2]>,
 }
 
 /// Solids and what they leave open, on the columns of one moment.
@@ -129,33 +130,30 @@ impl TallSolver {
         }
     }
 
+    /// Solids that move at a moment, by the cells that they touch.
+    pub(crate) fn moving_cells(&self, time_s: f64) -> CellList {
+        let (frame, setup) = (&self.frame, &self.setup);
+        let moving = moving_solids(setup, time_s);
+        // A cell that a solid touches, or whose own solid takes its velocity, is no farther away.
+        let near = 2.0 * frame.dx;
+        let all = setup.solids.iter().filter(|s| !s.motion.is_static());
+        let boxes = all.map(|s| s.motion.pose(time_s).world_bounds(s.shape.bounds()).expand(near));
+        frame.list(boxes, |i, y, k| {
+            let x = frame.center(i, y, k);
+            let (part, v) = (filled(&moving, x, frame.dx), moving.velocity(x, near));
+            (part > 0.0 || v != Vec3::ZERO).then_some((y, part, [v.x, v.y, v.z, 0.0]))
+        })
+    }
+
     /// Puts the solids of a moment on the columns.
     pub(crate) fn place_solids(&self, out: &mut SolidFields, grid: &TallGrid, time_s: f64) {
-        let (frame, slab) = (&self.frame, grid.nx * grid.rows());
-        let moving = moving_solids(&self.setup, time_s);
         out.fraction.resize(grid.samples(), 0.0);
         out.u_solid.resize(grid.samples(), [0.0; 4]);
         out.open_cell.resize(grid.samples(), 1.0);
         out.open_tall.resize(grid.columns.len(), 0.0);
-        let moving_part = |i: usize, y: i32, k: usize| filled(&moving, frame.center(i, y, k), frame.dx);
-        let moving_part: Option<&(dyn Fn(usize, i32, usize) -> f32 + Sync)> =
-            if moving.is_empty() { None } else { Some(&moving_part) };
+        let moving = self.setup.has_moving_solids().then(|| self.moving_cells(time_s));
         let SolidFields { fraction, u_solid, open_cell, open_tall } = out;
-        place((fraction, open_cell, open_tall), grid, &self.terrain.ground, moving_part);
-        if moving_part.is_none() {
-            return;
-        }
-        let fraction = &*fraction;
-        parallel::for_each_chunk_mut(u_solid, slab, |k, u| {
-            for (local, u) in u.iter_mut().enumerate() {
-                let (i, j) = (local % grid.nx, local / grid.nx);
-                *u = [0.0; 4];
-                if fraction[slab * k + local] > 0.0 {
-                    let x = frame.center(i, grid.y(i, j, k), k);
-                    let v = moving.velocity(x, 2.0 * frame.dx);
-                    *u = [v.x, v.y, v.z, 0.0];
-                }
-            }
-        });
+        let placed = Placed { fraction, open_cell, open_tall, u_solid };
+        place(placed, grid, &self.terrain.ground, moving.as_ref());
     }
 }

@@ -2,41 +2,65 @@
 
 use crate::TallSolver;
 use crate::state::Work;
-use fluvial_foundation::Vec3;
-use fluvial_grids::TallGrid;
+use fluvial_foundation::{Aabb, Vec3};
 use fluvial_solids::Nozzle;
+use fluvial_tall::exchange::{CellList, drain, pour};
+use fluvial_tall::redistance::REACH_CELLS;
 use fluvial_tall::volume::{Held, Open, held, share};
+
+/// A source that flows in a step.
+pub(crate) struct Flowing {
+    nozzle: Nozzle,
+    /// How long it has flowed by the end of the step, s.
+    since_s: f64,
+    /// What it lets in during the step, m3.
+    flow_m3: f64,
+}
 
 impl TallSolver {
     /// Unites the carried liquid with what has come into active sources by the end of the step, takes it out of
     /// active sinks and out of what lies beyond open walls; books all of it by column.
     pub(crate) fn apply_sources_and_sinks(&mut self, dt_s: f64) {
-        self.work.exchanged.fill(0.0);
-        (self.work.in_m3, self.work.out_m3) = (0.0, 0.0);
-        self.fill_sources(dt_s);
+        let poured = self.open_sources(dt_s);
+        if !poured.is_empty() {
+            let Work { phi_carried, u_carried, .. } = &mut self.work;
+            pour(phi_carried, u_carried, &self.state.fields.grid, &poured);
+        }
         self.empty_sinks();
     }
 
-    fn fill_sources(&mut self, dt_s: f64) {
-        let (time_s, end_s, cell_m3) = (self.state.time_s, self.state.time_s + dt_s, self.frame.cell_m3());
-        let flowing: Vec<usize> = self.setup.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
-        for n in flowing {
+    /// What has come into sources by the end of the step, by cell; books what that is by column.
+    pub(crate) fn open_sources(&mut self, dt_s: f64) -> CellList {
+        self.work.exchanged.fill(0.0);
+        (self.work.in_m3, self.work.out_m3) = (0.0, 0.0);
+        let flowing = self.flowing(dt_s);
+        flowing.iter().for_each(|source| self.share_out(source));
+        self.poured_cells(&flowing)
+    }
+
+    fn flowing(&mut self, dt_s: f64) -> Vec<Flowing> {
+        let (time_s, end_s) = (self.state.time_s, self.state.time_s + dt_s);
+        let numbers: Vec<usize> = self.setup.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
+        let flow = |n: usize| {
             let source = &self.setup.sources[n];
-            let flows_s = source.flows_for_s(time_s, dt_s);
             let until_s = end_s.min(source.active_s[1]);
             let nozzle = source.nozzle(until_s, self.setup.domain.bounds());
-            let since_s = until_s - source.active_s[0];
+            let (since_s, flows_s) = (until_s - source.active_s[0], source.flows_for_s(time_s, dt_s));
             let flow_m3 = self.flow_m3_s(n, dt_s) * flows_s;
-            self.unite(&nozzle, since_s);
-            // Its columns receive what flows in, by what they hold of its shape.
-            let shares = self.columns_inside(&nozzle);
-            let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
-            if sum > 0.0 {
-                let scale = flow_m3 / cell_m3 / sum;
-                let exchanged = self.work.exchanged.iter_mut().zip(&shares);
-                exchanged.for_each(|(out, share)| *out += (scale * f64::from(*share)) as f32);
-                self.work.in_m3 += flow_m3;
-            }
+            Flowing { nozzle, since_s, flow_m3 }
+        };
+        numbers.into_iter().map(flow).collect()
+    }
+
+    /// The columns of a source receive what flows in, by what they hold of its shape.
+    fn share_out(&mut self, source: &Flowing) {
+        let shares = self.columns_inside(&source.nozzle);
+        let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
+        if sum > 0.0 {
+            let scale = source.flow_m3 / self.frame.cell_m3() / sum;
+            let exchanged = self.work.exchanged.iter_mut().zip(&shares);
+            exchanged.for_each(|(out, share)| *out += (scale * f64::from(*share)) as f32);
+            self.work.in_m3 += source.flow_m3;
         }
     }
 
@@ -61,22 +85,28 @@ impl TallSolver {
         flow
     }
 
-    /// phi and velocity of what has come into a source.
-    fn unite(&mut self, nozzle: &Nozzle, since_s: f64) {
-        let (frame, bounds) = (self.frame, nozzle.bounds().expand(2.0 * self.frame.dx));
-        let Work { phi_carried, u_carried, .. } = &mut self.work;
-        for_each_in(&self.state.fields.grid, |i, y, k, n| {
+    /// phi and velocity of what has come into sources.
+    fn poured_cells(&self, flowing: &[Flowing]) -> CellList {
+        let frame = self.frame;
+        let bounds: Vec<Aabb> =
+            flowing.iter().map(|source| source.nozzle.bounds().expand(2.0 * frame.dx)).collect();
+        frame.list(bounds.iter().copied(), |i, y, k| {
             let x = frame.center(i, y, k);
-            if !bounds.contains(x) || frame.is_left(i, y, k) {
-                return;
+            let mut entry = None;
+            for (source, bounds) in flowing.iter().zip(&bounds) {
+                if !bounds.contains(x) || frame.is_left(i, y, k) {
+                    continue;
+                }
+                let distance = source.nozzle.filled_distance(x, source.since_s);
+                let (_, nearest, u) = entry.get_or_insert((y, f32::INFINITY, [0.0; 4]));
+                *nearest = nearest.min(distance);
+                if distance < 0.5 * frame.dx {
+                    let v = source.nozzle.velocity(x);
+                    *u = [v.x, v.y, v.z, 1.0];
+                }
             }
-            let distance = nozzle.filled_distance(x, since_s);
-            phi_carried[n] = phi_carried[n].min(distance);
-            if distance < 0.5 * frame.dx {
-                let v = nozzle.velocity(x);
-                u_carried[n] = [v.x, v.y, v.z, 1.0];
-            }
-        });
+            entry
+        })
     }
 
     /// How much of each column lies in a source, in cells.
@@ -94,23 +124,27 @@ impl TallSolver {
         inside
     }
 
+    /// The least phi that sinks leave, where phi can be less.
+    pub(crate) fn drained_cells(&self) -> CellList {
+        let (frame, reach) = (self.frame, (REACH_CELLS + 1.0) * self.frame.dx);
+        let sinks = || self.setup.active_sinks(self.state.time_s).map(|(_, sink)| sink);
+        frame.list(sinks().map(|sink| sink.shape.bounds().expand(reach)), |i, y, k| {
+            let x = frame.center(i, y, k);
+            let least = sinks().map(|sink| -sink.shape.distance(x)).fold(f32::NEG_INFINITY, f32::max);
+            (least > -reach).then_some((y, least, [0.0; 4]))
+        })
+    }
+
     fn empty_sinks(&mut self) {
         let (frame, time_s) = (self.frame, self.state.time_s);
         let has_sinks = self.setup.active_sinks(time_s).next().is_some();
         if !has_sinks && !self.has_outside {
             return;
         }
-        let before = self.measure_carried();
-        let phi = &mut self.work.phi_carried;
-        for_each_in(&self.state.fields.grid, |i, y, k, n| {
-            let x = frame.center(i, y, k);
-            for (_, sink) in self.setup.active_sinks(time_s) {
-                phi[n] = phi[n].max(-sink.shape.distance(x));
-            }
-            if frame.is_left(i, y, k) {
-                phi[n] = phi[n].max(frame.dx);
-            }
-        });
+        let (before, drained) = (self.measure_carried(), self.drained_cells());
+        let Work { phi_carried, spare, .. } = &mut self.work;
+        drain(spare, phi_carried, &self.state.fields.grid, &drained, &frame.beyond());
+        std::mem::swap(phi_carried, spare);
         let after = self.measure_carried();
         // What is beyond an open wall has flowed there, and is taken as a whole with the fluxes.
         let grid = &self.state.fields.grid;
@@ -135,17 +169,6 @@ impl TallSolver {
         match self.setup.has_moving_solids() {
             true => self.work.solids_before.open(),
             false => self.state.solids.open(),
-        }
-    }
-}
-
-/// Calls `body(i, y, k, index)` for every sample.
-fn for_each_in(grid: &TallGrid, mut body: impl FnMut(usize, i32, usize, usize)) {
-    for k in 0..grid.nz {
-        for j in 0..grid.rows() {
-            for i in 0..grid.nx {
-                body(i, grid.y(i, j, k), k, grid.index(i, j, k));
-            }
         }
     }
 }

@@ -262,6 +262,7 @@ pub fn record() -> Files {
         resumed: 0,
         method: "uniform".into(),
         threads: 2,
+        computes_on: "processor".into(),
         machine: Machine {
             cpu: "a processor".into(),
             cores: 2,

@@ -20,6 +20,7 @@ fn settings(dir: &Path) -> CacheSettings {
         scene: serde_json::json!({"fluvial": 1}),
         fingerprint: 0,
         threads: 1,
+        computes_on: "processor".into(),
         plan: PLAN,
         probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
         has_bodies: false,

@@ -1,9 +1,15 @@
 //! The kernels on the GPU: their sources, grids as they see them, and how many workgroups they take.
 
+mod buffers;
 mod multigrid;
+mod numbers;
+mod record;
+mod settle;
 mod water;
-pub use multigrid::{GpuMultigrid, Inputs};
-pub use water::{GpuWater, WaterFields, WaterParams};
+pub use buffers::{WaterFields, WaterParams};
+pub use multigrid::{GpuMultigrid, Inputs, MultigridBuffers};
+pub use numbers::StepNumbers;
+pub use water::{GpuWater, StepInputs};
 
 use bytemuck::{Pod, Zeroable};
 use fluvial_device::{Binding, Bound, Buffer, Device, DeviceError, Pipeline, ShaderSource, shader_parts};
@@ -14,8 +20,9 @@ use std::collections::BTreeMap;
 pub fn source(name: &str) -> ShaderSource {
     let parts = match name {
         "advect" => shader_parts!["../columns.wgsl", "../advect/advect.wgsl"] as &[_],
+        "exchange" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../exchange/exchange.wgsl"],
         "extrapolate" => shader_parts!["../columns.wgsl", "../extrapolate/extrapolate.wgsl"],
-        "ground" => shader_parts!["../columns.wgsl", "../solids/ground.wgsl"],
+        "ground" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../solids/ground.wgsl"],
         "hierarchy" => shader_parts!["../hierarchy.wgsl"],
         "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
         "projection" => {
@@ -23,12 +30,18 @@ pub fn source(name: &str) -> ShaderSource {
         }
         "redistance" => shader_parts!["../columns.wgsl", "../redistance/redistance.wgsl"],
         "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],
+        "report" => shader_parts![
+            "../columns.wgsl",
+            "../pressure/links.wgsl",
+            "../volume/open.wgsl",
+            "../report/report.wgsl"
+        ],
         "solids" => shader_parts!["../columns.wgsl", "../solids/solids.wgsl"],
         "stencil" => shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/stencil.wgsl"],
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
-        "volume" => shader_parts!["../columns.wgsl", "../volume/volume.wgsl"],
+        "volume" => shader_parts!["../columns.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
         other => panic!("no shader is called {other}"),
     };
@@ -53,6 +66,7 @@ pub struct GpuGrid {
     nx: u32,
     rows: u32,
     nz: u32,
+    dx_m: f32,
 }
 
 impl GpuGrid {
@@ -65,6 +79,7 @@ impl GpuGrid {
             nx: grid.nx as u32,
             rows: grid.rows() as u32,
             nz: grid.nz as u32,
+            dx_m: grid.dx_m,
         })
     }
 
@@ -105,13 +120,26 @@ pub fn item_groups(items: usize) -> [u32; 3] {
 pub struct Kernels<'d> {
     /// The device that they are compiled for.
     pub device: &'d Device,
-    made: BTreeMap<(&'static str, &'static str), Pipeline>,
+    made: Made,
 }
+
+/// Pipelines by shader and entry point.
+pub type Made = BTreeMap<(&'static str, &'static str), Pipeline>;
 
 impl<'d> Kernels<'d> {
     /// None compiled yet.
     pub fn new(device: &'d Device) -> Kernels<'d> {
-        Kernels { device, made: BTreeMap::new() }
+        Kernels { device, made: Made::new() }
+    }
+
+    /// With those that were compiled before.
+    pub fn with(device: &'d Device, made: Made) -> Kernels<'d> {
+        Kernels { device, made }
+    }
+
+    /// All that are compiled, for [`Self::with`].
+    pub fn into_made(self) -> Made {
+        self.made
     }
 
     /// The entry point `entry` of the shader `name` with its buffers.

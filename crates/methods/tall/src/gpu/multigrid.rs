@@ -3,7 +3,7 @@
 use super::{GpuGrid, Kernels, item_groups};
 use crate::hierarchy::coarsen_until;
 use crate::pressure::multigrid::{BUBBLE_LEVELS, COARSEST_SAMPLES, Cycles};
-use fluvial_device::{Binding, Buffer, DeviceError, Recording};
+use fluvial_device::{Binding, Buffer, Device, DeviceError, Recording};
 use fluvial_grids::TallGrid;
 
 /// One level's buffers; as [`Level`](crate::pressure::multigrid::Level).
@@ -32,22 +32,26 @@ pub struct Inputs<'a> {
     pub b: &'a Buffer<f32>,
 }
 
-/// The hierarchy on the device, finest level first.
-pub struct GpuMultigrid<'k, 'd> {
-    kernels: &'k mut Kernels<'d>,
+/// The hierarchy's memory on the device, finest level first. Several recordings may share it.
+pub struct MultigridBuffers {
     levels: Vec<GpuLevel>,
     kept_p: Buffer<f32>,
-    /// Which of a level's two pressures is the present one.
-    now: Vec<usize>,
     colours: [Buffer<[i32; 4]>; 2],
     bubbles: [Buffer<[u32; 4]>; 2],
     coarsest: Buffer<[i32; 4]>,
 }
 
-impl<'k, 'd> GpuMultigrid<'k, 'd> {
+/// Records builds and cycles.
+pub struct GpuMultigrid<'k, 'd, 'b> {
+    kernels: &'k mut Kernels<'d>,
+    buffers: &'b MultigridBuffers,
+    /// Which of a level's two pressures is the present one.
+    now: Vec<usize>,
+}
+
+impl MultigridBuffers {
     /// Buffers for grids of this size; `coarsest` is [`Cycles::coarsest`].
-    pub fn new(kernels: &'k mut Kernels<'d>, grid: &TallGrid, coarsest: usize) -> Result<Self, DeviceError> {
-        let device = kernels.device;
+    pub fn new(device: &Device, grid: &TallGrid, coarsest: usize) -> Result<Self, DeviceError> {
         let level = |grid: &TallGrid| -> Result<GpuLevel, DeviceError> {
             let vector = || device.storage::<f32>("level", grid.samples());
             Ok(GpuLevel {
@@ -64,31 +68,48 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         };
         let grids = coarsen_until(grid, |g| g.samples() <= COARSEST_SAMPLES);
         let levels = grids.iter().map(level).collect::<Result<Vec<_>, _>>()?;
-        Ok(GpuMultigrid {
-            now: vec![0; levels.len()],
+        Ok(MultigridBuffers {
             levels,
             kept_p: device.storage("kept", grid.samples())?,
             colours: [device.uniform(&[0, 0, 0, 0])?, device.uniform(&[1, 0, 0, 0])?],
             bubbles: [device.uniform(&[0; 4])?, device.uniform(&[1, 0, 0, 0])?],
             coarsest: device.uniform(&[0, coarsest as i32, 0, 0])?,
-            kernels,
         })
+    }
+}
+
+impl MultigridBuffers {
+    /// The finest level's residual, after [`GpuMultigrid::left_over`], and its right side.
+    pub fn balance(&self) -> [&Buffer<f32>; 2] {
+        [&self.levels[0].r, &self.levels[0].b]
+    }
+}
+
+impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
+    /// Records into these buffers.
+    pub fn new(kernels: &'k mut Kernels<'d>, buffers: &'b MultigridBuffers) -> Self {
+        GpuMultigrid { kernels, buffers, now: vec![0; buffers.levels.len()] }
     }
 
     /// What is written before a recording is submitted.
-    pub fn inputs(&self) -> Inputs<'_> {
-        let finest = &self.levels[0];
+    pub fn inputs(&self) -> Inputs<'b> {
+        let finest = &self.buffers.levels[0];
         Inputs { columns: &finest.grid.columns, phi: &finest.phi, fraction: &finest.fraction, b: &finest.b }
     }
 
     /// The finest level's pressure after what was recorded.
-    pub fn pressure(&self) -> &Buffer<f32> {
-        &self.levels[0].p[self.now[0]]
+    pub fn pressure(&self) -> &'b Buffer<f32> {
+        &self.buffers.levels[0].p[self.now[0]]
     }
 
     /// The finest level's operator.
-    pub fn rows(&self) -> &Buffer<[f32; 8]> {
-        &self.levels[0].rows
+    pub fn rows(&self) -> &'b Buffer<[f32; 8]> {
+        &self.buffers.levels[0].rows
+    }
+
+    /// Records what is left of the finest level's equations, see [`MultigridBuffers::balance`].
+    pub fn left_over(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
+        self.residual(out, 0, false)
     }
 
     /// Records copies of the finest level's fields and of its first guess from elsewhere on the device.
@@ -98,7 +119,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         columns: &Buffer<[i32; 2]>,
         [phi, fraction, p]: [&Buffer<f32>; 3],
     ) -> Result<(), DeviceError> {
-        let finest = &self.levels[0];
+        let finest = &self.buffers.levels[0];
         let to = [&finest.phi, &finest.fraction, &finest.p[self.now[0]]].map(|b| b.binding());
         let (heights, groups) = (finest.grid.columns.binding(), item_groups(columns.len()));
         let samples = item_groups(finest.grid.samples());
@@ -128,8 +149,8 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
 
     /// Records the operators of all levels (Algorithm 2, lines 1 to 5).
     pub fn build(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
-        for n in 1..self.levels.len() {
-            let (fine, coarse) = (&self.levels[n - 1], &self.levels[n]);
+        for n in 1..self.buffers.levels.len() {
+            let (fine, coarse) = (&self.buffers.levels[n - 1], &self.buffers.levels[n]);
             let sizes =
                 [fine.grid.nx as i32, fine.grid.nz as i32, coarse.grid.nx as i32, coarse.grid.nz as i32];
             let sizes = self.kernels.device.uniform(&sizes)?;
@@ -140,7 +161,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
                 coarse.grid.column_groups(),
             );
             let both = || coarse.grid.own().into_iter().chain(fine.grid.other());
-            let keep = (4, self.bubbles[usize::from(n <= BUBBLE_LEVELS)].binding());
+            let keep = (4, self.buffers.bubbles[usize::from(n <= BUBBLE_LEVELS)].binding());
             let phi = [keep, (5, fine.phi.binding()), (6, coarse.phi.binding())];
             let bound = self.kernels.bind(("transfer", "coarsen_phi"), both().chain(phi))?;
             out.dispatch(&bound, coarse.grid.sample_groups());
@@ -152,7 +173,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
             let bound = self.kernels.bind(("transfer", "coarsen_layers"), both().chain(layers))?;
             out.dispatch(&bound, coarse.grid.column_groups());
         }
-        for level in &self.levels {
+        for level in &self.buffers.levels {
             let fields = [
                 (4, level.phi.binding()),
                 (5, level.fraction.binding()),
@@ -184,7 +205,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         full: bool,
         cycles: &Cycles,
     ) -> Result<(), DeviceError> {
-        if l + 1 == self.levels.len() {
+        if l + 1 == self.buffers.levels.len() {
             return self.solve_coarsest(out, full);
         }
         self.smooth(out, l, full, cycles.before)?;
@@ -197,13 +218,13 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     }
 
     fn full_cycle(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
-        let last = self.levels.len() - 1;
-        let finest = &self.levels[0];
+        let last = self.buffers.levels.len() - 1;
+        let finest = &self.buffers.levels[0];
         let items = item_groups(finest.grid.samples());
-        let keep = [(3, finest.p[self.now[0]].binding()), (5, self.kept_p.binding())];
+        let keep = [(3, finest.p[self.now[0]].binding()), (5, self.buffers.kept_p.binding())];
         out.dispatch(&self.kernels.bind(("hierarchy", "copy"), keep)?, items);
         self.residual(out, 0, false)?;
-        let finest = &self.levels[0];
+        let finest = &self.buffers.levels[0];
         let copy = [(3, finest.r.binding()), (5, finest.full_b.binding())];
         out.dispatch(&self.kernels.bind(("hierarchy", "copy"), copy)?, items);
         for l in 0..last {
@@ -216,16 +237,19 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
             }
             self.v_cycle(out, l, true, cycles)?;
         }
-        let (finest, now) = (&self.levels[0], self.now[0]);
-        let sum =
-            [(3, finest.p[now].binding()), (4, self.kept_p.binding()), (5, finest.p[1 - now].binding())];
+        let (finest, now) = (&self.buffers.levels[0], self.now[0]);
+        let sum = [
+            (3, finest.p[now].binding()),
+            (4, self.buffers.kept_p.binding()),
+            (5, finest.p[1 - now].binding()),
+        ];
         out.dispatch(&self.kernels.bind(("hierarchy", "add"), sum)?, items);
         self.now[0] = 1 - now;
         Ok(())
     }
 
-    fn right_side(&self, l: usize, full: bool) -> &Buffer<f32> {
-        if full { &self.levels[l].full_b } else { &self.levels[l].b }
+    fn right_side(&self, l: usize, full: bool) -> &'b Buffer<f32> {
+        if full { &self.buffers.levels[l].full_b } else { &self.buffers.levels[l].b }
     }
 
     fn smooth(
@@ -236,9 +260,9 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
         sweeps: usize,
     ) -> Result<(), DeviceError> {
         for half in 0..2 * sweeps {
-            let (level, now) = (&self.levels[l], self.now[l]);
+            let (level, now) = (&self.buffers.levels[l], self.now[l]);
             let fields = [
-                (4, self.colours[half % 2].binding()),
+                (4, self.buffers.colours[half % 2].binding()),
                 (5, level.rows.binding()),
                 (6, level.p[now].binding()),
                 (7, self.right_side(l, full).binding()),
@@ -253,10 +277,10 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     }
 
     fn solve_coarsest(&mut self, out: &mut Recording, full: bool) -> Result<(), DeviceError> {
-        let l = self.levels.len() - 1;
-        let level = &self.levels[l];
+        let l = self.buffers.levels.len() - 1;
+        let level = &self.buffers.levels[l];
         let fields = [
-            (4, self.coarsest.binding()),
+            (4, self.buffers.coarsest.binding()),
             (5, level.rows.binding()),
             (7, self.right_side(l, full).binding()),
             (9, level.p[self.now[l]].binding()),
@@ -268,7 +292,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     }
 
     fn residual(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
-        let level = &self.levels[l];
+        let level = &self.buffers.levels[l];
         let fields = [
             (5, level.rows.binding()),
             (6, level.p[self.now[l]].binding()),
@@ -283,7 +307,7 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     /// The residual of level `l` becomes the right side of the next; in full cycles their right sides
     /// themselves go down.
     fn restrict(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
-        let (fine, coarse) = (&self.levels[l], &self.levels[l + 1]);
+        let (fine, coarse) = (&self.buffers.levels[l], &self.buffers.levels[l + 1]);
         let from = if full { &fine.full_b } else { &fine.r };
         let fields =
             [(5, from.binding()), (6, self.right_side(l + 1, full).binding()), (7, fine.layers.binding())];
@@ -294,14 +318,14 @@ impl<'k, 'd> GpuMultigrid<'k, 'd> {
     }
 
     fn zero(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
-        let level = &self.levels[l];
+        let level = &self.buffers.levels[l];
         let bound = self.kernels.bind(("hierarchy", "zero"), [(5, level.p[self.now[l]].binding())])?;
         out.dispatch(&bound, item_groups(level.grid.samples()));
         Ok(())
     }
 
     fn add_correction(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
-        let (fine, coarse, now) = (&self.levels[l], &self.levels[l + 1], self.now[l]);
+        let (fine, coarse, now) = (&self.buffers.levels[l], &self.buffers.levels[l + 1], self.now[l]);
         let fields = [
             (5, coarse.p[self.now[l + 1]].binding()),
             (6, fine.p[1 - now].binding()),

@@ -1,6 +1,7 @@
 //! Solids on the columns [tall §3.9.1]: voxelised fractions, and the level set and the velocity inside them, so that
 //! what is traced past a solid finds sensible values there. Twins in `solids.wgsl` and `ground.wgsl`.
 
+use crate::exchange::CellList;
 use crate::field::{Sample, Velocity, for_each_sample, nearest};
 use crate::pressure::stencil::SOLID_ABOVE;
 use crate::remesh::fit;
@@ -38,20 +39,35 @@ impl Ground {
     }
 }
 
+/// What [`place`] writes.
+pub struct Placed<'a> {
+    /// Solid fraction by sample, as the projection sees it.
+    pub fraction: &'a mut [f32],
+    /// Open part of every sample's cell.
+    pub open_cell: &'a mut [f32],
+    /// Open volume of every column's tall cell, in cells.
+    pub open_tall: &'a mut [f32],
+    /// Velocity of what is solid by sample; left alone where nothing moves.
+    pub u_solid: &'a mut [Velocity],
+}
+
 /// Solid fraction and open part of every sample's cell, and the open volume of every tall cell, from the solid part
-/// of cells. `moving` is that of solids that move, added to the ground's.
+/// of cells. `moving` has that of solids that move, added to the ground's, and their velocity.
 ///
 /// The fraction at the ends of a tall cell is the line that fits its sub-cells, but for the lowest: a line shows no
 /// cell that the ground cuts.
 pub fn place(
-    (fraction, open_cell, open_tall): (&mut [f32], &mut [f32], &mut [f32]),
+    Placed { fraction, open_cell, open_tall, u_solid }: Placed,
     grid: &TallGrid,
     ground: &Ground,
-    moving: Option<&(dyn Fn(usize, i32, usize) -> f32 + Sync)>,
+    moving: Option<&CellList>,
 ) {
     let solid_part = |i: usize, y: i32, k: usize| {
         let resting = ground.filled(i + grid.nx * k, y);
-        moving.map_or(resting, |moving| (resting + moving(i, y, k)).min(1.0))
+        match moving.and_then(|moving| Some(moving.cells[moving.find(i + grid.nx * k, y)?][1])) {
+            Some(part) => (resting + part).min(1.0),
+            None => resting,
+        }
     };
     let slab = grid.nx * grid.rows();
     parallel::for_each_chunk_mut2((fraction, slab), (open_cell, slab), |k, fraction, open| {
@@ -71,12 +87,19 @@ pub fn place(
     });
     parallel::for_each_chunk_mut(open_tall, grid.nx, |k, row| {
         for (i, open) in row.iter_mut().enumerate() {
-            let [terrain, tall] = grid.column(i, k);
-            *open = match moving.is_none() && ground.is_clear(i + grid.nx * k, terrain + tall) {
+            let ([terrain, tall], c) = (grid.column(i, k), i + grid.nx * k);
+            let is_clear = moving.is_none_or(|moving| moving.first[c] == moving.first[c + 1]);
+            *open = match is_clear && ground.is_clear(c, terrain + tall) {
                 true => tall as f32,
                 false => (terrain..terrain + tall).fold(0.0, |sum, y| sum + (1.0 - solid_part(i, y, k))),
             };
         }
+    });
+    let Some(moving) = moving else { return };
+    let fraction = &*fraction;
+    for_each_sample(grid, u_solid, |s| match moving.find(s.i + grid.nx * s.k, s.y) {
+        Some(entry) if fraction[s.index] > 0.0 => moving.u[entry],
+        _ => [0.0; 4],
     });
 }
 

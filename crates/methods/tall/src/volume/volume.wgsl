@@ -1,11 +1,10 @@
 // uses "../columns.wgsl"
+// uses "open.wgsl"
 // Twin of mod.rs; one invocation a column, but for displace, which has one a sample.
 
 struct Params { dt_s: f32, pad0: f32, pad1: f32, pad2: f32 }
 @group(0) @binding(4) var<uniform> params: Params;
 @group(0) @binding(5) var<storage, read> phi: array<f32>;
-@group(0) @binding(6) var<storage, read> open_cell: array<f32>;
-@group(0) @binding(7) var<storage, read> open_tall: array<f32>;
 // Volume and surface of every column.
 @group(0) @binding(8) var<storage, read_write> held_out: array<vec2<f32>>;
 @group(0) @binding(9) var<storage, read> u: array<vec4<f32>>;
@@ -36,12 +35,6 @@ fn part_of(phi_here: f32, open: f32, displaced: f32) -> vec2<f32> {
     return vec2<f32>(share(cells) * open, max(1.0 - abs(cells), 0.0) * open);
 }
 
-// Mean open part of a tall cell's sub-cells between its ends.
-fn open_inside(i: i32, k: i32) -> f32 {
-    let ends = open_cell[index_of(i, 0, k)] + open_cell[index_of(i, 1, k)];
-    return (open_tall[i + grid.nx * k] - ends) / f32(max(column_of(i, k).y - 2, 1));
-}
-
 fn held(i: i32, k: i32, displaced: f32) -> vec2<f32> {
     var sum = vec2<f32>(0.0);
     let c = column_of(i, k);
@@ -70,16 +63,6 @@ fn held(i: i32, k: i32, displaced: f32) -> vec2<f32> {
 fn measure(@builtin(global_invocation_id) id: vec3<u32>) {
     if i32(id.x) >= grid.nx || i32(id.y) >= grid.nz { return; }
     held_out[i32(id.x) + grid.nx * i32(id.y)] = held(i32(id.x), i32(id.y), 0.0);
-}
-
-fn open_part(i: i32, k: i32, y: i32) -> f32 {
-    let c = column_of(i, k);
-    let row = y - c.x - c.y + 2;
-    if y < c.x { return 0.0; }
-    if y == c.x { return open_cell[index_of(i, 0, k)]; }
-    if row < 1 { return open_inside(i, k); }
-    if row >= row_count() { return 1.0; }
-    return open_cell[index_of(i, row, k)];
 }
 
 // What flows through the face at height y between columns a and b along an axis (0 or 2).
@@ -154,6 +137,42 @@ fn lacking(@builtin(global_invocation_id) id: vec3<u32>) {
     if k > 0 { from_z = flux[c - grid.nx].y; }
     let flowed = (from_x - flux[c].x) + (from_z - flux[c].y);
     out[c] = (before[c].x - now[c].x) + (residual[c] + flowed);
+}
+
+struct Beyond { first_x: i32, first_z: i32, end_x: i32, end_z: i32, height: i32, conserves: i32, pad0: i32, pad1: i32 }
+@group(0) @binding(17) var<uniform> beyond: Beyond;
+// What has come in, and what has left, of every column in this step.
+@group(0) @binding(18) var<storage, read> poured: array<f32>;
+@group(0) @binding(19) var<storage, read_write> left: array<f32>;
+
+fn is_outside(i: i32, k: i32) -> bool {
+    return i < beyond.first_x || i >= beyond.end_x || k < beyond.first_z || k >= beyond.end_z;
+}
+
+// Sinks have taken what phi stood for before less what it stands for now. Beyond open walls all is taken later.
+@compute @workgroup_size(8, 8)
+fn take(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    let c = i + grid.nx * k;
+    left[c] = select(before[c].x - now[c].x, 0.0, is_outside(i, k) && beyond.conserves == 1);
+}
+
+// Adds to what columns lack what has come in and has not left; beyond open walls all leaves.
+@compute @workgroup_size(8, 8)
+fn exchange(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    let c = i + grid.nx * k;
+    let lack = out[c] + (poured[c] - left[c]);
+    if is_outside(i, k) {
+        left[c] += lack + now[c].x;
+        out[c] = -now[c].x;
+    } else {
+        out[c] = lack;
+    }
 }
 
 fn given(from_column: i32, to_column: i32) -> f32 {

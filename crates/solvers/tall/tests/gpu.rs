@@ -1,0 +1,168 @@
+//! The solver on a GPU against the one on the processor. Skipped, with a message, where there is no adapter.
+
+use fluvial_conformance::{Subject, tank};
+use fluvial_device::{AdapterChoice, Device, DeviceError};
+use fluvial_foundation::Vec3;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_interface::{Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, Wall};
+use fluvial_solver_tall::{GpuTallSolver, Params, TallSolver};
+
+fn open() -> Option<Device> {
+    match Device::open(&AdapterChoice::Auto) {
+        Ok(device) => Some(device),
+        Err(fault @ DeviceError::NoAdapter { .. }) => {
+            eprintln!("skipped: {fault}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn params() -> Params {
+    Params { cubic_cells: 10, cells_below: 3.0, cells_above: 4.0, ..Params::default() }
+}
+
+fn on_processor(mut setup: Setup) -> TallSolver {
+    setup.liquid.surface_tension = 0.0;
+    TallSolver::new(setup, params()).unwrap()
+}
+
+fn on_gpu(setup: Setup) -> Box<dyn Solver> {
+    Box::new(GpuTallSolver::new(on_processor(setup), open().expect("looked for before")).unwrap())
+}
+
+const SUBJECT: Subject = Subject { build: on_gpu, symmetry_cells: 0.01 };
+
+fn saved(solver: &dyn Solver) -> Vec<u8> {
+    let mut bytes = vec![];
+    solver.save(&mut StateWriter::new(&mut bytes)).unwrap();
+    bytes
+}
+
+/// As the conformance suite's test of this name, which builds a solver for every step: pipelines are compiled
+/// each time.
+#[test]
+fn a_restored_state_goes_on_bit_for_bit() {
+    let Some(device) = open() else { return };
+    let mut first = GpuTallSolver::new(on_processor(lively(0.0)), device).unwrap();
+    let mut second = on_gpu(lively(0.0));
+    for step in 0..14 {
+        // Before the source and the sink, among them, and in the middle of redistancing.
+        if [3, 8, 12].contains(&step) {
+            let bytes = saved(&first);
+            let mut source = bytes.as_slice();
+            second.restore(&mut StateReader::new(&mut source, bytes.len() as u64)).unwrap();
+            assert!(saved(second.as_ref()) == bytes, "step {step}: not what was saved");
+        }
+        let dt_s = first.suggest_dt().dt_s;
+        let one = first.step(dt_s).unwrap();
+        if step >= 3 {
+            let other = second.step(dt_s).unwrap();
+            assert!(saved(&first) == saved(second.as_ref()), "step {step}: another state");
+            assert_eq!(one.liquid_volume_m3, other.liquid_volume_m3, "step {step}");
+            assert_eq!(one.kinetic_energy_j, other.kinetic_energy_j, "step {step}");
+            assert_eq!(first.surface(&Default::default()), second.surface(&Default::default()));
+        }
+    }
+}
+
+#[test]
+fn a_step_given_up_or_failed_leaves_no_trace() {
+    if open().is_some() {
+        fluvial_conformance::a_step_given_up_or_failed_leaves_no_trace(SUBJECT);
+    }
+}
+
+#[test]
+fn a_failed_restore_leaves_no_trace() {
+    if open().is_some() {
+        fluvial_conformance::a_failed_restore_leaves_no_trace(SUBJECT);
+    }
+}
+
+/// Everything at once: a sloping floor, an obstacle, a plunger, a source, a sink and an open wall.
+fn lively(raised_m: f32) -> Setup {
+    let mut setup = tank(16, 0.55 + raised_m);
+    setup.domain.walls[1] = Wall::Open;
+    let block = |min: [f32; 3], max: [f32; 3]| Shape::Box { min: min.into(), max: max.into() };
+    let slope =
+        Shape::Plane { point: Vec3::new(0.0, 0.12, 0.0), normal: Vec3::new(-0.2, 1.0, 0.1).normalize() };
+    setup.solids.push(Solid::new("floor", slope, Motion::default()));
+    let obstacle = Shape::Sphere { center: Vec3::new(0.3, 0.5, 0.6), radius: 0.14 };
+    setup.solids.push(Solid::new("ball", obstacle, Motion::default()));
+    let down =
+        Motion::Constant { linear: Vec3::new(0.0, -0.1, 0.05), angular: Vec3::ZERO, about: Vec3::ZERO };
+    setup.solids.push(Solid::new("plunger", block([0.6, 0.6, 0.2], [0.8, 0.9, 0.4]), down));
+    setup.sources.push(Source {
+        shape: block([0.1, 0.75, 0.1], [0.3, 0.85, 0.3]),
+        motion: Motion::default(),
+        velocity: Vec3::new(0.5, -0.5, 0.0),
+        active_s: [0.05, 1.0],
+    });
+    setup.sinks.push(Sink { shape: block([0.1, -1.0, 0.7], [0.25, 0.35, 0.9]), active_s: [0.1, 0.6] });
+    setup
+}
+
+/// Largest differences of heights and velocities over a grid of places, m and m/s.
+fn differences(a: &dyn Solver, b: &dyn Solver) -> [f64; 2] {
+    let (mut heights, mut velocities) = (0.0f64, 0.0f64);
+    for n in 0..256 {
+        let (x, z) = ((n % 16) as f32 / 16.0 + 0.03, (n / 16) as f32 / 16.0 + 0.03);
+        heights = heights.max((a.height_at(x, z) - b.height_at(x, z)).abs());
+        for y in [0.25, 0.35, 0.45, 0.5] {
+            let at = Vec3::new(x, y, z);
+            velocities = velocities.max(f64::from((a.velocity_at(at) - b.velocity_at(at)).length()));
+        }
+    }
+    [heights, velocities]
+}
+
+/// Beside the two goes a third on the processor that begins with a level a millionth of a cell higher: what
+/// rounding becomes in this flow. The GPU may be off by a few times as much.
+#[test]
+fn a_hundred_steps_with_everything_are_the_same() {
+    let Some(device) = open() else { return };
+    println!("on {}", device.record());
+    let (mut cpu, mut shaken) = (on_processor(lively(0.0)), on_processor(lively(1e-6 / 16.0)));
+    let mut gpu = GpuTallSolver::new(on_processor(lively(0.0)), device).unwrap();
+    let dt_s = 0.01;
+    for step in 1..=100 {
+        let [a, b, _] = [&mut cpu as &mut dyn Solver, &mut gpu, &mut shaken].map(|s| s.step(dt_s).unwrap());
+        for (name, a, b) in [
+            ("volume", a.liquid_volume_m3, b.liquid_volume_m3),
+            ("inflow", a.inflow_m3, b.inflow_m3),
+            ("outflow", a.outflow_m3, b.outflow_m3),
+        ] {
+            assert!((a - b).abs() < 2e-4, "step {step}: {name} {a} {b}");
+        }
+        assert!(b.volume_error.abs() < 1e-5, "step {step}: {}", b.volume_error);
+        if step == 1 {
+            let off = |a: f64, b: f64| (a - b).abs() / a.abs().max(1e-9);
+            assert!(off(a.kinetic_energy_j, b.kinetic_energy_j) < 1e-3, "{a:?} {b:?}");
+            assert!(off(a.potential_energy_j, b.potential_energy_j) < 1e-5, "{a:?} {b:?}");
+            assert!(off(a.max_divergence_1_s, b.max_divergence_1_s) < 1e-2, "{a:?} {b:?}");
+            assert!(a.cells == b.cells && a.clamps == b.clamps, "{a:?} {b:?}");
+        }
+        if [1, 10, 100].contains(&step) {
+            let [ours, theirs] = [differences(&gpu, &cpu), differences(&shaken, &cpu)];
+            let fastest = a.max_speed_m_s;
+            println!(
+                "after {step} steps: height and velocity off by {ours:?}, shaken {theirs:?}; speed {fastest:.2} m/s"
+            );
+            assert!(ours[0] <= 1e-6 + 5.0 * theirs[0] && ours[1] <= 1e-5 + 5.0 * theirs[1]);
+        }
+    }
+}
+
+#[test]
+fn a_lost_device_is_an_error_and_no_panic() {
+    let Some(device) = open() else { return };
+    let mut gpu = GpuTallSolver::new(on_processor(tank(8, 0.5)), device).unwrap();
+    gpu.step(0.01).unwrap();
+    gpu.give_up_device();
+    assert!(gpu.fetch().unwrap_err().to_string().contains("lost"));
+    assert!(gpu.step(0.01).unwrap_err().to_string().contains("lost"));
+    let mut bytes = vec![];
+    assert!(gpu.save(&mut StateWriter::new(&mut bytes)).is_err());
+    assert!(gpu.computes_on().contains('('));
+}
