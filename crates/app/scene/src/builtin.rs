@@ -26,6 +26,10 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "merging-bodies",
         "seaplane",
         "tilted-rest",
+        "floating-crates",
+        "boat",
+        "buoy",
+        "body-in-jet",
     ]
 }
 
