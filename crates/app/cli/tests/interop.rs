@@ -283,3 +283,65 @@ fn meshing_the_volumes_again_gives_the_runs_own_surfaces_and_finer_ones() {
     assert!((finer.volume() / own.volume() - 1.0).abs() < 0.03, "{} {}", finer.volume(), own.volume());
     assert_eq!(finer.velocities.len(), finer.positions.len());
 }
+
+/// A crate that falls into a pool, as a transform over its mesh: at every frame where `bodies.csv` has it.
+#[test]
+fn bodies_move_as_transforms_over_one_mesh() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = r#"fluvial = 1
+[domain]
+max = [1, 1, 0.5]
+resolution = 12
+[time]
+frames = 4
+fps = 20
+[[fill]]
+shape = { plane = { point = [0, 0.4, 0] } }
+[[body]]
+name = "the \"crate\""
+shape = { box = { min = [0.3, 0.5, 0.1], max = [0.6, 0.7, 0.4] } }
+density = 400
+velocity = [0.3, -1, 0]
+angular_velocity = [0, 0, 2]
+[output]
+preview = false
+"#;
+    std::fs::write(dir.path().join("crate.toml"), scene).unwrap();
+    fluvial(dir.path(), &["run", "crate.toml", "-o", "ply"]);
+    for format in ["usd", "abc"] {
+        fluvial(dir.path(), &["export", "ply", "--format", format, "-o", format]);
+    }
+    let table = std::fs::read_to_string(dir.path().join("ply/bodies.csv")).unwrap();
+    let rows: Vec<Vec<f64>> =
+        table.lines().skip(1).map(|l| l.split(',').take(9).map(|v| v.parse().unwrap()).collect()).collect();
+    let row = |frame: usize| rows.iter().find(|row| (row[0] - frame as f64 / 20.0).abs() < 1e-9).unwrap();
+    let path = |name: &str| [dir.path().join(name).display().to_string()];
+    if let Some(found) = read("read_usd_bodies.py", &["pxr.UsdGeom"], &path("usd/liquid.usda")) {
+        let body = &found["bodies"][0];
+        assert_eq!((&body["name"], &body["vertices"]), (&json!("the \"crate\""), &json!(8)));
+        let poses = body["poses"].as_array().unwrap();
+        assert_eq!(poses.len(), 5);
+        for (frame, pose) in poses.iter().enumerate().skip(1) {
+            let pose = pose.as_array().unwrap().iter().zip(&row(frame)[2..]);
+            assert!(
+                pose.clone().all(|(found, &wanted)| close(found, wanted, 1e-6)),
+                "frame {frame}: {pose:?}"
+            );
+        }
+    }
+    if let Some(found) = read("read_alembic_bodies.py", &["alembic3d"], &path("abc/liquid.abc")) {
+        let body = &found["bodies"][0];
+        assert_eq!((&body["samples_of_mesh"], &body["vertices"]), (&json!(1), &json!(8)));
+        let matrices = body["matrices"].as_array().unwrap();
+        assert_eq!(matrices.len(), 5);
+        for (frame, matrix) in matrices.iter().enumerate().skip(1) {
+            let [x, y, z, qx, qy, qz, qw] = row(frame)[2..] else { panic!("seven numbers") };
+            // Where a point as a row before the matrix comes to: the third row and the last one tell axis and place.
+            let up = [2.0 * (qx * qz + qw * qy), 2.0 * (qy * qz - qw * qx), 1.0 - 2.0 * (qx * qx + qy * qy)];
+            for a in 0..3 {
+                assert!(close(&matrix[2][a], up[a], 1e-5), "frame {frame}: {matrix} {up:?}");
+                assert!(close(&matrix[3][a], [x, y, z][a], 1e-6), "frame {frame}: {matrix}");
+            }
+        }
+    }
+}
