@@ -2,6 +2,7 @@
 
 mod boundary;
 mod diagram;
+mod flow;
 mod hybrid;
 mod neighbourhood;
 mod operators;
