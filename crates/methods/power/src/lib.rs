@@ -5,8 +5,10 @@
 //! [`mesh`] lists the result. [`rows`] are the coefficients of operators, with what free surface and solids
 //! change ([`pairs`]); [`laplacian`] and [`velocity`] stream through the pages with them.
 
+pub mod band;
 pub mod centers;
 pub mod channels;
+pub mod coarse;
 pub mod diagram;
 pub mod faces;
 pub mod flow;

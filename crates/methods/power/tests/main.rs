@@ -1,6 +1,8 @@
 //! Power diagrams and their operators on whole trees.
 
+mod band;
 mod boundary;
+mod coarse;
 mod diagram;
 mod flow;
 mod hybrid;
