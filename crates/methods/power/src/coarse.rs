@@ -2,8 +2,8 @@
 //!
 //! Leaves in the band know the nearest point of the surface, `x - phi grad phi`. Leaves beyond it take the nearest among the
 //! points that their neighbours know, until nobody finds a nearer one. The paper runs fast marching in tetrahedra between
-//! centres there; points handed on need no tetrahedra at transitions, are exact for plane surfaces and run in parallel:
-//! every pass reads what the last has left. Verified by `coarse.rs`.
+//! centres there; points handed on need no tetrahedra at transitions and run in parallel: every pass reads what the last has left. First
+//! order, as theirs; verified by `coarse.rs`.
 
 use crate::band::Band;
 use crate::channels::{CENTER_VELOCITY, PHI};

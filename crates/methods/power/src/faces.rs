@@ -61,13 +61,13 @@ pub fn stored_faces<F: Fields>(
     }
 }
 
-/// Runs `body(pairs, face, velocity)` over all faces of a pyramid, in parallel by blocks. Fields other than
+/// Runs `body(memory of the block, pairs, face, velocity)` over all faces of a pyramid, in parallel by blocks. Fields other than
 /// face velocities can be read through the pairs.
-pub fn update(
+pub fn update<M: Default>(
     pyramid: &mut Pyramid,
     diagram: &Diagram,
     boundary: Boundary,
-    body: impl Fn(&Pairs<Reader<64>>, &StoredFace, &mut f32) + Sync + Send,
+    body: impl Fn(&mut M, &Pairs<Reader<64>>, &StoredFace, &mut f32) + Sync + Send,
 ) {
     let min = pyramid.shape().min;
     for (l, level) in pyramid.levels_mut().iter_mut().enumerate() {
@@ -86,10 +86,11 @@ pub fn update(
                 dx,
                 steps,
             };
+            let mut memory = M::default();
             for cell in 0..64 {
                 let home = layout.first_of(page) | cell as u64;
                 stored_faces(&pairs, l, home, uniform[n] >> cell & 1 == 1, |face| {
-                    body(&pairs, &face, &mut out[face.slot][cell]);
+                    body(&mut memory, &pairs, &face, &mut out[face.slot][cell]);
                 });
             }
         });

@@ -24,6 +24,8 @@ pub struct LeafFace {
     pub centroid: [f64; 3],
     /// Unit normal, outward.
     pub normal: [f64; 3],
+    /// Area, m2.
+    pub area: f64,
     /// Velocity outward, m/s.
     pub outward: f32,
     /// The leaf beyond it; None at walls.
@@ -139,6 +141,28 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What flows into a leaf through the parts of its faces that a solid closes, when the solid has the velocity
+    /// `velocity(x)`, m3/s: by the divergence theorem, what the solid's surface pushes into the rest of the leaf.
+    pub fn pushed_in(
+        &self,
+        place: Place,
+        solid: crate::pairs::SolidDistance,
+        velocity: impl Fn([f64; 3]) -> [f64; 3],
+    ) -> f64 {
+        let Some(code) = self.code(place) else { return 0.0 };
+        let dx = f64::from(self.level(place.level).dx);
+        let center = self.center(place).to_array().map(f64::from);
+        let mut sum = 0.0;
+        for face in &self.diagram.table().get(code).faces {
+            let closed = 1.0 - crate::pairs::open_fraction(face, center, dx, solid);
+            if closed > 0.0 {
+                let v = velocity(AXES.map(|a| center[a] + dx * face.centroid[a]));
+                sum -= closed * face.area * dx * dx * AXES.iter().map(|&a| v[a] * face.normal[a]).sum::<f64>();
+            }
+        }
+        sum
+    }
+
     /// Calls `body` for the faces of a leaf's power cell; those at walls have no velocity.
     pub fn for_each_face(&self, place: Place, mut body: impl FnMut(LeafFace)) {
         let Some(code) = self.code(place) else { return };
@@ -153,6 +177,7 @@ impl<'a> View<'a> {
             let mut seen = LeafFace {
                 centroid: AXES.map(|a| center[a] + dx * face.centroid[a]),
                 normal: face.normal,
+                area: face.area * dx * dx,
                 outward: 0.0,
                 other: None,
             };

@@ -4,7 +4,7 @@ use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::paged::Backing;
 use fluvial_grids::pyramid::Pyramid;
-use fluvial_power::band::{Band, Motion, Trim, pages_near};
+use fluvial_power::band::{Band, Motion, Voxel, pages_near};
 use fluvial_power::channels::NODE_VELOCITY;
 use fluvial_power::diagram::Diagram;
 use fluvial_power::flow::Flow;
@@ -26,9 +26,9 @@ fn sphere(x: Vec3) -> f32 {
     x.distance(Vec3::new(0.51, 0.48, 0.53)) - 0.3
 }
 
-fn volume(band: &mut Band, inside: f64) -> f64 {
-    let voxel = f64::from(band.dx).powi(3);
-    band.sum_voxels(false, |_, part, _, _| f64::from(part) * voxel) + inside
+fn volume(band: &Band) -> f64 {
+    let [parts] = band.sums(false, |_: &mut (), Voxel { part, .. }| [f64::from(part)]);
+    parts * f64::from(band.dx).powi(3)
 }
 
 /// A function with the sphere's zero that is no distance comes out as one, to first order, and pages beyond the reach go.
@@ -90,24 +90,19 @@ fn carried(factor: usize, steps: usize, field: impl Fn(Vec3, f32) -> Vec3 + Sync
     let ball = |x: Vec3| x.distance(Vec3::new(0.4, 0.4, 0.4)) - 0.15;
     let mut now = band(cells * factor, 3.0 / cells as f32, ball);
     now.redistance();
-    let deep = |band: &Band| {
-        // What lies inside the band: a ball that no page covers would be missed; here pages cover all of it.
-        let missing = band.linear(Vec3::new(0.4, 0.4, 0.4)).is_none();
-        assert!(!missing, "the ball is thinner than the band is wide");
-        0.0
-    };
-    let start = deep(&now) + volume(&mut now, 0.0);
+    assert!(now.linear(Vec3::splat(0.4)).is_some(), "pages cover all of the ball");
+    let start = volume(&now);
     let dt = 1.0 / 64.0;
     for n in 0..steps {
         let time = (n as f32 + 0.5) * dt;
         set_nodes(&mut pyramid, |x| field(x, time));
         let flow = Flow::new(View { pyramid: &pyramid, diagram: &diagram });
         let motion = Motion { flow, dt_s: dt, steps: factor as u32 / 2, farthest: 1.5 / cells as f32 };
-        now = now.carried(motion, Trim { boxes: &[] }, |_| 1.0, |_, phi| phi, (None, false)).unwrap();
+        now = now.carried(motion, &[], |_| 1.0, |_, phi| phi, (None, false)).unwrap();
         now.redistance();
         now.release_far_pages();
     }
-    let end = volume(&mut now, 0.0);
+    let end = volume(&now);
     (start, end, now)
 }
 
@@ -141,4 +136,11 @@ fn deformation(x: Vec3, time: f32) -> Vec3 {
     let double = |(s, c): (f32, f32)| 2.0 * s * c;
     (pi * time / 0.375).cos()
         * Vec3::new(2.0 * x.0 * x.0 * double(y) * double(z), -double(x) * y.0 * y.0 * double(z), -double(x) * double(y) * z.0 * z.0)
+}
+
+#[test]
+fn the_area_is_that_of_the_ball() {
+    let band = band(48, 0.1, sphere);
+    let exact = 4.0 * std::f64::consts::PI * 0.09;
+    assert!((band.area(false) / exact - 1.0).abs() < 0.02, "{} {exact}", band.area(false));
 }

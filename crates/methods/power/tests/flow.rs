@@ -14,7 +14,7 @@ use fluvial_power::{centers, faces, nodes};
 /// Sets all face velocities from a field and finds those of centres and nodes.
 fn prepare(pyramid: &mut Pyramid, field: impl Fn(DVec3) -> DVec3 + Sync + Send) -> Diagram {
     let diagram = Diagram::new(pyramid);
-    faces::update(pyramid, &diagram, Boundary::default(), |_, face, u| {
+    faces::update(pyramid, &diagram, Boundary::default(), |_: &mut (), _, face, u| {
         *u = field(face.centroid.as_dvec3()).dot(face.normal.as_dvec3()) as f32;
     });
     centers::from_faces(pyramid, &diagram, None);

@@ -18,20 +18,14 @@ pub struct Motion<'a> {
     pub farthest: f32,
 }
 
-/// Which pages a new band begins with.
-pub struct Trim<'a> {
-    /// Boxes in which surface may appear where there was none.
-    pub boxes: &'a [Aabb],
-}
-
 impl Band {
-    /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`.
-    /// Beyond the band `far(x)` is what the leaves know. Distances to solids are those of `solid`, where it is given;
+    /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
+    /// boxes `forced` surface may appear where there was none. Beyond the band `far(x)` is what the leaves know. Distances to solids are those of `solid`, where it is given;
     /// voxels that exist keep theirs unless `solids_move`. Verified by `band.rs`.
     pub fn carried(
         &self,
         motion: Motion,
-        trim: Trim,
+        forced: &[Aabb],
         far: impl Fn(Vec3) -> f32 + Sync,
         change: impl Fn(Vec3, f32) -> f32 + Sync,
         (solid, solids_move): (Option<&(dyn Fn(Vec3) -> f32 + Sync)>, bool),
@@ -41,8 +35,8 @@ impl Band {
         let shortest = AXES.iter().map(|&a| layout.block_side(a)).min().unwrap_or(1) as f32 * self.dx;
         let rings = (motion.farthest / shortest).ceil().max(1.0) as usize;
         let mut pages = self.pages_around(rings);
-        if !trim.boxes.is_empty() {
-            pages.extend(super::pages_near(self, |b| trim.boxes.iter().any(|forced| forced.intersects(&b))));
+        if !forced.is_empty() {
+            pages.extend(super::pages_near(self, |b| forced.iter().any(|forced| forced.intersects(&b))));
             pages.sort_unstable();
             pages.dedup();
         }
@@ -63,7 +57,7 @@ impl Band {
             };
             is_near(0.5 * (bounds.min + bounds.max))
                 || (0..8).any(|n| is_near(corner(n)))
-                || trim.boxes.iter().any(|b| b.intersects(&bounds))
+                || forced.iter().any(|b| b.intersects(&bounds))
         });
         let pages: Vec<u64> = pages.into_iter().zip(near).filter(|(_, near)| *near).map(|p| p.0).collect();
         new.grid.commit(&pages)?;
@@ -110,6 +104,20 @@ impl Band {
             }
         });
         Ok(())
+    }
+
+    /// Changes all distances: `change(x, phi)`.
+    pub fn change(&mut self, change: impl Fn(Vec3, f32) -> f32 + Sync + Send) {
+        let (min, dx, layout) = (self.min, self.dx, *self.grid.layout());
+        self.grid.for_each_block(None, [PHI], |_, page, _, [phi]| {
+            for cell in 0..256 {
+                if phi[cell] == 0.0 {
+                    continue;
+                }
+                let [x, y, z] = layout.decode(layout.first_of(page) | cell as u64).map(|v| v as f32 + 0.5);
+                phi[cell] = kept(change(min + dx * Vec3::new(x, y, z), phi[cell]));
+            }
+        });
     }
 
     /// Adds to all distances: a positive `shift` makes the liquid less.

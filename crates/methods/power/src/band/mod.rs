@@ -10,9 +10,9 @@ mod pages;
 mod redistance;
 mod volume;
 
-pub use advect::{Motion, Trim};
+pub use advect::Motion;
 pub use pages::pages_near;
-pub use redistance::MOST_PASSES;
+pub use volume::{Voxel, part_below};
 
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::paged::LevelSetGrid;

@@ -10,7 +10,7 @@ use fluvial_grids::paged::{Layout, Reader};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Passes at most; the band is no more pages wide.
-pub const MOST_PASSES: usize = 64;
+const MOST_PASSES: usize = 64;
 /// A change smaller than this part of a voxel is none.
 const SMALLEST_CHANGE: f32 = 1e-4;
 
