@@ -26,6 +26,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "merging-bodies",
         "seaplane",
         "tilted-rest",
+        "twin-sources",
     ]
 }
 

@@ -6,7 +6,9 @@
 //! linear fields. Verified by `flow.rs`.
 //!
 //! Only leaves with liquid have all their velocities from the pressure solve. [`extend`] gives the others the
-//! mean of what lies around them, layer by layer [power §5].
+//! mean of what lies around them, layer by layer [power §5]; the first layer takes over the velocities through the liquid's own
+//! faces. Without these the surface followed the leaves' centres, half a leaf below it, and 0.39 of Torricelli's flow fell
+//! into a sink.
 
 use crate::channels::{CENTER_VELOCITY, FACE_VELOCITY};
 use crate::diagram::Diagram;
@@ -16,7 +18,7 @@ use fluvial_foundation::{AXES, DMat3, DVec3, Vec3, parallel};
 use fluvial_grids::pyramid::{Pyramid, bits};
 
 /// A pivot smaller than this part of the largest leaves the affine field undetermined.
-const LEAST_PIVOT: f64 = 1e-5;
+const LEAST_PIVOT: f64 = 1e-3;
 
 /// Finds the velocity of all leaves with negative `phi` (of all without `phi`); others receive NaN, which
 /// [`extend`] fills.
@@ -87,11 +89,17 @@ fn fit(view: &View, leaf: Place, is_wet: &impl Fn(Place) -> bool) -> Vec3 {
         }
     };
     let (mut own, mut beside): (Vec<LeafFace>, Vec<Place>) = (vec![], vec![]);
+    let mut is_at_surface = false;
     view.for_each_face(leaf, |face| {
         add(&face);
         own.push(face);
+        is_at_surface |= face.other.is_some_and(|other| !is_wet(other));
         beside.extend(face.other.filter(|&other| is_wet(other)));
     });
+    // One-sided fits extrapolate, and what is extrapolated in every step grows: a splash blew up.
+    if is_at_surface {
+        return constant_fit(&own);
+    }
     beside.sort_unstable();
     beside.dedup();
     for &other in &beside {
@@ -116,6 +124,21 @@ fn constant_fit(faces: &[LeafFace]) -> Vec3 {
         right += n * f64::from(face.outward);
     }
     (matrix.inverse() * right).as_vec3()
+}
+
+/// Weight of the mean against that of a face's velocity.
+const MEAN_WEIGHT: f64 = 0.05;
+
+/// The mean of the neighbours, but with the velocities through the faces of the liquid, which lie nearer to the surface.
+fn fit_beside(mean: Vec3, faces: &[LeafFace]) -> Vec3 {
+    let mean = mean.as_dvec3();
+    let (mut matrix, mut right) = (MEAN_WEIGHT * DMat3::IDENTITY, DVec3::ZERO);
+    for face in faces {
+        let n = DVec3::from_array(face.normal);
+        matrix += DMat3::from_cols(n * n.x, n * n.y, n * n.z);
+        right += n * (f64::from(face.outward) - n.dot(mean));
+    }
+    (mean + matrix.inverse() * right).as_vec3()
 }
 
 /// Solves by Cholesky's factors of the lower triangle; None where a pivot all but vanishes.
@@ -150,18 +173,20 @@ pub fn extend(
     let is_known = |view: &View, leaf: Place| !view.value(leaf, CENTER_VELOCITY[0]).is_nan();
     let all: Vec<Place> = view.leaves().into_iter().filter(|&leaf| !is_known(&view, leaf)).collect();
     let mut unknown: Vec<Place> = all.iter().copied().filter(|&leaf| wanted(&view, leaf)).collect();
-    for _ in 0..layers {
+    for layer in 0..layers {
         let view = View { pyramid, diagram };
         let means = parallel::map_indices(unknown.len(), |n| {
             let x = view.center(unknown[n]);
-            let (mut sum, mut weight) = (Vec3::ZERO, 0.0);
+            let (mut sum, mut weight, mut known) = (Vec3::ZERO, 0.0, vec![]);
             view.for_each_face(unknown[n], |face| {
                 let Some(other) = face.other.filter(|&other| is_known(&view, other)) else { return };
                 let share = 1.0 / view.center(other).distance(x);
                 sum += share * view.vector(other, CENTER_VELOCITY);
                 weight += share;
+                known.push(face);
             });
-            (weight > 0.0).then(|| sum / weight)
+            let mean = (weight > 0.0).then(|| sum / weight)?;
+            Some(if layer == 0 { fit_beside(mean, &known) } else { mean })
         });
         let (mut leaves, mut values, mut left) = (vec![], vec![], vec![]);
         for (leaf, mean) in unknown.into_iter().zip(means) {

@@ -36,6 +36,14 @@ impl Default for Cursor {
     }
 }
 
+impl Cursor {
+    /// Least and largest component along a direction at the corners of the cube.
+    pub fn range(&self, direction: Vec3) -> (f32, f32) {
+        let along = self.corners.map(|v| v.dot(direction));
+        (along.into_iter().fold(f32::INFINITY, f32::min), along.into_iter().fold(f32::NEG_INFINITY, f32::max))
+    }
+}
+
 impl<'a> Flow<'a> {
     /// The flow of a pyramid whose nodes are known.
     pub fn new(view: View<'a>) -> Self {
@@ -88,9 +96,8 @@ impl<'a> Flow<'a> {
         }
         let half = 0.5 * level.dx;
         let child = AXES.map(|a| u32::from(x[a] >= low[a] + half));
-        let corners = std::array::from_fn(|n| {
-            self.sub_node(leaf, code, AXES.map(|a| child[a] + (n as u32 >> a & 1)))
-        });
+        let corners =
+            std::array::from_fn(|n| self.sub_node(leaf, code, AXES.map(|a| child[a] + (n as u32 >> a & 1))));
         let low = low + half * Vec3::from_array(child.map(|v| v as f32));
         Cursor { low, size: half, corners }
     }
@@ -139,9 +146,7 @@ impl<'a> Flow<'a> {
             return self.hanging(leaf, at);
         }
         let end = |value: u32| {
-            AXES.iter().fold(0, |n, &a| {
-                n | ((if a == axis { value } else { at[a] } / 2) as usize) << a
-            })
+            AXES.iter().fold(0, |n, &a| n | ((if a == axis { value } else { at[a] } / 2) as usize) << a)
         };
         0.5 * (self.corner(leaf, end(0)) + self.corner(leaf, end(2)))
     }
@@ -157,6 +162,7 @@ impl<'a> Flow<'a> {
 /// Linear along each axis between the corners of a cube.
 fn trilinear(corners: &[Vec3; 8], t: Vec3) -> Vec3 {
     let along_x = |n: usize| corners[n] + t.x * (corners[n + 1] - corners[n]);
-    let (low, high) = (along_x(0) + t.y * (along_x(2) - along_x(0)), along_x(4) + t.y * (along_x(6) - along_x(4)));
+    let (low, high) =
+        (along_x(0) + t.y * (along_x(2) - along_x(0)), along_x(4) + t.y * (along_x(6) - along_x(4)));
     low + t.z * (high - low)
 }

@@ -28,14 +28,14 @@ pub fn from_centers(pyramid: &mut Pyramid) {
 
 fn nodes_of_level(level: &mut Level, [finer, coarser]: [Option<&SolverGrid>; 2]) {
     let layout = *level.grid.layout();
-    let steps: [u64; 8] = std::array::from_fn(|o| {
-        layout.encode([0, 1, 2].map(|a| i64::from(o as u32 >> a & 1) - 1))
-    });
+    let steps: [u64; 8] =
+        std::array::from_fn(|o| layout.encode([0, 1, 2].map(|a| i64::from(o as u32 >> a & 1) - 1)));
     level.grid.for_each_block(None, NODE_VELOCITY, |_, page, reader, mut out| {
         for cell in 0..64 {
             let code = layout.first_of(page) | cell as u64;
             let around = steps.map(|step| layout.add(code, step));
-            let read = |channel: usize, at: u64| reader.channel(layout.page(at), channel)[layout.cell_in_page(at)];
+            let read =
+                |channel: usize, at: u64| reader.channel(layout.page(at), channel)[layout.cell_in_page(at)];
             let kinds = around.map(|at| Kind::from_field(read(CODE, at)));
             let is_leaf = |k: &Kind| matches!(k, Kind::Leaf(_));
             if !kinds.iter().any(is_leaf) {

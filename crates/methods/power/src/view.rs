@@ -157,7 +157,8 @@ impl<'a> View<'a> {
             let closed = 1.0 - crate::pairs::open_fraction(face, center, dx, solid);
             if closed > 0.0 {
                 let v = velocity(AXES.map(|a| center[a] + dx * face.centroid[a]));
-                sum -= closed * face.area * dx * dx * AXES.iter().map(|&a| v[a] * face.normal[a]).sum::<f64>();
+                sum -=
+                    closed * face.area * dx * dx * AXES.iter().map(|&a| v[a] * face.normal[a]).sum::<f64>();
             }
         }
         sum
@@ -185,8 +186,7 @@ impl<'a> View<'a> {
                 let next = AXES.map(|a| at[a].wrapping_add_signed(NEIGHBOURS[k][a] as i32));
                 let (other, outward) = match face.slot {
                     Slot::Level(_) => {
-                        let other =
-                            self.same_or_larger(place.level, layout.encode(next.map(i64::from)));
+                        let other = self.same_or_larger(place.level, layout.encode(next.map(i64::from)));
                         (other, self.kept(place, k))
                     }
                     Slot::Smaller(_, child) => {

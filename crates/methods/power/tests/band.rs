@@ -116,7 +116,8 @@ fn a_ball_turns_around_without_losing_its_volume_or_its_place() {
     assert!((end / start - 1.0).abs() < 0.004, "{start} {end}");
     // The surface is where it should be to a twentieth of a leaf.
     for n in 0..200 {
-        let x = Vec3::new(0.6, 0.4, 0.4) + 0.15 * (fluvial_foundation::random::unit_vec3(n, 1) - 0.5).normalize();
+        let x =
+            Vec3::new(0.6, 0.4, 0.4) + 0.15 * (fluvial_foundation::random::unit_vec3(n, 1) - 0.5).normalize();
         let off = band.linear(x).expect("near the surface");
         assert!(off.abs() < 0.05 / 16.0, "{off} at {x}");
     }
@@ -135,7 +136,11 @@ fn deformation(x: Vec3, time: f32) -> Vec3 {
     let [x, y, z] = x.to_array().map(|v| (pi * v).sin_cos());
     let double = |(s, c): (f32, f32)| 2.0 * s * c;
     (pi * time / 0.375).cos()
-        * Vec3::new(2.0 * x.0 * x.0 * double(y) * double(z), -double(x) * y.0 * y.0 * double(z), -double(x) * double(y) * z.0 * z.0)
+        * Vec3::new(
+            2.0 * x.0 * x.0 * double(y) * double(z),
+            -double(x) * y.0 * y.0 * double(z),
+            -double(x) * double(y) * z.0 * z.0,
+        )
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn largest_error(pyramid: &mut Pyramid, phi: impl Fn(Vec3) -> f32 + Sync) -> f32
 
 #[test]
 fn distances_are_first_order_far_from_the_band() {
-    let error = |roots: usize, phi: &(dyn Fn(Vec3) -> f32 + Sync)| largest_error(&mut nested_boxes(roots), phi);
+    let error =
+        |roots: usize, phi: &(dyn Fn(Vec3) -> f32 + Sync)| largest_error(&mut nested_boxes(roots), phi);
     let level = |x: Vec3| x.y - 0.413;
     let ball = |x: Vec3| x.distance(Vec3::new(0.45, 0.4, 0.5)) - 0.25;
     let surfaces: [&(dyn Fn(Vec3) -> f32 + Sync); 2] = [&level, &ball];

@@ -59,12 +59,21 @@ fn linear_fields_are_exact_across_transitions() {
 fn smooth_fields_are_second_order_across_transitions() {
     let field = |x: DVec3| {
         let k = 2.0;
-        DVec3::new((k * x.y).sin() * (k * x.z).cos(), (k * x.z).sin() * (k * x.x).cos(), (k * x.x).sin() * (k * x.y).cos())
+        DVec3::new(
+            (k * x.y).sin() * (k * x.z).cos(),
+            (k * x.z).sin() * (k * x.x).cos(),
+            (k * x.x).sin() * (k * x.y).cos(),
+        )
     };
     let error = |roots: usize| {
         let mut pyramid = nested_boxes(roots);
         let diagram = prepare(&mut pyramid, field);
-        largest_error(View { pyramid: &pyramid, diagram: &diagram }, Vec3::splat(0.2), Vec3::splat(0.8), field)
+        largest_error(
+            View { pyramid: &pyramid, diagram: &diagram },
+            Vec3::splat(0.2),
+            Vec3::splat(0.8),
+            field,
+        )
     };
     let (coarse, fine) = (error(16), error(32));
     let order = (coarse / fine).log2();
@@ -85,7 +94,8 @@ fn velocity_is_continuous() {
         // Onto the nearest plane between finest leaves: half of the points lie on sides of leaves.
         let axis = (n % 3) as usize;
         let mut on = x;
-        on[axis] = bounds.min[axis] + ((x[axis] - bounds.min[axis]) / pyramid.shape().dx).round() * pyramid.shape().dx;
+        on[axis] = bounds.min[axis]
+            + ((x[axis] - bounds.min[axis]) / pyramid.shape().dx).round() * pyramid.shape().dx;
         let side = |s: f32| flow.velocity(&mut Cursor::default(), on + s * step * Vec3::AXES[axis]);
         let jump = side(1.0).distance(side(-1.0));
         assert!(jump < 0.04, "{jump} at {on}");

@@ -74,15 +74,9 @@ impl Model {
     }
 
     /// A tree for a surface of which `distance(x)` is a lower bound.
-    pub fn tree(
-        &self,
-        distance: impl Fn(Vec3) -> f32 + Sync,
-        time_s: f64,
-    ) -> std::io::Result<Tree> {
+    pub fn tree(&self, distance: impl Fn(Vec3) -> f32 + Sync, time_s: f64) -> std::io::Result<Tree> {
         let solids = self.setup.solids_at(time_s);
-        let divide = |cell: Cell| {
-            self.is_divided(cell, distance(self.shape.center(cell)), &solids, time_s)
-        };
+        let divide = |cell: Cell| self.is_divided(cell, distance(self.shape.center(cell)), &solids, time_s);
         let build = |backing: Backing| Pyramid::build(backing, self.shape, divide);
         let mut pyramid = build(Backing::Reserved).or_else(|_| build(Backing::Table))?;
         let diagram = Diagram::new(&mut pyramid);

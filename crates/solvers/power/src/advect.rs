@@ -29,14 +29,16 @@ impl Step<'_> {
         let (model, end_s) = (self.model, self.old.time_s + self.dt_s);
         let solids = model.setup.solids_at(end_s);
         let solid = |x: Vec3| model.solid_distance(&solids, x);
-        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> = if solids.is_empty() { None } else { Some(&solid) };
+        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
+            if solids.is_empty() { None } else { Some(&solid) };
         let nozzles = self.filled_nozzles();
         let far = |x: Vec3| self.old.tree.phi(x);
         let fill = |x: Vec3, phi: f32| {
             nozzles.iter().fold(phi, |phi, (nozzle, since_s)| phi.min(nozzle.filled_distance(x, *since_s)))
         };
         let solids_move = model.setup.has_moving_solids();
-        let band = self.old.band.carried(self.motion(), &self.forced_boxes(), far, fill, (solid, solids_move));
+        let band =
+            self.old.band.carried(self.motion(), &self.forced_boxes(), far, fill, (solid, solids_move));
         let mut band =
             band.map_err(|error| StepError::Pressure(format!("no memory for the level set: {error}")))?;
         let exchange = self.exchange(&mut band);
@@ -50,7 +52,9 @@ impl Step<'_> {
     }
 
     /// Velocity on the faces of the new tree: from where the liquid was, and with what gravity adds. Where a face was there
-    /// before, only what transport changes is interpolated, `u + v(x - u dt) - v(x)`: still or uniform flow loses nothing.
+    /// before, only what transport changes is interpolated, `u + v(x - u dt) - v(x)`: still or uniform flow loses nothing. The result stays
+    /// within what the face had and what the nodes around the origin have: without that a film that hit the floor gained speed from
+    /// step to step.
     pub fn carry_velocity(&self, tree: &mut Tree) {
         let flow = self.old.tree.flow();
         let dt = self.dt_s as f32;
@@ -74,7 +78,9 @@ impl Step<'_> {
                     slot => EDGE_VELOCITY[slot - 3],
                 };
                 let here = flow.velocity(&mut cursors[0], face.centroid);
-                value_in(&level.grid, channel, face.home) + (there - here).dot(face.normal)
+                let own = value_in(&level.grid, channel, face.home);
+                let (least, most) = cursors[1].range(face.normal);
+                (own + (there - here).dot(face.normal)).clamp(least.min(own), most.max(own))
             } else {
                 there.dot(face.normal)
             };

@@ -15,6 +15,9 @@ use fluvial_volume::Account;
 
 /// A correction moves the surface by no more than this part of a voxel in a step.
 const MOST_SHIFT_VOXELS: f32 = 0.2;
+/// A step puts back this part of what is missing: put back at once, on surfaces that lie higher than where it was lost, it
+/// lifted the energy of a dam break by 3 %.
+const PUT_BACK: f64 = 0.2;
 /// Points along each side of a leaf that show how much of it solids leave.
 const POINTS: usize = 4;
 
@@ -117,7 +120,8 @@ impl Model {
             inflow_m3: account.inflow_m3,
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
-            raw_volume_error: Account { volume_m3: account.volume_m3 - state.corrected_m3, ..*account }.error(),
+            raw_volume_error: Account { volume_m3: account.volume_m3 - state.corrected_m3, ..*account }
+                .error(),
             kinetic_energy_j: density * kinetic,
             potential_energy_j: density * potential,
             max_speed_m_s: fastest(&view),
@@ -128,7 +132,7 @@ impl Model {
 
 impl Step<'_> {
     /// Measures what the surface holds, books what came and went, and, where corrections are wanted, displaces all of the
-    /// surface by what is missing over its area.
+    /// surface by a part of what is missing over its area.
     pub fn settle_volume(
         &self,
         tree: &mut Tree,
@@ -146,7 +150,7 @@ impl Step<'_> {
             let excess = account.volume_m3 + account.outflow_m3 - account.inflow_m3 - account.start_m3;
             let area = band.area(self.model.has_solids());
             let most = MOST_SHIFT_VOXELS * band.dx;
-            let wanted = if area > 0.0 { (excess / area) as f32 } else { 0.0 };
+            let wanted = if area > 0.0 { (PUT_BACK * excess / area) as f32 } else { 0.0 };
             let shift = wanted.clamp(-most, most);
             clamps.add("volume_shift", usize::from(shift != wanted));
             if shift != 0.0 {

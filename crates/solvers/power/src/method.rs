@@ -83,7 +83,8 @@ impl Listed for Params {
         let least = all / 8f64.powi(levels as i32 - 1);
         let leaves = (least + faces * LEAVES_PER_FACE * f64::from(self.surface_depth) / 3.0).min(all);
         let factor = f64::from(self.band_factor);
-        let voxels = (faces * factor.powi(3) * (2.0 * f64::from(self.band_width) + 3.0)).min(all * factor.powi(3));
+        let voxels =
+            (faces * factor.powi(3) * (2.0 * f64::from(self.band_width) + 3.0)).min(all * factor.powi(3));
         let vertices = survey.most_vertices() * factor * factor;
         Needs {
             cells: leaves,

@@ -62,10 +62,8 @@ impl Step<'_> {
     pub fn project(&self, tree: &mut Tree, clamps: &mut Clamps) -> Result<(PressureReport, f64), StepError> {
         let closed = self.closed();
         let distance = |x: [f64; 3]| f64::from(closed.distance(Vec3::from_array(x.map(|v| v as f32))));
-        let boundary = Boundary {
-            phi: Some(PHI),
-            solid: if closed.is_empty() { None } else { Some(&distance) },
-        };
+        let boundary =
+            Boundary { phi: Some(PHI), solid: if closed.is_empty() { None } else { Some(&distance) } };
         if !closed.is_empty() {
             let Tree { pyramid, diagram } = tree;
             faces::update(pyramid, diagram, boundary, |_: &mut (), pairs, face, u| {
@@ -102,6 +100,9 @@ impl Step<'_> {
         let stopping = self.model.params.pressure.stopping();
         let info = conjugate_gradients(&mut p, &a, &mut amg.on(&a), &right, &stopping, &mut scratch)
             .map_err(|error| StepError::Pressure(error.to_string()))?;
+        // A liquid leaf without liquid neighbours flies: its distances to the surface are noise, and the shortest would take the
+        // flow of all.
+        (0..p.len()).filter(|&n| a.off_diagonal().row(n).0.is_empty()).for_each(|n| p[n] = 0.0);
         let values: Vec<f32> = p.iter().map(|p| *p as f32).collect();
         pyramid.scatter(PRESSURE, &values);
         pyramid.propagate(PRESSURE);
@@ -112,11 +113,12 @@ impl Step<'_> {
         push(&mut left, -1.0);
         let pascals: Vec<f32> = p.iter().map(|p| (*p / scale) as f32).collect();
         pyramid.scatter(PRESSURE, &pascals);
-        let volumes = tree_leaves(pyramid, diagram).into_iter().map(|leaf| {
-            f64::from(pyramid.levels()[leaf.level as usize].dx).powi(3)
-        });
+        let volumes = tree_leaves(pyramid, diagram)
+            .into_iter()
+            .map(|leaf| f64::from(pyramid.levels()[leaf.level as usize].dx).powi(3));
         let worst = left.iter().zip(volumes).map(|(d, v)| (d / v).abs()).fold(0.0, f64::max);
-        let report = PressureReport { iterations: info.iterations, relative_residual: info.relative_residual };
+        let report =
+            PressureReport { iterations: info.iterations, relative_residual: info.relative_residual };
         Ok((report, worst))
     }
 
@@ -228,11 +230,6 @@ impl State {
             }
         }
         if m[0][0] > 0.0 { (r[0] / m[0][0]).max(0.0) } else { 0.0 }
-    }
-
-    /// Velocity at leaves' centres and nodes, from those on faces.
-    pub fn refresh_velocity(&mut self, closed: &Closed) {
-        extend_velocity(&mut self.tree, closed);
     }
 }
 

@@ -106,16 +106,8 @@ impl PowerSolver {
         }
         let mut tree = Tree { pyramid, diagram };
         extend_velocity(&mut tree, &model.closed_at(time_s, vec![]));
-        self.state = State {
-            tree,
-            band,
-            volume,
-            corrected_m3,
-            kinetic_energy_j,
-            limiting_speed_m_s,
-            time_s,
-            steps,
-        };
+        self.state =
+            State { tree, band, volume, corrected_m3, kinetic_energy_j, limiting_speed_m_s, time_s, steps };
         Ok(())
     }
 
@@ -151,15 +143,15 @@ impl PowerSolver {
         let mut band = self.model.empty_band()?;
         let layout = *band.grid.layout();
         let (count, cells) = (layout.pages(), layout.cells());
-        let is_inside = |page: &u64| {
-            *page < count && (0..3).all(|a| layout.decode(layout.first_of(*page))[a] < cells[a])
-        };
+        let is_inside =
+            |page: &u64| *page < count && (0..3).all(|a| layout.decode(layout.first_of(*page))[a] < cells[a]);
         if !pages.iter().all(is_inside) || !pages.is_sorted_by(|a, b| a < b) {
             return mismatch("pages of its band lie outside the box");
         }
         let solids = self.model.setup.solids_at(time_s);
         let solid = |x: Vec3| self.model.solid_distance(&solids, x);
-        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> = if solids.is_empty() { None } else { Some(&solid) };
+        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
+            if solids.is_empty() { None } else { Some(&solid) };
         band.fill(pages, |_| 1.0, solid)?;
         Ok(band)
     }

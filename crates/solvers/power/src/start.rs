@@ -27,7 +27,8 @@ impl Model {
         let pages = pages_near(&band, near);
         let solids = self.setup.solids_at(0.0);
         let solid = |x: Vec3| self.solid_distance(&solids, x);
-        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> = if solids.is_empty() { None } else { Some(&solid) };
+        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
+            if solids.is_empty() { None } else { Some(&solid) };
         band.fill(&pages, |x| self.start_distance(x).clamp(-reach, reach), solid)?;
         band.redistance();
         band.release_far_pages();

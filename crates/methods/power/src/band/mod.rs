@@ -53,8 +53,7 @@ impl Band {
     pub fn empty(min: Vec3, dx: f32, cells: [usize; 3], reach: f32) -> io::Result<Band> {
         let grid = LevelSetGrid::new_anywhere(cells.map(|n| n as u32))?;
         let layout = *grid.layout();
-        let steps =
-            std::array::from_fn(|n| layout.encode([n % 4, n / 4 % 4, n / 16].map(|v| v as i64 - 1)));
+        let steps = std::array::from_fn(|n| layout.encode([n % 4, n / 4 % 4, n / 16].map(|v| v as i64 - 1)));
         Ok(Band { grid, min, dx, reach, steps })
     }
 

@@ -30,9 +30,7 @@ pub fn pages_near(band: &Band, may_hold: impl Fn(Aabb) -> bool + Sync) -> Vec<u6
         }
         size /= 2;
         boxes = kept
-            .flat_map(|low| {
-                (0..8u32).map(move |n| [0, 1, 2].map(|a| low[a] + size * (n >> a & 1)))
-            })
+            .flat_map(|low| (0..8u32).map(move |n| [0, 1, 2].map(|a| low[a] + size * (n >> a & 1))))
             .collect();
     }
 }

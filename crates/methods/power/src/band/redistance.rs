@@ -59,7 +59,8 @@ impl Band {
             for (cell, out) in current.iter_mut().enumerate() {
                 *out = match phi[place(cell)] {
                     0.0 => 0.0,
-                    _ => near_surface(&phi, place(cell), dx).map_or(reach, |d| -d.clamp(LEAST_GIVEN * dx, reach)),
+                    _ => near_surface(&phi, place(cell), dx)
+                        .map_or(reach, |d| -d.clamp(LEAST_GIVEN * dx, reach)),
                 };
             }
         });
