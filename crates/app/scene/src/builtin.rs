@@ -33,6 +33,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "boat",
         "buoy",
         "body-in-jet",
+        "twin-sources",
     ]
 }
 

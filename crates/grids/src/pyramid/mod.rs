@@ -40,7 +40,7 @@ pub struct Level {
     /// Edge of a cell, metres.
     pub dx: f32,
     /// Fields of the level. Committed are the blocks with active or ghost cells and those that hold the
-    /// faces and edges on these cells' high sides.
+    /// faces, edges and nodes on these cells' high sides.
     pub grid: SolverGrid,
     cells: Vec<BlockCells>,
     /// Positions of blocks with active or ghost cells.
@@ -172,7 +172,8 @@ impl Level {
         let ghost = active.grown(&NEIGHBOURS, outward).minus(exists);
         let known = active.union(&ghost);
         let mut grid = SolverGrid::new(backing, layout.cells())?;
-        let high: Vec<[i8; 3]> = NEIGHBOURS.into_iter().filter(|o| o.iter().all(|&v| v >= 0)).collect();
+        let mut high: Vec<[i8; 3]> = NEIGHBOURS.into_iter().filter(|o| o.iter().all(|&v| v >= 0)).collect();
+        high.push([1; 3]);
         let mut pages = known.reached_pages(&high);
         pages.sort_unstable();
         pages.dedup();

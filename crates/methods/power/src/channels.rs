@@ -7,5 +7,15 @@ pub const CODE: usize = 0;
 pub const FACE_VELOCITY: [usize; 3] = [1, 2, 3];
 /// Velocity through the power face at a cell's low edge along x, y, z, m/s: channels 4 to 6 [power §4.2].
 pub const EDGE_VELOCITY: [usize; 3] = [4, 5, 6];
-/// The first channel that the kernels of this crate leave to their callers.
+/// The first channel that the operators of this crate leave to their callers.
 pub const FIRST_FREE: usize = 7;
+/// Signed distance to the surface at leaves and ghosts, metres ([`crate::coarse`]).
+pub const PHI: usize = 7;
+/// Pressure at leaves and ghosts.
+pub const PRESSURE: usize = 8;
+/// Scratch of a stage: right sides, marks.
+pub const SCRATCH: usize = 9;
+/// Velocity at leaves' centres, m/s ([`crate::centers`]); before it is known, closest points.
+pub const CENTER_VELOCITY: [usize; 3] = [10, 11, 12];
+/// Velocity at the low corner of a cell, m/s ([`crate::nodes`]).
+pub const NODE_VELOCITY: [usize; 3] = [13, 14, 15];

@@ -5,15 +5,22 @@
 //! [`mesh`] lists the result. [`rows`] are the coefficients of operators, with what free surface and solids
 //! change ([`pairs`]); [`laplacian`] and [`velocity`] stream through the pages with them.
 
+pub mod band;
+pub mod centers;
 pub mod channels;
+pub mod coarse;
 pub mod diagram;
+pub mod faces;
+pub mod flow;
 pub mod hybrid;
 pub mod laplacian;
 pub mod matrix;
 pub mod mesh;
 pub mod neighbourhood;
+pub mod nodes;
 pub mod pairs;
 pub mod polyhedron;
 pub mod rows;
 pub mod stencil;
 pub mod velocity;
+pub mod view;

@@ -100,6 +100,12 @@ impl Code {
         self.0 & HAS_LARGER != 0
     }
 
+    /// Are the leaves at neighbour `k` smaller?
+    #[inline]
+    pub fn is_smaller(self, k: usize) -> bool {
+        !self.has_larger() && self.0 >> k & 1 == 0
+    }
+
     /// The direction that points out of the parent along each axis.
     fn outward(self) -> [i8; 3] {
         [0, 1, 2].map(|a| if self.0 >> (6 + a) & 1 == 1 { 1 } else { -1 })

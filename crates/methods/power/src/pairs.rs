@@ -122,6 +122,20 @@ impl<F: Fields> Pairs<'_, F> {
         Some(Pair { area, open_area: open * area, distance })
     }
 
+    /// Centre of area of the face towards neighbour `k`, m, and its unit normal out of the cell.
+    pub fn geometry(&self, cell: u64, k: usize) -> Option<([f64; 3], [f64; 3])> {
+        let (seen, code, seen_k) = self.seen_from(cell, k)?;
+        let power = self.table.get(code);
+        if power.level[seen_k].0 == 0.0 {
+            return None;
+        }
+        let face = power.faces.iter().find(|f| f.slot == Slot::Level(seen_k)).expect("it has an area");
+        let at = self.layout.decode(seen);
+        let centroid = AXES.map(|a| self.min[a] + self.dx * (f64::from(at[a]) + 0.5 + face.centroid[a]));
+        let sign = if seen == cell { 1.0 } else { -1.0 };
+        Some((centroid, face.normal.map(|n| sign * n)))
+    }
+
     /// The leaf that a face is taken from, its code, and the other cell's place as seen from it.
     fn seen_from(&self, cell: u64, k: usize) -> Option<(u64, Code, usize)> {
         let next = self.next(cell, k);

@@ -16,7 +16,7 @@ use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits, opposite};
 
 /// Where the velocity through the face towards neighbour `k` is kept: channel, offset of the cell, and sign
 /// of what flows out.
-fn location(k: usize) -> (usize, [i64; 3], f32) {
+pub fn location(k: usize) -> (usize, [i64; 3], f32) {
     let high = NEIGHBOURS[k].map(|v| i64::from(v > 0));
     if k < 6 {
         return (FACE_VELOCITY[k / 2], high, if k % 2 == 1 { 1.0 } else { -1.0 });

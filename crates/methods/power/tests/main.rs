@@ -1,7 +1,10 @@
 //! Power diagrams and their operators on whole trees.
 
+mod band;
 mod boundary;
+mod coarse;
 mod diagram;
+mod flow;
 mod hybrid;
 mod neighbourhood;
 mod operators;

@@ -1,0 +1,129 @@
+//! Transport of the band by the flow of the octree [power §5].
+
+use super::{Band, PHI, SOLID, kept};
+use crate::flow::{Cursor, Flow};
+use fluvial_foundation::{AXES, Aabb, Vec3};
+use std::io;
+
+/// What moves a band in a step.
+#[derive(Clone, Copy)]
+pub struct Motion<'a> {
+    /// Velocity.
+    pub flow: Flow<'a>,
+    /// Length of the step, s.
+    pub dt_s: f32,
+    /// Steps of a back-trace: half as many as the band is finer than leaves, each with two velocities.
+    pub steps: u32,
+    /// The liquid cannot move farther than this, m.
+    pub farthest: f32,
+}
+
+impl Band {
+    /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
+    /// boxes `forced` surface may appear where there was none. Beyond the band `far(x)` is what the leaves know. Distances to solids are those of `solid`, where it is given;
+    /// voxels that exist keep theirs unless `solids_move`. Verified by `band.rs`.
+    pub fn carried(
+        &self,
+        motion: Motion,
+        forced: &[Aabb],
+        far: impl Fn(Vec3) -> f32 + Sync,
+        change: impl Fn(Vec3, f32) -> f32 + Sync,
+        (solid, solids_move): (Option<&(dyn Fn(Vec3) -> f32 + Sync)>, bool),
+    ) -> io::Result<Band> {
+        let mut new = self.like()?;
+        let layout = *self.grid.layout();
+        let shortest = AXES.iter().map(|&a| layout.block_side(a)).min().unwrap_or(1) as f32 * self.dx;
+        let rings = (motion.farthest / shortest).ceil().max(1.0) as usize;
+        let mut pages = self.pages_around(rings);
+        if !forced.is_empty() {
+            pages.extend(super::pages_near(self, |b| forced.iter().any(|forced| forced.intersects(&b))));
+            pages.sort_unstable();
+            pages.dedup();
+        }
+        let value = |cursor: &mut Cursor, x: Vec3| {
+            let from = motion.flow.trace_back(cursor, x, motion.dt_s, motion.steps);
+            self.cubic(from).unwrap_or_else(|| far(from)).clamp(-self.reach, self.reach)
+        };
+        // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.
+        let is_near = |x: Vec3| {
+            let from = motion.flow.trace_back(&mut Cursor::default(), x, motion.dt_s, motion.steps);
+            self.linear(from).is_some_and(|phi| phi.abs() < self.reach)
+        };
+        let near = fluvial_foundation::parallel::map_indices(pages.len(), |n| {
+            let bounds = self.page_box(pages[n]);
+            let corner = |n: usize| {
+                let share = Vec3::from_array([n & 1, n >> 1 & 1, n >> 2].map(|v| v as f32));
+                bounds.min + share * bounds.size()
+            };
+            is_near(0.5 * (bounds.min + bounds.max))
+                || (0..8).any(|n| is_near(corner(n)))
+                || forced.iter().any(|b| b.intersects(&bounds))
+        });
+        let pages: Vec<u64> = pages.into_iter().zip(near).filter(|(_, near)| *near).map(|p| p.0).collect();
+        new.grid.commit(&pages)?;
+        let (min, dx, cells) = (new.min, new.dx, layout.cells());
+        new.grid.for_each_block(None, [PHI, SOLID], |_, page, _, [phi, solids]| {
+            let mut cursor = Cursor::default();
+            let known = self.grid.channel(page, SOLID);
+            let was_known = self.grid.blocks().position(page).is_some() && !solids_move;
+            for cell in 0..256 {
+                let at = layout.decode(layout.first_of(page) | cell as u64);
+                if AXES.iter().any(|&a| at[a] >= cells[a]) {
+                    continue;
+                }
+                let [x, y, z] = at.map(|v| v as f32 + 0.5);
+                let x = min + dx * Vec3::new(x, y, z);
+                phi[cell] = kept(change(x, value(&mut cursor, x)));
+                if let Some(solid) = solid {
+                    solids[cell] = if was_known { known[cell] } else { solid(x) };
+                }
+            }
+        });
+        Ok(new)
+    }
+
+    /// Commits pages and sets distances there: the first band.
+    pub fn fill(
+        &mut self,
+        pages: &[u64],
+        value: impl Fn(Vec3) -> f32 + Sync,
+        solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)>,
+    ) -> io::Result<()> {
+        self.grid.commit(pages)?;
+        let (min, dx, layout) = (self.min, self.dx, *self.grid.layout());
+        let cells = layout.cells();
+        self.grid.for_each_block(None, [PHI, SOLID], |_, page, _, [phi, solids]| {
+            for cell in 0..256 {
+                let at = layout.decode(layout.first_of(page) | cell as u64);
+                if AXES.iter().all(|&a| at[a] < cells[a]) {
+                    let [x, y, z] = at.map(|v| v as f32 + 0.5);
+                    let x = min + dx * Vec3::new(x, y, z);
+                    phi[cell] = kept(value(x));
+                    solids[cell] = solid.map_or(0.0, |solid| solid(x));
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Changes all distances: `change(x, phi)`.
+    pub fn change(&mut self, change: impl Fn(Vec3, f32) -> f32 + Sync + Send) {
+        let (min, dx, layout) = (self.min, self.dx, *self.grid.layout());
+        self.grid.for_each_block(None, [PHI], |_, page, _, [phi]| {
+            for cell in 0..256 {
+                if phi[cell] == 0.0 {
+                    continue;
+                }
+                let [x, y, z] = layout.decode(layout.first_of(page) | cell as u64).map(|v| v as f32 + 0.5);
+                phi[cell] = kept(change(min + dx * Vec3::new(x, y, z), phi[cell]));
+            }
+        });
+    }
+
+    /// Adds to all distances: a positive `shift` makes the liquid less.
+    pub fn shift(&mut self, shift: f32) {
+        self.grid.for_each_block(None, [PHI], |_, _, _, [phi]| {
+            phi.iter_mut().filter(|v| **v != 0.0).for_each(|v| *v = kept(*v + shift));
+        });
+    }
+}

@@ -1,0 +1,172 @@
+//! The fine level set: a band of voxels around the surface, several times finer than the smallest leaf
+//! [power §5].
+//!
+//! Voxels lie in pages of 8x8x4, of which only those near the surface are committed. A voxel that does not exist reads
+//! as exactly zero; no voxel that does has that value. Four channels: distance to solids, signed distance to the surface,
+//! and two that redistancing uses.
+
+mod advect;
+mod pages;
+mod redistance;
+mod volume;
+
+pub use advect::Motion;
+pub use pages::pages_near;
+pub use volume::{Voxel, part_below};
+
+use fluvial_foundation::{AXES, Aabb, Vec3};
+use fluvial_grids::paged::LevelSetGrid;
+use std::io;
+
+/// Distance to solids, metres.
+pub const SOLID: usize = 0;
+/// Signed distance to the surface, metres.
+pub const PHI: usize = 1;
+const CURRENT: usize = 2;
+const NEXT: usize = 3;
+/// What a distance of zero is kept as: zero means that there is no voxel.
+const LEAST: f32 = 1e-30;
+
+/// Voxels around the surface.
+pub struct Band {
+    /// The voxels' fields.
+    pub grid: LevelSetGrid,
+    /// Low corner of the box, m.
+    pub min: Vec3,
+    /// Edge of a voxel, m.
+    pub dx: f32,
+    /// Distances are true up to this many metres, and held at it beyond.
+    pub reach: f32,
+    /// What to add to a voxel's code to come to the 64 voxels from one before it to two behind it along each axis, x
+    /// fastest.
+    steps: [u64; 64],
+}
+
+/// A value as it is kept.
+#[inline]
+fn kept(phi: f32) -> f32 {
+    if phi == 0.0 { LEAST } else { phi }
+}
+
+impl Band {
+    /// No voxels in a box of so many.
+    pub fn empty(min: Vec3, dx: f32, cells: [usize; 3], reach: f32) -> io::Result<Band> {
+        let grid = LevelSetGrid::new_anywhere(cells.map(|n| n as u32))?;
+        let layout = *grid.layout();
+        let steps = std::array::from_fn(|n| layout.encode([n % 4, n / 4 % 4, n / 16].map(|v| v as i64 - 1)));
+        Ok(Band { grid, min, dx, reach, steps })
+    }
+
+    /// Another one of the same shape without voxels.
+    pub fn like(&self) -> io::Result<Band> {
+        Band::empty(self.min, self.dx, self.cells(), self.reach)
+    }
+
+    /// Voxels along each axis, were there no band.
+    pub fn cells(&self) -> [usize; 3] {
+        self.grid.layout().cells().map(|n| n as usize)
+    }
+
+    /// Number of committed voxels.
+    pub fn voxels(&self) -> usize {
+        256 * self.grid.blocks().len()
+    }
+
+    /// Centre of a voxel, m.
+    #[inline]
+    pub fn center(&self, at: [u32; 3]) -> Vec3 {
+        let [x, y, z] = at.map(|v| v as f32 + 0.5);
+        self.min + self.dx * Vec3::new(x, y, z)
+    }
+
+    /// The box of a page, m.
+    pub fn page_box(&self, page: u64) -> Aabb {
+        let layout = self.grid.layout();
+        let low = layout.decode(layout.first_of(page));
+        let side = Vec3::from_array(AXES.map(|a| layout.block_side(a) as f32));
+        let min = self.min + self.dx * Vec3::from_array(low.map(|v| v as f32));
+        Aabb { min, max: min + self.dx * side }
+    }
+
+    /// Distance in a voxel; zero where there is none.
+    #[inline]
+    pub fn phi(&self, voxel: u64) -> f32 {
+        let layout = self.grid.layout();
+        self.grid.channel(layout.page(voxel), PHI)[layout.cell_in_page(voxel)]
+    }
+
+    /// Distance in the voxel at some coordinates, if there is one.
+    pub fn phi_at(&self, at: [u32; 3]) -> Option<f32> {
+        let phi = self.phi(self.grid.layout().encode(at.map(i64::from)));
+        (phi != 0.0).then_some(phi)
+    }
+
+    /// The voxel at or before a point along each axis, such that the next one is in the box too, and where the point lies
+    /// from it in voxels: beyond the outermost centres less than zero or more than one.
+    #[inline]
+    fn base(&self, x: Vec3) -> ([i64; 3], Vec3) {
+        let t = (x - self.min) / self.dx - 0.5;
+        let cells = self.grid.layout().cells();
+        let at = AXES.map(|a| (t[a].floor() as i64).clamp(0, (i64::from(cells[a]) - 2).max(0)));
+        (at, t - Vec3::from_array(at.map(|v| v as f32)))
+    }
+
+    /// Distance at a point, linear between voxels and on to the walls; None where a voxel is missing.
+    pub fn linear(&self, x: Vec3) -> Option<f32> {
+        let (at, t) = self.base(x);
+        let layout = self.grid.layout();
+        let code = layout.encode(at);
+        let mut corner = [0.0; 8];
+        for (n, value) in corner.iter_mut().enumerate() {
+            let [x, y, z] = [n & 1, n >> 1 & 1, n >> 2];
+            *value = self.phi(layout.add(code, self.steps[21 + x + 4 * y + 16 * z]));
+            if *value == 0.0 {
+                return None;
+            }
+        }
+        let along_x = |n: usize| corner[n] + t.x * (corner[n + 1] - corner[n]);
+        let low = along_x(0) + t.y * (along_x(2) - along_x(0));
+        let high = along_x(4) + t.y * (along_x(6) - along_x(4));
+        Some(low + t.z * (high - low))
+    }
+
+    /// Distance at a point, cubic (Catmull and Rom) where there are voxels enough, else linear.
+    pub fn cubic(&self, x: Vec3) -> Option<f32> {
+        let (at, t) = self.base(x);
+        let layout = self.grid.layout();
+        let cells = layout.cells();
+        if AXES.iter().any(|&a| at[a] < 1 || at[a] + 2 >= i64::from(cells[a])) {
+            return self.linear(x);
+        }
+        let code = layout.encode(at);
+        let weight = AXES.map(|a| catmull_rom(t[a]));
+        let (mut sum, mut missing) = (0.0, false);
+        for z in 0..4 {
+            for y in 0..4 {
+                let mut row = 0.0;
+                for x in 0..4 {
+                    let value = self.phi(layout.add(code, self.steps[x + 4 * y + 16 * z]));
+                    missing |= value == 0.0;
+                    row += weight[0][x] * value;
+                }
+                sum += weight[1][y] * weight[2][z] * row;
+            }
+        }
+        if missing { self.linear(x) } else { Some(sum) }
+    }
+
+    /// Slope of the distance at a point; None where a voxel is missing.
+    pub fn slope(&self, x: Vec3) -> Option<Vec3> {
+        let mut slope = Vec3::ZERO;
+        for axis in AXES {
+            let step = 0.5 * self.dx * Vec3::AXES[axis];
+            slope[axis] = (self.linear(x + step)? - self.linear(x - step)?) / self.dx;
+        }
+        Some(slope)
+    }
+}
+
+fn catmull_rom(t: f32) -> [f32; 4] {
+    let (t2, t3) = (t * t, t * t * t);
+    [-0.5 * t + t2 - 0.5 * t3, 1.0 - 2.5 * t2 + 1.5 * t3, 0.5 * t + 2.0 * t2 - 1.5 * t3, -0.5 * t2 + 0.5 * t3]
+}

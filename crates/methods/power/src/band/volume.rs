@@ -1,0 +1,90 @@
+//! Sums over the band's voxels: volume, energy, what lies in a shape.
+
+use super::{Band, PHI, SOLID};
+use fluvial_foundation::{AXES, Vec3, parallel};
+
+/// A voxel with liquid in it or beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Voxel {
+    /// Centre, m.
+    pub center: Vec3,
+    /// The part of it that is liquid, were there no solids.
+    pub part: f32,
+    /// The part that solids leave.
+    pub open: f32,
+}
+
+/// The part of a voxel that lies on the negative side of a plane at distance `phi` (in voxels) whose slope is `slope`:
+/// linear over the width that the voxel has across the plane, so that what two voxels show of a moving plane adds up.
+pub fn part_below(phi: f32, slope: Vec3) -> f32 {
+    let width = (slope.abs().element_sum() / slope.length().max(1e-6)).max(1.0);
+    (0.5 - phi / width).clamp(0.0, 1.0)
+}
+
+impl Band {
+    /// Slope of the distance at a voxel, by differences of what is there.
+    fn voxel_slope(&self, voxel: u64) -> Vec3 {
+        let layout = self.grid.layout();
+        let own = self.phi(voxel);
+        Vec3::from_array(AXES.map(|a| {
+            // Voxel (1, 1, 1) of the 64 around is the voxel itself.
+            let stride = [1, 4, 16][a];
+            let [low, high] = [21 - stride, 21 + stride].map(|n| self.phi(layout.add(voxel, self.steps[n])));
+            match (low != 0.0, high != 0.0) {
+                (true, true) => 0.5 * (high - low),
+                (true, false) => own - low,
+                (false, true) => high - own,
+                (false, false) => 0.0,
+            }
+        })) / self.dx
+    }
+
+    /// Sums of `body(memory of the page, voxel)` over all voxels, added in the order of pages.
+    pub fn sums<const K: usize, M: Default>(
+        &self,
+        has_solids: bool,
+        body: impl Fn(&mut M, Voxel) -> [f64; K] + Sync,
+    ) -> [f64; K] {
+        let pages = self.grid.blocks().pages();
+        let layout = self.grid.layout();
+        let of_page = |n: usize| {
+            let (phi, solid) = (self.grid.channel(pages[n], PHI), self.grid.channel(pages[n], SOLID));
+            let (mut sums, mut memory) = ([0.0; K], M::default());
+            for cell in (0..256).filter(|&c| phi[c] != 0.0) {
+                let voxel = layout.first_of(pages[n]) | cell as u64;
+                let distance = phi[cell] / self.dx;
+                let part = match distance.abs() < 1.0 {
+                    true => part_below(distance, self.voxel_slope(voxel)),
+                    false => f32::from(u8::from(distance < 0.0)),
+                };
+                let open = if has_solids { (0.5 + solid[cell] / self.dx).clamp(0.0, 1.0) } else { 1.0 };
+                let center = self.center(layout.decode(voxel));
+                let terms = body(&mut memory, Voxel { center, part, open });
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            }
+            sums
+        };
+        let mut total = [0.0; K];
+        for sums in parallel::map_indices(pages.len(), of_page) {
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        }
+        total
+    }
+
+    /// Area of the surface, m2: the volume that a shift by a voxel would add, over that voxel.
+    pub fn area(&self, has_solids: bool) -> f64 {
+        let pages = self.grid.blocks().pages();
+        let sum = parallel::ordered_sum(pages.len(), |n| {
+            let (phi, solid) = (self.grid.channel(pages[n], PHI), self.grid.channel(pages[n], SOLID));
+            let part = |distance: f32| f64::from((0.5 - distance).clamp(0.0, 1.0));
+            let voxels = phi.iter().zip(solid).filter(|(phi, _)| **phi != 0.0);
+            voxels
+                .map(|(phi, solid)| {
+                    let open = if has_solids { (0.5 + solid / self.dx).clamp(0.0, 1.0) } else { 1.0 };
+                    f64::from(open) * (part(phi / self.dx - 0.5) - part(phi / self.dx + 0.5))
+                })
+                .sum()
+        });
+        sum * f64::from(self.dx).powi(2)
+    }
+}

@@ -1,0 +1,95 @@
+//! Transport: the band through the flow of the old tree, velocity from the old tree to the new one [power §5].
+
+use crate::sources::Exchange;
+use crate::state::{Step, Tree};
+use fluvial_foundation::Vec3;
+use fluvial_power::band::{Band, Motion};
+use fluvial_power::channels::{EDGE_VELOCITY, FACE_VELOCITY, PHI};
+use fluvial_power::flow::Cursor;
+use fluvial_power::pairs::{Boundary, Fields, Pairs};
+use fluvial_power::view::{kind_in, value_in};
+use fluvial_power::{coarse, faces};
+use fluvial_solver_interface::StepError;
+
+/// Velocity is kept this many leaves away from liquid.
+const AIR_LEAVES: f32 = 5.0;
+
+impl Step<'_> {
+    fn motion(&self) -> Motion<'_> {
+        Motion {
+            flow: self.old.tree.flow(),
+            dt_s: self.dt_s as f32,
+            steps: (self.model.params.band_factor / 2).max(1),
+            farthest: self.farthest(),
+        }
+    }
+
+    /// The band at the end of the step, with what sources let in and without what sinks and open walls take.
+    pub fn carry_surface(&self) -> Result<(Band, Exchange), StepError> {
+        let (model, end_s) = (self.model, self.old.time_s + self.dt_s);
+        let solids = model.setup.solids_at(end_s);
+        let solid = |x: Vec3| model.solid_distance(&solids, x);
+        let solid: Option<&(dyn Fn(Vec3) -> f32 + Sync)> =
+            if solids.is_empty() { None } else { Some(&solid) };
+        let nozzles = self.filled_nozzles();
+        let far = |x: Vec3| self.old.tree.phi(x);
+        let fill = |x: Vec3, phi: f32| {
+            nozzles.iter().fold(phi, |phi, (nozzle, since_s)| phi.min(nozzle.filled_distance(x, *since_s)))
+        };
+        let solids_move = model.setup.has_moving_solids();
+        let band =
+            self.old.band.carried(self.motion(), &self.forced_boxes(), far, fill, (solid, solids_move));
+        let mut band =
+            band.map_err(|error| StepError::Pressure(format!("no memory for the level set: {error}")))?;
+        let exchange = self.exchange(&mut band);
+        Ok((band, exchange))
+    }
+
+    /// Distances on the leaves of the new tree.
+    pub fn leaf_distances(&self, tree: &mut Tree, band: &Band) {
+        let old = &self.old.tree;
+        coarse::from_band(&mut tree.pyramid, &tree.diagram, band, |x| old.phi(x) < 0.0);
+    }
+
+    /// Velocity on the faces of the new tree: from where the liquid was, and with what gravity adds. Where a face was there
+    /// before, only what transport changes is interpolated, `u + v(x - u dt) - v(x)`: still or uniform flow loses nothing. The result stays
+    /// within what the face had and what the nodes around the origin have: without that a film that hit the floor gained speed from
+    /// step to step.
+    pub fn carry_velocity(&self, tree: &mut Tree) {
+        let flow = self.old.tree.flow();
+        let dt = self.dt_s as f32;
+        let push = dt * self.model.setup.liquid.gravity;
+        let Tree { pyramid, diagram } = tree;
+        let levels = self.old.tree.pyramid.levels();
+        faces::update(pyramid, diagram, Boundary::default(), |cursors: &mut [Cursor; 2], pairs, face, u| {
+            let air = AIR_LEAVES * pairs.dx as f32;
+            let next = pairs.next(face.from, face.k);
+            if pairs.value(PHI, face.from).min(pairs.value(PHI, next)) > air {
+                *u = 0.0;
+                return;
+            }
+            let from = flow.trace_back(&mut cursors[0], face.centroid, dt, 1);
+            let there = flow.velocity(&mut cursors[1], from);
+            let level = &levels[face.level];
+            let is_same = |cell: u64| kind_in(&level.grid, cell) == pairs.kind(cell);
+            let carried = if is_same(face.from) && is_same(next) {
+                let channel = match face.slot {
+                    0..3 => FACE_VELOCITY[face.slot],
+                    slot => EDGE_VELOCITY[slot - 3],
+                };
+                let here = flow.velocity(&mut cursors[0], face.centroid);
+                let own = value_in(&level.grid, channel, face.home);
+                let (least, most) = cursors[1].range(face.normal);
+                (own + (there - here).dot(face.normal)).clamp(least.min(own), most.max(own))
+            } else {
+                there.dot(face.normal)
+            };
+            *u = carried + push.dot(face.normal);
+        });
+    }
+}
+
+/// Is any of the two cells of a face liquid?
+pub(crate) fn is_wet<F: Fields>(pairs: &Pairs<F>, from: u64, k: usize) -> bool {
+    pairs.value(PHI, from) < 0.0 || pairs.value(PHI, pairs.next(from, k)) < 0.0
+}
