@@ -3,7 +3,7 @@
 use crate::scenes::*;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{Liquid, divergence, right_side, subtract_gradient};
-use fluvial_tall::pressure::stencil::{build_rows, floored_distances, residual};
+use fluvial_tall::pressure::stencil::{self, build_rows, floored_distances, residual};
 
 const DT: f32 = 1.0 / 30.0;
 const RHO: f32 = 1000.0;
@@ -29,13 +29,16 @@ fn still_water_solves_the_equations() {
         let weight = RHO * GRAVITY * grid.dx_m;
         let p = field(&grid, |_, y, _| (weight * (level - 0.5 - y)).max(0.0));
         let mut rows = vec![[0.0; 8]; grid.samples()];
-        build_rows(&mut rows, &grid, &phi, &fraction, &vec![[1.0; 2]; grid.columns.len()]);
+        let mut layers = vec![[1.0; 2]; grid.columns.len()];
+        stencil::layers(&mut layers, &grid);
+        build_rows(&mut rows, &grid, &phi, &fraction, &layers);
         let (mut b, mut r) = (vec![0.0; grid.samples()], vec![0.0; grid.samples()]);
         right_side(&mut b, &grid, &u, &liquid);
         residual(&mut r, &grid, &rows, &p, &b);
         // Rounding of pressures up to 20 weights, times a diagonal of up to ten.
         let relative = largest(&r) / weight;
-        assert!(largest(&b) / weight > 0.9, "gravity must drive the test");
+        // Gravity pushes on the ground, from layers of half a tall cell.
+        assert!(largest(&b) / weight > 0.1, "gravity must drive the test");
         assert!(relative < 2e-4, "{relative}");
         let mut new = u.clone();
         subtract_gradient(&mut new, &grid, &u, &rows, &p, &liquid);
@@ -89,7 +92,8 @@ fn the_residual_falls_exponentially() {
         println!("{n}, slope {slope}: {}", relative.join(" "));
         let mean_rate = (history[5] / history[0]).powf(0.2);
         assert!(mean_rate < rate, "{mean_rate}");
-        assert!(history.windows(2).all(|r| r[1] < 0.5 * r[0]), "{relative:?}");
+        // From the first cycle on: before it the largest value is the right side's, which may lie elsewhere.
+        assert!(history[1..].windows(2).all(|r| r[1] < 0.5 * r[0]), "{relative:?}");
     }
 }
 

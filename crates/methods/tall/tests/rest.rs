@@ -184,9 +184,9 @@ fn volume_of_sloshing_water() {
     println!(
         "volume and unseen outflow: {blind:.4?} by the paper's right side, {counted:.4?} counting, {cubic:.4?} with cubic cells"
     );
-    // What tall cells give off unseen is what their water grows by against cubic cells.
+    // With layers of one cell, as in the paper, tall cells gave off 3.1 % unseen by its right side and 1.8 % counting,
+    // and the volume was off against cubic cells by as much. What is left comes from slopes, where layers are still as thin.
     for [volume, unseen] in [blind, counted] {
-        assert!((volume - cubic[0] - unseen).abs() < 0.4 * unseen.abs(), "{volume} {unseen}");
+        assert!(unseen.abs() < 0.01 && (volume - cubic[0]).abs() < 0.01, "{volume} {unseen}");
     }
-    assert!(counted[1] < 0.9 * blind[1], "{} {}", counted[1], blind[1]);
 }

@@ -4,3 +4,4 @@ mod conformance;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod sinks;
+mod waves;

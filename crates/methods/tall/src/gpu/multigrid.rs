@@ -149,6 +149,11 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     /// Records the operators of all levels (Algorithm 2, lines 1 to 5).
     pub fn build(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
+        let finest = &self.buffers.levels[0];
+        let layers = [(8, finest.layers.binding())];
+        let bound =
+            self.kernels.bind(("stencil", "finest_layers"), finest.grid.own().into_iter().chain(layers))?;
+        out.dispatch(&bound, finest.grid.column_groups());
         for n in 1..self.buffers.levels.len() {
             let (fine, coarse) = (&self.buffers.levels[n - 1], &self.buffers.levels[n]);
             let sizes =

@@ -22,6 +22,20 @@ fn link(here: f32, there: f32, part: f32, distance: f32) -> Link {
 
 fn is_unknown(n: i32) -> bool { return phi[n] <= 0.0 && fraction[n] <= SOLID_ABOVE; }
 
+const THICKEST: f32 = 3.0;
+
+fn has_terrain(i: i32, k: i32, terrain: i32) -> bool {
+    return i < 0 || k < 0 || i >= grid.nx || k >= grid.nz || column_of(i, k).x == terrain;
+}
+
+// Twin of layer in stencil.rs: thickness of the layers of a column's tall cell on the finest grid.
+fn layer(i: i32, k: i32) -> f32 {
+    let c = column_of(i, k);
+    let is_level = has_terrain(i - 1, k, c.x) && has_terrain(i + 1, k, c.x) && has_terrain(i, k - 1, c.x)
+        && has_terrain(i, k + 1, c.x);
+    return select(1.0, min(0.5 * f32(c.y), THICKEST), is_level);
+}
+
 // The link in direction d: x-, x+, y-, y+, z-, z+.
 fn link_to(s: Sample, d: i32) -> Link {
     let here = phi[s.index];

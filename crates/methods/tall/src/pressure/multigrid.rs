@@ -1,6 +1,6 @@
 //! Cycles [tall Alg. 2 to 4]. The non-symmetric system is solved by cycles alone.
 
-use super::stencil::{Layers, Row, build_rows, residual, smooth_colour};
+use super::stencil::{Layers, Row, build_rows, layers, residual, smooth_colour};
 use super::transfer::{add_prolonged, coarsen_fraction, coarsen_layers, coarsen_phi, restrict};
 use crate::hierarchy::coarsen_until;
 use fluvial_foundation::parallel;
@@ -99,6 +99,7 @@ impl Multigrid {
         levels[0].grid.clone_from(grid);
         levels[0].phi.copy_from_slice(phi);
         levels[0].fraction.copy_from_slice(fraction);
+        layers(&mut levels[0].layers, grid);
         for n in 1..levels.len() {
             let (fine, coarse) = levels.split_at_mut(n);
             let (fine, coarse) = (&fine[n - 1], &mut coarse[0]);

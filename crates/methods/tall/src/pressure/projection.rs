@@ -9,10 +9,14 @@
 //! solid the pressure's gradient is that which stops the flow through it, rho/dt (u - u_solid): with the
 //! paper's p' = p there, half of gravity would stay in every cell beside the ground. Equation 18 lacks `u*
 //! -`.
+//!
+//! The ends of a tall cell stand for its halves (see [`layer`](super::stencil::layer)): what flows from one half to
+//! the other has the mean of their velocities, and the gradient at an end is the mean over its half, (p above - p
+//! below) / H, so that it is the transpose of the divergence of whole halves. With equal weights waves grow over high
+//! tall cells.
 
-use crate::field::{SIDES, Sample, Velocity, for_each_sample, nearest};
-use crate::pressure::stencil::{Row, is_unknown, links, solid_part};
-use crate::remesh::fit;
+use crate::field::{SIDES, Sample, Value, Velocity, for_each_sample, nearest};
+use crate::pressure::stencil::{Row, is_unknown, links, solid_part, thickness};
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
 
@@ -34,15 +38,13 @@ pub struct Liquid<'a> {
 /// The velocity component along the axis of direction `d` at the neighbouring cell there.
 fn neighbour_component(grid: &TallGrid, u: &[Velocity], s: Sample, d: usize) -> f32 {
     let axis = d / 2;
-    let y = s.y as f32;
     match d {
-        2 | 3 => {
-            let y = if d == 2 { y - 1.0 } else { y + 1.0 };
-            nearest(grid, u, [s.i as i32, s.k as i32], y)[axis]
-        }
+        // Below terrain and above the column the last value goes on; the ends of a tall cell see each other.
+        2 => u[if s.j > 0 { s.index - grid.nx } else { s.index }][axis],
+        3 => u[if s.j + 1 < grid.rows() { s.index + grid.nx } else { s.index }][axis],
         _ => {
             let [di, dk] = SIDES[if d < 2 { d } else { d - 2 }];
-            nearest(grid, u, [s.i as i32 + di, s.k as i32 + dk], y)[axis]
+            nearest(grid, u, [s.i as i32 + di, s.k as i32 + dk], s.y as f32)[axis]
         }
     }
 }
@@ -59,7 +61,7 @@ pub fn divergence(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liq
     for_each_sample(grid, out, |s| outflow(grid, u, liquid, s) / grid.dx_m);
 }
 
-/// Sum over faces of the outward velocity.
+/// Sum over faces of the outward velocity, of the vertical ones by the layer's thickness.
 fn outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
     if !is_unknown(liquid.phi[s.index], liquid.fraction[s.index]) {
         return 0.0;
@@ -73,18 +75,16 @@ fn outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
         };
         face(2 * axis + 1) - face(2 * axis)
     };
-    along(0) + along(1) + along(2)
+    along(0) + along(1) / thickness(grid, s) + along(2)
 }
 
 /// As [`right_side`], with all that flows through the sides of tall cells counted.
 ///
-/// The paper measures divergence in the two end cells of a tall cell alone. Where both sides of a wall
-/// between columns are tall, velocity is linear on both and nothing is missed; where one side is cubic cells,
-/// or terrain, what flows through the middle is not seen, and the paper's water grows. Here the lateral
-/// divergence of every sub-cell counts: the ends receive the line that fits it best, which keeps its sum and
-/// is the paper's value where it is linear. The operator stays the paper's, so that a step removes what was
-/// missed up to the difference of the two. `flux_through_tall_sides_is_counted` and
-/// `volume_of_sloshing_water` measure it.
+/// Where both sides of a wall between columns are
+/// tall, velocity is linear on both and nothing is missed; where one side is cubic cells, or terrain, what flows
+/// through the middle is not seen, and the paper's water grows. Here every end receives what the sub-cells of its half
+/// let out beyond the line between the ends. The operator stays the same, so that a step removes what was missed up
+/// to the difference of the two. `flux_through_tall_sides_is_counted` and `volume_of_sloshing_water` measure it.
 pub fn right_side_counting(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liquid: &Liquid) {
     let scale = liquid.density_kg_m3 * grid.dx_m / liquid.dt_s;
     for_each_sample(grid, out, |s| {
@@ -95,12 +95,27 @@ pub fn right_side_counting(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liq
         if s.j >= 2 || !unknown(0) || !unknown(1) {
             return scale * outflow(grid, u, liquid, s);
         }
-        let [terrain, tall] = grid.column(s.i, s.k);
-        let side = |y: i32| lateral_outflow(grid, u, liquid, [s.i as i32, y, s.k as i32]);
-        let (bottom, top) = fit(tall, |t| side(terrain + t));
-        let counted = if s.j == 0 { bottom } else { top };
-        scale * (outflow(grid, u, liquid, s) - side(s.y) + counted)
+        scale * (outflow(grid, u, liquid, s) + missed(grid, u, liquid, s))
     });
+}
+
+/// What the sub-cells of a tall cell's half let out through their sides beyond the line between its ends, by the
+/// half's thickness. The middle one of an odd number belongs to both halves.
+fn missed(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
+    let [terrain, tall] = grid.column(s.i, s.k);
+    let side = |t: i32| lateral_outflow(grid, u, liquid, [s.i as i32, terrain + t, s.k as i32]);
+    let (bottom, top) = (side(0), side(tall - 1));
+    let mut sum = 0.0;
+    for t in 1..tall - 1 {
+        let from_middle = 2 * t - (tall - 1);
+        let part = match (from_middle.signum(), s.j) {
+            (0, _) => 0.5,
+            (-1, 0) | (1, 1) => 1.0,
+            _ => continue,
+        };
+        sum += part * (side(t) - bottom.blend(top, t as f32 / (tall - 1) as f32));
+    }
+    sum / (0.5 * tall as f32)
 }
 
 /// Sum over the four lateral faces of cell (i, y, k), inside a column, of the outward velocity.
@@ -166,11 +181,23 @@ pub fn subtract_gradient(
             let (low, high) = (2 * axis, 2 * axis + 1);
             let stopped =
                 |d: usize| all[d].solid * (old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid));
-            let pushed = scale * (difference(high) - difference(low));
-            new[axis] = old[axis] - 0.5 * (pushed + stopped(low) + stopped(high));
+            let weight = if axis == 1 { upper_weight(grid, s) } else { 0.5 };
+            let above = weight * (scale * difference(high) + stopped(high));
+            let below = (1.0 - weight) * (scale * difference(low) - stopped(low));
+            new[axis] = old[axis] - (above - below);
         }
         new
     });
+}
+
+/// Weight of the gradient above a sample in its own; the rest is that of the gradient below.
+fn upper_weight(grid: &TallGrid, s: Sample) -> f32 {
+    let below_all = 1.0 / grid.column(s.i, s.k)[1] as f32;
+    match s.j {
+        0 => 1.0 - below_all,
+        1 => below_all,
+        _ => 0.5,
+    }
 }
 
 /// Pressure at the other end of link `d`.

@@ -11,8 +11,16 @@ struct Row { a: vec4<f32>, b: vec4<f32> }
 @group(0) @binding(11) var<storage, read> p: array<f32>;
 @group(0) @binding(12) var<storage, read_write> u_out: array<vec4<f32>>;
 
-// Where the neighbouring cell in direction d is read.
+// Where the neighbouring cell in direction d is read; the ends of a tall cell see each other.
 fn place_of(s: Sample, d: i32) -> Place {
+    if d == 2 {
+        let below = select(s.index, s.index - grid.nx, s.j > 0);
+        return Place(below, below, 0.0);
+    }
+    if d == 3 {
+        let above = select(s.index, s.index + grid.nx, s.j + 1 < row_count());
+        return Place(above, above, 0.0);
+    }
     let step = step_to(d);
     return nearest(s.i + step.x, s.k + step.z, f32(s.y + step.y));
 }
@@ -35,7 +43,9 @@ fn face_velocity(s: Sample, d: i32) -> f32 {
 
 fn outflow(s: Sample) -> f32 {
     if !is_unknown(s.index) { return 0.0; }
-    return ((face_velocity(s, 1) - face_velocity(s, 0)) + (face_velocity(s, 3) - face_velocity(s, 2)))
+    var thickness = 1.0;
+    if s.j < 2 { thickness = layer(s.i, s.k); }
+    return ((face_velocity(s, 1) - face_velocity(s, 0)) + (face_velocity(s, 3) - face_velocity(s, 2)) / thickness)
         + (face_velocity(s, 5) - face_velocity(s, 4));
 }
 
@@ -72,6 +82,21 @@ fn lateral_outflow(i: i32, y: i32, k: i32) -> f32 {
     return sum;
 }
 
+// What the sub-cells of a tall cell's half let out beyond the line between its ends.
+fn missed(s: Sample) -> f32 {
+    let c = column_of(s.i, s.k);
+    let bottom = lateral_outflow(s.i, c.x, s.k);
+    let top = lateral_outflow(s.i, c.x + c.y - 1, s.k);
+    var sum = 0.0;
+    for (var t = 1; t < c.y - 1; t += 1) {
+        let from_middle = 2 * t - (c.y - 1);
+        var part = 1.0;
+        if from_middle == 0 { part = 0.5; } else if (from_middle > 0) != (s.j == 1) { continue; }
+        sum += part * (lateral_outflow(s.i, c.x + t, s.k) - blend1(bottom, top, f32(t) / f32(c.y - 1)));
+    }
+    return sum / (0.5 * f32(c.y));
+}
+
 @compute @workgroup_size(16, 4, 2)
 fn right_side_counting(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
@@ -81,20 +106,7 @@ fn right_side_counting(@builtin(global_invocation_id) id: vec3<u32>) {
         out[s.index] = scale * outflow(s);
         return;
     }
-    let c = column_of(s.i, s.k);
-    let n = f32(c.y);
-    let middle = 0.5 * (n - 1.0);
-    var sum = 0.0;
-    var moment = 0.0;
-    for (var t = 0; t < c.y; t += 1) {
-        let v = lateral_outflow(s.i, c.x + t, s.k);
-        sum += v;
-        moment += (f32(t) - middle) * v;
-    }
-    let mean = (1.0 / n) * sum;
-    let rise = 6.0 / (n * (n + 1.0));
-    let counted = mean + select(rise, -rise, s.j == 0) * moment;
-    out[s.index] = scale * (outflow(s) - lateral_outflow(s.i, s.y, s.k) + counted);
+    out[s.index] = scale * (outflow(s) + missed(s));
 }
 
 @compute @workgroup_size(16, 4, 2)
@@ -104,17 +116,18 @@ fn divergence(@builtin(global_invocation_id) id: vec3<u32>) {
     out[s.index] = outflow(s) / grid.dx_m;
 }
 
+// Weight of the gradient above a sample in its own.
+fn upper_weight(s: Sample) -> f32 {
+    let below_all = 1.0 / f32(column_of(s.i, s.k).y);
+    if s.j == 0 { return 1.0 - below_all; }
+    return select(0.5, below_all, s.j == 1);
+}
+
 fn difference(s: Sample, d: i32, l: Link) -> f32 {
     var there = 0.0;
     if l.weight != 0.0 {
-        if d == 2 {
-            there = p[s.index - grid.nx];
-        } else if d == 3 {
-            there = p[s.index + grid.nx];
-        } else {
-            let at = place_of(s, d);
-            there = blend1(p[at.low], p[at.high], at.weight);
-        }
+        let at = place_of(s, d);
+        there = blend1(p[at.low], p[at.high], at.weight);
     }
     return l.weight * there - l.own * p[s.index];
 }
@@ -130,10 +143,13 @@ fn subtract_gradient(@builtin(global_invocation_id) id: vec3<u32>) {
             let old = u[s.index][axis];
             let low = link_to(s, 2 * axis);
             let high = link_to(s, 2 * axis + 1);
-            let pushed = scale * (difference(s, 2 * axis + 1, high) - difference(s, 2 * axis, low));
             let stopped_low = low.solid * (old - solid_velocity(s, 2 * axis, low.solid));
             let stopped_high = high.solid * (old - solid_velocity(s, 2 * axis + 1, high.solid));
-            new_u[axis] = old - 0.5 * (pushed + stopped_low + stopped_high);
+            var weight = 0.5;
+            if axis == 1 { weight = upper_weight(s); }
+            let above = weight * (scale * difference(s, 2 * axis + 1, high) + stopped_high);
+            let below = (1.0 - weight) * (scale * difference(s, 2 * axis, low) - stopped_low);
+            new_u[axis] = old - (above - below);
         }
     }
     u_out[s.index] = new_u;

@@ -1,10 +1,20 @@
 // uses "links.wgsl"
-// Twin of build_rows in stencil.rs.
+// Twin of build_rows and layers in stencil.rs.
 
 // The six weights, the diagonal, and 0.
 struct Row { a: vec4<f32>, b: vec4<f32> }
 @group(0) @binding(6) var<storage, read> layers: array<vec2<f32>>;
 @group(0) @binding(7) var<storage, read_write> rows_out: array<Row>;
+@group(0) @binding(8) var<storage, read_write> layers_out: array<vec2<f32>>;
+
+// Twin of layers in stencil.rs; one invocation a column.
+@compute @workgroup_size(8, 8)
+fn finest_layers(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    layers_out[i + grid.nx * k] = vec2<f32>(layer(i, k));
+}
 
 @compute @workgroup_size(16, 4, 2)
 fn build_rows(@builtin(global_invocation_id) id: vec3<u32>) {
