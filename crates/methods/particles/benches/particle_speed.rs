@@ -59,6 +59,7 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
         };
         let t = Instant::now();
         let liquid = Liquid {
+            from_deep_cell: &[],
             phi_cell: phi,
             fraction_cell: &fractions,
             open_volume: [&[]; 2],

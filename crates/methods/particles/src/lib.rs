@@ -18,6 +18,7 @@
 
 mod advect;
 mod correct;
+mod deep;
 mod near;
 mod particles;
 mod resample;
@@ -31,6 +32,7 @@ mod velocity;
 
 pub use advect::{AdvectReport, advect};
 pub use correct::correct_by_particles;
+pub use deep::find_liquid_from_deep;
 pub use near::mark_near;
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, Occasion, ResampleReport, resample};

@@ -81,6 +81,9 @@ pub struct Liquid<'a> {
     pub fraction_cell: &'a [f32],
     /// Open share of every cell's volume when the deep cells were marked, and now; empty: all of it.
     pub open_volume: [&'a [f32]; 2],
+    /// Octants whose liquid comes from deep cells, from [`find_liquid_from_deep`](crate::find_liquid_from_deep): they get a
+    /// particle. Empty where it is not known: cells that are deep no more then get one in each empty octant.
+    pub from_deep_cell: &'a [u8],
     /// Where new particles take their velocity from.
     pub u_face: &'a FaceField,
     /// Cells of sources, not 0; empty where there is none.
@@ -125,8 +128,8 @@ struct Seed {
 ///
 /// A cell has eight octants with one candidate position in each, jittered by counters; a seed takes its
 /// velocity (and rows, with APIC) from `u_face`. At the end of a step
-/// - cells deeper than `band_m` + dx become deep and take their particles in; deep cells that have come above
-///   `band_m` get a particle in every octant [ferstl-2016 §3.2];
+/// - cells deeper than `band_m` + dx become deep and take their particles in; liquid of deep cells that has come
+///   into others gets a particle an octant [ferstl-2016 §3.2];
 /// - cells amid the liquid with fewer than 4 particles get one in every empty octant, cells with more than 16
 ///   lose them from their fullest octants;
 /// - while the reserve's rest is positive, cells below the surface with fewer than 8 particles, where those around
@@ -433,7 +436,9 @@ impl Planner<'_> {
             Occasion::Sources => {
                 (if is_new_cell.get(cell).is_some_and(|&new| new != 0) { 8 } else { 0 }, 0.0)
             }
-            Occasion::Step if self.reserve.deep_cell[cell] != 0 => (8, 0.0),
+            Occasion::Step if self.liquid.from_deep_cell.is_empty() && self.reserve.deep_cell[cell] != 0 => {
+                (8, 0.0)
+            }
             Occasion::Step => {
                 let open = self.liquid.open_volume[1].get(cell).copied().unwrap_or(1.0);
                 let is_void = phi < -AMID_IN_CELLS * dx && (held as f32) < FEWEST_PER_CELL * open;
@@ -458,14 +463,18 @@ impl Planner<'_> {
             plan.report.deleted_deep += members.len();
             return;
         }
-        let (change, depth) = self.change(cell, members.len());
+        let from_deep = match self.liquid.occasion {
+            Occasion::Step => self.liquid.from_deep_cell.get(cell).copied().unwrap_or(0),
+            _ => 0,
+        };
+        let (change, depth) = self.change(cell, members.len() + from_deep.count_ones() as usize);
         let is_film = self.liquid.occasion == Occasion::Start && change > 0 && self.is_film(cell);
         if is_film {
             plan.lacking += PER_CELL as f32 * self.liquid.fraction_cell[cell];
         }
         let at = self.around.grid.cell_centers().coordinates(cell);
         let at_wall = (0..3).any(|a| at[a] == 0 || at[a] + 1 == self.around.grid.cells[a]);
-        if change == 0 && (!at_wall || members.is_empty()) {
+        if change == 0 && from_deep == 0 && (!at_wall || members.is_empty()) {
             plan.source.extend(members.map(|p| p as u32));
             return;
         }
@@ -484,7 +493,13 @@ impl Planner<'_> {
         if change < 0 {
             let kept = (plan.source.len() - before).saturating_sub(change.unsigned_abs() as usize);
             self.thin(before, kept, &mut octants, center, plan);
-        } else if change > 0 {
+        }
+        if from_deep != 0 {
+            let others = std::array::from_fn(|o| u32::from(from_deep >> o & 1 == 0));
+            self.seed(cell, center, &others, (PER_CELL, 0.0, false), plan);
+            octants.iter_mut().zip(others).for_each(|(held, other)| *held += 1 - other);
+        }
+        if change > 0 {
             self.seed(cell, center, &octants, (change as usize, depth, is_film), plan);
         }
     }

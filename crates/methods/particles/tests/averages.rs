@@ -31,6 +31,7 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
     let transfer = Transfer::Flip { ratio: 1.0 };
     let fractions: Vec<f32> = phi.iter().map(|phi| (0.5 - phi / grid.dx).clamp(0.0, 1.0)).collect();
     let liquid = Liquid {
+        from_deep_cell: &[],
         fraction_cell: &fractions,
         open_volume: [&[]; 2],
         occasion: Occasion::Start,

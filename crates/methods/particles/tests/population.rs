@@ -272,3 +272,48 @@ fn thread_count_changes_no_bit() {
         assert!(one == with(3) && one == with(4));
     }
 }
+
+/// All liquid flows along x by half a cell: the deep block's liquid is half a cell farther, and resampling puts particles
+/// there and nowhere else.
+#[test]
+fn liquid_from_deep_cells_is_found_where_the_flow_takes_it() {
+    let grid = grid([12, 6, 6], 0.05);
+    let cells = grid.cell_centers();
+    let is_deep = |i: usize| (3..8).contains(&i);
+    let u = fill_faces(&grid, |_| Vec3::new(0.5 * 0.05, 0.0, 0.0));
+    // What the step has brought into the deep block lies in the low half of its first cells.
+    let entered = |[i, j, k]: [usize; 3], o: usize| {
+        let low = Vec3::new((o & 1) as f32, (o >> 1 & 1) as f32, (o >> 2) as f32) - 0.5;
+        cells.position(i, j, k) + 0.5 * grid.dx * low
+    };
+    let mut particles = Particles::default();
+    for cell in 0..cells.len() {
+        let at = cells.coordinates(cell);
+        let holds =
+            |o: usize| if at[0] == 3 || at[0] == 8 { (o & 1 == 0) == (at[0] == 3) } else { !is_deep(at[0]) };
+        (0..8).filter(|&o| holds(o)).for_each(|o| {
+            particles.push(entered(at, o), Vec3::ZERO, None);
+        });
+    }
+    let mut cloud = Cloud::of(particles, &grid);
+    let mark = |cell: usize| u8::from(is_deep(cells.coordinates(cell)[0]));
+    cloud.reserve.deep_cell = (0..cells.len()).map(mark).collect();
+    let phi = vec![-10.0 * grid.dx; cells.len()];
+    let mut from_deep = vec![];
+    find_liquid_from_deep(&mut from_deep, &cloud.reserve, &phi, &cloud.ranges, &u, &grid, 1.0);
+    for cell in 0..cells.len() {
+        let expected = match cells.coordinates(cell)[0] {
+            3 => 0b1010_1010,
+            4..8 => 0xff,
+            8 => 0b0101_0101,
+            _ => 0,
+        };
+        assert_eq!(from_deep[cell], expected, "cell {:?}", cells.coordinates(cell));
+    }
+    // With a band that nothing is deeper than, every cell ends with its eight.
+    let fractions = vec![1.0; cells.len()];
+    let liquid = Liquid { from_deep_cell: &from_deep, ..liquid_of(&phi, &fractions, &u, 1, Occasion::Step) };
+    cloud.resample_to(&liquid, &Surroundings::closed(&grid));
+    assert!((0..cells.len()).all(|cell| cloud.ranges.count(cell) == 8));
+    assert!(cloud.reserve.rest_m3.abs() < 1e-12);
+}

@@ -108,7 +108,7 @@ impl UniformSolver {
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
     /// the particles of the state, which the step has no more use for.
-    pub(crate) fn update_particles(&mut self, dt_s: f64) {
+    pub(crate) fn update_particles(&mut self) {
         if !self.params.has_particles() {
             return;
         }
@@ -120,7 +120,7 @@ impl UniformSolver {
         let moving = &mut work.particles;
         let before = &mut moving.u_before_forces;
         let sides = &work.boundaries.solids.fields.sides;
-        let push = dt_s as f32 * self.setup.liquid.gravity;
+        let push = work.centring.push_s as f32 * self.setup.liquid.gravity;
         let flight = Flight { near_cell: &moving.near_cell, flown: moving.scratch.flown(), push };
         particles::faces_to_particles(
             &mut moving.moved,
@@ -144,10 +144,12 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &work.fields;
         let before = &state.boundaries.solids.fields.open_volume[..];
         let now = &work.boundaries.solids.fields.open_volume[..];
+        let ParticleWork { moved, cell_ranges, reserve, scratch, from_deep_cell, .. } = &mut work.particles;
         let liquid = Liquid {
             phi_cell,
             fraction_cell: &work.fields.fraction_cell,
             open_volume: [before, if occasion == Occasion::Step { now } else { before }],
+            from_deep_cell,
             u_face,
             is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
@@ -156,7 +158,6 @@ impl UniformSolver {
             occasion,
         };
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let ParticleWork { moved, cell_ranges, reserve, scratch, .. } = &mut work.particles;
         particles::resample(&mut state.particles, cell_ranges, moved, reserve, &liquid, &around, scratch);
     }
 

@@ -50,15 +50,17 @@ impl UniformSolver {
         let work = &mut self.work;
         let phi_cell = &mut work.fields.phi_cell;
         let around = surroundings(&self.setup, &work.boundaries.solids.fields, &self.grid);
-        let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, .. } = &mut work.particles;
+        let ParticleWork { moved, cell_ranges, near_cell, left, trapped, scratch, from_deep_cell, .. } =
+            &mut work.particles;
         particles::mark_near(near_cell, begin.phi_cell, &self.grid);
-        let carrier = (carrier, &near_cell[..]);
-        let dt_s = dt_s as f32;
-        let report = particles::advect(moved, cell_ranges, begin.particles, carrier, &around, dt_s, scratch);
+        let (carried, dt_s) = ((carrier, &near_cell[..]), dt_s as f32);
+        let report = particles::advect(moved, cell_ranges, begin.particles, carried, &around, dt_s, scratch);
         (*left, *trapped) = (report.left_through_open_walls, report.trapped_in_solids);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped", report.trapped_in_solids);
         particles::correct_by_particles(phi_cell, moved, cell_ranges, &around, scratch);
+        let (deep, grid) = (&self.state.reserve, &self.grid);
+        particles::find_liquid_from_deep(from_deep_cell, deep, phi_cell, cell_ranges, carrier, grid, dt_s);
         work.u_free = buffer;
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 impl UniformSolver {
     /// Moves the bodies, and tells the set-up's solids where they are at both ends of the step.
     pub(crate) fn move_bodies(&mut self, dt_s: f64) {
-        let times = StepTimes { from_s: self.state.time_s, dt_s, last_dt_s: self.state.last_dt_s };
+        let times = StepTimes { from_s: self.state.time_s, dt_s, last_dt_s: self.state.pushed_s };
         self.work.bodies.advance(self.state.bodies.as_ref(), &mut self.setup, times);
     }
 
@@ -56,6 +56,6 @@ impl UniformSolver {
 
     /// Where the bodies are, how they move and what the water does to them.
     pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
-        self.state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(self.state.last_dt_s))
+        self.state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(self.state.pushed_s))
     }
 }

@@ -33,8 +33,8 @@ const PER_CELL: f32 = 8.0;
 
 impl UniformSolver {
     /// Fills the divergence times dx that every cell with particles below the surface shall have, m/s: with
-    /// `e = sum (n / 8 - f) / sum f` over the cells below the surface around, n particles, f the liquid share,
-    /// `k e dx` beyond what is even. Deep cells hold no particles and are full.
+    /// `e = sum (n / 8 - f) / sum f` over the cells below the surface around, n particles and octants whose liquid comes from
+    /// deep cells, f the liquid share, `k e dx` beyond what is even.
     ///
     /// Test: `stirred_particles_stay_even`, `still_water_with_particles_stays_still`.
     pub(crate) fn fill_spreading(&mut self, dt_s: f64, clamps: &mut Clamps) {
@@ -48,7 +48,7 @@ impl UniformSolver {
         let work = &mut self.work;
         let openings = work.boundaries.openings(&work.cover, &self.grid);
         let (phi, fraction) = (&work.fields.phi_cell, &work.fields.fraction_cell);
-        let ParticleWork { cell_ranges, reserve, spreading_cell, .. } = &mut work.particles;
+        let ParticleWork { cell_ranges, reserve, spreading_cell, from_deep_cell, .. } = &mut work.particles;
         let (ranges, deep) = (&*cell_ranges, &reserve.deep_cell);
         spreading_cell.resize(cells.len(), 0.0);
         let size = cells.size;
@@ -62,8 +62,8 @@ impl UniformSolver {
             for (k, j) in reach(2).flat_map(|k| reach(1).map(move |j| (k, j))) {
                 for other in reach(0).map(|i| cells.index(i, j, k)) {
                     if phi[other] < -FULL_DEPTH_CELLS * dx {
-                        let full = deep[other] != 0;
-                        held += if full { fraction[other] } else { ranges.count(other) as f32 / PER_CELL };
+                        let from_deep = from_deep_cell[other].count_ones() as f32 * fraction[other];
+                        held += (ranges.count(other) as f32 + from_deep) / PER_CELL;
                         room += fraction[other];
                     }
                 }

@@ -36,9 +36,9 @@ pub(crate) struct SurfaceForces {
 
 impl UniformSolver {
     /// Finds the pressure of wave drag and tension on the new surface, from the velocity before gravity.
-    pub(crate) fn find_surface_pressure(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    pub(crate) fn find_surface_pressure(&mut self, clamps: &mut Clamps) {
         self.mark_unknowns();
-        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, dt_s as f32);
+        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, self.work.centring.push_s as f32);
         let short_wave_speed = wave_speed_m_s(grid, &liquid);
         if short_wave_speed == 0.0 {
             return;
@@ -77,8 +77,8 @@ impl UniformSolver {
     }
 
     /// Gravity on every wet face; the surface's pressure on those that the surface crosses.
-    pub(crate) fn apply_forces(&mut self, dt_s: f64) {
-        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, dt_s as f32);
+    pub(crate) fn apply_forces(&mut self) {
+        let (grid, liquid, dt) = (&self.grid, self.setup.liquid, self.work.centring.push_s as f32);
         let Fields { phi_cell, u_face, .. } = &mut self.work.fields;
         for axis in AXES {
             push_wet_faces(&mut u_face[axis], phi_cell, grid, axis, liquid.gravity[axis] * dt);

@@ -5,6 +5,7 @@
 mod adapt;
 mod advect;
 mod bodies;
+mod centring;
 mod crowding;
 mod draw;
 mod drops;
@@ -170,7 +171,8 @@ impl UniformSolver {
 
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
-        self.update_particles(dt_s);
+        self.update_particles();
+        self.measure_particles(report);
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.boundaries, &mut work.boundaries);
@@ -183,7 +185,8 @@ impl UniformSolver {
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
         state.time_s += dt_s;
-        state.last_dt_s = dt_s;
+        state.pushed_s = work.centring.push_s;
+        state.lead_s = work.centring.lead_s;
         state.steps += 1;
         report.particles = state.particles.len() + state.drops.len();
     }
@@ -212,11 +215,14 @@ impl Solver for UniformSolver {
 
     fn initial_report(&self) -> StepReport {
         let State { fields, boundaries, volume, drops, particles, reserve, .. } = &self.state;
-        let mut near = vec![];
-        mark_near(&mut near, &fields.phi_cell, &self.grid);
-        let carried = Carried { particles, reserve, near_cell: &near };
-        let carried = self.params.has_particles().then_some(&carried);
-        self.report(fields, boundaries, PressureReport::default(), (volume, drops), carried).0
+        let mut report = self.report(fields, boundaries, PressureReport::default(), (volume, drops)).0;
+        if self.params.has_particles() {
+            let mut near = vec![];
+            mark_near(&mut near, &fields.phi_cell, &self.grid);
+            let carried = Carried { particles, reserve, near_cell: &near };
+            self.energy_of_mass(&carried, fields, boundaries, volume.volume_m3).put_into(&mut report);
+        }
+        report
     }
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {

@@ -1,8 +1,8 @@
 //! What the solver says about its liquid: step reports, time-step limits, probes.
 
 use crate::UniformSolver;
-use crate::particle_mass::{Carried, ParticleEnergy};
-use crate::state::{Boundaries, Fields, ParticleWork, State};
+use crate::particle_mass::Carried;
+use crate::state::{Boundaries, Fields, State, Work};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, DVec3, Vec3};
@@ -50,11 +50,8 @@ impl UniformSolver {
     /// The step's numbers; an error when anything in the liquid is not finite.
     pub(crate) fn measure(&mut self, pressure: PressureReport) -> Result<StepReport, StepError> {
         let work = &self.work;
-        let ParticleWork { moved, reserve, near_cell, .. } = &work.particles;
-        let carried = Carried { particles: moved, reserve, near_cell };
-        let carried = self.params.has_particles().then_some(&carried);
         let (mut report, limiting_speed_m_s) =
-            self.report(&work.fields, &work.boundaries, pressure, (&work.volume, &work.mass.drops), carried);
+            self.report(&work.fields, &work.boundaries, pressure, (&work.volume, &work.mass.drops));
         if !report.max_speed_m_s.is_finite() {
             return Err(StepError::NotFinite { field: "velocity", stage: "pressure" });
         }
@@ -62,26 +59,48 @@ impl UniformSolver {
             return Err(StepError::NotFinite { field: "level set", stage: "advect_surface" });
         }
         self.work.limiting_speed_m_s = limiting_speed_m_s;
-        // Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that
-        // this scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where
-        // v^n v^n / 2 is not.
-        self.work.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        self.center_kinetic_energy(&mut report);
         Ok(report)
     }
 
+    /// Velocity stands half a step ahead of the surface that it carries next (leapfrog). The energy that
+    /// this scheme conserves has v^{n-1} v^n / 2 for the kinetic part: exact in free fall, where
+    /// v^n v^n / 2 is not.
+    fn center_kinetic_energy(&mut self, report: &mut StepReport) {
+        self.work.kinetic_energy_j = report.kinetic_energy_j;
+        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+    }
+
+    /// Puts the energy of the particles and the deep cells that a step leaves into its report. Not before they have
+    /// exchanged their mass: until then deep cells stand where they were and particles have flowed into them, so that what sinks
+    /// through the band's lower edge would count above it, as what is still to be seeded below does.
+    /// Test: `a_falling_column_with_particles_gains_no_energy`.
+    pub(crate) fn measure_particles(&mut self, report: &mut StepReport) {
+        if !self.params.has_particles() {
+            return;
+        }
+        let carried = Carried {
+            particles: &self.state.particles,
+            reserve: &self.work.particles.reserve,
+            near_cell: &self.work.particles.near_cell,
+        };
+        let Work { fields, boundaries, volume, .. } = &self.work;
+        self.energy_of_mass(&carried, fields, boundaries, volume.volume_m3).put_into(report);
+        self.center_kinetic_energy(report);
+    }
+
     /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the
-    /// next step. The energy is that of the mass that the account has: what particles carry where there are any, what phi
-    /// stands for elsewhere. Test: `the_energy_of_particles_is_that_of_their_mass`.
+    /// next step. The energy is that of what phi stands for; that of particles is
+    /// [`Self::energy_of_mass`].
     pub(crate) fn report(
         &self,
         fields: &Fields,
         boundaries: &Boundaries,
         pressure: PressureReport,
         (volume, flying): (&Account, &Drops),
-        carried: Option<&Carried>,
     ) -> (StepReport, f64) {
         let (grid, work, liquid) = (self.grid, &self.work, self.setup.liquid);
+        let has_particles = self.params.has_particles();
         let (phi, u, unknown) = (&fields.phi_cell, &fields.u_face, &work.unknowns.unknown_cell);
         let openings = boundaries.openings(&work.cover, &grid);
         let solids = &*boundaries.solids;
@@ -97,17 +116,13 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = match carried {
-                        Some(carried) if carried.reserve.deep_cell[cell] == 0 => 0.0,
-                        Some(_) => f64::from(open_volume[cell]),
-                        None => f64::from(fields.fraction_cell[cell]),
-                    };
+                    let fraction = if has_particles { 0.0 } else { f64::from(fields.fraction_cell[cell]) };
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
                     let square = openings.mean_square_speed(u, [i, j, k]);
                     let mut x = cells.position(i, j, k).as_dvec3() - floor;
-                    if fraction < 1.0 {
+                    if fraction > 0.0 && fraction < 1.0 {
                         let out = phi_gradient(phi, &cells, [i, j, k]).normalize_or_zero().as_dvec3();
                         let away = match open_volume[cell] < 1.0 {
                             true => solids.away(&grid, cell).normalize_or_zero().as_dvec3(),
@@ -147,9 +162,6 @@ impl UniformSolver {
             drops.0 += cells * flying.v[n].as_dvec3().length_squared();
             drops.1 -= cells * gravity.dot(flying.x[n].as_dvec3() - floor);
         }
-        let particles = carried.map_or(ParticleEnergy::default(), |carried| {
-            self.particle_energy(carried, volume.volume_m3, |at| openings.mean_square_speed(u, at))
-        });
         let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
         let [max_speed_m_s, resolved_m_s] =
             [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
@@ -162,14 +174,12 @@ impl UniformSolver {
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.error(),
-            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0)
-                + particles.kinetic_j,
-            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1)
-                + particles.potential_j,
-            max_speed_m_s: if max_speed_m_s.is_nan() || particles.fastest_m_s.is_nan() {
+            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
+            potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
+            max_speed_m_s: if max_speed_m_s.is_nan() {
                 f64::NAN
             } else {
-                max_speed_m_s.max(f64::from(flying.fastest_m_s())).max(particles.fastest_m_s)
+                max_speed_m_s.max(f64::from(flying.fastest_m_s()))
             },
             max_divergence_1_s: ordered_max(slabs.len(), |k| slabs[k].4 as f64) / grid.dx as f64,
             pressure,
@@ -254,7 +264,7 @@ impl UniformSolver {
     pub(crate) fn pressure_at_point(&self, x: Vec3) -> f64 {
         let (fields, boundaries) = (&self.state.fields, &self.state.boundaries);
         let inside = self.grid.cell_centers().sample(&fields.phi_cell, x) < 0.0;
-        if self.state.last_dt_s == 0.0 || !inside {
+        if self.state.pushed_s == 0.0 || !inside {
             return 0.0;
         }
         let probe = Probe {
@@ -265,7 +275,7 @@ impl UniformSolver {
             open_area: boundaries.openings(&self.work.cover, &self.grid).area_face,
         };
         let impulse = impulse_at(x, &probe).unwrap_or(0.0);
-        impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.last_dt_s
+        impulse * self.setup.liquid.density as f64 * self.grid.dx as f64 / self.state.pushed_s
     }
 
     /// Liquid volume inside a shape; what a cell holds counts as spread over it.

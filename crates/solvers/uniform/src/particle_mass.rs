@@ -6,13 +6,13 @@
 //! holds, it is the level set that is moved.
 
 use crate::UniformSolver;
-use crate::state::{Fields, ParticleWork, Solids, State, Work};
+use crate::state::{Boundaries, Fields, ParticleWork, Solids, State, Work};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_grids::TriangleMesh;
 use fluvial_grids::add_ball;
 use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
-use fluvial_solver_interface::{Clamps, VolumeCorrection};
+use fluvial_solver_interface::{Clamps, StepReport, VolumeCorrection};
 use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume};
 use fluvial_volume::Account;
 use std::borrow::Cow;
@@ -26,6 +26,8 @@ const DRAWING_ROUNDS: usize = 2;
 /// Vertices of the mesh this near to the level set's zero lie on it, and may be moved by so much; in cells.
 const ON_SURFACE_CELLS: f32 = 0.25;
 const GIVEN_BY_MESH_CELLS: f32 = 0.5;
+/// The surface is drawn back to its mass by this part of the way that waves and liquid cover in a step.
+const DRAWN_BACK: f64 = 0.005;
 /// The surface follows its mass by at most this in a step, in cells.
 const FARTHEST_CELLS: f32 = 0.3;
 /// Cells deeper than this say nothing about the surface, in cells.
@@ -42,13 +44,20 @@ pub(crate) struct Carried<'a> {
     pub near_cell: &'a [u8],
 }
 
-/// Energy of particles, and the largest speed of those that fly.
+/// Energy of the liquid, and the largest speed of particles that fly.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct ParticleEnergy {
-    pub kinetic_j: f64,
+pub(crate) struct MassEnergy {
+    kinetic_j: f64,
     /// Above the floor.
-    pub potential_j: f64,
-    pub fastest_m_s: f64,
+    potential_j: f64,
+    fastest_m_s: f64,
+}
+
+impl MassEnergy {
+    pub fn put_into(self, report: &mut StepReport) {
+        (report.kinetic_energy_j, report.potential_energy_j) = (self.kinetic_j, self.potential_j);
+        report.max_speed_m_s = report.max_speed_m_s.max(self.fastest_m_s);
+    }
 }
 
 impl UniformSolver {
@@ -80,7 +89,7 @@ impl UniformSolver {
     }
 
     /// Books what the step brought and took, and moves the surface to where its mass puts it.
-    pub(crate) fn control_mass(&mut self, clamps: &mut Clamps) {
+    pub(crate) fn control_mass(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let particle_m3 = self.particle_m3();
         let mut account = self.state.volume;
         let (work, sources) = (&mut self.work.particles, &self.work.sources);
@@ -98,7 +107,7 @@ impl UniformSolver {
         let volume_m3 = work.reserve.volume_m3(held, open_volume, self.grid.dx);
         account.measure(volume_m3);
         self.work.volume = account;
-        self.fit_surface_to_mass(volume_m3, clamps);
+        self.fit_surface_to_mass(volume_m3, dt_s, clamps);
     }
 
     /// Moves phi along its normal so that the volume under it is that of the particles that do not fly.
@@ -106,14 +115,23 @@ impl UniformSolver {
     /// What all of it lacks (or has too much) is made up for where the particles say so: with the misfit m of
     /// every cell at the surface ([`Self::fill_misfits`]), phi -= k max(0, m) (or min), k <= 1 such that the
     /// sum is right. The misfits of single cells are mostly noise of the particles' places; their sum is not.
-    fn fit_surface_to_mass(&mut self, volume_m3: f64, clamps: &mut Clamps) {
+    ///
+    /// A surface that lies too far out is drawn back slowly. It lies there because
+    /// [`fluvial_particles::correct_by_particles`] takes it to where particles show, and drawn back within it leaves them outside again:
+    /// step by step the two would print the noise of the particles' places into the surface, on which tension feeds.
+    /// Test: `tension_does_not_feed_on_the_noise_of_particles`.
+    fn fit_surface_to_mass(&mut self, volume_m3: f64, dt_s: f64, clamps: &mut Clamps) {
         let solids = self.work.boundaries.solids.clone();
         let dx = self.grid.dx as f64;
         let under_m3 = self.fill_near_fractions(&solids);
         let ParticleWork { cell_ranges, near_cell, .. } = &self.work.particles;
         let wanted_m3 = volume_m3 - self.particle_m3() * flying(cell_ranges, near_cell) as f64;
         let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
-        let lacking_m3 = wanted_m3 - under_m3;
+        let gravity_m_s2 = f64::from(self.setup.liquid.gravity.length());
+        let speed_m_s = self.state.limiting_speed_m_s + (gravity_m_s2 * dx).sqrt();
+        let most_m3 = DRAWN_BACK * speed_m_s * dt_s * area_m2;
+        let lacking_m3 = (wanted_m3 - under_m3).max(-most_m3);
+        clamps.add("surface_ahead_of_mass", (wanted_m3 - under_m3 < -most_m3) as usize);
         let is_off = self.params.volume_correction == VolumeCorrection::Off;
         if is_off || lacking_m3.abs() <= CLOSE_ENOUGH_CELLS * dx * area_m2 {
             return;
@@ -195,21 +213,50 @@ impl UniformSolver {
         sum * (self.grid.dx as f64).powi(3)
     }
 
-    /// Energy of the liquid that is not in deep cells: the particles', and what is on its way to them (all of `volume_m3`
-    /// together) as if it were among them. Particles in cells that phi reaches move with the grid there,
-    /// `mean_square_speed` (m2/s2, by a cell's coordinates); others have their own velocity.
-    pub(crate) fn particle_energy(
+    /// Energy of the mass that the account has, `volume_m3` in all: of the deep cells, of the particles, and of what is
+    /// on its way between them as if it were among the particles. Deep cells, and particles in cells that phi reaches, move with
+    /// the grid there; others have their own velocity. Test: `the_energy_of_particles_is_that_of_their_mass`.
+    pub(crate) fn energy_of_mass(
         &self,
         carried: &Carried,
+        fields: &Fields,
+        boundaries: &Boundaries,
         volume_m3: f64,
+    ) -> MassEnergy {
+        let (grid, cells) = (&self.grid, self.grid.cell_centers());
+        let openings = boundaries.openings(&self.work.cover, grid);
+        let mean_square_speed = |at: [usize; 3]| openings.mean_square_speed(&fields.u_face, at);
+        let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
+        let (deep_cell, open_volume) = (&carried.reserve.deep_cell, &boundaries.solids.fields.open_volume);
+        let deep = map_indices(cells.size[2], |k| {
+            let mut sums = [0.0f64; 3];
+            for cell in (k * cells.slab()..(k + 1) * cells.slab()).filter(|&cell| deep_cell[cell] != 0) {
+                let (at, open) = (cells.coordinates(cell), f64::from(open_volume[cell]));
+                sums[0] += open;
+                sums[1] += 0.5 * open * f64::from(mean_square_speed(at));
+                sums[2] -= open * gravity.dot(cells.position(at[0], at[1], at[2]).as_dvec3() - floor);
+            }
+            sums
+        });
+        let sum = |n: usize| deep.iter().map(|sums| sums[n]).sum::<f64>() * self.cell_m3();
+        let density = f64::from(self.setup.liquid.density);
+        let mut energy = self.particle_energy(carried, density * (volume_m3 - sum(0)), mean_square_speed);
+        energy.kinetic_j += density * sum(1);
+        energy.potential_j += density * sum(2);
+        energy
+    }
+
+    /// Energy of the particles, `all_kg` together.
+    fn particle_energy(
+        &self,
+        carried: &Carried,
+        all_kg: f64,
         mean_square_speed: impl Fn([usize; 3]) -> f32 + Sync,
-    ) -> ParticleEnergy {
-        let (Carried { particles, reserve, near_cell }, grid) = (*carried, &self.grid);
+    ) -> MassEnergy {
+        let (Carried { particles, near_cell, .. }, grid) = (*carried, &self.grid);
         let (n, cells) = (particles.len(), grid.cell_centers());
         let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
-        let open_volume = &self.state.boundaries.solids.fields.open_volume;
-        let deep_m3 = reserve.volume_m3(0, open_volume, grid.dx) - (reserve.rest_m3 + reserve.inflow_m3);
-        let kg = f64::from(self.setup.liquid.density) * (volume_m3 - deep_m3) / n.max(1) as f64;
+        let kg = all_kg / n.max(1) as f64;
         let parts = map_indices(chunk_count(n, CHUNK), |chunk| {
             let mut sums = [0.0f64; 3];
             // Particles are sorted by cells: those of one cell follow each other.
@@ -235,7 +282,7 @@ impl UniformSolver {
         let total = parts.into_iter().fold([0.0f64; 3], |a, b| {
             [a[0] + b[0], a[1] + b[1], if a[2].is_nan() || b[2].is_nan() { f64::NAN } else { a[2].max(b[2]) }]
         });
-        ParticleEnergy { kinetic_j: total[0], potential_j: total[1], fastest_m_s: total[2].sqrt() }
+        MassEnergy { kinetic_j: total[0], potential_j: total[1], fastest_m_s: total[2].sqrt() }
     }
 
     /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh

@@ -16,7 +16,8 @@ impl UniformSolver {
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
         self.couple_bodies(dt_s);
-        let fall_m_s = self.setup.liquid.gravity.length() * dt_s as f32;
+        let push_s = self.work.centring.push_s;
+        let fall_m_s = self.setup.liquid.gravity.length() * push_s as f32;
         let Work {
             fields,
             bodies,
@@ -44,7 +45,7 @@ impl UniformSolver {
             let [i, j, k] = cells.coordinates(cell);
             let adhesion_pa = self.setup.adhesion_pa(&placed, cells.position(i, j, k), grid.dx);
             let hold = if bodies.is_empty() { 0.0 } else { bodies.hold(cell) as f32 };
-            adhesion_pa * dt_s as f32 / (self.setup.liquid.density * grid.dx) + hold * fall_m_s
+            adhesion_pa * push_s as f32 / (self.setup.liquid.density * grid.dx) + hold * fall_m_s
         };
         let liquid = AtBoundaries {
             openings: &openings,
@@ -71,7 +72,7 @@ impl UniformSolver {
             of_liquid - faster_cell.get(cell).copied().unwrap_or(0.0)
         };
         let open_area = AXES.map(|axis| openings.area_face[axis].as_slice());
-        first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.last_dt_s, dt_s);
+        first_guess(impulse_cell, &self.state.fields.impulse_cell, self.state.pushed_s, push_s);
         let (mut solved, mut theta_floors, stopping) =
             (PressureReport::default(), 0, self.params.pressure.stopping());
         let solve = |q: &mut [f32], phi_cell: &[f32], rhs: &[f32]| {
@@ -123,7 +124,7 @@ impl UniformSolver {
         state.u_face.copy_from(&made.u_face);
         state.u_transport.copy_from(&made.u_transport);
         let State { fields, boundaries, volume, drops, .. } = &self.state;
-        let limits = self.report(fields, boundaries, PressureReport::default(), (volume, drops), None).1;
+        let limits = self.report(fields, boundaries, PressureReport::default(), (volume, drops)).1;
         self.state.limiting_speed_m_s = limits;
         Ok(())
     }

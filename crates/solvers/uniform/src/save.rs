@@ -33,7 +33,8 @@ impl UniformSolver {
             // A function of the time: placed anew.
             boundaries: _,
             bodies,
-            last_dt_s,
+            pushed_s,
+            lead_s,
             particles,
             drops,
             reserve: Reserve { deep_cell, rest_m3, inflow_m3 },
@@ -46,7 +47,8 @@ impl UniformSolver {
         out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
-        out.value("last_dt_s", *last_dt_s)?;
+        out.value("pushed_s", *pushed_s)?;
+        out.value("lead_s", *lead_s)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
         out.field("phi_cell", phi_cell)?;
         out.face_field("u_face", u_face)?;
@@ -71,7 +73,8 @@ impl UniformSolver {
         read.limiting_speed_m_s = from.value("limiting_speed_m_s")?;
         read.time_s = from.value("time_s")?;
         read.steps = from.value("steps")?;
-        read.last_dt_s = from.value("last_dt_s")?;
+        read.pushed_s = from.value("pushed_s")?;
+        read.lead_s = from.value("lead_s")?;
         read.kinetic_energy_j = from.value("kinetic_energy_j")?;
         let Fields { phi_cell, u_face, u_transport, impulse_cell, gap_cell, fraction_cell, residual_cell } =
             &mut read.fields;

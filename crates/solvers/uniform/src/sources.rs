@@ -154,6 +154,7 @@ impl UniformSolver {
     ) {
         let open_volume = &self.state.boundaries.solids.fields.open_volume[..];
         let liquid = Liquid {
+            from_deep_cell: &[],
             phi_cell,
             fraction_cell: &self.work.fields.fraction_cell,
             open_volume: [open_volume; 2],

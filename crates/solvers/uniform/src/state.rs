@@ -1,5 +1,6 @@
 //! What the solver remembers from step to step, and what a step works in.
 
+use crate::centring::Centring;
 use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
 use crate::sources::SourceWork;
@@ -95,8 +96,10 @@ pub(crate) struct State {
     pub boundaries: Boundaries,
     /// None where the scene has none.
     pub bodies: Option<Bodies>,
-    /// Length of the last step, seconds: turns the impulse into a pressure.
-    pub last_dt_s: f64,
+    /// How long forces acted in the last step, seconds: turns the impulse into a pressure.
+    pub pushed_s: f64,
+    /// How far velocity is ahead of the surface, seconds.
+    pub lead_s: f64,
     /// Empty for the level-set tracker.
     pub particles: Particles,
     /// Liquid too small for the level set, in the air; none for the other trackers.
@@ -121,7 +124,8 @@ impl State {
             fields: Fields::zero(grid, with_residual),
             boundaries: Boundaries::default(),
             bodies: None,
-            last_dt_s: 0.0,
+            pushed_s: 0.0,
+            lead_s: 0.0,
             particles: Particles::default(),
             drops: Drops::default(),
             reserve: Reserve::new(grid.cell_count()),
@@ -197,6 +201,7 @@ pub(crate) struct Work {
     /// Cells that a thin solid passes in the step.
     pub side_changes: Vec<SideChange>,
     pub volume: Account,
+    pub centring: Centring,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
     /// The sources' faces on top of the solids'.
@@ -230,6 +235,8 @@ pub(crate) struct ParticleWork {
     pub trapped: usize,
     /// The next state's, but for what the last resampling of the step moves.
     pub reserve: Reserve,
+    /// Octants of every cell whose liquid was in deep cells before the step.
+    pub from_deep_cell: Vec<u8>,
     /// Cells that the surface at hand reaches.
     pub near_cell: Vec<u8>,
     /// How far the surface lies below where its particles put it, in cells.
@@ -253,6 +260,7 @@ impl Work {
             bodies: BodyStep::default(),
             side_changes: Vec::new(),
             volume: Account::default(),
+            centring: Centring { push_s: 0.0, lead_s: 0.0 },
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             cover: Cover::default(),

@@ -10,8 +10,8 @@
 //! 6. velocity is extended past the surface, for the next step's back-traces,
 //! 7. particles receive the new velocity and the band below the surface is refilled.
 //!
-//! Surface first and forces on the new surface make gravity waves a symplectic Euler scheme: no damping of
-//! its own.
+//! Surface first and forces on the new surface make gravity waves a leapfrog scheme: no damping of its own. For dt in
+//! points 4 and 5 see `centring.rs`.
 
 use crate::UniformSolver;
 use fluvial_solver_interface::{Stages, StepError, StepReport};
@@ -19,22 +19,25 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
-    stages.run("bodies", |_| s.move_bodies(dt_s))?;
+    stages.run("bodies", |clamps| {
+        s.center(dt_s, clamps);
+        s.move_bodies(dt_s)
+    })?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("advect_surface", |clamps| s.advect_surface(dt_s, clamps))?;
     stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;
     stages.run("settle_volume", |clamps| s.settle_volume(clamps))?;
     stages.run("redistance", |_| s.redistance())?;
     stages.run("volume_control", |clamps| match s.params.has_particles() {
-        true => s.control_mass(clamps),
+        true => s.control_mass(dt_s, clamps),
         false => s.control_volume(dt_s),
     })?;
     stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
     if s.setup.has_friction() {
         stages.run("friction", |_| s.rub(dt_s))?;
     }
-    stages.run("tension", |clamps| s.find_surface_pressure(dt_s, clamps))?;
-    stages.run("forces", |_| s.apply_forces(dt_s))?;
+    stages.run("tension", |clamps| s.find_surface_pressure(clamps))?;
+    stages.run("forces", |_| s.apply_forces())?;
     stages.run("crowding", |clamps| s.fill_spreading(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.run("extrapolate", |_| s.extrapolate_velocity())?;

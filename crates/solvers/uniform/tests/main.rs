@@ -3,6 +3,7 @@
 mod bodies;
 mod conformance;
 mod coupling;
+mod energy;
 mod mass;
 mod moving;
 mod particle_mass;

@@ -115,6 +115,7 @@ impl Body {
             phi_cell: &self.phi_cell,
             fraction_cell: &self.phi_cell.iter().map(fraction).collect::<Vec<f32>>(),
             open_volume: [&[]; 2],
+            from_deep_cell: &[],
             u_face: &self.u_face,
             is_new_cell: &[],
             band_m: PARTICLE_BAND_CELLS * self.grid.dx,

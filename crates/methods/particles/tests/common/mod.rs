@@ -146,6 +146,7 @@ pub fn liquid_of<'a>(
     occasion: Occasion,
 ) -> Liquid<'a> {
     Liquid {
+        from_deep_cell: &[],
         phi_cell,
         fraction_cell,
         open_volume: [&[]; 2],
