@@ -2,6 +2,7 @@
 
 use crate::interpolate::{Interpolation, Sampler, Tracing};
 use crate::quadric::Quadric;
+use crate::select::select;
 use crate::sides::TreeSides;
 use crate::volume::{Fits, share_of_open};
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
@@ -112,15 +113,11 @@ impl Fluxes {
 
     /// What leaves the domain through its walls, m3.
     pub fn out_of_domain_m3(&self, tree: &Octree) -> f64 {
-        let mut sum = 0.0;
-        for face in 0..tree.face_count() {
-            match tree.sides(face) {
-                [Side::Outside, _] => sum -= f64::from(self.face_m3[face]),
-                [_, Side::Outside] => sum += f64::from(self.face_m3[face]),
-                _ => {}
-            }
-        }
-        sum
+        parallel::ordered_sum_of(tree.face_count(), |face| match tree.sides(face) {
+            [Side::Outside, _] => -f64::from(self.face_m3[face]),
+            [_, Side::Outside] => f64::from(self.face_m3[face]),
+            _ => 0.0,
+        })
     }
 }
 
@@ -142,8 +139,7 @@ impl Shapes {
         self.of_cell.clear();
         self.of_cell.resize(tree.cell_count(), NO_SHAPE);
         let is_near = |cell: usize| phi_cell[cell].abs() < SELDOM_REACHED_CELLS * tree.cell_dx(cell);
-        let near: Vec<u32> =
-            (0..tree.cell_count()).filter(|&cell| is_near(cell)).map(|cell| cell as u32).collect();
+        let near = select(tree.cell_count(), is_near);
         near.iter().enumerate().for_each(|(n, &cell)| self.of_cell[cell as usize] = n as u32);
         self.quadrics = parallel::map_indices(near.len(), |n| fits.fit(tree, phi_cell, near[n] as usize));
     }
@@ -166,11 +162,11 @@ impl Near<'_> {
     /// T-junctions, a square for each smaller cell.
     fn cross_junctions(&self, face_m3: &mut [f32], quarter_m3: &mut [[f32; 4]]) {
         let tree = self.carrier.tree;
-        let junctions: Vec<usize> = (0..tree.face_count()).filter(|&face| tree.is_junction(face)).collect();
-        let quarters = parallel::map_indices(junctions.len(), |n| self.quarters_m3(junctions[n]));
+        let junctions = select(tree.face_count(), |face| tree.is_junction(face));
+        let quarters = parallel::map_indices(junctions.len(), |n| self.quarters_m3(junctions[n] as usize));
         for (face, (number, quarters)) in junctions.into_iter().zip(quarters) {
             quarter_m3[number] = quarters;
-            face_m3[face] = quarters.iter().sum();
+            face_m3[face as usize] = quarters.iter().sum();
         }
     }
 

@@ -49,6 +49,7 @@ pub mod parting;
 mod quadric;
 pub mod redistance;
 pub mod regions;
+mod select;
 pub mod settle;
 pub mod sides;
 pub mod sizing;

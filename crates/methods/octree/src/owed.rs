@@ -1,6 +1,7 @@
 //! What cells hold beside what phi stands for: carried with the flow, and handed from tree to tree.
 
 use crate::interpolate::Tracing;
+use crate::select::select;
 use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{Vec3, parallel};
@@ -57,8 +58,7 @@ pub fn carry_residual(moved: &mut Vec<f32>, owed: &Owed, tracing: &Tracing, dt_s
         }
         if x == to { Goal::Here } else { shares(owed, cell, to) }
     };
-    let cells: Vec<u32> =
-        (0..residual_cell.len()).filter(|&cell| residual_cell[cell] != 0.0).map(|cell| cell as u32).collect();
+    let cells = select(residual_cell.len(), |cell| residual_cell[cell] != 0.0);
     let goals = parallel::map_indices(cells.len(), |n| place(cells[n] as usize));
     let mut left_m3 = 0.0;
     for (cell, goal) in cells.into_iter().map(|cell| cell as usize).zip(goals) {

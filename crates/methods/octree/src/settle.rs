@@ -1,5 +1,6 @@
 //! The level set brought to the volume that the fluxes say is in each cell, on a tree.
 
+use crate::select::select;
 use crate::sides::TreeSides;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
@@ -50,10 +51,9 @@ struct Links {
 }
 
 impl Links {
-    fn fill(&mut self, tree: &Octree, is_near: impl Fn(usize) -> bool) {
+    fn fill(&mut self, tree: &Octree, is_near: impl Fn(usize) -> bool + Sync + Send) {
         let Links { near, corners, around_node, place_of_cell, place_of_node } = self;
-        near.clear();
-        near.extend((0..tree.cell_count()).filter(|&cell| is_near(cell)).map(|cell| cell as u32));
+        *near = select(tree.cell_count(), is_near);
         let none = near.len() as u32;
         place_of_cell.clear();
         place_of_cell.resize(tree.cell_count(), none);

@@ -2,6 +2,7 @@
 
 use crate::interpolate::{Interpolation, Sampler};
 use crate::quadric::{Prepared, Quadric};
+use crate::select::select;
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -67,8 +68,7 @@ impl Fits {
         let needs_one = |cell: usize| is_near(cell) && differences(tree, phi_cell, cell).is_none();
         self.of_cell.clear();
         self.of_cell.resize(tree.cell_count(), OUTSIDE);
-        let cells: Vec<u32> =
-            (0..tree.cell_count()).filter(|&cell| needs_one(cell)).map(|cell| cell as u32).collect();
+        let cells = select(tree.cell_count(), needs_one);
         let prepared = parallel::map_indices(cells.len(), |n| Prepared::new(tree, cells[n] as usize));
         self.prepared.clear();
         for (&cell, fit) in cells.iter().zip(prepared) {
