@@ -120,7 +120,8 @@ fn value_at_origin(mut m: [[f64; 4]; 4], mut r: [DVec3; 4]) -> Vec3 {
         for row in 0..pivot {
             let factor = m[row][pivot] / m[pivot][pivot];
             (0..4).for_each(|c| m[row][c] -= factor * m[pivot][c]);
-            r[row] = r[row] - factor * r[pivot];
+            let eliminated = factor * r[pivot];
+            r[row] -= eliminated;
         }
     }
     (r[0] / m[0][0]).as_vec3()

@@ -105,10 +105,12 @@ impl Listed for Params {
     }
 
     fn variants() -> Vec<Variant> {
-        let off = Params { volume_correction: VolumeCorrection::Off, ..Params::default() };
+        // Two voxels a leaf: a quarter of the time of the default.
+        let params = Params { band_factor: 2, ..Params::default() };
+        let off = Params { volume_correction: VolumeCorrection::Off, ..params.clone() };
         vec![Variant {
             name: "power",
-            method: Arc::new(Params::default()),
+            method: Arc::new(params),
             uncorrected: Arc::new(off),
             transport: TransportTest::None,
             read: read_method::<Params>,
