@@ -92,7 +92,7 @@ pub fn export(args: ExportArgs) -> Result<(), Failure> {
             write_points(&output, args.format.into(), at(frame), &points.as_points())?;
         }
     }
-    write_series(&output, (args.format.into(), VolumeFormat::None), at(last), kinds)?;
+    write_series(&output, (args.format.into(), VolumeFormat::None), at(last), kinds, 0)?;
     eprintln!("frames {first} to {last} in {}", output.display());
     Ok(())
 }

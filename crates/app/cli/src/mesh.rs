@@ -76,7 +76,7 @@ pub fn mesh(args: MeshArgs) -> Result<(), Failure> {
         write_surface(&output, args.format.into(), last, &mesh)?;
         eprintln!("frame {frame}: {} vertices", mesh.positions.len());
     }
-    write_series(&output, (args.format.into(), VolumeFormat::None), last, false)?;
+    write_series(&output, (args.format.into(), VolumeFormat::None), last, false, 0)?;
     let [nx, ny, nz] = target.cells;
     eprintln!("{} surfaces of {nx} x {ny} x {nz} cells in {}", frames.len(), output.display());
     Ok(())

@@ -321,7 +321,7 @@ fn is_run_file(path: &Path) -> bool {
         "report.html",
     ];
     let is_frame = |n: &str| {
-        let kinds = ["surface.", "particles.", "volume.", "cells.", "liquid."];
+        let kinds = ["surface.", "particles.", "volume.", "cells.", "bodies.", "liquid."];
         let endings = [".ply", ".obj", ".usda", ".usdc", ".abc", ".vtp", ".vti", ".vdb", ".pvd", ".partial"];
         kinds.iter().any(|kind| n.starts_with(kind)) && endings.iter().any(|end| n.ends_with(end))
     };

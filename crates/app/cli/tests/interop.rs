@@ -283,3 +283,45 @@ fn meshing_the_volumes_again_gives_the_runs_own_surfaces_and_finer_ones() {
     assert!((finer.volume() / own.volume() - 1.0).abs() < 0.03, "{} {}", finer.volume(), own.volume());
     assert_eq!(finer.velocities.len(), finer.positions.len());
 }
+
+/// A crate that falls into a pool, as a transform over its mesh: at every frame where `bodies.csv` has it.
+#[test]
+fn usd_core_moves_the_bodies() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = r#"fluvial = 1
+[domain]
+max = [1, 1, 0.5]
+resolution = 12
+[time]
+frames = 4
+fps = 20
+[[fill]]
+shape = { plane = { point = [0, 0.4, 0] } }
+[[body]]
+name = "the \"crate\""
+shape = { box = { min = [0.3, 0.5, 0.1], max = [0.6, 0.7, 0.4] } }
+density = 400
+velocity = [0.3, -1, 0]
+angular_velocity = [0, 0, 2]
+[output]
+preview = false
+mesh = "usd"
+"#;
+    std::fs::write(dir.path().join("crate.toml"), scene).unwrap();
+    fluvial(dir.path(), &["run", "crate.toml", "-o", "out"]);
+    let stage = dir.path().join("out/liquid.usda").display().to_string();
+    let Some(found) = read("read_usd_bodies.py", &["pxr.UsdGeom"], &[stage]) else { return };
+    let bodies = found["bodies"].as_array().unwrap();
+    assert_eq!((bodies.len(), &bodies[0]["name"]), (1, &json!("the \"crate\"")));
+    assert_eq!((&bodies[0]["vertices"], &bodies[0]["triangles"]), (&json!(8), &json!(12)));
+    let table = std::fs::read_to_string(dir.path().join("out/bodies.csv")).unwrap();
+    let rows: Vec<Vec<f64>> =
+        table.lines().skip(1).map(|l| l.split(',').take(9).map(|v| v.parse().unwrap()).collect()).collect();
+    for (frame, pose) in bodies[0]["poses"].as_array().unwrap().iter().enumerate().skip(1) {
+        let row = rows.iter().find(|row| (row[0] - frame as f64 / 20.0).abs() < 1e-9).unwrap();
+        for (n, number) in pose.as_array().unwrap().iter().enumerate() {
+            assert!(close(number, row[2 + n], 1e-6), "frame {frame}: {pose} {row:?}");
+        }
+    }
+    assert_eq!(bodies[0]["poses"].as_array().unwrap().len(), 5);
+}

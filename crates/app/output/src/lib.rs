@@ -34,7 +34,10 @@ pub use plot::{Axis, Plot, Series, Style};
 pub use ply::{PlyError, decode_ply, encode_ply, read_ply, write_ply};
 pub use ply_cells::{CellCut, CutCell, decode_ply_cells, encode_ply_cells, read_ply_cells, write_ply_cells};
 pub use ply_points::{decode_ply_points, encode_ply_points, read_ply_points, write_ply_points};
-pub use usd::{write_usd, write_usd_points, write_usd_stage};
+pub use usd::{
+    BodyLayers, BodyMesh, write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points,
+    write_usd_stage,
+};
 pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};
 pub use vtk::{write_pvd, write_vti, write_vtp, write_vtp_points};
 

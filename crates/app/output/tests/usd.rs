@@ -4,8 +4,12 @@
 mod attributes;
 
 use attributes::{MESH_NAMES, POINT_ATTRIBUTES, POINT_KIND, POINT_NAMES, SURFACE_ATTRIBUTES};
-use fluvial_foundation::Vec3;
-use fluvial_output::{FrameTime, Points, write_usd_points};
+use fluvial_foundation::{Quat, Vec3};
+use fluvial_grids::TriangleMesh;
+use fluvial_output::{
+    BodyLayers, BodyMesh, FrameTime, Points, write_usd_body_meshes, write_usd_body_poses, write_usd_points,
+    write_usd_stage,
+};
 
 #[test]
 fn names_and_attributes_agree() {
@@ -50,4 +54,35 @@ fn a_layer_has_its_sections_and_its_arrays() {
         assert!(bytes.windows(array.len()).any(|w| w == array), "kinds and widths, one each");
     }
     assert!(bytes.windows(13).any(|w| w == b"primvars:kind"));
+}
+
+/// `usd-core` reads it in the tests of the command.
+#[test]
+fn bodies_are_transforms_over_meshes_that_are_written_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let text = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+    let mesh = TriangleMesh {
+        positions: vec![Vec3::ZERO, Vec3::X, Vec3::Y],
+        velocities: vec![],
+        triangles: vec![[0, 1, 2]],
+    };
+    let raft = BodyMesh { name: "the \"raft\"\\".into(), mesh };
+    write_usd_body_meshes(&at("bodies.usda"), &[raft]).unwrap();
+    let time = FrameTime { frame: 7, fps: 24.0 };
+    let pose = (Quat::from_xyzw(0.0, 0.6, 0.0, 0.8), Vec3::new(1.5, 0.25, -2.0));
+    write_usd_body_poses(&at("bodies.0007.usda"), &[pose], time).unwrap();
+    let layers =
+        BodyLayers { count: 1, meshes: "bodies.usda".into(), poses: vec![(time, "bodies.0007.usda".into())] };
+    write_usd_stage(&at("liquid.usda"), &[], &[], false, Some(&layers)).unwrap();
+    assert!(text("bodies.usda").contains(r#"string name = "the \"raft\"\\""#), "{}", text("bodies.usda"));
+    assert!(text("bodies.usda").contains("point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]"));
+    let poses = text("bodies.0007.usda");
+    assert!(poses.contains("double3 xformOp:translate.timeSamples = { 7: (1.5, 0.25, -2) }"), "{poses}");
+    assert!(poses.contains("quatf xformOp:orient.timeSamples = { 7: (0.8, 0, 0.6, 0) }"), "{poses}");
+    let stage = text("liquid.usda");
+    assert!(
+        stage.contains("subLayers = [@./bodies.usda@]") && stage.contains("primPath = \"/liquid/bodies\"")
+    );
+    assert!(text("liquid.bodies.manifest.usda").contains("quatf xformOp:orient\n"));
 }

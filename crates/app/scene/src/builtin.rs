@@ -29,6 +29,10 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "flood",
         "tank",
         "lighthouse",
+        "floating-crates",
+        "boat",
+        "buoy",
+        "body-in-jet",
     ]
 }
 

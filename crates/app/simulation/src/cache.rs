@@ -177,7 +177,7 @@ impl Cache {
     ) -> Cache {
         Cache {
             dir: settings.dir,
-            formats: settings.formats,
+            formats: settings.formats.clone(),
             surface: settings.surface,
             stats,
             probes,

@@ -5,6 +5,7 @@
 //! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
 //! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
 //! volume.0001.vdb | .vti
+//! bodies.0001.usda                                   bodies.usda                          poses, and the meshes once
 //! cells.0001.ply                                     a cut through the middle, where cells differ in size
 //! ```
 //!
@@ -14,18 +15,23 @@
 use fluvial_foundation::{Axis, StageTimers};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{
-    AbcFrame, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, Points, VolumeSource, VolumeView,
-    write_abc, write_obj, write_ply, write_ply_cells, write_ply_points, write_pvd, write_usd,
-    write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp, write_vtp_points,
+    AbcFrame, BodyLayers, BodyMesh, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, Points,
+    VolumeSource, VolumeView, write_abc, write_obj, write_ply, write_ply_cells, write_ply_points, write_pvd,
+    write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points, write_usd_stage, write_vdb,
+    write_vti, write_vtp, write_vtp_points,
 };
 use fluvial_scene::{MeshFormat, Ready, VolumeFormat};
 use fluvial_solver_interface::{
-    LevelSet, SPARSE_BAND_CELLS, Solver, SparseLevelSet, UniformLevelSet, Wanted,
+    LevelSet, SPARSE_BAND_CELLS, Setup, Solid, Solver, SparseLevelSet, UniformLevelSet, Wanted,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The layer with the bodies' meshes.
+const BODY_MESHES: &str = "bodies.usda";
 
 /// Which files a frame has.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FileFormats {
     /// Surface, and particles as far as the format has them.
     pub mesh: MeshFormat,
@@ -35,6 +41,8 @@ pub struct FileFormats {
     pub particles: bool,
     /// Where a cut through the cells lies, for methods whose cells differ in size, metres.
     pub cut_z: f32,
+    /// The bodies' surfaces, for formats that have transforms.
+    pub bodies: Arc<[BodyMesh]>,
 }
 
 impl From<&Ready> for FileFormats {
@@ -45,6 +53,7 @@ impl From<&Ready> for FileFormats {
             volumes: output.volumes,
             particles: output.particles,
             cut_z: ready.setup.domain.bounds().center().z,
+            bodies: body_meshes(&ready.setup),
         }
     }
 }
@@ -100,11 +109,43 @@ impl FileFormats {
             timers.stage("write_cells", || write_ply_cells(&path, &cut))?;
             written.push(path);
         }
+        if !self.bodies.is_empty() && self.mesh == MeshFormat::Usd {
+            written.extend(timers.stage("write_bodies", || write_bodies(dir, time, &self.bodies, solver))?);
+        }
         let (formats, kinds) = ((self.mesh, self.volumes), kinds.is_some());
-        let series = timers.stage("write_series", || write_series(dir, formats, time, kinds))?;
+        let series =
+            timers.stage("write_series", || write_series(dir, formats, time, kinds, self.bodies.len()))?;
         written.extend(series);
         Ok(written)
     }
+}
+
+/// The surfaces of a set-up's bodies, each in its own frame.
+pub fn body_meshes(setup: &Setup) -> Arc<[BodyMesh]> {
+    let cell = setup.domain.grid.dx;
+    let bodies = setup.solids.iter().filter(|solid| solid.free.is_some());
+    let mesh = |solid: &Solid| BodyMesh {
+        name: solid.name.clone(),
+        mesh: solid.shape.triangulate(solid.shape.bounds().expand(cell), cell),
+    };
+    bodies.map(mesh).collect()
+}
+
+/// Writes where the bodies are, and with the first frame what they look like; returns the files.
+fn write_bodies(
+    dir: &Path,
+    time: FrameTime,
+    meshes: &[BodyMesh],
+    solver: &dyn Solver,
+) -> Result<Vec<PathBuf>, OutputError> {
+    let (path, once) = (frame_path(dir, "bodies", time.frame, "usda"), dir.join(BODY_MESHES));
+    let poses: Vec<_> = solver.bodies().iter().map(|b| (b.pose.rotation, b.pose.translate)).collect();
+    write_usd_body_poses(&path, &poses, time)?;
+    if time.frame > 0 && once.exists() {
+        return Ok(vec![path]);
+    }
+    write_usd_body_meshes(&once, meshes)?;
+    Ok(vec![path, once])
 }
 
 /// A liquid on cells of one size, as the writer of volumes asks for it.
@@ -240,12 +281,13 @@ pub fn write_points(
 }
 
 /// Writes the series over the files that are there up to a frame; returns their files. `kinds`: do particles
-/// differ in kind?
+/// differ in kind? `bodies`: how many bodies have files?
 pub fn write_series(
     dir: &Path,
     (mesh, volumes): (MeshFormat, VolumeFormat),
     upto: FrameTime,
     kinds: bool,
+    bodies: usize,
 ) -> Result<Vec<PathBuf>, OutputError> {
     let list = |name: &str, ending: &str| -> Result<Vec<(FrameTime, String)>, OutputError> {
         let frames =
@@ -261,7 +303,14 @@ pub fn write_series(
         let (surfaces, particles) = (list("surface", "usdc")?, list("particles", "usdc")?);
         if !surfaces.is_empty() || !particles.is_empty() {
             let path = dir.join("liquid.usda");
-            write_usd_stage(&path, &surfaces, &particles, kinds)?;
+            let layers = match bodies {
+                0 => None,
+                count => {
+                    Some(BodyLayers { count, meshes: BODY_MESHES.into(), poses: list("bodies", "usda")? })
+                }
+            };
+            write_usd_stage(&path, &surfaces, &particles, kinds, layers.as_ref())?;
+            written.extend(layers.map(|_| dir.join("liquid.bodies.manifest.usda")));
             written.extend([dir.join("liquid.manifest.usda"), path]);
         }
     }
@@ -298,7 +347,7 @@ mod tests {
         }
         std::fs::write(dir.path().join("surface.0002.usdc.partial"), "half").unwrap();
         for format in [MeshFormat::Usd, MeshFormat::Vtk] {
-            write_series(dir.path(), (format, VolumeFormat::None), at(2), false).unwrap();
+            write_series(dir.path(), (format, VolumeFormat::None), at(2), false, 0).unwrap();
         }
         let stage = std::fs::read_to_string(dir.path().join("liquid.usda")).unwrap();
         assert!(stage.contains("surface.0002.usdc@]") && !stage.contains("0003"), "{stage}");

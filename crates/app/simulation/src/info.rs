@@ -201,7 +201,7 @@ fn look_at_the_rest(
 
 /// Does a run write files of this name?
 pub fn is_written_by_runs(name: &str) -> bool {
-    let kinds = ["surface", "volume", "particles", "liquid"];
+    let kinds = ["surface", "volume", "particles", "bodies", "liquid"];
     name.starts_with("preview/") && frame_of(name).is_some()
         || name.split_once('.').is_some_and(|(kind, _)| kinds.contains(&kind))
 }

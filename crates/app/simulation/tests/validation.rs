@@ -54,6 +54,7 @@ cases! {
     gravity_capillary_wave "gravity-capillary-wave"
     dam_break "dam-break"
     friction "friction"
+    bodies "bodies"
     splash "splash"
     filling "filling"
     user_scenes "user-scenes"

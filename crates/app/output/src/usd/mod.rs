@@ -4,10 +4,13 @@
 //! (`liquid.usda`) names the layers as value clips of `/liquid/surface` and `/liquid/particles`; it is short
 //! and written anew with every frame, so that a run that is killed leaves a stage with all its frames.
 //! Topology changes from frame to frame; `velocities` carry motion blur. Metres, seconds, Y up; time code n
-//! is frame n.
+//! is frame n. Bodies are transforms over meshes that are written once, see `bodies`.
 
 mod attributes;
+mod bodies;
 mod crate_file;
+
+pub use bodies::{BodyMesh, write_usd_body_meshes, write_usd_body_poses};
 
 use crate::{FrameTime, OutputError, Points, write_atomic, write_bytes_atomic};
 use attributes::{MESH_NAMES, POINT_ATTRIBUTES, POINT_KIND, POINT_NAMES, SURFACE_ATTRIBUTES};
@@ -111,6 +114,17 @@ impl Layer {
     }
 }
 
+/// The layers of bodies, which lie beside the stage.
+#[derive(Clone, Debug)]
+pub struct BodyLayers {
+    /// How many bodies there are.
+    pub count: usize,
+    /// The layer with their meshes.
+    pub meshes: String,
+    /// The layers with their poses, in the order of time.
+    pub poses: Vec<(FrameTime, String)>,
+}
+
 /// Writes the stage over the layers of all frames, which lie beside it, and the manifest of their attributes.
 /// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out.
 /// `kinds` says whether the particles differ in kind and width.
@@ -119,6 +133,7 @@ pub fn write_usd_stage(
     surfaces: &[(FrameTime, String)],
     particles: &[(FrameTime, String)],
     kinds: bool,
+    bodies: Option<&BodyLayers>,
 ) -> Result<(), OutputError> {
     let manifest = path.with_extension("manifest.usda");
     let manifest_name = manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -136,19 +151,29 @@ pub fn write_usd_stage(
     if !manifest.exists() {
         write_atomic(&manifest, write_manifest)?;
     }
-    let all = || surfaces.iter().chain(particles).map(|(time, _)| time);
+    let poses = bodies.map_or(&[][..], |bodies| &bodies.poses);
+    let pose_manifest = path.with_extension("bodies.manifest.usda");
+    let pose_manifest_name = pose_manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(bodies) = bodies.filter(|_| !pose_manifest.exists()) {
+        bodies::write_pose_manifest(&pose_manifest, bodies.count)?;
+    }
+    let all = || surfaces.iter().chain(particles).chain(poses).map(|(time, _)| time);
     let Some(fps) = all().next().map(|t| t.fps) else {
         return Err(OutputError::new("write", path, std::io::Error::other("a stage without frames")));
     };
     let range = [all().map(|t| t.frame).min().unwrap_or(0), all().map(|t| t.frame).max().unwrap_or(0)];
     write_atomic(path, |w| {
-        writeln!(w, "#usda 1.0\n{}", stage_metadata(fps, range))?;
+        let meshes = bodies.map(|bodies| bodies.meshes.as_str());
+        writeln!(w, "#usda 1.0\n{}", stage_metadata(fps, range, meshes))?;
         writeln!(w, "def Xform \"liquid\"\n{{")?;
         if !surfaces.is_empty() {
             put_clips(w, "Mesh", "surface", mesh_constants(), surfaces, &manifest_name)?;
         }
         if !particles.is_empty() {
             put_clips(w, "Points", "particles", &point_constants(kinds), particles, &manifest_name)?;
+        }
+        if !poses.is_empty() {
+            put_clips(w, "Xform", "bodies", "", poses, &pose_manifest_name)?;
         }
         writeln!(w, "}}")
     })
@@ -173,7 +198,8 @@ fn mesh_constants() -> &'static str {
 "
 }
 
-fn stage_metadata(fps: f64, [first, last]: [u32; 2]) -> String {
+fn stage_metadata(fps: f64, [first, last]: [u32; 2], sublayer: Option<&str>) -> String {
+    let sublayers = sublayer.map_or_else(String::new, |file| format!("    subLayers = [@./{file}@]\n"));
     format!(
         "(
     customLayerData = {{
@@ -184,7 +210,7 @@ fn stage_metadata(fps: f64, [first, last]: [u32; 2]) -> String {
     framesPerSecond = {fps}
     metersPerUnit = 1
     startTimeCode = {first}
-    timeCodesPerSecond = {fps}
+{sublayers}    timeCodesPerSecond = {fps}
     upAxis = \"Y\"
 )
 "

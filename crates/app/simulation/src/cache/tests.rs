@@ -29,6 +29,7 @@ fn settings(dir: &Path) -> CacheSettings {
             volumes: VolumeFormat::None,
             particles: false,
             cut_z: 0.0,
+            bodies: [].into(),
         },
         surface: SurfaceParams::default(),
         picture: None,

@@ -4,6 +4,7 @@
 //! resolutions are tests; the fine ones run on demand. A row that a method cannot pass yet stands in the
 //! method's list of expected failures with the reason; the tests fail when it starts to pass.
 
+mod bodies;
 mod built_in_scenes;
 mod capillary_wave;
 mod dam_break;
@@ -101,6 +102,7 @@ pub const CASES: &[Case] = &[
     capillary_wave::CASE,
     dam_break::CASE,
     friction::CASE,
+    bodies::CASE,
     splash::CASE,
     filling::CASE,
     user_scenes::CASE,
