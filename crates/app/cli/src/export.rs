@@ -9,7 +9,10 @@ use fluvial_output::{
     AbcFrame, FrameTime, PointCloud, create_dir, read_ply, read_ply_points, write_abc_sequence,
 };
 use fluvial_scene::VolumeFormat;
-use fluvial_simulation::frame_files::{find_frames, frame_path, write_points, write_series, write_surface};
+use fluvial_simulation::bodies::move_bodies;
+use fluvial_simulation::frame_files::{
+    body_meshes, body_poses, find_frames, frame_path, write_bodies, write_points, write_series, write_surface,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,7 +43,9 @@ pub struct ExportArgs {
 pub fn export(args: ExportArgs) -> Result<(), Failure> {
     log::start_on_terminal();
     let stop = stop::on_interrupt()?;
-    let fps = read_run(&args.dir)?.fps;
+    let mut ready = read_run(&args.dir)?;
+    move_bodies(&mut ready.setup, &args.dir);
+    let (fps, bodies) = (ready.fps, body_meshes(&ready.setup));
     let from = args.from.as_ref().unwrap_or(&args.dir);
     let wanted = |n: u32| args.frames.is_none_or(|r| (r.0..=r.1).contains(&n));
     let frames =
@@ -65,7 +70,8 @@ pub fn export(args: ExportArgs) -> Result<(), Failure> {
             frames.iter().try_for_each(|&frame| {
                 let (mesh, points) = read_frame(from, frame, &stop).map_err(std::io::Error::other)?;
                 let points = points.as_ref().map(PointCloud::as_points);
-                writer.frame(&AbcFrame { surface: Some(&mesh), points })
+                let poses = body_poses(&ready.setup, at(frame).time_s());
+                writer.frame(&AbcFrame { surface: Some(&mesh), points, bodies: &bodies, poses: &poses })
             })
         });
         if stop.load(Ordering::Relaxed) {
@@ -91,8 +97,12 @@ pub fn export(args: ExportArgs) -> Result<(), Failure> {
             kinds |= points.as_points().have_kinds();
             write_points(&output, args.format.into(), at(frame), &points.as_points())?;
         }
+        if !bodies.is_empty() {
+            let poses = body_poses(&ready.setup, at(frame).time_s());
+            write_bodies(&output, args.format.into(), at(frame), (&bodies, &poses))?;
+        }
     }
-    write_series(&output, (args.format.into(), VolumeFormat::None), at(last), kinds, 0)?;
+    write_series(&output, (args.format.into(), VolumeFormat::None), at(last), kinds, bodies.len())?;
     eprintln!("frames {first} to {last} in {}", output.display());
     Ok(())
 }

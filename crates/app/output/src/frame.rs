@@ -1,7 +1,7 @@
 //! What the writers of frames are given.
 
 use fluvial_foundation::{Axis, Vec3};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, TriangleMesh, UniformGrid};
 
 /// Which moment a file holds: frame n is the state at n / fps seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +49,15 @@ impl Points<'_> {
     pub fn radius_of(&self, n: usize) -> f32 {
         self.radii.get(n).copied().unwrap_or(self.radius)
     }
+}
+
+/// A body's name and its surface in its own frame.
+#[derive(Clone, Debug)]
+pub struct BodyMesh {
+    /// In the scene.
+    pub name: String,
+    /// Its surface.
+    pub mesh: TriangleMesh,
 }
 
 /// Particles that own their arrays, as readers return them.

@@ -25,7 +25,7 @@ pub use atomic::{
     write_json_atomic,
 };
 pub use disk::free_bytes;
-pub use frame::{FrameTime, PointCloud, Points, VolumeSource, VolumeView};
+pub use frame::{BodyMesh, FrameTime, PointCloud, Points, VolumeSource, VolumeView};
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
 pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest};
@@ -35,8 +35,7 @@ pub use ply::{PlyError, decode_ply, encode_ply, read_ply, write_ply};
 pub use ply_cells::{CellCut, CutCell, decode_ply_cells, encode_ply_cells, read_ply_cells, write_ply_cells};
 pub use ply_points::{decode_ply_points, encode_ply_points, read_ply_points, write_ply_points};
 pub use usd::{
-    BodyLayers, BodyMesh, write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points,
-    write_usd_stage,
+    BodyLayers, write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points, write_usd_stage,
 };
 pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};
 pub use vtk::{write_pvd, write_vti, write_vtp, write_vtp_points};

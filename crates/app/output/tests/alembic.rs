@@ -37,7 +37,9 @@ fn all_that_an_archive_names_is_in_it() {
     let first = FrameTime { frame: 3, fps: 24.0 };
     let counts = [2, 5, 0, 300];
     write_abc_sequence(&path, first, |writer| {
-        counts.iter().try_for_each(|&n| writer.frame(&AbcFrame { surface: Some(&mesh(n)), points: None }))
+        counts
+            .iter()
+            .try_for_each(|&n| writer.frame(&AbcFrame { surface: Some(&mesh(n)), ..AbcFrame::default() }))
     })
     .unwrap();
     let bytes = std::fs::read(&path).unwrap();
@@ -52,7 +54,9 @@ fn all_that_an_archive_names_is_in_it() {
     }
     // The same frames give the same bytes.
     write_abc_sequence(&path, first, |writer| {
-        counts.iter().try_for_each(|&n| writer.frame(&AbcFrame { surface: Some(&mesh(n)), points: None }))
+        counts
+            .iter()
+            .try_for_each(|&n| writer.frame(&AbcFrame { surface: Some(&mesh(n)), ..AbcFrame::default() }))
     })
     .unwrap();
     assert_eq!(bytes, std::fs::read(&path).unwrap());
@@ -64,8 +68,8 @@ fn frames_must_be_alike_and_a_failed_archive_leaves_nothing() {
     let path = dir.path().join("a.abc");
     let first = FrameTime { frame: 0, fps: 24.0 };
     let error = write_abc_sequence(&path, first, |writer| {
-        writer.frame(&AbcFrame { surface: Some(&mesh(1)), points: None })?;
-        writer.frame(&AbcFrame { surface: None, points: None })
+        writer.frame(&AbcFrame { surface: Some(&mesh(1)), ..AbcFrame::default() })?;
+        writer.frame(&AbcFrame::default())
     });
     assert!(error.unwrap_err().to_string().contains("a.abc"));
     assert!(write_abc_sequence(&path, first, |_| Ok(())).is_err());

@@ -5,14 +5,14 @@
 //! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
 //! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
 //! volume.0001.vdb | .vti
-//! bodies.0001.usda                                   bodies.usda                          poses, and the meshes once
+//! bodies.0001.usda | .abc                            bodies.usda                          poses, and the meshes once
 //! cells.0001.ply                                     a cut through the middle, where cells differ in size
 //! ```
 //!
 //! Every file is written once, complete or absent. A series only names files; it is made anew from those that
 //! are there, so that a run that was killed or resumed has one that is right.
 
-use fluvial_foundation::{Axis, StageTimers};
+use fluvial_foundation::{Axis, Quat, StageTimers, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{
     AbcFrame, BodyLayers, BodyMesh, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, Points,
@@ -109,8 +109,10 @@ impl FileFormats {
             timers.stage("write_cells", || write_ply_cells(&path, &cut))?;
             written.push(path);
         }
-        if !self.bodies.is_empty() && self.mesh == MeshFormat::Usd {
-            written.extend(timers.stage("write_bodies", || write_bodies(dir, time, &self.bodies, solver))?);
+        if !self.bodies.is_empty() {
+            let poses: Vec<_> = solver.bodies().iter().map(|b| (b.pose.rotation, b.pose.translate)).collect();
+            let write = || write_bodies(dir, self.mesh, time, (&self.bodies, &poses));
+            written.extend(timers.stage("write_bodies", write)?);
         }
         let (formats, kinds) = ((self.mesh, self.volumes), kinds.is_some());
         let series =
@@ -131,21 +133,37 @@ pub fn body_meshes(setup: &Setup) -> Arc<[BodyMesh]> {
     bodies.map(mesh).collect()
 }
 
-/// Writes where the bodies are, and with the first frame what they look like; returns the files.
-fn write_bodies(
+/// Where the bodies of a set-up are at a moment: rotations and translations, world from body.
+pub fn body_poses(setup: &Setup, time_s: f64) -> Vec<(Quat, Vec3)> {
+    let bodies = setup.solids.iter().filter(|solid| solid.free.is_some());
+    bodies.map(|solid| solid.motion.pose(time_s)).map(|pose| (pose.rotation, pose.translate)).collect()
+}
+
+/// Writes where the bodies are and what they look like, in formats that have transforms; returns the files.
+pub fn write_bodies(
     dir: &Path,
+    format: MeshFormat,
     time: FrameTime,
-    meshes: &[BodyMesh],
-    solver: &dyn Solver,
+    (bodies, poses): (&[BodyMesh], &[(Quat, Vec3)]),
 ) -> Result<Vec<PathBuf>, OutputError> {
-    let (path, once) = (frame_path(dir, "bodies", time.frame, "usda"), dir.join(BODY_MESHES));
-    let poses: Vec<_> = solver.bodies().iter().map(|b| (b.pose.rotation, b.pose.translate)).collect();
-    write_usd_body_poses(&path, &poses, time)?;
-    if time.frame > 0 && once.exists() {
-        return Ok(vec![path]);
+    let path = |ending: &str| frame_path(dir, "bodies", time.frame, ending);
+    match format {
+        MeshFormat::Usd => {
+            let (path, once) = (path("usda"), dir.join(BODY_MESHES));
+            write_usd_body_poses(&path, poses, time)?;
+            if time.frame > 0 && once.exists() {
+                return Ok(vec![path]);
+            }
+            write_usd_body_meshes(&once, bodies)?;
+            Ok(vec![path, once])
+        }
+        MeshFormat::Abc => {
+            let path = path("abc");
+            write_abc(&path, &AbcFrame { bodies, poses, ..AbcFrame::default() }, time)?;
+            Ok(vec![path])
+        }
+        MeshFormat::Ply | MeshFormat::Obj | MeshFormat::Vtk | MeshFormat::None => Ok(vec![]),
     }
-    write_usd_body_meshes(&once, meshes)?;
-    Ok(vec![path, once])
 }
 
 /// A liquid on cells of one size, as the writer of volumes asks for it.
@@ -256,7 +274,7 @@ pub fn write_surface(
         MeshFormat::Ply => write_ply(&path, mesh)?,
         MeshFormat::Obj => write_obj(&path, mesh)?,
         MeshFormat::Usd => write_usd(&path, mesh, time)?,
-        MeshFormat::Abc => write_abc(&path, &AbcFrame { surface: Some(mesh), points: None }, time)?,
+        MeshFormat::Abc => write_abc(&path, &AbcFrame { surface: Some(mesh), ..AbcFrame::default() }, time)?,
         MeshFormat::Vtk => write_vtp(&path, mesh, time)?,
         MeshFormat::None => {}
     }
@@ -274,7 +292,9 @@ pub fn write_points(
     match format {
         MeshFormat::Ply | MeshFormat::Obj | MeshFormat::None => write_ply_points(&path, points)?,
         MeshFormat::Usd => write_usd_points(&path, points, time)?,
-        MeshFormat::Abc => write_abc(&path, &AbcFrame { surface: None, points: Some(*points) }, time)?,
+        MeshFormat::Abc => {
+            write_abc(&path, &AbcFrame { points: Some(*points), ..AbcFrame::default() }, time)?
+        }
         MeshFormat::Vtk => write_vtp_points(&path, points, time)?,
     }
     Ok(path)

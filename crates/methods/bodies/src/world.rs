@@ -42,6 +42,7 @@ struct Kept {
     collider: ColliderHandle,
     bounds: Aabb,
     mass_kg: f64,
+    volume_m3: f64,
     /// In its own frame.
     center: DVec3,
     /// kg m2, about the centre in its own frame.
@@ -184,6 +185,7 @@ impl World {
             collider,
             bounds: body.shape.bounds(),
             mass_kg,
+            volume_m3: known.volume_m3,
             center: known.center,
             inertia,
             locked_translation: start.locked_translation,
@@ -280,6 +282,11 @@ impl World {
     /// kg.
     pub fn mass_kg(&self, n: usize) -> f64 {
         self.kept[n].mass_kg
+    }
+
+    /// m3.
+    pub fn volume_m3(&self, n: usize) -> f64 {
+        self.kept[n].volume_m3
     }
 
     /// Inertia about the centre of mass in the world's frame, kg m2.

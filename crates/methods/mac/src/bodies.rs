@@ -45,7 +45,7 @@ impl AroundBodies<'_> {
 }
 
 /// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and for each body the
-/// [`weight_at_surface`].
+/// [`weight_at_surface`], corrected for what the grid's image of the body is larger or smaller than the body.
 pub fn couple_bodies(
     term: &mut LowRank,
     clinging: &mut Vec<[DVec3; 2]>,
@@ -55,8 +55,12 @@ pub fn couple_bodies(
     let grid = around.openings.grid;
     let (cells, cell_kg) = (grid.cell_centers(), around.density * f64::from(grid.dx).powi(3));
     term.blocks.resize_with(bodies.len(), Block::default);
-    parallel::for_each_chunk_mut(&mut term.blocks, 1, |n, block| {
+    clinging.clear();
+    clinging.resize(bodies.len(), [DVec3::ZERO; 2]);
+    parallel::for_each_chunk_mut2((&mut term.blocks, 1), (clinging, 1), |n, block, clinging| {
         let (body, block) = (&bodies[n], &mut block[0]);
+        // What the body closes of all cells, of those at its surface, and of the wet ones among them, in cells.
+        let mut image = [0.0; 3];
         block.clear();
         block.weight = body.inverse_mass_matrix(cell_kg);
         let near = |a: Axis, x: f32| ((x - grid.min[a]) / grid.dx).clamp(0.0, grid.cells[a] as f32);
@@ -66,35 +70,43 @@ pub fn couple_bodies(
         for k in low[2]..high[2] {
             for j in low[1]..high[1] {
                 for i in low[0]..high[0] {
-                    let row = row_of(n, body.center, around, [i, j, k]);
-                    if row != [0.0; RANK] {
-                        block.rows.push(cells.index(i, j, k) as u32);
+                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
+                    let (cell, is_at_surface) = (cells.index(i, j, k), row != [0.0; RANK]);
+                    let closed = f64::from(1.0 - around.solids.open_volume[cell]);
+                    image[0] += closed;
+                    if is_at_surface {
+                        image[1] += closed;
+                        image[2] += if around.unknown_cell[cell] { closed } else { 0.0 };
+                        block.rows.push(cell as u32);
                         block.values.push(row);
                     }
                 }
             }
         }
+        let [linear, angular] = weight_at_surface((n, block, body.center), around);
+        let (cell_m3, gravity_m_s) = (f64::from(grid.dx).powi(3), around.gravity_m_s.as_dvec3());
+        let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
+        let excess = body.excess_weight(cell_m3 * image[0], wet_part, gravity_m_s, around.density);
+        clinging[0] = [linear + excess, angular];
     });
-    clinging.clear();
-    let blocks = term.blocks.iter().zip(bodies).enumerate();
-    clinging.extend(blocks.map(|(n, (block, body))| weight_at_surface((n, block, body.center), around)));
 }
 
-/// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes.
-fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> [f32; RANK] {
-    let (mut row, openings) = ([0.0; RANK], around.openings);
+/// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes; none where it closes none.
+fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Option<[f32; RANK]> {
+    let (mut row, openings, mut is_own) = ([0.0; RANK], around.openings, false);
     for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
         let (faces, mut at) = (openings.grid.faces(axis), cell);
         at[axis] += up;
         let closed = 1.0 - openings.area_face[axis][faces.index(at[0], at[1], at[2])];
         if closed > 0.0 && around.body_at(axis, at) == Some(n) {
+            is_own = true;
             let part = if up == 1 { closed } else { -closed };
             let arm = (faces.position(at[0], at[1], at[2]) - center).cross(Vec3::AXES[axis]);
             row[axis] += part;
             (0..3).for_each(|a| row[3 + a] += part * arm[a]);
         }
     }
-    row
+    is_own.then_some(row)
 }
 
 /// The weight of the water between the centres of cells and the surface of a body, which pressure at the centres lacks.

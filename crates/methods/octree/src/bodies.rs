@@ -54,7 +54,7 @@ impl AroundBodies<'_> {
 
 /// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and the
 /// weight of the water between the centres of cells and the body's surface, which pressure at the centres lacks
-/// (see `fluvial_mac`): momentum and angular momentum of each body, N s and N m s.
+/// (see `fluvial_mac`), corrected for what the tree's image of the body is larger or smaller than the body: momentum and angular momentum of each body, N s and N m s.
 ///
 /// Tests: `pressure_lifts_a_body_by_the_water_it_displaces`, `the_term_is_what_flows_out_of_cells`.
 pub fn couple_bodies(
@@ -70,15 +70,25 @@ pub fn couple_bodies(
         let (body, block) = (&bodies[n], &mut block[0]);
         block.clear();
         block.weight = body.inverse_mass_matrix(around.density);
+        // What the body closes of all cells, of those at its surface, and of the wet ones among them, m3.
+        let mut image = [0.0; 3];
         for cell in around.cells_of(n) {
             let row = row_of(n, body.center, around, cell as usize);
+            let cell_m3 = f64::from(around.tree.cell_dx(cell as usize)).powi(3);
+            let closed_m3 = cell_m3 * f64::from(1.0 - around.open_volume[cell as usize]);
+            image[0] += closed_m3;
             if row != [0.0; RANK] {
+                image[1] += closed_m3;
+                image[2] += if around.phi_cell[cell as usize] < 0.0 { closed_m3 } else { 0.0 };
                 block.rows.push(cell);
                 block.values.push(row);
                 let [linear, angular] = weight_at_surface(n, body.center, around, cell as usize);
                 clinging[0] = [clinging[0][0] + linear, clinging[0][1] + angular];
             }
         }
+        let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
+        let gravity_m_s = around.gravity_m_s.as_dvec3();
+        clinging[0][0] += body.excess_weight(image[0], wet_part, gravity_m_s, around.density);
     });
 }
 

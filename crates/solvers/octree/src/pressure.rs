@@ -127,7 +127,12 @@ impl Step<'_> {
         (residual_cell, u_without_push): (&[f32], &[f32]),
         (bodies, scratch): (&BodyStep, &mut SolveScratch),
     ) -> Result<PressureReport, StepError> {
-        let adhesion = self.adhesion(ground.tree);
+        let of_tension = self.adhesion(ground.tree);
+        let fall_m_s = self.dt_s * f64::from(self.model.setup.liquid.gravity.length());
+        let adhesion = |cell: usize| {
+            let hold = if bodies.is_empty() { 0.0 } else { bodies.hold(cell) };
+            of_tension(cell) + hold * fall_m_s * f64::from(ground.tree.cell_dx(cell))
+        };
         let at = self.at_boundaries(operator.liquid, ground, residual_cell, &adhesion);
         scratch.u_face.clear();
         scratch.u_face.extend_from_slice(u);

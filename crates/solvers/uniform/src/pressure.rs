@@ -39,10 +39,12 @@ impl UniformSolver {
         let u_without_push = Some(&*u_without_push);
         let cells = grid.cell_centers();
         let placed = self.setup.solids_at(self.state.time_s + dt_s);
+        let bodies = &*bodies;
         let adhesion_m_s = |cell: usize| {
             let [i, j, k] = cells.coordinates(cell);
             let adhesion_pa = self.setup.adhesion_pa(&placed, cells.position(i, j, k), grid.dx);
-            adhesion_pa * dt_s as f32 / (self.setup.liquid.density * grid.dx)
+            let hold = if bodies.is_empty() { 0.0 } else { bodies.hold(cell) as f32 };
+            adhesion_pa * dt_s as f32 / (self.setup.liquid.density * grid.dx) + hold * fall_m_s
         };
         let liquid = AtBoundaries {
             openings: &openings,

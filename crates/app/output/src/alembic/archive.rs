@@ -20,6 +20,9 @@ const FRAMES: u32 = 1;
 /// Kinds of numbers, as Alembic counts them.
 #[derive(Clone, Copy)]
 enum Pod {
+    Bool = 0,
+    Uint8 = 1,
+    Uint32 = 5,
     Int32 = 6,
     Uint64 = 7,
     Float32 = 10,
@@ -120,7 +123,8 @@ impl Property {
 impl Pod {
     fn bytes(self) -> usize {
         match self {
-            Pod::Int32 | Pod::Float32 => 4,
+            Pod::Bool | Pod::Uint8 => 1,
+            Pod::Uint32 | Pod::Int32 | Pod::Float32 => 4,
             Pod::Uint64 | Pod::Float64 => 8,
         }
     }
@@ -129,6 +133,11 @@ impl Pod {
 impl ScalarProperty {
     pub fn bounds() -> Self {
         ScalarProperty(Property::new(".selfBnds", "interpretation=box", false, Pod::Float64, 6))
+    }
+
+    /// The values of a transform that is one matrix.
+    pub fn matrix() -> Self {
+        ScalarProperty(Property::new(".vals", "", false, Pod::Float64, 16))
     }
 
     pub fn add(&mut self, archive: &mut Archive, bytes: &[u8]) -> io::Result<()> {
@@ -218,6 +227,38 @@ impl<'a> Archive<'a> {
         let title = format!("{schema};schemaObjTitle={}:.geom", kind.schema());
         self.put_object_header(&mut header, name, &title);
         let group = self.object_group(top, &[], digest)?;
+        Ok(Child { group, header, digest, samples })
+    }
+
+    /// Writes a transform by a matrix, with what it moves below it. Channels are the matrix's numbers, all of which
+    /// change; the byte of the operation is its kind, 3 for a matrix, before four bits of hints.
+    pub fn transform(&mut self, name: &str, matrix: ScalarProperty, children: &[Child]) -> io::Result<Child> {
+        let mut once = |name: &str, is_array: bool, pod: Pod, bytes: &[u8]| -> io::Result<Property> {
+            let mut property = Property::new(name, "", is_array, pod, 1);
+            property.add(self, bytes)?;
+            Ok(property)
+        };
+        let channels: Vec<u8> = (0u32..16).flat_map(u32::to_le_bytes).collect();
+        let properties = [
+            once(".inherits", false, Pod::Bool, &[1])?,
+            once(".ops", false, Pod::Uint8, &[3 << 4])?,
+            once("isNotConstantIdentity", false, Pod::Bool, &[1])?,
+            once(".animChans", true, Pod::Uint32, &channels)?,
+            matrix.0,
+        ];
+        let samples = properties[4].samples;
+        let below = children.iter().map(|c| c.digest);
+        let digest = mix(properties.iter().map(|p| p.digest).chain(below));
+        let values = self.compound(&properties, None)?;
+        let schema = "schema=AbcGeom_Xform_v3";
+        let top = self.wrap(".xform", schema, values)?;
+        let group = self.object_group(top, children, digest)?;
+        let mut header = Vec::new();
+        self.put_object_header(
+            &mut header,
+            name,
+            &format!("{schema};schemaObjTitle=AbcGeom_Xform_v3:.xform"),
+        );
         Ok(Child { group, header, digest, samples })
     }
 

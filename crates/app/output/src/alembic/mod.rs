@@ -1,6 +1,6 @@
 //! Alembic archives (Ogawa), written without the library: `/liquid/surface` (a polygon mesh whose topology
-//! may change with every sample) and `/liquid/particles`, with velocities for motion blur. Metres, seconds, Y
-//! up.
+//! may change with every sample) and `/liquid/particles`, with velocities for motion blur; bodies are transforms
+//! `/liquid/body_0`... over meshes that are written once. Metres, seconds, Y up.
 //!
 //! Data is written as it comes, and the tree that refers to it at the end: [`AbcWriter`] joins any number of
 //! frames without holding them. Layout after Alembic's `AbcCoreOgawa` (archive, objects, properties) and
@@ -10,20 +10,24 @@ mod archive;
 mod digest;
 mod ogawa;
 
-use crate::{FrameTime, OutputError, Points, write_atomic_seek};
+use crate::{BodyMesh, FrameTime, OutputError, Points, write_atomic_seek};
 use archive::{Archive, ArrayProperty, ObjectKind, ScalarProperty};
-use fluvial_foundation::{Aabb, Vec3};
+use fluvial_foundation::{Aabb, DMat3, Quat, Vec3};
 use fluvial_grids::TriangleMesh;
 use std::io;
 use std::path::Path;
 
 /// A frame of an archive. Either every frame has a part or none has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AbcFrame<'a> {
     /// The liquid's surface.
     pub surface: Option<&'a TriangleMesh>,
     /// The particles.
     pub points: Option<Points<'a>>,
+    /// The bodies' surfaces; those of the first frame hold for all.
+    pub bodies: &'a [BodyMesh],
+    /// Where the bodies are: rotations and translations, world from body.
+    pub poses: &'a [(Quat, Vec3)],
 }
 
 /// Writes one frame: an archive with one sample at the frame's time.
@@ -39,7 +43,7 @@ pub fn write_abc_sequence(
     frames: impl FnOnce(&mut AbcWriter) -> io::Result<()>,
 ) -> Result<(), OutputError> {
     write_atomic_seek(path, |file| {
-        let mut writer = AbcWriter { archive: Archive::start(file)?, parts: None };
+        let mut writer = AbcWriter { archive: Archive::start(file)?, parts: None, has_frames: false };
         frames(&mut writer)?;
         writer.finish(first)
     })
@@ -49,12 +53,15 @@ pub fn write_abc_sequence(
 pub struct AbcWriter<'a> {
     archive: Archive<'a>,
     parts: Option<Parts>,
+    has_frames: bool,
 }
 
 /// Properties of the parts that the first frame had.
 struct Parts {
     surface: Option<Surface>,
     particles: Option<Particles>,
+    /// Their meshes, written with the first frame, and their matrices.
+    bodies: Vec<(Surface, ScalarProperty)>,
 }
 
 struct Surface {
@@ -146,9 +153,11 @@ impl AbcWriter<'_> {
         let parts = self.parts.get_or_insert_with(|| Parts {
             surface: frame.surface.map(|_| Surface::new()),
             particles: frame.points.map(|points| Particles::new(points.have_kinds())),
+            bodies: frame.bodies.iter().map(|_| (Surface::new(), ScalarProperty::matrix())).collect(),
         });
         if parts.surface.is_some() != frame.surface.is_some()
             || parts.particles.is_some() != frame.points.is_some()
+            || parts.bodies.len() != frame.poses.len()
         {
             return Err(io::Error::other("a frame lacks what the first one has, or has more"));
         }
@@ -158,6 +167,13 @@ impl AbcWriter<'_> {
         if let (Some(particles), Some(points)) = (&mut parts.particles, &frame.points) {
             particles.frame(&mut self.archive, points)?;
         }
+        for (n, (mesh, matrix)) in parts.bodies.iter_mut().enumerate() {
+            if !self.has_frames {
+                mesh.frame(&mut self.archive, &frame.bodies[n].mesh)?;
+            }
+            matrix.add(&mut self.archive, &matrix_bytes(frame.poses[n]))?;
+        }
+        self.has_frames = true;
         Ok(())
     }
 
@@ -178,12 +194,25 @@ impl AbcWriter<'_> {
                 std::iter::once(p.ages).chain(p.kinds).collect(),
             )?);
         }
+        for (n, (mesh, matrix)) in parts.bodies.into_iter().enumerate() {
+            let arrays = vec![mesh.positions, mesh.indices, mesh.counts];
+            let mesh = self.archive.object("mesh", ObjectKind::PolyMesh, mesh.bounds, arrays, vec![])?;
+            children.push(self.archive.transform(&format!("body_{n}"), matrix, &[mesh])?);
+        }
         self.archive.finish(children, first)
     }
 }
 
 fn vector_bytes(values: &[Vec3]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_array()).flat_map(f32::to_le_bytes).collect()
+}
+
+/// Row by row, for points as rows before the matrix.
+fn matrix_bytes((rotation, translate): (Quat, Vec3)) -> Vec<u8> {
+    let turn = DMat3::from_quat(rotation.as_dquat());
+    let rows = [(turn.x_axis, 0.0), (turn.y_axis, 0.0), (turn.z_axis, 0.0), (translate.as_dvec3(), 1.0)];
+    let numbers = rows.into_iter().flat_map(|(row, last)| [row.x, row.y, row.z, last]);
+    numbers.flat_map(f64::to_le_bytes).collect()
 }
 
 fn box_bytes(bounds: Aabb) -> Vec<u8> {

@@ -5,23 +5,13 @@
 //! stands in its `customData`.
 
 use super::CREATOR;
-use crate::{FrameTime, OutputError, write_atomic};
+use crate::{BodyMesh, FrameTime, OutputError, write_atomic};
 use fluvial_foundation::{Quat, Vec3};
-use fluvial_grids::TriangleMesh;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// The transform of a body, as the manifest of the clips lists it.
 const POSE_ATTRIBUTES: [&str; 2] = ["double3 xformOp:translate", "quatf xformOp:orient"];
-
-/// A body's name and its surface in its own frame.
-#[derive(Clone, Debug)]
-pub struct BodyMesh {
-    /// In the scene.
-    pub name: String,
-    /// Its surface.
-    pub mesh: TriangleMesh,
-}
 
 /// Writes the layer with the bodies' meshes.
 pub fn write_usd_body_meshes(path: &Path, bodies: &[BodyMesh]) -> Result<(), OutputError> {

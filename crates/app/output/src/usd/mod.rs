@@ -10,7 +10,7 @@ mod attributes;
 mod bodies;
 mod crate_file;
 
-pub use bodies::{BodyMesh, write_usd_body_meshes, write_usd_body_poses};
+pub use bodies::{write_usd_body_meshes, write_usd_body_poses};
 
 use crate::{FrameTime, OutputError, Points, write_atomic, write_bytes_atomic};
 use attributes::{MESH_NAMES, POINT_ATTRIBUTES, POINT_KIND, POINT_NAMES, SURFACE_ATTRIBUTES};
