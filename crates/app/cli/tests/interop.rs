@@ -286,7 +286,7 @@ fn meshing_the_volumes_again_gives_the_runs_own_surfaces_and_finer_ones() {
 
 /// A crate that falls into a pool, as a transform over its mesh: at every frame where `bodies.csv` has it.
 #[test]
-fn usd_core_moves_the_bodies() {
+fn bodies_move_as_transforms_over_one_mesh() {
     let dir = tempfile::tempdir().unwrap();
     let scene = r#"fluvial = 1
 [domain]
@@ -305,23 +305,43 @@ velocity = [0.3, -1, 0]
 angular_velocity = [0, 0, 2]
 [output]
 preview = false
-mesh = "usd"
 "#;
     std::fs::write(dir.path().join("crate.toml"), scene).unwrap();
-    fluvial(dir.path(), &["run", "crate.toml", "-o", "out"]);
-    let stage = dir.path().join("out/liquid.usda").display().to_string();
-    let Some(found) = read("read_usd_bodies.py", &["pxr.UsdGeom"], &[stage]) else { return };
-    let bodies = found["bodies"].as_array().unwrap();
-    assert_eq!((bodies.len(), &bodies[0]["name"]), (1, &json!("the \"crate\"")));
-    assert_eq!((&bodies[0]["vertices"], &bodies[0]["triangles"]), (&json!(8), &json!(12)));
-    let table = std::fs::read_to_string(dir.path().join("out/bodies.csv")).unwrap();
+    fluvial(dir.path(), &["run", "crate.toml", "-o", "ply"]);
+    for format in ["usd", "abc"] {
+        fluvial(dir.path(), &["export", "ply", "--format", format, "-o", format]);
+    }
+    let table = std::fs::read_to_string(dir.path().join("ply/bodies.csv")).unwrap();
     let rows: Vec<Vec<f64>> =
         table.lines().skip(1).map(|l| l.split(',').take(9).map(|v| v.parse().unwrap()).collect()).collect();
-    for (frame, pose) in bodies[0]["poses"].as_array().unwrap().iter().enumerate().skip(1) {
-        let row = rows.iter().find(|row| (row[0] - frame as f64 / 20.0).abs() < 1e-9).unwrap();
-        for (n, number) in pose.as_array().unwrap().iter().enumerate() {
-            assert!(close(number, row[2 + n], 1e-6), "frame {frame}: {pose} {row:?}");
+    let row = |frame: usize| rows.iter().find(|row| (row[0] - frame as f64 / 20.0).abs() < 1e-9).unwrap();
+    let path = |name: &str| [dir.path().join(name).display().to_string()];
+    if let Some(found) = read("read_usd_bodies.py", &["pxr.UsdGeom"], &path("usd/liquid.usda")) {
+        let body = &found["bodies"][0];
+        assert_eq!((&body["name"], &body["vertices"]), (&json!("the \"crate\""), &json!(8)));
+        let poses = body["poses"].as_array().unwrap();
+        assert_eq!(poses.len(), 5);
+        for (frame, pose) in poses.iter().enumerate().skip(1) {
+            let pose = pose.as_array().unwrap().iter().zip(&row(frame)[2..]);
+            assert!(
+                pose.clone().all(|(found, &wanted)| close(found, wanted, 1e-6)),
+                "frame {frame}: {pose:?}"
+            );
         }
     }
-    assert_eq!(bodies[0]["poses"].as_array().unwrap().len(), 5);
+    if let Some(found) = read("read_alembic_bodies.py", &["alembic3d"], &path("abc/liquid.abc")) {
+        let body = &found["bodies"][0];
+        assert_eq!((&body["samples_of_mesh"], &body["vertices"]), (&json!(1), &json!(8)));
+        let matrices = body["matrices"].as_array().unwrap();
+        assert_eq!(matrices.len(), 5);
+        for (frame, matrix) in matrices.iter().enumerate().skip(1) {
+            let [x, y, z, qx, qy, qz, qw] = row(frame)[2..] else { panic!("seven numbers") };
+            // Where a point as a row before the matrix comes to: the third row and the last one tell axis and place.
+            let up = [2.0 * (qx * qz + qw * qy), 2.0 * (qy * qz - qw * qx), 1.0 - 2.0 * (qx * qx + qy * qy)];
+            for a in 0..3 {
+                assert!(close(&matrix[2][a], up[a], 1e-5), "frame {frame}: {matrix} {up:?}");
+                assert!(close(&matrix[3][a], [x, y, z][a], 1e-6), "frame {frame}: {matrix}");
+            }
+        }
+    }
 }

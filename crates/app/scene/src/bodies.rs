@@ -117,7 +117,7 @@ impl Scene {
             return Err(self.fail(
                 "body.0",
                 message,
-                "choose `uniform` or `sheets` in [method], or make it a [[solid]]",
+                "choose `uniform`, `octree` or `sheets` in [method], or make it a [[solid]]",
             ));
         }
         let mut bodies: Vec<Solid> = vec![];

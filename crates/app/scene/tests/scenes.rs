@@ -390,10 +390,10 @@ joints = [
     assert_eq!(ready.setup.body_numbers(), [1, 2]);
     assert_eq!((bodies[0].name.as_str(), bodies[1].name.as_str()), ("raft", "body 2"));
     assert_eq!(
-        (bodies[0].locked_translation, bodies[0].locked_rotation),
+        (bodies[0].start.locked_translation, bodies[0].start.locked_rotation),
         ([true, false, false], [false, true, false])
     );
-    assert_eq!(bodies[1].velocity.y, -1.0);
+    assert_eq!(bodies[1].start.velocity.y, -1.0);
     let joints = ready.setup.joints();
     assert_eq!((joints.len(), joints[0].body, joints[0].other, joints[1].other), (2, 1, Some(0), None));
     assert_eq!(ready.setup.bodies_among_moving(), [Some(0), Some(1)]);
@@ -417,7 +417,7 @@ fn bodies_that_make_no_sense_are_refused_with_the_fix() {
             ),
             "tied to no other body",
         ),
-        (format!("{ball}\nmass = 1\n[method]\nname = \"octree\""), "`octree` has no support for [[body]]"),
+        (format!("{ball}\nmass = 1\n[method]\nname = \"tall\""), "`tall` has no support for [[body]]"),
     ] {
         let error = pool_with(&format!("[[body]]\n{body}\n")).expect_err(message).to_string();
         assert!(error.contains(message), "{error} instead of {message}");

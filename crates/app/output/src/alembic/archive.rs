@@ -233,20 +233,22 @@ impl<'a> Archive<'a> {
     /// Writes a transform by a matrix, with what it moves below it. Channels are the matrix's numbers, all of which
     /// change; the byte of the operation is its kind, 3 for a matrix, before four bits of hints.
     pub fn transform(&mut self, name: &str, matrix: ScalarProperty, children: &[Child]) -> io::Result<Child> {
-        let mut once = |name: &str, is_array: bool, pod: Pod, bytes: &[u8]| -> io::Result<Property> {
-            let mut property = Property::new(name, "", is_array, pod, 1);
-            property.add(self, bytes)?;
-            Ok(property)
-        };
+        let mut add =
+            |name: &str, is_array: bool, pod: Pod, samples: u32, bytes: &[u8]| -> io::Result<Property> {
+                let mut property = Property::new(name, "", is_array, pod, 1);
+                (0..samples).try_for_each(|_| property.add(self, bytes))?;
+                Ok(property)
+            };
+        let samples = matrix.0.samples;
         let channels: Vec<u8> = (0u32..16).flat_map(u32::to_le_bytes).collect();
         let properties = [
-            once(".inherits", false, Pod::Bool, &[1])?,
-            once(".ops", false, Pod::Uint8, &[3 << 4])?,
-            once("isNotConstantIdentity", false, Pod::Bool, &[1])?,
-            once(".animChans", true, Pod::Uint32, &channels)?,
+            // Readers take the number of samples from it.
+            add(".inherits", false, Pod::Bool, samples, &[1])?,
+            add(".ops", false, Pod::Uint8, 1, &[3 << 4])?,
+            add("isNotConstantIdentity", false, Pod::Bool, 1, &[1])?,
+            add(".animChans", true, Pod::Uint32, 1, &channels)?,
             matrix.0,
         ];
-        let samples = properties[4].samples;
         let below = children.iter().map(|c| c.digest);
         let digest = mix(properties.iter().map(|p| p.digest).chain(below));
         let values = self.compound(&properties, None)?;
