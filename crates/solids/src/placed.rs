@@ -45,6 +45,29 @@ impl<'a> Placed<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct PlacedSolids<'a> {
     solids: Vec<(Placed<'a>, Aabb)>,
+    /// The solids in the order of `boxes`' leaves, where there are many.
+    order: Vec<u32>,
+    boxes: Vec<BoxNode>,
+}
+
+/// A box around some of the solids, which are divided below it: its children are the next node and `second`. A leaf has
+/// none, and the solids `order[from..to]`.
+#[derive(Clone, Copy, Debug)]
+struct BoxNode {
+    bounds: Aabb,
+    second: u32,
+    from: u32,
+    to: u32,
+}
+
+/// So many solids are looked at one by one.
+const FEW: usize = 8;
+/// Solids of a leaf, at most.
+const LEAF: usize = 2;
+
+/// How far a point is from a box.
+fn outside_m(x: Vec3, bounds: &Aabb) -> f32 {
+    (x - x.clamp(bounds.min, bounds.max)).length()
 }
 
 impl<'a> PlacedSolids<'a> {
@@ -54,7 +77,66 @@ impl<'a> PlacedSolids<'a> {
             let placed = Placed::new(shape, motion, time_s);
             (placed, placed.bounds())
         };
-        PlacedSolids { solids: solids.map(place).collect() }
+        let mut placed = PlacedSolids { solids: solids.map(place).collect(), order: vec![], boxes: vec![] };
+        if placed.solids.len() > FEW {
+            let mut order: Vec<u32> = (0..placed.solids.len() as u32).collect();
+            placed.divide(&mut order, 0);
+            placed.order = order;
+        }
+        placed
+    }
+
+    /// Puts solids into boxes, half of them into each of two, along the longest side of what they fill.
+    fn divide(&mut self, order: &mut [u32], from: usize) {
+        let bounds_of = |n: u32| self.solids[n as usize].1;
+        let bounds = order.iter().fold(Aabb::EMPTY, |all, &n| all.union(bounds_of(n)));
+        let (node, count) = (self.boxes.len(), order.len());
+        if count <= LEAF {
+            let (from, to) = (from as u32, (from + count) as u32);
+            self.boxes.push(BoxNode { bounds, second: 0, from, to });
+            return;
+        }
+        let size = bounds.size();
+        let axis = (0..3).fold(0, |best, a| if size[a] > size[best] { a } else { best });
+        let middle = |n: u32| bounds_of(n).min[axis] + bounds_of(n).max[axis];
+        order.sort_unstable_by(|&a, &b| middle(a).total_cmp(&middle(b)).then(a.cmp(&b)));
+        self.boxes.push(BoxNode { bounds, second: 0, from: 0, to: 0 });
+        let (low, high) = order.split_at_mut(count / 2);
+        self.divide(low, from);
+        self.boxes[node].second = self.boxes.len() as u32;
+        self.divide(high, from + count / 2);
+    }
+
+    /// Visits the solids whose boxes are no farther from a point than `reach`, which `body` may shorten on the way: in no
+    /// particular order where there are many.
+    fn for_each_near(&self, x: Vec3, mut reach: f32, mut body: impl FnMut(usize) -> f32) {
+        if self.boxes.is_empty() {
+            for (n, (_, bounds)) in self.solids.iter().enumerate() {
+                if outside_m(x, bounds) <= reach {
+                    reach = body(n);
+                }
+            }
+            return;
+        }
+        // As deep as half as many solids at each level make it, and one more.
+        let (mut stack, mut depth) = ([0u32; 64], 1);
+        while depth > 0 {
+            depth -= 1;
+            let node = self.boxes[stack[depth] as usize];
+            if outside_m(x, &node.bounds) > reach {
+                continue;
+            }
+            if node.second > 0 {
+                (stack[depth], stack[depth + 1]) = (node.second, stack[depth] + 1);
+                depth += 2;
+                continue;
+            }
+            for &n in &self.order[node.from as usize..node.to as usize] {
+                if outside_m(x, &self.solids[n as usize].1) <= reach {
+                    reach = body(n as usize);
+                }
+            }
+        }
     }
 
     /// Are there none?
@@ -75,26 +157,37 @@ impl<'a> PlacedSolids<'a> {
 
     /// Does the segment between two points come nearer to a solid than `margin` metres? `from` is outside.
     pub fn is_crossed(&self, from: Vec3, to: Vec3, margin: f32) -> bool {
-        let near = |bounds: &Aabb| {
-            let reach = bounds.expand(from.distance(to) + margin);
-            reach.contains(from)
-        };
-        self.solids.iter().any(|(solid, bounds)| near(bounds) && solid.is_crossed(from, to, margin))
+        let (way, mut is_crossed) = (from.distance(to) + margin, false);
+        // Farther than that along one axis is farther than that.
+        self.for_each_near(from, 1.75 * way, |n| {
+            let (solid, bounds) = &self.solids[n];
+            is_crossed |= bounds.expand(way).contains(from) && solid.is_crossed(from, to, margin);
+            if is_crossed { -1.0 } else { 1.75 * way }
+        });
+        is_crossed
     }
 
     /// The same as [`Self::distance`], cheaper for meshes, where it is `known` at a point `from`. Test:
     /// `distances_follow_from_those_beside_them`.
     pub fn distance_from(&self, x: Vec3, band: f32, from: Vec3, known: f32) -> f32 {
-        let step = x.distance(from);
-        let is_near = |bounds: &Aabb| (x - x.clamp(bounds.min, bounds.max)).length() < band;
-        let mut near = self.solids.iter().filter(|(_, bounds)| is_near(bounds));
         // Outside the union it is outside of all, and all are farther than `known`. Inside one of several says nothing of the others.
         if known > 0.0 {
-            let farthest = band.min(known + step);
-            return near.fold(farthest, |best, (placed, _)| best.min(placed.distance_from(x, from, known)));
+            let mut best = band.min(known + x.distance(from));
+            self.for_each_near(x, band, |n| {
+                best = best.min(self.solids[n].0.distance_from(x, from, known));
+                best
+            });
+            return best;
         }
-        match (near.next(), near.next()) {
-            (Some((placed, _)), None) => placed.distance_from(x, from, known).min(band),
+        let (mut near, mut count) = (0, 0);
+        self.for_each_near(x, band, |n| {
+            if outside_m(x, &self.solids[n].1) < band {
+                (near, count) = (n, count + 1);
+            }
+            band
+        });
+        match count {
+            1 => self.solids[near].0.distance_from(x, from, known).min(band),
             _ => self.distance(x, band),
         }
     }
@@ -123,17 +216,16 @@ impl<'a> PlacedSolids<'a> {
     }
 
     fn nearest(&self, x: Vec3, band: f32) -> (f32, Option<usize>) {
-        let mut best = (band, None);
-        for (n, (placed, bounds)) in self.solids.iter().enumerate() {
-            // A shape is no nearer than its box.
-            let outside = (x - x.clamp(bounds.min, bounds.max)).length();
-            if outside < best.0 {
-                let distance = placed.distance(x);
-                if distance < best.0 {
-                    best = (distance, Some(n));
-                }
+        let mut best: (f32, Option<usize>) = (band, None);
+        // A shape is no nearer than its box. Of several that are equally near the first counts.
+        self.for_each_near(x, band, |n| {
+            let distance = self.solids[n].0.distance(x);
+            if distance < best.0 || distance == best.0 && best.1.is_some_and(|known| n < known) {
+                best = (distance, Some(n));
             }
-        }
+            // Inside several of a few the first counts, too.
+            if self.boxes.is_empty() { best.0 } else { best.0.max(0.0) }
+        });
         best
     }
 }

@@ -43,3 +43,31 @@ fn distances_follow_from_those_beside_them() {
     }
     assert!(inside > 200, "{inside}");
 }
+
+/// What a tree of boxes finds among many solids is what a look at each of them finds.
+#[test]
+fn many_solids_answer_as_one_by_one() {
+    let boxes: Vec<Shape> = (0..60)
+        .map(|n| {
+            let min = 4.0 * unit_vec3(n, 0);
+            Shape::Box { min, max: min + 0.1 + 0.4 * unit_vec3(n, 1) }
+        })
+        .collect();
+    let still = Motion::Static;
+    let all = PlacedSolids::new(boxes.iter().map(|shape| (shape, &still)), 0.0);
+    for n in 0..400 {
+        let (x, band) = (4.5 * unit_vec3(n, 2), if n % 2 == 0 { 0.3 } else { f32::MAX });
+        let each = || boxes.iter().map(|shape| shape.distance(x));
+        let nearest = each().fold(band, f32::min);
+        assert_eq!(all.distance(x, band), nearest, "at {x}");
+        let first = each().position(|distance| distance == nearest);
+        assert_eq!(all.nearest_solid(x, band).map(|(n, _)| n), first.filter(|_| nearest < band));
+        let from = x + 0.05 * unit_vec3(n, 3);
+        let known = boxes.iter().map(|shape| shape.distance(from)).fold(band, f32::min);
+        assert!((all.distance_from(x, band, from, known) - nearest).abs() < 1e-6, "from {from} to {x}");
+        if known > 0.0 {
+            let crossed = boxes.iter().any(|shape| shape.is_crossed(from, x, 1e-3));
+            assert_eq!(all.is_crossed(from, x, 1e-3), crossed, "from {from} to {x}");
+        }
+    }
+}
