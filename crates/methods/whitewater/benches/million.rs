@@ -4,7 +4,14 @@ use fluvial_foundation::random::unit_vec3;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::UniformGrid;
 use fluvial_whitewater::{Around, Field, Kind, Params, Particle, Totals, Whitewater, find_sites};
-use std::time::Instant;
+
+/// Processor time of the program so far, ms; 0 where the system does not say.
+fn processor_ms() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.split_whitespace().collect();
+    let ticks = |n: usize| fields.get(n).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0);
+    10 * (ticks(13) + ticks(14))
+}
 
 fn main() {
     let n = 96;
@@ -21,9 +28,9 @@ fn main() {
         margin_m: 1e-3 * grid.dx,
     };
     parallel::with_threads(1, || {
-        let start = Instant::now();
+        let start = processor_ms();
         let sites = find_sites(&field, &params).len();
-        println!("{sites} cells make whitewater, found in {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
+        println!("{sites} cells make whitewater, found in {} ms", processor_ms() - start);
         for (kind, low, high) in
             [(Kind::Foam, 0.499, 0.501), (Kind::Spray, 0.6, 0.9), (Kind::Bubble, 0.3, 0.45)]
         {
@@ -36,9 +43,9 @@ fn main() {
             let last = Some(field.clone());
             let mut whitewater =
                 Whitewater::from_parts(particles, 1_000_000, Totals::default(), last, &params);
-            let start = Instant::now();
+            let start = processor_ms();
             whitewater.advance(field.clone(), 1, &around, &params);
-            println!("a million of {kind:?}: {:.0} ms a frame", 1e3 * start.elapsed().as_secs_f64());
+            println!("a million of {kind:?}: {} ms a frame", processor_ms() - start);
         }
     });
 }

@@ -105,7 +105,9 @@ impl Field {
         let empty = Field::air(grid, far_m);
         let count = values.len() / BLOCK_CELLS;
         let is_known = |&n: &u32| n == AIR || n == LIQUID || (n as usize) < count;
-        if table.len() != empty.table.len() || values.len() % BLOCK_CELLS != 0 || !table.iter().all(is_known)
+        if table.len() != empty.table.len()
+            || !values.len().is_multiple_of(BLOCK_CELLS)
+            || !table.iter().all(is_known)
         {
             return Err("the level set of the last frame does not fit the grid".into());
         }

@@ -6,8 +6,10 @@ use crate::interval::Interval;
 use crate::{Kind, Params, Particle};
 use fluvial_foundation::Vec3;
 
-/// Steps of a particle between two frames, at most. Longer ones than a cell are counted.
+/// Steps of a particle between two frames, at most. Longer ones than wanted are counted.
 const MOST_STEPS: f32 = 64.0;
+/// Part of a bubble's response time that a step may last.
+const RESPONSE_PART: f32 = 0.25;
 /// A bubble surfaces when it is nearer to the surface than this part of a layer.
 const SURFACED: f32 = 0.5;
 
@@ -35,7 +37,7 @@ pub struct Tally {
     pub landed: u64,
     /// Steps of bubbles where the liquid's velocity is not known; it is taken to be at rest.
     pub blind: u64,
-    /// Steps that crossed more than a cell because a particle may take no more steps.
+    /// Steps longer than they should be, more than a cell mostly, because a particle may take no more of them.
     pub long_steps: u64,
 }
 
@@ -76,23 +78,30 @@ pub fn travel(
     let mut at_s = from_s;
     while at_s < interval.length_s {
         let crossing_s = cell_m / p.v.length().max(f32::MIN_POSITIVE);
+        // What has plunged in turns around within about its response time.
+        let crossing_s = match p.kind {
+            Kind::Bubble => crossing_s.min(RESPONSE_PART * params.bubble_response_s),
+            _ => crossing_s,
+        };
         tally.long_steps += u64::from(crossing_s < shortest_s);
         let left_s = interval.length_s - at_s;
-        // Equal steps to the end, none longer than a cell's crossing.
+        // Equal steps to the end, none longer than the crossing of a cell takes.
         let steps = (left_s / crossing_s.max(shortest_s)).ceil().max(1.0);
         let h_s = left_s / steps;
         let from = p.x;
-        let fate = match p.kind {
+        let (fate, used_s) = match p.kind {
             Kind::Spray => fly(p, at_s, h_s, interval, around, params),
             Kind::Foam => drift(p, at_s, h_s, interval, around, params),
             Kind::Bubble => rise(p, at_s, h_s, interval, around, params, tally),
         };
         debug_assert!(p.x.is_finite(), "from {from}");
-        p.age_s += h_s;
+        p.age_s += used_s;
         if fate != Fate::Lives {
             return fate;
         }
-        at_s = if steps <= 1.0 { interval.length_s } else { at_s + h_s };
+        // Whoever becomes another kind on the way has the rest of the step to go.
+        let is_last = steps <= 1.0 && used_s == h_s;
+        at_s = if is_last { interval.length_s } else { at_s + used_s };
     }
     settle(p, interval.end, params);
     Fate::Lives
@@ -106,22 +115,35 @@ fn fly(
     interval: &Interval<Field>,
     around: &Around,
     params: &Params,
-) -> Fate {
-    let from = p.x;
+) -> (Fate, f32) {
+    let old = *p;
     let tau_s = params.spray_response_s;
-    relax(&mut p.x, &mut p.v, params.wind + tau_s * params.gravity, tau_s, h_s);
-    let (met, of) = around.hold(from, &mut p.x, &mut p.v, at_s + h_s);
+    let terminal = params.wind + tau_s * params.gravity;
+    relax(&mut p.x, &mut p.v, terminal, tau_s, h_s);
+    let (met, of) = around.hold(old.x, &mut p.x, &mut p.v, at_s + h_s);
     if met == Met::Left {
-        return Fate::Left;
+        return (Fate::Left, h_s);
     }
-    let sample = interval.sample_around(p.x, at_s + h_s);
-    if sample.phi < 0.0 {
-        // It goes on below the surface, and comes up again as foam.
-        p.kind = Kind::Bubble;
-    } else if met == Met::Boundary && p.v.distance(of) < params.rest_speed_m_s {
-        return Fate::Landed;
+    let phi = interval.sample_around(p.x, at_s + h_s).phi;
+    if phi < 0.0 {
+        // It goes on below the surface from where it has met it, and comes up again as foam.
+        let above = interval.sample_around(old.x, at_s).phi.max(0.0);
+        let used_s = part_before(above, phi) * h_s;
+        *p = Particle { kind: Kind::Bubble, ..old };
+        relax(&mut p.x, &mut p.v, terminal, tau_s, used_s);
+        around.hold(old.x, &mut p.x, &mut p.v, at_s + used_s);
+        return (Fate::Lives, used_s);
     }
-    Fate::Lives
+    if met == Met::Boundary && p.v.distance(of) < params.rest_speed_m_s {
+        return (Fate::Landed, h_s);
+    }
+    (Fate::Lives, h_s)
+}
+
+/// The part of a step after which what changes from `from` to `to` has crossed zero; not all of it and not nothing, so that every
+/// step goes on.
+fn part_before(from: f32, to: f32) -> f32 {
+    (from / (from - to)).clamp(0.01, 0.999)
 }
 
 /// Foam: the liquid's own motion, by the midpoint rule. Test: `foam_follows_the_flow`.
@@ -132,10 +154,10 @@ fn drift(
     interval: &Interval<Field>,
     around: &Around,
     params: &Params,
-) -> Fate {
+) -> (Fate, f32) {
     p.foam_left_s -= h_s;
     if p.foam_left_s <= 0.0 {
-        return Fate::Dissolved;
+        return (Fate::Dissolved, h_s);
     }
     let from = p.x;
     let first = interval.sample(p.x, at_s, p.v).u;
@@ -143,12 +165,13 @@ fn drift(
     let Some(u) = middle.or(first) else {
         // No liquid is near any more.
         p.kind = Kind::Spray;
+        p.foam_left_s += h_s;
         return fly(p, at_s, h_s, interval, around, params);
     };
     (p.x, p.v) = (p.x + h_s * u, u);
     match around.hold(from, &mut p.x, &mut p.v, at_s + h_s).0 {
-        Met::Left => Fate::Left,
-        _ => Fate::Lives,
+        Met::Left => (Fate::Left, h_s),
+        _ => (Fate::Lives, h_s),
     }
 }
 
@@ -161,24 +184,36 @@ fn rise(
     around: &Around,
     params: &Params,
     tally: &mut Tally,
-) -> Fate {
-    let from = p.x;
-    let u = interval.sample(p.x, at_s, p.v).u.or_else(|| interval.sample_around(p.x, at_s).u);
+) -> (Fate, f32) {
+    let old = *p;
+    // What has plunged in moves otherwise than the liquid: its own velocity does not tell where the liquid comes from.
+    let u = interval.sample_around(p.x, at_s).u;
     tally.blind += u64::from(u.is_none());
     let u = u.unwrap_or(Vec3::ZERO);
     let up = -params.gravity.normalize_or_zero();
-    relax(&mut p.x, &mut p.v, u + params.bubble_rise_m_s * up, params.bubble_response_s, h_s);
-    if around.hold(from, &mut p.x, &mut p.v, at_s + h_s).0 == Met::Left {
-        return Fate::Left;
+    let terminal = u + params.bubble_rise_m_s * up;
+    relax(&mut p.x, &mut p.v, terminal, params.bubble_response_s, h_s);
+    if around.hold(old.x, &mut p.x, &mut p.v, at_s + h_s).0 == Met::Left {
+        return (Fate::Left, h_s);
     }
     let phi = interval.sample(p.x, at_s + h_s, u).phi;
     let rises = (p.v - u).dot(up) >= 0.0;
+    let surfaced = phi + SURFACED * params.layer_m;
     if phi > params.layer_m {
         p.kind = Kind::Spray;
-    } else if phi > -SURFACED * params.layer_m && rises {
+    } else if surfaced > 0.0 && rises {
+        let below = interval.sample(old.x, at_s, u).phi + SURFACED * params.layer_m;
+        let used_s = if below < 0.0 { part_before(below, surfaced) * h_s } else { h_s };
+        if used_s < h_s {
+            p.x = old.x;
+            p.v = old.v;
+            relax(&mut p.x, &mut p.v, terminal, params.bubble_response_s, used_s);
+            around.hold(old.x, &mut p.x, &mut p.v, at_s + used_s);
+        }
         (p.kind, p.v) = (Kind::Foam, u);
+        return (Fate::Lives, used_s);
     }
-    Fate::Lives
+    (Fate::Lives, h_s)
 }
 
 /// At a frame, where the surface is known: foam lies on it, or is foam no more.

@@ -157,3 +157,51 @@ fn what_is_too_much_is_refused_evenly_and_counted() {
     let born = |w: &Whitewater| w.totals.born.iter().sum::<u64>();
     assert_eq!(born(&all), born(&some) + some.totals.refused);
 }
+
+/// A second of a liquid that two fronts meet in, stronger and weaker, while a ball flies up out of it.
+fn a_second(fps: u32) -> [[f64; 3]; 2] {
+    let grid = unit_box(24);
+    let rate = 2e5;
+    let params = Params {
+        crest: Ramp { min: 1.0, max: 6.0 },
+        energy: Ramp { min: 0.0, max: 1.0 },
+        air_rate_1_m2_s: rate,
+        crest_rate_1_m2_s: 8.0 * rate,
+        foam_lifetime_s: 0.5,
+        ..params(&grid)
+    };
+    let around = walls(&grid, 1.0 / fps as f32);
+    let mut whitewater = Whitewater::new();
+    let mut standing = [0.0; 3];
+    for frame in 0..=fps {
+        let t = frame as f32 / fps as f32;
+        let turn = std::f32::consts::TAU * t;
+        let level = 0.35 + 0.04 * turn.sin();
+        let (rise, strength) = (0.04 * std::f32::consts::TAU * turn.cos(), 2.5 * (0.5 * turn).sin().powi(2));
+        let (speed, height) = (1.6 - 3.2 * t, 0.5 + 1.6 * t - 1.6 * t * t);
+        let ball = move |x: Vec3| x.distance(Vec3::new(0.5, height, 0.5)) - 0.09;
+        let pool = move |x: Vec3| x.y - level;
+        let phi = move |x: Vec3| pool(x).min(ball(x));
+        let u = move |x: Vec3| match ball(x) < pool(x) {
+            true => Vec3::new(0.0, speed, 0.0),
+            false => Vec3::new(if x.x < 0.5 { strength } else { -strength }, rise, 0.0),
+        };
+        whitewater.advance(Field::from_formulas(grid, 3.0 * grid.dx, phi, u), frame, &around, &params);
+        let counts = whitewater.counts();
+        // The trapezoidal rule: the ends count half.
+        let weight = if frame == 0 || frame == fps { 0.5 } else { 1.0 } / f64::from(fps);
+        (0..3).for_each(|k| standing[k] += weight * counts[k] as f64);
+    }
+    [whitewater.totals.born.map(|n| n as f64), standing]
+}
+
+/// The same liquid at 24 and at 60 frames a second: as many of each kind are born, and as many of each are there in the mean.
+#[test]
+fn frame_rates_give_the_same_counts() {
+    let (slow, fast) = (a_second(24), a_second(60));
+    for (what, a, b) in [("born", slow[0], fast[0]), ("there", slow[1], fast[1])] {
+        for (kind, (a, b)) in a.into_iter().zip(b).enumerate() {
+            assert!(a > 500.0 && (a / b - 1.0).abs() < 0.05, "{what} of kind {kind}: {a} {b}");
+        }
+    }
+}
