@@ -38,6 +38,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Make the surfaces of a run again from its volumes, at another resolution or smoothing.
     Mesh(crate::mesh::MeshArgs),
+    /// Spray, foam and bubbles of a finished run, from its volumes, without simulating again.
+    Whitewater(crate::whitewater::WhitewaterArgs),
     /// Write the frames of a run in another format.
     Export(crate::export::ExportArgs),
     /// Compare methods with exact and measured results.
@@ -176,6 +178,10 @@ pub struct RenderArgs {
     /// What the pictures show.
     #[arg(long, value_enum, default_value_t = Show::Water)]
     pub show: Show,
+
+    /// Where spray, foam and bubbles are read from, as PLY [default: DIR]; e.g. what `fluvial whitewater` wrote.
+    #[arg(long, value_name = "DIR")]
+    pub whitewater: Option<PathBuf>,
 
     /// First and last frame [default: all].
     #[arg(long, value_name = "FIRST..LAST")]

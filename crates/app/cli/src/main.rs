@@ -20,6 +20,7 @@ mod run;
 mod say;
 mod stop;
 mod validate;
+mod whitewater;
 
 use args::{Command, Typed};
 use clap::Parser;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Schema => check::schema(),
         Command::Render(args) => render::render(args),
         Command::Mesh(args) => mesh::mesh(args),
+        Command::Whitewater(args) => whitewater::whitewater(args),
         Command::Export(args) => export::export(args),
         Command::Validate(args) => validate::validate(args),
         Command::Bench(args) => bench::bench(args, threads),

@@ -11,7 +11,7 @@ use fluvial_scene::{Ready, Scene};
 use fluvial_simulation::bodies::move_bodies;
 use fluvial_simulation::cells::draw_cells;
 use fluvial_simulation::draw::Drawer;
-use fluvial_simulation::frame_files::find_frames;
+use fluvial_simulation::frame_files::{find_frames, frame_path};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -38,6 +38,7 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
     drawer.look(args.camera.map(|c| c.0).or(ready.output.camera), size);
     let output = args.output.unwrap_or_else(|| args.dir.join("render"));
     create_dir(&output)?;
+    let whitewater = args.whitewater.as_ref().unwrap_or(&args.dir);
     let mut film = FilmWriter::new(ready.fps as f32);
     for (frame, path) in &frames {
         if stop.load(Ordering::Relaxed) {
@@ -48,7 +49,12 @@ pub fn render(args: RenderArgs) -> Result<(), Failure> {
         }
         let time_s = f64::from(*frame) / ready.fps;
         let image = match args.show {
-            Show::Water => drawer.draw(time_s, &read_ply(path).map_err(|e| anyhow!(e))?, 0),
+            Show::Water => {
+                let white = frame_path(whitewater, "whitewater", *frame, "ply");
+                let white = white.exists().then(|| read_ply_points(&white)).transpose();
+                let white = white.map_err(|e| anyhow!(e))?;
+                drawer.draw(time_s, &read_ply(path).map_err(|e| anyhow!(e))?, white.as_ref(), 0)
+            }
             Show::Cells => {
                 let cut = read_ply_cells(path).map_err(|e| anyhow!(e))?;
                 draw_cells(&cut, ready.setup.domain.bounds(), &ready.setup.solids, time_s, size)

@@ -84,6 +84,11 @@ pub fn resume(args: ResumeArgs, threads: usize) -> Result<(), Failure> {
         let help = "the grid, the method and the number of sources cannot be changed in the middle of a run";
         Failure::failed_with_help(anyhow!(e), help.into())
     })?;
+    if let Some(whitewater) = settings.whitewater.as_mut().filter(|_| checkpoint.header.whitewater_bytes > 0)
+    {
+        let bytes = checkpoint.whitewater().map_err(|e| anyhow!(e))?;
+        whitewater.restore(&bytes).map_err(|e| anyhow!("{}: {e}", checkpoint.path.display()))?;
+    }
     let position = checkpoint.header.position;
     eprintln!(
         "{}: going on after frame {}, step {}, t = {:.4} s, to frame {frames}",

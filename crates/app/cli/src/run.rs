@@ -15,6 +15,7 @@ use fluvial_simulation::guard::Guard;
 use fluvial_simulation::picture::Picture;
 use fluvial_simulation::record::{InputFile, RUN_JSON, RunRecord, SceneSource};
 use fluvial_simulation::report::write_report;
+use fluvial_simulation::whitewater::SceneWhitewater;
 use fluvial_simulation::{FramePlan, Position, RunEnd, RunError, run as simulate, run_from};
 use fluvial_solver_interface::{Solver, SurfaceParams};
 use serde_json::Value;
@@ -151,6 +152,7 @@ pub fn settings(
         plan,
         probes: ready.probes.clone(),
         has_bodies: !ready.setup.body_numbers().is_empty(),
+        whitewater: SceneWhitewater::new(ready),
         formats: ready.into(),
         surface: SurfaceParams::default(),
         picture,

@@ -233,6 +233,40 @@ fn particles_are_drawn_by_kind_where_a_run_has_them() {
 }
 
 #[test]
+fn whitewater_afterwards_is_that_of_the_run() {
+    let place = new_place();
+    let strong =
+        ["whitewater.amount=50", "whitewater.trapped_air=[0.01, 0.2]", "whitewater.energy=[0.0, 0.2]"];
+    let sets: Vec<&str> = strong.iter().flat_map(|s| ["--set", s]).collect();
+    let plain = ["--set", "output.volumes=vdb", "--no-preview"];
+    place.expect(0, &[&["run", "tiny.toml", "-o", "run"], &plain[..], &sets].concat());
+    place.expect(0, &["whitewater", "run"]);
+    let mut count = 0;
+    for frame in 0..=4 {
+        let [beside, later] = ["run", "run/whitewater"]
+            .map(|dir| std::fs::read(place.path(&format!("{dir}/whitewater.{frame:04}.ply"))).unwrap());
+        assert!(beside == later, "frame {frame}");
+        count += fluvial_output::decode_ply_points(&beside).unwrap().x.len();
+    }
+    assert!(count > 20, "{count} particles");
+    let run = run_json(&place.path("run"));
+    assert!(run["totals"]["whitewater"]["born_foam"].as_u64().unwrap() > 0);
+    let said = place.expect(0, &["info", "run"]);
+    assert!(!said.contains("damaged") && !said.contains("foreign"), "{said}");
+    // A run that had none gets some; what makes no sense is refused, and so is a run without volumes.
+    place.expect(0, &[&["run", "tiny.toml", "-o", "bare"], &plain[..]].concat());
+    let changes = ["--set", "amount=50", "--set", "trapped_air=[0.01, 0.2]", "--set", "energy=[0.0, 0.2]"];
+    place.expect(0, &[&["whitewater", "bare", "-o", "added"], &changes[..]].concat());
+    let [own, added] = ["run/whitewater.0004.ply", "added/whitewater.0004.ply"]
+        .map(|name| std::fs::read(place.path(name)).unwrap());
+    assert!(own == added, "the same parameters give the same particles");
+    place.expect(2, &["whitewater", "bare", "--set", "foam_lifetime=-1"]);
+    place.expect(0, &["run", "tiny.toml", "-o", "none", "--no-preview", "--frames", "1"]);
+    let said = place.expect(2, &["whitewater", "none"]);
+    assert!(said.contains("output.volumes=vdb"), "{said}");
+}
+
+#[test]
 fn one_and_two_threads_give_the_same_bytes() {
     for tracker in ["levelset", "flip", "apic"] {
         let place = new_place();

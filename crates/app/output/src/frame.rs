@@ -19,6 +19,34 @@ impl FrameTime {
     }
 }
 
+/// What a set of particles is of: names their files and what their kinds mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PointsOf {
+    /// The liquid itself: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying.
+    #[default]
+    Particles,
+    /// Spray, foam and bubbles: 0, 1, 2.
+    Whitewater,
+}
+
+impl PointsOf {
+    /// Of files and of objects in them.
+    pub fn name(self) -> &'static str {
+        match self {
+            PointsOf::Particles => "particles",
+            PointsOf::Whitewater => "whitewater",
+        }
+    }
+
+    /// The kinds by their numbers.
+    pub fn kinds(self) -> &'static [&'static str] {
+        match self {
+            PointsOf::Particles => &["small", "merged", "inserted", "flying"],
+            PointsOf::Whitewater => &["spray", "foam", "bubble"],
+        }
+    }
+}
+
 /// Particles of a frame; all slices have one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Points<'a> {
@@ -32,11 +60,12 @@ pub struct Points<'a> {
     pub age_s: &'a [f32],
     /// Radius of every particle, metres (`pscale`); of the smallest where they differ.
     pub radius: f32,
-    /// What each one is: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying. None
-    /// where they are all alike.
+    /// What each one is, a number among [`PointsOf::kinds`]. None where they are all alike.
     pub kind: Option<&'a [u8]>,
     /// Their radii, metres. Empty where they are all alike.
     pub radii: &'a [f32],
+    /// What they are of.
+    pub of: PointsOf,
 }
 
 impl Points<'_> {
@@ -77,13 +106,15 @@ pub struct PointCloud {
     pub kind: Option<Vec<u8>>,
     /// As in [`Points::radii`].
     pub radii: Vec<f32>,
+    /// As in [`Points::of`].
+    pub of: PointsOf,
 }
 
 impl PointCloud {
     /// The arrays as the writers want them.
     pub fn as_points(&self) -> Points<'_> {
-        let PointCloud { x, v, id, age_s, radius, kind, radii } = self;
-        Points { x, v, id, age_s, radius: *radius, kind: kind.as_deref(), radii }
+        let PointCloud { x, v, id, age_s, radius, kind, radii, of } = self;
+        Points { x, v, id, age_s, radius: *radius, kind: kind.as_deref(), radii, of: *of }
     }
 }
 

@@ -25,7 +25,7 @@ pub use atomic::{
     write_json_atomic,
 };
 pub use disk::free_bytes;
-pub use frame::{BodyMesh, FrameTime, PointCloud, Points, VolumeSource, VolumeView};
+pub use frame::{BodyMesh, FrameTime, PointCloud, Points, PointsOf, VolumeSource, VolumeView};
 pub use lines::LineStream;
 pub use machine::{Machine, peak_rss_bytes, reset_peak_rss};
 pub use manifest::{FileMark, MANIFEST, Manifest, ManifestEntries, read_manifest};
@@ -37,7 +37,7 @@ pub use ply_points::{decode_ply_points, encode_ply_points, read_ply_points, writ
 pub use usd::{
     BodyLayers, write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points, write_usd_stage,
 };
-pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVolume, encode_vdb, write_vdb};
+pub use vdb::{HALF_WIDTH_CELLS, VdbError, VdbVisitor, VdbVolume, encode_vdb, write_vdb};
 pub use vtk::{write_pvd, write_vti, write_vtp, write_vtp_points};
 
 use std::path::{Path, PathBuf};

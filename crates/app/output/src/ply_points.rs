@@ -5,7 +5,7 @@
 //! carries a CRC-32 of what follows.
 
 use crate::ply::{PlyError, find_header_end, header_value};
-use crate::{OutputError, PointCloud, Points, write_atomic};
+use crate::{OutputError, PointCloud, Points, PointsOf, write_atomic};
 use fluvial_foundation::Vec3;
 use std::path::Path;
 
@@ -36,19 +36,21 @@ pub fn encode_ply_points(points: &Points) -> Vec<u8> {
         body.extend_from_slice(&(points.id[n] as f64).to_le_bytes());
         body.extend(points.kind.map(|k| k[n]));
     }
-    let mut bytes = header(count, kinds, points.radius, crc32fast::hash(&body)).into_bytes();
+    let mut bytes = header(count, kinds, points.of, points.radius, crc32fast::hash(&body)).into_bytes();
     bytes.extend_from_slice(&body);
     bytes
 }
 
-fn header(count: usize, kinds: bool, radius: f32, crc: u32) -> String {
+fn header(count: usize, kinds: bool, of: PointsOf, radius: f32, crc: u32) -> String {
+    let names = of.kinds().iter().enumerate().map(|(n, name)| format!("{n} {name}"));
     let (comment, kind) = match kinds {
-        true => ("comment kind 0 small, 1 merged, 2 inserted, 3 flying\n", "property uchar kind\n"),
-        false => ("", ""),
+        true => (format!("comment kind {}\n", names.collect::<Vec<_>>().join(", ")), "property uchar kind\n"),
+        false => (String::new(), ""),
     };
+    let name = of.name();
     format!(
         "ply\nformat binary_little_endian 1.0\n\
-         comment fluvial particles, metres and seconds, y up\n\
+         comment fluvial {name}, metres and seconds, y up\n\
          comment radius {radius}\n{comment}\
          comment crc32 {crc:08x}\n\
          element vertex {count}\n\
@@ -72,7 +74,11 @@ pub fn decode_ply_points(bytes: &[u8]) -> Result<PointCloud, String> {
     let radius = header_value(text, "comment radius ")?.parse::<f32>().map_err(|e| e.to_string())?;
     let crc = u32::from_str_radix(header_value(text, "comment crc32 ")?, 16).map_err(|e| e.to_string())?;
     let kinds = text.contains("property uchar kind");
-    if text != header(count, kinds, radius, crc) {
+    let of = match text.contains("comment fluvial whitewater") {
+        true => PointsOf::Whitewater,
+        false => PointsOf::Particles,
+    };
+    if text != header(count, kinds, of, radius, crc) {
         return Err("the header differs from the one fluvial writes".into());
     }
     let body = &bytes[end..];
@@ -90,6 +96,7 @@ pub fn decode_ply_points(bytes: &[u8]) -> Result<PointCloud, String> {
         radius,
         kind: kinds.then(|| Vec::with_capacity(count)),
         radii: Vec::with_capacity(if kinds { count } else { 0 }),
+        of,
     };
     for point in body.chunks_exact(point_bytes(kinds)) {
         let f = |n: usize| f32::from_le_bytes(point[4 * n..4 * n + 4].try_into().expect("four bytes"));

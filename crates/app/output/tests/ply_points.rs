@@ -1,5 +1,7 @@
 use fluvial_foundation::Vec3;
-use fluvial_output::{PointCloud, decode_ply_points, encode_ply_points, read_ply_points, write_ply_points};
+use fluvial_output::{
+    PointCloud, PointsOf, decode_ply_points, encode_ply_points, read_ply_points, write_ply_points,
+};
 
 fn cloud() -> PointCloud {
     PointCloud {
@@ -21,7 +23,9 @@ fn particles_read_back_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p.ply");
     let nobody = PointCloud { radius: 1.0, kind: Some(vec![]), ..PointCloud::default() };
-    for cloud in [cloud(), cloud_of_kinds(), PointCloud { radius: 1.0, ..PointCloud::default() }, nobody] {
+    let white = PointCloud { of: PointsOf::Whitewater, ..cloud_of_kinds() };
+    let none = PointCloud { radius: 1.0, ..PointCloud::default() };
+    for cloud in [cloud(), cloud_of_kinds(), white, none, nobody] {
         write_ply_points(&path, &cloud.as_points()).unwrap();
         assert_eq!(read_ply_points(&path).unwrap(), cloud);
     }

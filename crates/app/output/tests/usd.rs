@@ -7,8 +7,8 @@ use attributes::{MESH_NAMES, POINT_ATTRIBUTES, POINT_KIND, POINT_NAMES, SURFACE_
 use fluvial_foundation::{Quat, Vec3};
 use fluvial_grids::TriangleMesh;
 use fluvial_output::{
-    BodyLayers, BodyMesh, FrameTime, Points, write_usd_body_meshes, write_usd_body_poses, write_usd_points,
-    write_usd_stage,
+    BodyLayers, BodyMesh, FrameTime, Points, PointsOf, write_usd_body_meshes, write_usd_body_poses,
+    write_usd_points, write_usd_stage,
 };
 
 #[test]
@@ -28,7 +28,16 @@ fn a_layer_has_its_sections_and_its_arrays() {
     let path = dir.path().join("p.usdc");
     let (x, v) = ([Vec3::X, Vec3::new(0.1, 0.2, 0.3)], [Vec3::Y, Vec3::Z]);
     let (id, age_s) = ([7, 1 << 40], [0.5, 0.25]);
-    let alike = Points { x: &x, v: &v, id: &id, age_s: &age_s, radius: 0.125, kind: None, radii: &[] };
+    let alike = Points {
+        x: &x,
+        v: &v,
+        id: &id,
+        age_s: &age_s,
+        radius: 0.125,
+        kind: None,
+        radii: &[],
+        of: PointsOf::Particles,
+    };
     write_usd_points(&path, &alike, FrameTime { frame: 3, fps: 24.0 }).unwrap();
     let plain = std::fs::read(&path).unwrap();
     assert!(!plain.windows(13).any(|w| w == b"primvars:kind"));
@@ -74,7 +83,7 @@ fn bodies_are_transforms_over_meshes_that_are_written_once() {
     write_usd_body_poses(&at("bodies.0007.usda"), &[pose], time).unwrap();
     let layers =
         BodyLayers { count: 1, meshes: "bodies.usda".into(), poses: vec![(time, "bodies.0007.usda".into())] };
-    write_usd_stage(&at("liquid.usda"), &[], &[], false, Some(&layers)).unwrap();
+    write_usd_stage(&at("liquid.usda"), &[], &[], &[], false, Some(&layers)).unwrap();
     assert!(text("bodies.usda").contains(r#"string name = "the \"raft\"\\""#), "{}", text("bodies.usda"));
     assert!(text("bodies.usda").contains("point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]"));
     let poses = text("bodies.0007.usda");

@@ -88,7 +88,7 @@ fn film(out: &std::path::Path) {
     for frame in 0..48 {
         let liquid =
             mesh_level_set(&fill(&l, |x| sloshing(x, frame as f32 / 24.0)), &l, &MeshParams::default());
-        let scene = RenderScene { liquid: &liquid, solids: &[], domain: grid.bounds() };
+        let scene = RenderScene { liquid: &liquid, solids: &[], domain: grid.bounds(), whitewater: &[] };
         let image = render(&scene, &camera, &params);
         image.write_png(&out.join(format!("{frame:04}.png"))).expect("the frame can be written");
         film.push(&image);
@@ -167,7 +167,7 @@ fn main() {
             mesh_level_set(&values, &l, &params)
         };
         let domain = Aabb { min: grid.min, max: grid.bounds().max };
-        let scene = RenderScene { liquid: &liquid, solids: &solids, domain };
+        let scene = RenderScene { liquid: &liquid, solids: &solids, domain, whitewater: &[] };
         let mut params = RenderParams::default();
         if let Some(width) = std::env::var("WIDTH").ok().and_then(|w| w.parse().ok()) {
             (params.width, params.height) = (width, width * 9 / 16);

@@ -45,7 +45,7 @@ pub fn render_balls(
     let side = (params.edge_samples as f32).sqrt().round().max(1.0) as usize;
     let view = camera.view(width as f32 / height as f32);
     let nothing = TriangleMesh::default();
-    let scene = RenderScene { liquid: &nothing, solids, domain };
+    let scene = RenderScene { liquid: &nothing, solids, domain, whitewater: &[] };
     let prepared = Prepared::new(&scene);
     let scale = domain.size().element_product().cbrt();
     let environment = Environment::studio(camera.look_at - camera.position, scale);
@@ -60,6 +60,7 @@ pub fn render_balls(
         water,
         pixel_angle,
         shadows: Some(&shadows),
+        foam: None,
         drop_light: Vec3::ZERO, // there is no liquid, and so there are no drops of it
     };
     let edges = TankEdges::new(&scene, &view, height);

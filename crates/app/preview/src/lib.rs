@@ -16,6 +16,7 @@ mod render;
 mod scene;
 mod shade;
 mod shadow;
+mod white;
 
 pub use balls::{Ball, render_balls};
 pub use camera::Camera;
@@ -23,3 +24,4 @@ pub use film::FilmWriter;
 pub use image::Image;
 pub use render::{RenderParams, render};
 pub use scene::RenderScene;
+pub use white::{WhiteKind, WhitePoint};

@@ -7,6 +7,7 @@ use crate::light_map::LightMap;
 use crate::optics::WaterColor;
 use crate::scene::{Prepared, RenderScene};
 use crate::shade::{Seen, Shader};
+use crate::white::{Discs, FoamMap};
 use fluvial_foundation::{Vec3, parallel};
 
 /// Size and effort of a picture.
@@ -63,16 +64,24 @@ pub fn render(scene: &RenderScene, camera: &Camera, params: &RenderParams) -> Im
     let light_map = LightMap::trace(&prepared, &environment, &water, params.light_map, None);
     let pixel_angle = view.pixel_angle(height);
     let (shadows, drop_light) = (None, Vec3::ZERO);
+    let foam = FoamMap::new(scene.whitewater, scene.domain);
+    let foam = foam.as_ref();
     let mut shader =
-        Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows, drop_light };
+        Shader { scene: &prepared, environment, light_map, water, pixel_angle, shadows, foam, drop_light };
     shader.drop_light = shader.light_of_a_drop(forward);
     let edges = TankEdges::new(scene, &view, height);
+    let discs = Discs::new(scene.whitewater, &view, width, height);
+    let white = shader.light_of_mist();
 
     let sample_at = |x: f32, y: f32| {
         let (px, py) = (2.0 * x / width as f32 - 1.0, 1.0 - 2.0 * y / height as f32);
         let ray = view.ray(px, py);
         let (light, seen, t) = shader.camera_ray(&ray);
-        let light = edges.over(light, [px, py], view.depth(&ray, t));
+        let depth = view.depth(&ray, t);
+        // Shares are those of the pixel: samples beside its centre see the same discs.
+        let pixel = (x as usize).min(width - 1) + width * (y as usize).min(height - 1);
+        let light = discs.over(pixel, light, (seen, depth), white, &shader.water);
+        let light = edges.over(light, [px, py], depth);
         Sample { light: light.min(Vec3::splat(MOST_LIGHT)), color: tone_map(light), seen }
     };
     let blank = Sample { light: Vec3::ZERO, color: Vec3::ZERO, seen: Seen::Sky };

@@ -1,6 +1,7 @@
 //! What is drawn, prepared for tracing: one mesh, its normals, one hierarchy.
 
 use crate::bvh::{Bvh, Hit, Ray};
+use crate::white::WhitePoint;
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::TriangleMesh;
 
@@ -14,6 +15,8 @@ pub struct RenderScene<'a> {
     /// The box of the simulation. The camera frames it, its edges are drawn as those of a glass tank, and the floor lies
     /// under it.
     pub domain: Aabb,
+    /// Spray, foam and bubbles.
+    pub whitewater: &'a [WhitePoint],
 }
 
 /// A surface met by a ray.

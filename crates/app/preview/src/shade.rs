@@ -10,6 +10,7 @@ use crate::light_map::LightMap;
 use crate::optics::{IOR_WATER, WaterColor, fresnel, reflect, refract};
 use crate::scene::{Prepared, Surface};
 use crate::shadow::ShadowMap;
+use crate::white::FoamMap;
 use fluvial_foundation::Vec3;
 
 /// What a camera ray met first.
@@ -39,6 +40,8 @@ pub struct Shader<'a> {
     pub pixel_angle: f32,
     /// Shadows of balls, where there are any.
     pub shadows: Option<&'a ShadowMap>,
+    /// Foam on the liquid, where there is any.
+    pub foam: Option<&'a FoamMap>,
     /// Mean light of a drop; see [`Shader::light_of_a_drop`].
     pub drop_light: Vec3,
 }
@@ -52,6 +55,7 @@ const BODIES: usize = 3;
 /// Reflections inside one body.
 const INNER_BOUNCES: usize = 4;
 const SOLID_ALBEDO: Vec3 = Vec3::new(0.25, 0.225, 0.2);
+const FOAM_ALBEDO: Vec3 = Vec3::new(0.86, 0.89, 0.91);
 
 impl Shader<'_> {
     /// Light along a camera ray, what was seen and how far away.
@@ -94,6 +98,15 @@ impl Shader<'_> {
         if s.geometric.dot(ray.direction) > 0.0 {
             return self.inside(*ray, s.t, bodies); // the ray began in the water
         }
+        let cover = self.foam.map_or(0.0, |foam| foam.cover(s.point, s.normal));
+        if cover > 0.01 {
+            return self.bare_liquid(ray, s, bodies).lerp(self.matte(s, FOAM_ALBEDO), cover);
+        }
+        self.bare_liquid(ray, s, bodies)
+    }
+
+    /// Light from a water surface without foam, met from outside.
+    fn bare_liquid(&self, ray: &Ray, s: &Surface, bodies: usize) -> Vec3 {
         let radius_px = s.body_radius / (s.t * self.pixel_angle).max(f32::MIN_POSITIVE);
         let traced = ((radius_px - DROP_PX[0]) / (DROP_PX[1] - DROP_PX[0])).clamp(0.0, 1.0);
         if traced == 0.0 {
@@ -211,6 +224,17 @@ impl Shader<'_> {
     }
 
     fn solid(&self, s: &Surface) -> Vec3 {
+        self.matte(s, SOLID_ALBEDO)
+    }
+
+    /// Light of a mist of drops: white from all sides.
+    pub fn light_of_mist(&self) -> Vec3 {
+        let e = &self.environment;
+        FOAM_ALBEDO * (e.ambient + 0.5 * e.fill_color + 0.35 * e.sun_color)
+    }
+
+    /// Light from a matte surface.
+    fn matte(&self, s: &Surface, albedo: Vec3) -> Vec3 {
         let e = &self.environment;
         let n = s.normal;
         let up = 0.5 + 0.5 * n.y;
@@ -218,7 +242,7 @@ impl Shader<'_> {
         let facing = n.dot(e.sun).max(0.0);
         let key = if facing > 0.0 { facing * self.sun_through(s) * e.sun_color } else { Vec3::ZERO };
         let fill = n.dot(e.fill).max(0.0) * e.fill_color;
-        SOLID_ALBEDO * (e.ambient * up + bounce + fill + key)
+        albedo * (e.ambient * up + bounce + fill + key)
     }
 
     /// Key light that reaches a point straight through whatever water is in the way.
@@ -267,14 +291,14 @@ mod tests {
             .collect();
         let liquid = mesh_level_set(&phi, &l, &MeshParams::default());
         let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
-        let mut scene = Prepared::new(&RenderScene { liquid: &liquid, solids: &[], domain });
+        let mut scene = Prepared::new(&RenderScene { liquid: &liquid, solids: &[], domain, whitewater: &[] });
         let environment = Environment::furnace();
         let water = WaterColor { absorption: Vec3::new(3.0, 1.0, 0.3), scattered: Vec3::splat(1.0 / 3.0) };
         let light_map = LightMap::trace(&scene, &environment, &water, 16, None);
         scene.size = 1e-6; // seen from so far the floor has faded to the horizon
-        let (shadows, drop_light) = (None, Vec3::ONE);
+        let (shadows, foam, drop_light, pixel_angle) = (None, None, Vec3::ONE, 1e-3);
         let mut shader =
-            Shader { scene: &scene, environment, light_map, water, pixel_angle: 1e-3, shadows, drop_light };
+            Shader { scene: &scene, environment, light_map, water, pixel_angle, shadows, foam, drop_light };
         shader.drop_light = shader.light_of_a_drop(Vec3::new(0.3, -0.5, 0.8));
         assert!((shader.drop_light - 1.0).abs().max_element() < 1e-4, "{}", shader.drop_light);
         let mut wet = 0;

@@ -29,7 +29,7 @@ fn waves(x: Vec3) -> f32 {
 fn draw(liquid: &TriangleMesh, solids: &[TriangleMesh], domain: Aabb) -> Image {
     let params = small();
     let camera = Camera::framing(domain, params.width as f32 / params.height as f32);
-    render(&RenderScene { liquid, solids, domain }, &camera, &params)
+    render(&RenderScene { liquid, solids, domain, whitewater: &[] }, &camera, &params)
 }
 
 fn pixel(image: &Image, x: usize, y: usize) -> [i32; 3] {
@@ -78,7 +78,8 @@ fn a_camera_under_water_sees() {
     let (liquid, domain) = mesh(24, |x| x.y - 0.8);
     let camera =
         Camera { position: Vec3::new(0.5, 0.3, 0.5), look_at: Vec3::new(0.9, 0.35, 0.6), fov_degrees: 60.0 };
-    let image = render(&RenderScene { liquid: &liquid, solids: &[], domain }, &camera, &small());
+    let image =
+        render(&RenderScene { liquid: &liquid, solids: &[], domain, whitewater: &[] }, &camera, &small());
     let mean: f64 = image.rgb.iter().map(|&v| v as f64).sum::<f64>() / image.rgb.len() as f64;
     assert!((20.0..230.0).contains(&mean), "mean level {mean}");
 }

@@ -25,6 +25,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "rocky-waterfall",
         "merging-bodies",
         "seaplane",
+        "breaking-wave",
         "tilted-rest",
         "flood",
         "tank",

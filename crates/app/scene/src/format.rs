@@ -4,6 +4,7 @@
 use crate::Origin;
 use crate::bodies::BodySpec;
 use crate::shapes::{MotionSpec, ShapeSpec};
+use crate::whitewater::WhitewaterSpec;
 use fluvial_solver_interface::NEUTRAL_ANGLE_DEG;
 use fluvial_solver_registry::ChosenMethod;
 use schemars::JsonSchema;
@@ -49,6 +50,9 @@ pub struct Scene {
     /// Cell sizes forced inside shapes, for methods whose cells differ in size; others refuse them.
     #[serde(default)]
     pub refine: Vec<RefineSpec>,
+    /// Spray, foam and bubbles; none without this table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whitewater: Option<WhitewaterSpec>,
     /// Gauges; each is a column of `probes.csv`.
     #[serde(default)]
     pub probe: Vec<ProbeSpec>,

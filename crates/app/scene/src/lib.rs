@@ -18,6 +18,7 @@ mod ready;
 mod reference;
 mod shapes;
 mod tree;
+mod whitewater;
 
 pub use bodies::{BodySpec, JointKindSpec, JointSpec, LockedAxis};
 pub use builtin::{builtin_scenes, describe};
@@ -34,6 +35,8 @@ pub use shapes::{
     BoxSpec, CylinderSpec, HeightfieldSpec, KeySpec, MeshSpec, MotionSpec, PlaneSpec, ShapeSpec, SphereSpec,
     TorusSpec, TransformSpec,
 };
+
+pub use whitewater::WhitewaterSpec;
 
 pub use fluvial_solver_registry::ChosenMethod;
 

@@ -10,6 +10,13 @@ const FILM_BYTES_PER_PIXEL: f64 = 0.4;
 const PICTURE_BYTES_FIXED: f64 = 4e6;
 /// A particle in a file.
 const POINT_BYTES: f64 = 42.0;
+/// Spray, foam and bubbles: a particle in memory, its birth, its place in a file that is being written and in the picture.
+const WHITEWATER_BYTES: f64 = 260.0;
+/// A liquid at a frame in memory, over its volume file: two of them, and the making of one.
+const FIELDS_OVER_VOLUME: f64 = 5.0;
+/// So much of the domain's section across gravity makes whitewater at full potentials, in the mean over a run, as measured in the
+/// built-in scenes; at most the scene's limit is there.
+const WHITE_SHARE: f64 = 0.05;
 
 /// What a scene will need.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -37,17 +44,34 @@ pub fn predict(ready: &Ready) -> Prediction {
     let pixels = when(output.preview, width * height);
     let picture_bytes = pixels * (PICTURE_BYTES_PER_PIXEL + FILM_BYTES_PER_PIXEL * f64::from(ready.frames))
         + when(output.preview, PICTURE_BYTES_FIXED);
+    let white = whitewater_particles(ready, end_s);
+    let field_bytes = when(ready.whitewater.is_some(), needs.volume_bytes);
     let frame_bytes = mesh_bytes(output.mesh, needs.vertices)
+        + white * POINT_BYTES
         + when(output.particles, needs.particles * POINT_BYTES)
         + when(output.volumes != VolumeFormat::None, needs.volume_bytes)
         + pixels;
     Prediction {
         cells: needs.cells as u64,
         liquid_cells: needs.liquid_cells as u64,
-        memory_bytes: (needs.memory_bytes + picture_bytes) as u64,
+        memory_bytes: (needs.memory_bytes
+            + picture_bytes
+            + white * WHITEWATER_BYTES
+            + FIELDS_OVER_VOLUME * field_bytes) as u64,
         disk_bytes_per_frame: frame_bytes as u64,
-        checkpoint_bytes: needs.checkpoint_bytes as u64,
+        checkpoint_bytes: (needs.checkpoint_bytes + white * POINT_BYTES + 2.0 * field_bytes) as u64,
     }
+}
+
+/// About how many particles of spray, foam and bubbles there will be at most.
+fn whitewater_particles(ready: &Ready, end_s: f64) -> f64 {
+    let Some(params) = &ready.whitewater else { return 0.0 };
+    let size = ready.setup.domain.bounds().size();
+    let down = params.gravity.abs().normalize_or_zero();
+    let section = f64::from(size.x * size.y * down.z + size.y * size.z * down.x + size.z * size.x * down.y);
+    let rate = f64::from(params.air_rate_1_m2_s + params.crest_rate_1_m2_s);
+    let lasting_s = f64::from(params.foam_lifetime_s).min(end_s);
+    (WHITE_SHARE * rate * section * lasting_s).min(params.most as f64)
 }
 
 /// Six floats a vertex, two triangles a vertex; text takes somewhat more.

@@ -33,6 +33,8 @@ pub struct Ready {
     pub fps: f64,
     /// Gauges.
     pub probes: Vec<Probe>,
+    /// Spray, foam and bubbles, where the scene has them.
+    pub whitewater: Option<fluvial_whitewater::Params>,
     /// What is written.
     pub output: OutputSpec,
     /// What the user should know: sides that were moved to fit the cells.
@@ -108,6 +110,7 @@ impl Scene {
         self.method.check_size(&setup).map_err(|error| self.does_not_fit(error))?;
         self.check_sense(&setup)?;
         let probes = self.probes(bounds)?;
+        let whitewater = self.whitewater_params(&setup)?;
         self.check_output()?;
         let mut ready = Ready {
             name: self.name().to_string(),
@@ -116,6 +119,7 @@ impl Scene {
             frames: self.time.frames,
             fps: self.time.fps,
             probes,
+            whitewater,
             output: self.output.clone(),
             notes,
         };

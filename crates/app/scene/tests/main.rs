@@ -3,3 +3,4 @@
 mod mistakes;
 mod poses;
 mod scenes;
+mod whitewater;

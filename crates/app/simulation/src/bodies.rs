@@ -3,7 +3,7 @@
 use crate::cache::BODIES;
 use fluvial_foundation::{Quat, Vec3};
 use fluvial_output::{FileMark, LineStream, OutputError};
-use fluvial_solids::{Key, Motion};
+use fluvial_solids::{Key, Motion, Pose};
 use fluvial_solver_interface::{BodyReport, Setup, Solver};
 use std::fmt::Write;
 use std::path::Path;
@@ -68,6 +68,29 @@ impl BodyTable {
 pub fn move_bodies(setup: &mut Setup, dir: &Path) {
     for (number, motion) in setup.body_numbers().into_iter().zip(read_motions(&dir.join(BODIES))) {
         setup.solids[number].motion = motion;
+    }
+}
+
+/// Where the bodies of a run's folder were at a frame, as the run itself has reported it.
+pub struct FramePoses(Vec<Motion>);
+
+impl FramePoses {
+    /// Reads the table of bodies, where there is one.
+    pub fn read(dir: &Path) -> FramePoses {
+        FramePoses(read_motions(&dir.join(BODIES)))
+    }
+
+    /// The poses at a moment: those of the row at that moment, to the bit, up to the rounding of summed steps.
+    pub fn at(&self, time_s: f64) -> Vec<Pose> {
+        let pose = |motion: &Motion| match motion {
+            Motion::Keys { keys, .. } => {
+                let off = |key: &&Key| (key.time_s - time_s).abs();
+                let nearest = keys.iter().min_by(|a, b| off(a).total_cmp(&off(b)))?;
+                Some(Pose { translate: nearest.translate, rotation: nearest.rotation })
+            }
+            _ => None,
+        };
+        self.0.iter().filter_map(pose).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! probes.csv          time_s and one column per probe, a row per step
 //! bodies.csv          pose, velocities, force and torque of the liquid, a row per step and body
 //! surface.0000.ply    the initial state; frame n is the state at n / fps seconds
-//! volume.0000.vdb, particles.0000.ply and other formats: see [`crate::frame_files`]
+//! volume.0000.vdb, particles.0000.ply, whitewater.0000.ply and other formats: see [`crate::frame_files`]
 //! preview/0000.png    and preview.png, the film
 //! checkpoint/         the newest, from which `fluvial resume` goes on
 //! manifest.txt        the checksum of every finished file
@@ -25,6 +25,7 @@ use crate::picture::Picture;
 use crate::probes::ProbeTable;
 use crate::record::{InputFile, RunRecord, RunStatus, SceneSource};
 use crate::run::{FramePlan, Position, RunEnd};
+use crate::whitewater::SceneWhitewater;
 use fluvial_output::{LineStream, Machine, Manifest, OutputError, create_dir, remove_leftovers};
 use fluvial_scene::Probe;
 use fluvial_solver_interface::SurfaceParams;
@@ -66,6 +67,8 @@ pub struct CacheSettings {
     pub probes: Vec<Probe>,
     /// Does the scene have bodies?
     pub has_bodies: bool,
+    /// Spray, foam and bubbles, as they were at the place where the run begins or goes on.
+    pub whitewater: Option<SceneWhitewater>,
     /// Files of each frame.
     pub formats: FileFormats,
     /// How the surface is extracted.
@@ -91,6 +94,7 @@ pub struct Cache {
     probes: ProbeTable,
     bodies: Option<BodyTable>,
     manifest: Manifest,
+    whitewater: Option<SceneWhitewater>,
     picture: Option<Box<dyn Picture>>,
     run: RunRecord,
     fingerprint: u32,
@@ -183,6 +187,7 @@ impl Cache {
             probes,
             bodies: None,
             manifest,
+            whitewater: settings.whitewater,
             picture: settings.picture,
             run,
             fingerprint: settings.fingerprint,

@@ -1,7 +1,7 @@
 //! Checkpoints: everything that a run needs to go on as if it had never stopped.
 //!
 //! ```text
-//! "FLUVCKPT"  version u32  length of header u32  header (JSON)  state of the solver  CRC-32 of all before
+//! "FLUVCKPT"  version u32  length of header u32  header (JSON)  whitewater  state of the solver  CRC-32 of all before
 //! ```
 //! Numbers are little-endian. A file is written under a temporary name, synced and renamed; it is verified
 //! whole before a byte of it is believed.
@@ -48,10 +48,17 @@ pub struct CheckpointHeader {
     /// `bodies.csv` up to here, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bodies: Option<FileMark>,
+    /// Length of the whitewater between header and state; 0 where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub whitewater_bytes: u64,
     /// Sums up to here.
     pub totals: Totals,
     /// How much time pictures have had.
     pub pictures: Option<PictureBudget>,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// A verified checkpoint.
@@ -127,10 +134,11 @@ impl Write for CrcWriter<'_> {
     }
 }
 
-/// Writes a checkpoint into the run's folder `dir`; returns its file.
+/// Writes a checkpoint into the run's folder `dir`; returns its file. `whitewater` is as long as the header says.
 pub fn write_checkpoint(
     dir: &Path,
     header: &CheckpointHeader,
+    whitewater: &[u8],
     solver: &dyn Solver,
 ) -> Result<PathBuf, OutputError> {
     let folder = dir.join(CHECKPOINT_DIR);
@@ -144,6 +152,7 @@ pub fn write_checkpoint(
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&(text.len() as u32).to_le_bytes())?;
         out.write_all(&text)?;
+        out.write_all(whitewater)?;
         solver.save(&mut StateWriter::new(&mut out))?;
         out.write_crc32()
     })?;
@@ -196,11 +205,25 @@ pub fn read_verified(
     if version != VERSION {
         return Err(CheckpointError::Version { path: name(), found: version });
     }
-    let header = serde_json::from_slice(&text).map_err(|e| damaged(&e.to_string()))?;
-    Ok((FRONT_BYTES + length, header))
+    let header: CheckpointHeader = serde_json::from_slice(&text).map_err(|e| damaged(&e.to_string()))?;
+    let state_at = (FRONT_BYTES + length).checked_add(header.whitewater_bytes);
+    match state_at.filter(|at| at.saturating_add(CRC_BYTES) <= bytes) {
+        Some(state_at) => Ok((state_at, header)),
+        None => Err(damaged("it is too short for its whitewater")),
+    }
 }
 
 impl Checkpoint {
+    /// The whitewater's state, as it was saved.
+    pub fn whitewater(&self) -> Result<Vec<u8>, CheckpointError> {
+        let io = |e| CheckpointError::Io(OutputError::new("read", &self.path, e));
+        let mut file = File::open(&self.path).map_err(io)?;
+        file.seek(SeekFrom::Start(self.state_at - self.header.whitewater_bytes)).map_err(io)?;
+        let mut bytes = vec![];
+        file.take(self.header.whitewater_bytes).read_to_end(&mut bytes).map_err(io)?;
+        Ok(bytes)
+    }
+
     /// Gives the state to a solver that was built from the same scene. After an error the solver is what it was.
     pub fn restore(&self, solver: &mut dyn Solver) -> Result<(), CheckpointError> {
         let io = |e| CheckpointError::Io(OutputError::new("read", &self.path, e));
@@ -255,6 +278,7 @@ mod tests {
             stats: mark,
             probes: mark,
             bodies: None,
+            whitewater_bytes: 0,
             totals: Totals::default(),
             pictures: Some(PictureBudget::new(3, 2, 1.5)),
         }
@@ -265,7 +289,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut block = FallingBlock::new(0.1);
         block.step(0.1).unwrap();
-        let path = write_checkpoint(dir.path(), &header(), &block).unwrap();
+        let path = write_checkpoint(dir.path(), &header(), &[], &block).unwrap();
         let read = read_checkpoint(&path).unwrap();
         assert_eq!(serde_json::to_string(&read.header).unwrap(), serde_json::to_string(&header()).unwrap());
         let mut other = FallingBlock::new(0.1);
@@ -274,7 +298,7 @@ mod tests {
 
         for (frame, step) in [(9, 99), (12, 1000000), (10000, 2)] {
             let header = CheckpointHeader { position: Position { frame, step }, ..header() };
-            write_checkpoint(dir.path(), &header, &block).unwrap();
+            write_checkpoint(dir.path(), &header, &[], &block).unwrap();
         }
         std::fs::write(dir.path().join("checkpoint/notes.txt"), "x").unwrap();
         let found: Vec<_> = list_checkpoints(dir.path()).iter().map(|(p, _)| (p.frame, p.step)).collect();
@@ -286,7 +310,7 @@ mod tests {
     #[test]
     fn every_truncation_and_every_flipped_bit_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        let path = write_checkpoint(dir.path(), &header(), &FallingBlock::new(0.1)).unwrap();
+        let path = write_checkpoint(dir.path(), &header(), &[], &FallingBlock::new(0.1)).unwrap();
         let good = std::fs::read(&path).unwrap();
         let read = |bytes: &[u8]| read_verified(&mut &*bytes, bytes.len() as u64, &path);
         assert!(read(&good).is_ok());
@@ -304,7 +328,7 @@ mod tests {
     #[test]
     fn another_format_version_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let path = write_checkpoint(dir.path(), &header(), &FallingBlock::new(0.1)).unwrap();
+        let path = write_checkpoint(dir.path(), &header(), &[], &FallingBlock::new(0.1)).unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[8] = 9;
         let end = bytes.len() - 4;

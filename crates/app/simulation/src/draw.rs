@@ -4,7 +4,9 @@ use crate::picture::{Picture, PictureBudget};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::TriangleMesh;
 use fluvial_output::{OutputError, PointCloud, create_dir, write_bytes_atomic};
-use fluvial_preview::{Ball, Camera, FilmWriter, Image, RenderParams, RenderScene, render, render_balls};
+use fluvial_preview::{
+    Ball, Camera, FilmWriter, Image, RenderParams, RenderScene, WhiteKind, WhitePoint, render, render_balls,
+};
 use fluvial_scene::{CameraSpec, Ready};
 use fluvial_solids::Motion;
 use fluvial_solver_interface::{BodyReport, Solid, Solver};
@@ -74,9 +76,16 @@ impl Drawer {
     }
 
     /// Draws a frame at a level of effort; 0 is the best.
-    pub fn draw(&self, time_s: f64, liquid: &TriangleMesh, level: usize) -> Image {
+    pub fn draw(
+        &self,
+        time_s: f64,
+        liquid: &TriangleMesh,
+        whitewater: Option<&PointCloud>,
+        level: usize,
+    ) -> Image {
         let solids = self.solids_at(time_s);
-        let scene = RenderScene { liquid, solids: &solids, domain: self.domain };
+        let white = whitewater.map(white_points).unwrap_or_default();
+        let scene = RenderScene { liquid, solids: &solids, domain: self.domain, whitewater: &white };
         let (edge_samples, light_map) = LEVELS[level];
         render(&scene, &self.camera, &self.params(edge_samples, light_map))
     }
@@ -120,6 +129,14 @@ impl Drawer {
         };
         self.solids.iter().map(place).collect()
     }
+}
+
+/// Spray, foam and bubbles as the renderer wants them.
+fn white_points(points: &PointCloud) -> Vec<WhitePoint> {
+    let kinds = [WhiteKind::Spray, WhiteKind::Foam, WhiteKind::Bubble];
+    let kind = |n: usize| points.kind.as_ref().and_then(|k| kinds.get(usize::from(k[n])).copied());
+    let point = |n: usize| Some(WhitePoint { x: points.x[n], radius: points.radii[n], kind: kind(n)? });
+    (0..points.x.len()).filter_map(point).collect()
 }
 
 /// A solid as triangles in its own frame; what lies outside the domain is cut off unless it may move in.
@@ -223,6 +240,7 @@ impl Picture for RunPictures {
         frame: u32,
         solver: &dyn Solver,
         surface: &TriangleMesh,
+        whitewater: Option<&PointCloud>,
         elapsed: Duration,
     ) -> Result<bool, OutputError> {
         let Some(level) = self.budget.choose(elapsed.as_secs_f64()) else {
@@ -240,7 +258,7 @@ impl Picture for RunPictures {
         let still =
             |body: BodyReport| Motion::Free { time_s: [time_s; 2], poses: [body.pose; 2], twist: body.twist };
         self.drawer.move_bodies(solver.bodies().into_iter().map(still));
-        let image = self.drawer.draw(time_s, surface, level);
+        let image = self.drawer.draw(time_s, surface, whitewater, level);
         image.write_png(&self.dir.join(picture_name(frame)))?;
         self.film.push(&image);
         self.last = Some((frame, image));
@@ -276,9 +294,9 @@ mod tests {
         let mut pictures = RunPictures::new(dir.path().to_owned(), drawer, 5, 24.0).unwrap();
         let liquid = TriangleMesh::default();
         let block = crate::toy::FallingBlock::new(0.1);
-        assert!(pictures.frame(0, &block, &liquid, Duration::ZERO).unwrap());
+        assert!(pictures.frame(0, &block, &liquid, None, Duration::ZERO).unwrap());
         pictures.budget.spent(0, 1e3);
-        assert!(pictures.frame(1, &block, &liquid, Duration::from_secs(1)).unwrap());
+        assert!(pictures.frame(1, &block, &liquid, None, Duration::from_secs(1)).unwrap());
         assert_eq!(pictures.left_out, 1);
         let bytes = |frame: u32| std::fs::read(dir.path().join(picture_name(frame))).unwrap();
         assert!(bytes(0) == bytes(1));

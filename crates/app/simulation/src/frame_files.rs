@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! surface.0001.ply | .obj | .usdc | .abc | .vtp      liquid.usda, liquid.manifest.usda    the stage over all frames
-//! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, volume.pvd
+//! particles.0001.ply | .usdc | .abc | .vtp           surface.pvd, particles.pvd, whitewater.pvd, volume.pvd
+//! whitewater.0001.ply | .usdc | .abc | .vtp          spray, foam and bubbles
 //! volume.0001.vdb | .vti
 //! bodies.0001.usda | .abc                            bodies.usda                          poses, and the meshes once
 //! cells.0001.ply                                     a cut through the middle, where cells differ in size
@@ -15,10 +16,10 @@
 use fluvial_foundation::{Axis, Quat, StageTimers, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_output::{
-    AbcFrame, BodyLayers, BodyMesh, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, Points,
-    VolumeSource, VolumeView, write_abc, write_obj, write_ply, write_ply_cells, write_ply_points, write_pvd,
-    write_usd, write_usd_body_meshes, write_usd_body_poses, write_usd_points, write_usd_stage, write_vdb,
-    write_vti, write_vtp, write_vtp_points,
+    AbcFrame, BodyLayers, BodyMesh, CellCut, CutCell, FrameTime, HALF_WIDTH_CELLS, OutputError, PointCloud,
+    Points, PointsOf, VolumeSource, VolumeView, write_abc, write_bytes_atomic, write_obj, write_ply,
+    write_ply_cells, write_ply_points, write_pvd, write_usd, write_usd_body_meshes, write_usd_body_poses,
+    write_usd_points, write_usd_stage, write_vdb, write_vti, write_vtp, write_vtp_points,
 };
 use fluvial_scene::{MeshFormat, Ready, VolumeFormat};
 use fluvial_solver_interface::{
@@ -58,6 +59,18 @@ impl From<&Ready> for FileFormats {
     }
 }
 
+/// What a frame's files are made of.
+pub struct Look<'a> {
+    /// The liquid.
+    pub solver: &'a dyn Solver,
+    /// Its surface, where one is wanted.
+    pub mesh: Option<&'a TriangleMesh>,
+    /// Its spray, foam and bubbles, where there are any.
+    pub whitewater: Option<&'a PointCloud>,
+    /// Its volume as OpenVDB, where it has been encoded already.
+    pub volume: Option<Vec<u8>>,
+}
+
 impl FileFormats {
     /// Writes what a frame has and returns the files, series included. Seconds go to `timers` by kind of
     /// file.
@@ -65,16 +78,25 @@ impl FileFormats {
         &self,
         dir: &Path,
         time: FrameTime,
-        solver: &dyn Solver,
-        mesh: Option<&TriangleMesh>,
+        look: &Look,
         timers: &mut StageTimers,
     ) -> Result<Vec<PathBuf>, OutputError> {
         let mut written = Vec::new();
-        if let Some(mesh) = mesh {
+        if let Some(mesh) = look.mesh {
             written.extend(timers.stage("write_mesh", || write_surface(dir, self.mesh, time, mesh))?);
         }
-        let snapshot = solver.snapshot(Wanted {
-            level_set: self.volumes != VolumeFormat::None,
+        if let Some(points) = look.whitewater {
+            let write = || write_points(dir, self.mesh, time, &points.as_points());
+            written.push(timers.stage("write_whitewater", write)?);
+        }
+        let encoded = look.volume.as_ref().filter(|_| self.volumes == VolumeFormat::Vdb);
+        if let Some(bytes) = encoded {
+            let path = frame_path(dir, "volume", time.frame, "vdb");
+            timers.stage("write_volume", || write_bytes_atomic(&path, bytes))?;
+            written.push(path);
+        }
+        let snapshot = look.solver.snapshot(Wanted {
+            level_set: self.volumes != VolumeFormat::None && encoded.is_none(),
             particles: self.particles,
             cut_at_z: Some(self.cut_z),
         });
@@ -88,6 +110,7 @@ impl FileFormats {
                 radius: particles.radius,
                 kind: kinds.map(|k| k.kind.as_slice()),
                 radii: kinds.map_or(&[], |k| k.radius.as_slice()),
+                of: PointsOf::Particles,
             };
             written.push(timers.stage("write_particles", || write_points(dir, self.mesh, time, &points))?);
         }
@@ -110,7 +133,8 @@ impl FileFormats {
             written.push(path);
         }
         if !self.bodies.is_empty() {
-            let poses: Vec<_> = solver.bodies().iter().map(|b| (b.pose.rotation, b.pose.translate)).collect();
+            let bodies = look.solver.bodies();
+            let poses: Vec<_> = bodies.iter().map(|b| (b.pose.rotation, b.pose.translate)).collect();
             let write = || write_bodies(dir, self.mesh, time, (&self.bodies, &poses));
             written.extend(timers.stage("write_bodies", write)?);
         }
@@ -288,7 +312,7 @@ pub fn write_points(
     time: FrameTime,
     points: &Points,
 ) -> Result<PathBuf, OutputError> {
-    let path = frame_path(dir, "particles", time.frame, points_ending(format));
+    let path = frame_path(dir, points.of.name(), time.frame, points_ending(format));
     match format {
         MeshFormat::Ply | MeshFormat::Obj | MeshFormat::None => write_ply_points(&path, points)?,
         MeshFormat::Usd => write_usd_points(&path, points, time)?,
@@ -321,7 +345,8 @@ pub fn write_series(
     let mut written = Vec::new();
     if mesh == MeshFormat::Usd {
         let (surfaces, particles) = (list("surface", "usdc")?, list("particles", "usdc")?);
-        if !surfaces.is_empty() || !particles.is_empty() {
+        let whitewater = list("whitewater", "usdc")?;
+        if !surfaces.is_empty() || !particles.is_empty() || !whitewater.is_empty() {
             let path = dir.join("liquid.usda");
             let layers = match bodies {
                 0 => None,
@@ -329,14 +354,14 @@ pub fn write_series(
                     Some(BodyLayers { count, meshes: BODY_MESHES.into(), poses: list("bodies", "usda")? })
                 }
             };
-            write_usd_stage(&path, &surfaces, &particles, kinds, layers.as_ref())?;
+            write_usd_stage(&path, &surfaces, &particles, &whitewater, kinds, layers.as_ref())?;
             written.extend(layers.map(|_| dir.join("liquid.bodies.manifest.usda")));
             written.extend([dir.join("liquid.manifest.usda"), path]);
         }
     }
     let mut pvds = Vec::new();
     if mesh == MeshFormat::Vtk {
-        pvds.extend([("surface", "vtp"), ("particles", "vtp")]);
+        pvds.extend([("surface", "vtp"), ("particles", "vtp"), ("whitewater", "vtp")]);
     }
     if volumes == VolumeFormat::Vtk {
         pvds.push(("volume", "vti"));

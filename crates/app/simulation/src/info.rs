@@ -185,7 +185,7 @@ fn look_at_the_rest(
     }
     names.sort();
     let own = [RUN_JSON, MANIFEST, STATS, PROBES, "log.txt", "report.html", "preview.png"];
-    let own_folders = [CHECKPOINT_DIR, "preview", "render"];
+    let own_folders = [CHECKPOINT_DIR, "preview", "render", "whitewater"];
     for name in names {
         if files.contains_key(&name) || own.contains(&&*name) || own_folders.contains(&&*name) {
         } else if name.ends_with(".partial") {
@@ -201,7 +201,7 @@ fn look_at_the_rest(
 
 /// Does a run write files of this name?
 pub fn is_written_by_runs(name: &str) -> bool {
-    let kinds = ["surface", "volume", "particles", "bodies", "liquid"];
+    let kinds = ["surface", "volume", "particles", "whitewater", "bodies", "liquid"];
     name.starts_with("preview/") && frame_of(name).is_some()
         || name.split_once('.').is_some_and(|(kind, _)| kinds.contains(&kind))
 }

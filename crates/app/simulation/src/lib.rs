@@ -25,6 +25,7 @@ pub mod stats;
 #[cfg(test)]
 mod toy;
 pub mod validate;
+pub mod whitewater;
 
 pub use run::{
     FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, next_step, reached, run, run_from,

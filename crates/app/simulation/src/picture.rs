@@ -1,19 +1,20 @@
 //! Preview pictures beside the run, within a fifth of its time; a run of a minute may spend more, for it is looked at.
 
 use fluvial_grids::TriangleMesh;
-use fluvial_output::OutputError;
+use fluvial_output::{OutputError, PointCloud};
 use fluvial_solver_interface::Solver;
 use std::time::Duration;
 
 /// Draws frames as they come and joins them into a film at the end.
 pub trait Picture {
-    /// Draws a frame of a solver and its surface, or lets the last picture stand in when there is no time; `elapsed` is the run's wall
+    /// Draws a frame of a solver, its surface and its whitewater, or lets the last picture stand in when there is no time; `elapsed` is the run's wall
     /// time so far. Returns whether the frame has a picture.
     fn frame(
         &mut self,
         frame: u32,
         solver: &dyn Solver,
         surface: &TriangleMesh,
+        whitewater: Option<&PointCloud>,
         elapsed: Duration,
     ) -> Result<bool, OutputError>;
     /// Joins what was drawn into a film; false where nothing was.

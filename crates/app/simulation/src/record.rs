@@ -2,6 +2,7 @@
 
 use crate::guard::Findings;
 use crate::stats;
+use crate::whitewater::WhitewaterTotals;
 use fluvial_foundation::StageTimers;
 use fluvial_output::{FileMark, Machine, OutputError, write_bytes_atomic};
 use serde::de::Error;
@@ -110,6 +111,9 @@ pub struct Totals {
     pub largest_volume_error: f64,
     /// Most memory held.
     pub peak_rss_bytes: Option<u64>,
+    /// Spray, foam and bubbles, where the scene has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whitewater: Option<WhitewaterTotals>,
     /// What cannot be trusted.
     #[serde(default)]
     pub findings: Findings,

@@ -2,3 +2,4 @@
 
 mod probes;
 mod validation;
+mod whitewater;

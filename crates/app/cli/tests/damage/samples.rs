@@ -2,7 +2,9 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
-use fluvial_output::{FileMark, FrameTime, Machine, Points, encode_ply, encode_ply_points, encode_vdb};
+use fluvial_output::{
+    FileMark, FrameTime, Machine, Points, PointsOf, encode_ply, encode_ply_points, encode_vdb,
+};
 use fluvial_scene::Scene;
 use fluvial_simulation::checkpoint::{CheckpointHeader, write_checkpoint};
 use fluvial_simulation::frame_files::volume_view;
@@ -228,10 +230,16 @@ pub fn particles() -> Files {
     let count = view.x.len().min(60);
     let (x, v) = (&view.x[..count], &view.v[..count]);
     let (id, age_s) = (&view.id[..count], &view.age_s[..count]);
-    let alike = Points { x, v, id, age_s, radius: view.radius, kind: None, radii: &[] };
+    let alike =
+        Points { x, v, id, age_s, radius: view.radius, kind: None, radii: &[], of: PointsOf::Particles };
     let (kind, radii) = (vec![2; count], vec![0.5; count]);
     let differ = Points { kind: Some(&kind), radii: &radii, ..alike };
-    vec![("particles.ply", encode_ply_points(&alike)), ("particles-of-kinds.ply", encode_ply_points(&differ))]
+    let white = Points { of: PointsOf::Whitewater, ..differ };
+    vec![
+        ("particles.ply", encode_ply_points(&alike)),
+        ("particles-of-kinds.ply", encode_ply_points(&differ)),
+        ("whitewater.ply", encode_ply_points(&white)),
+    ]
 }
 
 pub fn manifest() -> Files {
@@ -294,10 +302,11 @@ pub fn checkpoint() -> Files {
         stats: mark,
         probes: mark,
         bodies: Some(mark),
+        whitewater_bytes: 0,
         totals: totals(),
         pictures: Some(PictureBudget::new(3, 2, 1.5)),
     };
-    let path = write_checkpoint(dir.path(), &header, solver("levelset").as_ref()).unwrap();
+    let path = write_checkpoint(dir.path(), &header, &[], solver("levelset").as_ref()).unwrap();
     vec![("a.checkpoint", std::fs::read(path).unwrap())]
 }
 

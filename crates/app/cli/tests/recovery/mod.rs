@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Something of everything that a run must remember: a solid that moves, a source that starts and ends,
-/// probes.
+/// probes, whitewater.
 const SCENE: &str = r#"# Everything that moves.
 fluvial = 1
 [domain]
@@ -47,6 +47,11 @@ at = [0.2, 0.25]
 name = "P1"
 kind = "pressure"
 at = [0.1, 0.1, 0.25]
+[whitewater]
+amount = 20
+trapped_air = [0.01, 0.3]
+energy = [0.0, 0.5]
+max_particles = 300
 [output]
 preview_size = [64, 48]
 checkpoint_every_s = 0.001

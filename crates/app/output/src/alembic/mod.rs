@@ -81,6 +81,7 @@ struct Particles {
     ages: ArrayProperty,
     /// Where they differ; then there is a width each.
     kinds: Option<ArrayProperty>,
+    name: &'static str,
 }
 
 impl Surface {
@@ -106,7 +107,8 @@ impl Surface {
 }
 
 impl Particles {
-    fn new(with_kinds: bool) -> Particles {
+    fn new(points: &Points) -> Particles {
+        let with_kinds = points.have_kinds();
         let parameter = |scope: &str| {
             format!("arrayExtent=1;geoScope={scope};isGeomParam=true;podExtent=1;podName=float32_t")
         };
@@ -118,6 +120,7 @@ impl Particles {
             widths: ArrayProperty::floats(".widths", 1, &parameter(if with_kinds { "var" } else { "con" })),
             ages: ArrayProperty::floats("age", 1, &parameter("var")),
             kinds: with_kinds.then(|| ArrayProperty::floats("kind", 1, &parameter("var"))),
+            name: points.of.name(),
         }
     }
 
@@ -152,7 +155,7 @@ impl AbcWriter<'_> {
     pub fn frame(&mut self, frame: &AbcFrame) -> io::Result<()> {
         let parts = self.parts.get_or_insert_with(|| Parts {
             surface: frame.surface.map(|_| Surface::new()),
-            particles: frame.points.map(|points| Particles::new(points.have_kinds())),
+            particles: frame.points.map(|points| Particles::new(&points)),
             bodies: frame.bodies.iter().map(|_| (Surface::new(), ScalarProperty::matrix())).collect(),
         });
         if parts.surface.is_some() != frame.surface.is_some()
@@ -187,7 +190,7 @@ impl AbcWriter<'_> {
         if let Some(p) = parts.particles {
             let arrays = vec![p.positions, p.velocities, p.ids, p.widths];
             children.push(self.archive.object(
-                "particles",
+                p.name,
                 ObjectKind::Points,
                 p.bounds,
                 arrays,

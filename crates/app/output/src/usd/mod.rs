@@ -1,7 +1,7 @@
 //! USD: a binary layer per frame and one stage that plays them.
 //!
 //! The arrays of a frame stand in a layer of their own (`surface.0001.usdc`), written once. The stage
-//! (`liquid.usda`) names the layers as value clips of `/liquid/surface` and `/liquid/particles`; it is short
+//! (`liquid.usda`) names the layers as value clips of `/liquid/surface`, `/liquid/particles` and `/liquid/whitewater`; it is short
 //! and written anew with every frame, so that a run that is killed leaves a stage with all its frames.
 //! Topology changes from frame to frame; `velocities` carry motion blur. Metres, seconds, Y up; time code n
 //! is frame n. Bodies are transforms over meshes that are written once, see `bodies`.
@@ -49,7 +49,7 @@ pub fn write_usd_points(path: &Path, points: &Points, time: FrameTime) -> Result
     let largest = points.radii.iter().fold(points.radius, |a, &b| a.max(b));
     let bounds = Aabb { min: bounds.min - largest, max: bounds.max + largest };
     let names = if kinds { &POINT_NAMES[..] } else { &POINT_NAMES[..6] };
-    let mut layer = Layer::new(44 * points.x.len(), "Points", "particles", names, time);
+    let mut layer = Layer::new(44 * points.x.len(), "Points", points.of.name(), names, time);
     let file = &mut layer.file;
     let widths: Vec<f32> = match kinds {
         true => points.radii.iter().map(|r| 2.0 * r).collect(),
@@ -126,12 +126,13 @@ pub struct BodyLayers {
 }
 
 /// Writes the stage over the layers of all frames, which lie beside it, and the manifest of their attributes.
-/// `surfaces` and `particles` give the layers in the order of time; an empty list leaves the prim out.
+/// The lists give the layers in the order of time; an empty one leaves the prim out.
 /// `kinds` says whether the particles differ in kind and width.
 pub fn write_usd_stage(
     path: &Path,
     surfaces: &[(FrameTime, String)],
     particles: &[(FrameTime, String)],
+    whitewater: &[(FrameTime, String)],
     kinds: bool,
     bodies: Option<&BodyLayers>,
 ) -> Result<(), OutputError> {
@@ -140,7 +141,10 @@ pub fn write_usd_stage(
     let write_manifest = |w: &mut dyn std::io::Write| {
         writeln!(w, "#usda 1.0\n\nover \"liquid\"\n{{")?;
         let points = [POINT_ATTRIBUTES, if kinds { POINT_KIND } else { "" }].concat();
-        for (prim, attributes) in [("surface", SURFACE_ATTRIBUTES), ("particles", &points)] {
+        let white = [POINT_ATTRIBUTES, POINT_KIND].concat();
+        let all = [("surface", SURFACE_ATTRIBUTES), ("particles", &points), ("whitewater", &white)];
+        let count = if whitewater.is_empty() { 2 } else { 3 };
+        for (prim, attributes) in all.into_iter().take(count) {
             writeln!(w, "    over \"{prim}\"\n    {{")?;
             attributes.lines().try_for_each(|line| writeln!(w, "        {line}"))?;
             writeln!(w, "    }}")?;
@@ -157,7 +161,7 @@ pub fn write_usd_stage(
     if let Some(bodies) = bodies.filter(|_| !pose_manifest.exists()) {
         bodies::write_pose_manifest(&pose_manifest, bodies.count)?;
     }
-    let all = || surfaces.iter().chain(particles).chain(poses).map(|(time, _)| time);
+    let all = || surfaces.iter().chain(particles).chain(whitewater).chain(poses).map(|(time, _)| time);
     let Some(fps) = all().next().map(|t| t.fps) else {
         return Err(OutputError::new("write", path, std::io::Error::other("a stage without frames")));
     };
@@ -171,6 +175,9 @@ pub fn write_usd_stage(
         }
         if !particles.is_empty() {
             put_clips(w, "Points", "particles", &point_constants(kinds), particles, &manifest_name)?;
+        }
+        if !whitewater.is_empty() {
+            put_clips(w, "Points", "whitewater", &point_constants(true), whitewater, &manifest_name)?;
         }
         if !poses.is_empty() {
             put_clips(w, "Xform", "bodies", "", poses, &pose_manifest_name)?;

@@ -21,7 +21,7 @@ mod read;
 mod tree;
 mod write;
 
-pub use read::{VdbError, VdbVolume};
+pub use read::{VdbError, VdbVisitor, VdbVolume};
 pub use write::{encode_vdb, write_vdb};
 
 /// Half width of the narrow band of a written level set, in voxels.

@@ -70,6 +70,16 @@ struct Leaf {
     length: i64,
 }
 
+/// Is told what a volume holds, without a value for every cell of the grid.
+pub trait VdbVisitor {
+    /// A cube of cells that is liquid, three cells or more from the surface; corner and edge are multiples of 8.
+    fn liquid(&mut self, origin: [i32; 3], edge: i32);
+    /// The liquid's own level set at a cell, metres. A later value replaces an earlier one.
+    fn phi(&mut self, cell: [i32; 3], phi: f32);
+    /// Velocities on the low faces of a cell, which may lie one beyond the last, m/s.
+    fn velocity(&mut self, cell: [i32; 3], u: [f32; 3]);
+}
+
 impl<'a> VdbVolume<'a> {
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<VdbVolume<'static>, VdbError> {
@@ -141,6 +151,33 @@ impl<'a> VdbVolume<'a> {
             }
         }
         Ok(phi)
+    }
+
+    /// Tells a visitor all that is there: cubes of liquid first, then level set and velocities. What is not told is air, and
+    /// has no velocity. Cells may lie beyond the grid.
+    pub fn visit(&self, visitor: &mut dyn VdbVisitor) -> Result<(), String> {
+        let background = HALF_WIDTH_CELLS * self.grid.dx;
+        for tiles in &self.surface.inside {
+            let edge = if tiles.is_upper { LOWER } else { LEAF };
+            self.for_each_inside(tiles, |origin| visitor.liquid(origin, edge));
+        }
+        for (tree, only_active) in [(&self.surface, false), (&self.uncut, true)] {
+            for leaf in &tree.leaves {
+                self.for_each_voxel::<1>(leaf, |at, value| match value {
+                    Voxel::Active([v]) => visitor.phi(at, v),
+                    Voxel::Inside if !only_active => visitor.phi(at, -background),
+                    _ => {}
+                })?;
+            }
+        }
+        for leaf in &self.velocity.leaves {
+            self.for_each_voxel::<3>(leaf, |at, value| {
+                if let Voxel::Active(u) = value {
+                    visitor.velocity(at, u);
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// The solver's face velocities in the liquid and its band; 0 elsewhere.

@@ -4,6 +4,7 @@ use super::Cache;
 use crate::bodies::BodyTable;
 use crate::checkpoint::{CheckpointHeader, remove_checkpoints, write_checkpoint};
 use crate::draw::picture_name;
+use crate::frame_files::Look;
 use crate::run::{Pause, Position, Recorder, StepRecord};
 use crate::stats::StatsLine;
 use fluvial_output::{FrameTime, OutputError, free_bytes, peak_rss_bytes, write_ply};
@@ -41,11 +42,18 @@ impl Recorder for Cache {
         let wants_mesh = self.formats.mesh != MeshFormat::None || self.picture.is_some();
         let mesh = wants_mesh.then(|| outputs_s.stage("surface", || solver.surface(&self.surface)));
         let time = FrameTime { frame, fps: self.run.fps };
-        let files = self.formats.write(&self.dir, time, solver, mesh.as_ref(), outputs_s)?;
+        let (mut white, mut volume) = (None, None);
+        if let Some(whitewater) = &mut self.whitewater {
+            volume = outputs_s.stage("whitewater", || whitewater.frame(frame, solver))?;
+            self.run.totals.whitewater = Some(whitewater.totals());
+            white = Some(whitewater.points());
+        }
+        let look = Look { solver, mesh: mesh.as_ref(), whitewater: white.as_ref(), volume };
+        let files = self.formats.write(&self.dir, time, &look, outputs_s)?;
         let in_dir = |path: &PathBuf| Some(path.strip_prefix(&self.dir).ok()?.to_string_lossy().into_owned());
         let mut written: Vec<String> = files.iter().filter_map(in_dir).collect();
         if let (Some(picture), Some(mesh)) = (&mut self.picture, &mesh)
-            && outputs_s.stage("preview", || picture.frame(frame, solver, mesh, elapsed))?
+            && outputs_s.stage("preview", || picture.frame(frame, solver, mesh, white.as_ref(), elapsed))?
         {
             written.push(picture_name(frame));
         }
@@ -89,6 +97,8 @@ impl Cache {
         self.probes.sync()?;
         self.bodies.iter_mut().try_for_each(BodyTable::sync)?;
         self.run.totals.wall_s = self.elapsed().as_secs_f64();
+        let saved = self.whitewater.as_ref().map(|w| w.save()).transpose();
+        let whitewater = saved.map_err(|e| OutputError::new("save", &self.dir, e))?.unwrap_or_default();
         let header = CheckpointHeader {
             fluvial: self.run.fluvial.clone(),
             method: self.run.method.clone(),
@@ -99,10 +109,11 @@ impl Cache {
             stats: self.stats.mark(),
             probes: self.probes.mark(),
             bodies: self.bodies.as_ref().map(BodyTable::mark),
+            whitewater_bytes: whitewater.len() as u64,
             totals: self.run.totals.clone(),
             pictures: self.picture.as_ref().map(|p| p.budget().clone()),
         };
-        let path = write_checkpoint(&self.dir, &header, solver)?;
+        let path = write_checkpoint(&self.dir, &header, &whitewater, solver)?;
         // The old ones go when the new one is safe.
         remove_checkpoints(&self.dir, |n, _| n >= self.checkpoints_kept)?;
         self.checkpointed = Some(position);

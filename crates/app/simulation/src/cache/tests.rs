@@ -24,6 +24,7 @@ fn settings(dir: &Path) -> CacheSettings {
         plan: PLAN,
         probes: vec![Probe { name: "H".into(), kind: ProbeKind::Height { x: 0.5, z: 0.5 } }],
         has_bodies: false,
+        whitewater: None,
         formats: FileFormats {
             mesh: MeshFormat::Ply,
             volumes: VolumeFormat::None,

@@ -1,0 +1,85 @@
+//! Whitewater beside a run and afterwards, on every method that has volumes.
+
+use fluvial_output::{FrameTime, PointCloud, VdbVolume};
+use fluvial_scene::{Ready, Scene};
+use fluvial_simulation::whitewater::{SceneWhitewater, field};
+use fluvial_solver_interface::Solver;
+use std::path::Path;
+
+const FRAMES: u32 = 8;
+
+fn ready(method: &str, extra: &str) -> Ready {
+    let text = format!(
+        "fluvial = 1\n[domain]\nmax = [1, 0.5, 0.5]\nresolution = 24\n[time]\nfps = 24\n[method]\n{method}\n\
+         [[fill]]\nshape = {{ box = {{ min = [0, 0, 0], max = [0.3, 0.4, 0.5] }} }}\n[[fill]]\n\
+         shape = {{ box = {{ min = [0, 0, 0], max = [1, 0.1, 0.5] }} }}\n{extra}\n[whitewater]\namount = 5\n"
+    );
+    Scene::parse("x.toml", &text, Path::new("."), &[]).unwrap().build().unwrap()
+}
+
+fn step_to(solver: &mut dyn Solver, end_s: f64) {
+    while solver.time_s() < end_s - 1e-9 {
+        let dt_s = solver.suggest_dt().dt_s.min(end_s - solver.time_s());
+        solver.step(dt_s).unwrap();
+    }
+}
+
+/// Runs beside the solver, afterwards on the files, and from a state that was saved in between.
+fn in_three_ways(ready: &Ready) -> [PointCloud; 3] {
+    let mut solver = ready.method.build(ready.setup.clone()).unwrap();
+    let new = || SceneWhitewater::new(ready).unwrap();
+    let (mut beside, mut later, mut resumed) = (new(), new(), new());
+    for frame in 0..=FRAMES {
+        let time = FrameTime { frame, fps: ready.fps };
+        step_to(solver.as_mut(), time.time_s());
+        let bytes = beside.frame(frame, solver.as_ref()).unwrap().unwrap();
+        let poses = || solver.bodies().iter().map(|body| body.pose).collect();
+        later.advance(frame, field(&VdbVolume::parse(bytes).unwrap()).unwrap(), poses());
+        if frame > FRAMES / 2 {
+            resumed.frame(frame, solver.as_ref()).unwrap();
+        }
+        if frame == FRAMES / 2 {
+            resumed.restore(&beside.save().unwrap()).unwrap();
+        }
+    }
+    assert_eq!(beside.totals(), resumed.totals());
+    [beside, later, resumed].map(|w| w.points())
+}
+
+#[test]
+fn beside_a_run_afterwards_and_resumed_are_the_same_to_the_bit() {
+    let post = "[[solid]]\nshape = { box = { min = [0.6, 0, 0.2], max = [0.7, 0.3, 0.3] } }";
+    let body = "[[body]]\nshape = { box = { min = [0.6, 0.12, 0.2], max = [0.7, 0.2, 0.3] } }\ndensity = 300";
+    for (method, extra) in [
+        ("name = \"uniform\"\ntracker = \"levelset\"", body),
+        ("name = \"uniform\"\ntracker = \"flip\"", post),
+        ("name = \"octree\"", post),
+        ("name = \"tall\"", ""),
+    ] {
+        let [beside, later, resumed] = in_three_ways(&ready(method, extra));
+        assert!(beside.x.len() > 100, "{method}: {} particles", beside.x.len());
+        assert!(beside == later, "{method}: afterwards");
+        assert!(beside == resumed, "{method}: resumed");
+    }
+}
+
+#[test]
+fn a_damaged_state_is_an_error_and_never_a_panic() {
+    let ready = ready("name = \"uniform\"", "");
+    let mut solver = ready.method.build(ready.setup.clone()).unwrap();
+    let mut white = SceneWhitewater::new(&ready).unwrap();
+    for frame in 0..5 {
+        step_to(solver.as_mut(), f64::from(frame) / ready.fps);
+        white.frame(frame, solver.as_ref()).unwrap();
+    }
+    let good = white.save().unwrap();
+    let mut other = SceneWhitewater::new(&ready).unwrap();
+    for length in (0..good.len()).filter(|n| *n < 300 || n % 2003 == 0) {
+        assert!(other.restore(&good[..length]).is_err(), "cut at {length}");
+    }
+    for at in (0..good.len()).filter(|n| *n < 300 || n % 2003 == 0) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x41;
+        let _ = other.restore(&bad);
+    }
+}
