@@ -76,7 +76,7 @@ impl CutCellSolver {
     ///
     /// Pressure and surface are coupled explicitly: a wave of number k stays stable while `dt^2 sigma k^3 / rho` is below 1,
     /// and the flow damps its curvature by `1 / (1 + tau k^2)`. For the shortest wave of the tracker that asks for `tau >=
-    /// dt^2 sigma k / rho`; so no step is too long.
+    /// dt^2 sigma k / rho`; so every step is stable, and `largest_dt` keeps the flow short.
     pub(crate) fn find_tension(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let (liquid, dx) = (self.setup.liquid, f64::from(self.grid.dx));
         let Work { mesh, iso, curvature, q_vertex, q_face, .. } = &mut self.work;
