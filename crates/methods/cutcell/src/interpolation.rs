@@ -84,6 +84,19 @@ impl PieceShape {
         sum > 0.0 && sum.is_finite()
     }
 
+    /// Does a point lie inside? The boundary is seen under the full solid angle from inside and under none from outside
+    /// [van Oosterom and Strackee 1983].
+    pub fn contains(&self, x: DVec3) -> bool {
+        let angle = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|v| self.positions[v as usize] - x);
+            let [la, lb, lc] = [a, b, c].map(DVec3::length);
+            let volume = a.dot(b.cross(c));
+            let cosine = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+            2.0 * volume.atan2(cosine)
+        };
+        self.triangles.iter().map(angle).sum::<f64>() > 2.0 * std::f64::consts::PI
+    }
+
     /// Interpolates vectors of the mesh's vertices; None outside of the piece.
     pub fn interpolate(&self, of_vertex: &[DVec3], x: DVec3, weights: &mut Vec<f64>) -> Option<DVec3> {
         self.coordinates(weights, x).then(|| {

@@ -5,22 +5,28 @@
 //! [`cut`] makes cut cells ([`mesh`]) from a fine level set and triangles of [`solids`]. [`iso`] says where
 //! pressures live, [`poisson`] solves for them, [`velocity`] and [`vertices`] make velocities free of
 //! divergence, [`interpolation`] reads them inside a piece. [`curvature_flow`] and [`tension`] add surface
-//! tension.
+//! tension. [`places`] sorts particles into pieces, [`transfer`] brings their velocities to faces and vertices,
+//! [`flow`] is the velocity that carries particles and, in [`tracker`], the level set.
 
 pub mod cases;
 mod complex;
 pub mod curvature_flow;
 pub mod cut;
 mod faces;
+pub mod flow;
 pub mod interpolation;
 pub mod iso;
 pub mod mesh;
 pub mod nodes;
+pub mod places;
 pub mod poisson;
 mod solid_cells;
 mod solid_faces;
 pub mod solids;
 pub mod tension;
-mod tidy;
+pub mod tidy;
+pub mod tracker;
+pub mod transfer;
 pub mod velocity;
 pub mod vertices;
+pub mod walk;

@@ -25,7 +25,7 @@ impl Solids {
 
 /// Which triangles lie in which cells, boundaries included.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bins {
+pub struct Bins {
     start: Vec<u32>,
     triangles: Vec<u32>,
 }

@@ -72,24 +72,53 @@ fn kind_of(x: DVec3) -> VertexKind {
     [VertexKind::Geometry, VertexKind::Face, VertexKind::Edge, VertexKind::Grid][planes]
 }
 
-/// Takes pieces inside closed solids out: those that see a solid from behind, and whatever is connected with
-/// them.
+/// Takes pieces inside closed solids out: those that see a solid from behind, and what is connected with them up to pieces
+/// that see one from the front. Where slivers of triangles meet, as at the poles of a ball, a crumb outside may see one from
+/// behind: what is connected with it then borders on more pieces that see solids from the front than it has of its kind, and
+/// only the crumb is taken out. Test: `a_ball_with_poles_takes_its_volume`.
 pub(crate) fn remove_pieces_in_solids(mesh: &mut CutCells, seen_from_behind: &[u32]) {
     if seen_from_behind.is_empty() {
         return;
     }
-    let mut inside = vec![false; mesh.pieces.len()];
-    let mut stack = seen_from_behind.to_vec();
-    stack.iter().for_each(|&p| inside[p as usize] = true);
-    while let Some(piece) = stack.pop() {
-        for (f, side) in mesh.faces_of(piece as usize) {
-            let other = mesh.faces[f].pieces[1 - side];
-            if other != NONE && !inside[other as usize] {
-                inside[other as usize] = true;
-                stack.push(other);
+    let mut behind = vec![false; mesh.pieces.len()];
+    seen_from_behind.iter().for_each(|&p| behind[p as usize] = true);
+    let sees_front: Vec<bool> = (0..mesh.pieces.len())
+        .map(|p| !behind[p] && mesh.triangles_of(p).iter().any(|t| !t.is_surface()))
+        .collect();
+    let mut inside = behind.clone();
+    let mut is_seen = vec![false; mesh.pieces.len()];
+    let (mut stack, mut group) = (vec![], vec![]);
+    for &seed in seen_from_behind {
+        if std::mem::replace(&mut is_seen[seed as usize], true) {
+            continue;
+        }
+        group.clear();
+        stack.push(seed);
+        let (mut seeds, mut fronts) = (0, 0);
+        while let Some(piece) = stack.pop() {
+            group.push(piece);
+            seeds += behind[piece as usize] as usize;
+            for (f, side) in mesh.faces_of(piece as usize) {
+                let other = mesh.faces[f].pieces[1 - side];
+                if other == NONE {
+                    continue;
+                }
+                if sees_front[other as usize] {
+                    fronts += 1;
+                } else if !std::mem::replace(&mut is_seen[other as usize], true) {
+                    stack.push(other);
+                }
             }
         }
+        if fronts <= seeds {
+            group.iter().for_each(|&p| inside[p as usize] = true);
+        }
     }
+    remove_pieces(mesh, &inside);
+}
+
+/// Takes the marked pieces out, with the faces that they share with others.
+pub fn remove_pieces(mesh: &mut CutCells, inside: &[bool]) {
     let mut number = vec![NONE; mesh.pieces.len()];
     let (mut pieces, mut triangles, mut first_triangle) = (vec![], vec![], vec![0]);
     for (n, piece) in mesh.pieces.iter().enumerate().filter(|(n, _)| !inside[*n]) {

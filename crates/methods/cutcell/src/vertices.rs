@@ -1,7 +1,7 @@
 //! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface,
 //! averages on the grid, tangent to solids.
 
-use crate::mesh::{CutCells, VertexKind};
+use crate::mesh::CutCells;
 use fluvial_foundation::{DMat3, DVec3};
 
 /// Sums over the triangles around a vertex.
@@ -12,7 +12,13 @@ struct Fit {
     right: DVec3,
     normal: DVec3,
     weight: f64,
+    /// Largest change of a triangle around, m/s.
+    most: f64,
 }
+
+/// A vertex changes by this many times the largest change of the triangles around it at most. Where a surface meets a wall at
+/// a small angle, the line of contact would run along the wall at any speed: a film of a tenth of a cell did at 60 m/s.
+const MOST_GAIN: f64 = 2.0;
 
 /// Normals that a vertex' velocity must not change along: of its solids and of the domain's walls,
 /// orthonormal.
@@ -63,13 +69,13 @@ pub struct VertexScratch {
 ///
 /// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its
 /// part along the vertex' normal is used, so that tangential velocities stay what the particles gave. At
-/// triple junctions the normal is taken tangent to the solid.
+/// triple junctions the normal is taken tangent to the solid. Returns how many vertices were held back there.
 pub fn correct_surface_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
     change_piece: &[f64],
     scratch: &mut VertexScratch,
-) {
+) -> usize {
     scratch.find_walls(mesh);
     let fits = &mut scratch.fits;
     fits.clear();
@@ -88,17 +94,22 @@ pub fn correct_surface_vertices(
                 fit.right += weight * change_piece[piece] * n;
                 fit.normal += area;
                 fit.weight += weight;
+                fit.most = fit.most.max(change_piece[piece].abs());
             }
         }
     }
+    let mut held = 0;
     for (v, fit) in fits.iter().enumerate().filter(|f| f.1.weight > 0.0) {
         // Directions that no normal has are left at zero change.
         let matrix = DMat3::from_cols(fit.matrix[0], fit.matrix[1], fit.matrix[2])
             + DMat3::from_diagonal(DVec3::splat(1e-9 * fit.weight));
         let change = matrix.inverse() * fit.right;
         let direction = scratch.walls[v].tangent_direction(fit.normal);
-        u_vertex[v] += direction.dot(change) * direction;
+        let (wanted, most) = (direction.dot(change), MOST_GAIN * fit.most);
+        held += (wanted.abs() > most) as usize;
+        u_vertex[v] += wanted.clamp(-most, most) * direction;
     }
+    held
 }
 
 /// Makes the velocities of all vertices on solids and on the domain's walls tangent to them: of every solid
@@ -172,7 +183,7 @@ impl Sides {
     }
 }
 
-/// Velocities of the vertices off the geometry, on grid nodes and on grid faces: averages over the cut pieces
+/// Velocities of the vertices off the free surface, on grid nodes, grid faces and solids: averages over the cut pieces
 /// around them of what the piece's faces say there. Components that no face knows keep their value.
 pub fn average_grid_vertices(
     u_vertex: &mut [DVec3],
@@ -186,9 +197,13 @@ pub fn average_grid_vertices(
     for piece in 0..mesh.pieces.len() {
         let corner = mesh.corner(mesh.pieces[piece].cell as usize);
         let sides = Sides::of(mesh, piece, u_face);
-        for (f, _) in mesh.faces_of(piece) {
+        let on_solids = mesh.triangles_of(piece).iter().filter(|t| !t.is_surface());
+        let on_faces = mesh.faces_of(piece).flat_map(|(f, _)| {
             let [first, end] = mesh.faces[f].polygons;
-            for &v in (first..end).flat_map(|p| mesh.polygon(p as usize)) {
+            (first..end).flat_map(|p| mesh.polygon(p as usize))
+        });
+        {
+            for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
                 let u = sides.velocity(mesh.vertices[v as usize] - corner);
                 let (sum, count) = &mut sums[v as usize];
                 for axis in 0..3 {
@@ -200,8 +215,12 @@ pub fn average_grid_vertices(
             }
         }
     }
+    let mut is_surface = vec![false; mesh.vertices.len()];
+    for v in mesh.triangles.iter().filter(|t| t.is_surface()).flat_map(|t| t.vertices) {
+        is_surface[v as usize] = true;
+    }
     for (v, &(sum, count)) in sums.iter().enumerate() {
-        if matches!(mesh.vertex_kind[v], VertexKind::Grid | VertexKind::Tracker) {
+        if !is_surface[v] {
             for axis in (0..3).filter(|&a| count[a] > 0.0) {
                 u_vertex[v][axis] = sum[axis] / count[axis];
             }

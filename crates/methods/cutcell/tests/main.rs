@@ -8,5 +8,6 @@ mod solid_cells;
 mod solid_cutting;
 mod tension;
 mod threads;
+mod transport;
 mod velocities;
 mod watertight;

@@ -137,3 +137,30 @@ fn nothing_passes_a_thin_wall() {
         }
     }
 }
+
+/// A ball of triangles as fine as thirty a turn, whose slivers meet at poles, in full cells: it takes its own volume, and
+/// nothing else goes with it.
+#[test]
+fn a_ball_with_poles_takes_its_volume() {
+    let (n, radius, center) = (30u32, 1.3, DVec3::new(2.04, 1.97, 2.11));
+    let at = |i: u32, j: u32| {
+        let (a, b) =
+            (std::f64::consts::TAU * (i % n) as f64 / n as f64, std::f64::consts::PI * j as f64 / n as f64);
+        center + radius * DVec3::new(a.cos() * b.sin(), b.cos(), a.sin() * b.sin())
+    };
+    let mut triangles = vec![];
+    for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
+        triangles.push([at(i, j), at(i + 1, j), at(i, j + 1)]);
+        triangles.push([at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)]);
+    }
+    triangles.retain(|[a, b, c]| (*b - *a).cross(*c - *a).length() > 1e-12);
+    let volume: f64 =
+        triangles.iter().map(|[a, b, c]| (*a - center).dot((*b - center).cross(*c - center)) / 6.0).sum();
+    let solids = Solids { is_sheet: vec![false; triangles.len()], triangles };
+    let grid = unit_grid([4, 4, 4]);
+    // Air deep inside, as the cutter asks for.
+    let phi_node = phi_at_nodes(&grid, 2, |x| if (x - center).length() < radius - 0.8 { 1.0 } else { -1.0 });
+    let mesh = cut(&Tracker { grid, factor: 2, phi_node: &phi_node }, &solids, &mut CutScratch::default());
+    let sum: f64 = cell_volumes(&mesh).iter().sum();
+    assert!((sum + volume - 64.0).abs() < 0.01, "{sum} of {}", 64.0 - volume);
+}

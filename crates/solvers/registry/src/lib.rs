@@ -17,6 +17,7 @@ const BUILT_IN: &[Entry] = &[
     Entry::of::<fluvial_solver_sheets::Params>(),
     Entry::of::<fluvial_solver_tall::Params>(),
     Entry::of::<fluvial_solver_power::Params>(),
+    Entry::of::<fluvial_solver_cutcell::Params>(),
 ];
 
 static REGISTERED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());

@@ -1,0 +1,109 @@
+//! Cells follow the liquid: they are cut anew in every step, and particles find their pieces.
+
+use crate::CutCellSolver;
+use crate::state::Work;
+use fluvial_cutcell::cut::cut;
+use fluvial_cutcell::mesh::NONE;
+use fluvial_cutcell::nodes::Tracker;
+use fluvial_cutcell::tracker::{LocalShift, local_shifts};
+use fluvial_foundation::parallel;
+use fluvial_solver_interface::Clamps;
+
+/// A surface that does not have its body's volume is displaced by this much a step at most, in cells of the tracker.
+const MOST_SHIFT: f64 = 0.25;
+/// Displacements of a neighbourhood below this, in cells, are left to its body: particles enter and leave cells in layers.
+const IGNORED_SHIFT: f64 = 0.1;
+/// Part of the rest that a step displaces.
+const SHIFT_PART: f64 = 0.5;
+
+impl CutCellSolver {
+    /// Cuts the cells along the step's surface, sorts the particles into pieces, and finds how far every body's surface must
+    /// move to hold what its particles hold.
+    pub(crate) fn cut(&mut self, clamps: &mut Clamps) {
+        self.cut_cells(clamps);
+        self.remove_empty_bodies(clamps);
+        self.take_out_empty_pieces();
+        let most = MOST_SHIFT / self.factor() as f64;
+        let rule = LocalShift { ignored: IGNORED_SHIFT, part: SHIFT_PART, most };
+        let cell_m3 = self.cell_m3();
+        let Work { mesh, fields, places, bodies, shift_body, local_cell, held_cell, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        held_cell.clear();
+        held_cell.resize(mesh.grid.cell_count(), 0.0);
+        for (&piece, volume) in places.piece_of.iter().zip(&fields.population.volume_m3) {
+            if piece != NONE {
+                held_cell[mesh.pieces[piece as usize].cell as usize] += f64::from(*volume) / cell_m3;
+            }
+        }
+        local_shifts(local_cell, mesh, held_cell, &rule);
+        clamps.add("local_shift", local_cell.iter().filter(|s| **s != 0.0).count());
+        clamps.add("surface_shift", bodies.shifts(shift_body, mesh, local_cell, most));
+    }
+
+    /// Cuts the cells along the step's surface and sorts the particles into pieces.
+    pub(crate) fn cut_cells(&mut self, clamps: &mut Clamps) {
+        self.continue_into_solids();
+        let factor = self.factor();
+        let work = &mut self.work;
+        let phi = if self.boundary.has_solids() { &work.phi_cut } else { &work.fields.phi_node };
+        let tracker = Tracker { grid: self.grid, factor, phi_node: phi };
+        let mesh = cut(&tracker, &self.boundary.triangles, &mut work.cut);
+        clamps.add("tracker_node", mesh.clamped_vertices);
+        work.sides.find(&mesh);
+        work.mesh = Some(mesh);
+        self.sort_particles();
+    }
+
+    /// Finds the piece of every particle and the volumes of bodies.
+    pub(crate) fn sort_particles(&mut self) {
+        let (grid, cell_m3) = (self.grid, self.cell_m3());
+        let Work { mesh, fields, places, bodies, x_in_cells, sides, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let population = &fields.population;
+        x_in_cells.clear();
+        x_in_cells.resize(population.particles.len(), Default::default());
+        parallel::for_each_indexed_mut(x_in_cells, |n, x| {
+            *x = (population.particles.x[n] - grid.min).as_dvec3() / f64::from(grid.dx);
+        });
+        places.find(mesh, sides, x_in_cells);
+        bodies.find(mesh, places, |p| f64::from(population.volume_m3[p as usize]) / cell_m3);
+    }
+
+    /// Finds where pressures live.
+    pub(crate) fn find_iso_distances(&mut self, clamps: &mut Clamps) {
+        let factor = self.factor();
+        let Work { mesh, fields, phi_cut, iso, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let phi_node = if self.boundary.has_solids() { &*phi_cut } else { &fields.phi_node };
+        iso.find(mesh, &Tracker { grid: self.grid, factor, phi_node });
+        clamps.add("dropped_piece", iso.dropped);
+        clamps.add("missed_ray", iso.missed_rays);
+        clamps.add("floored_face", iso.floored_faces);
+    }
+
+    /// Bodies that no particle is in hold nothing: they are taken out of the level set.
+    pub(crate) fn remove_empty_bodies(&mut self, clamps: &mut Clamps) {
+        let (factor, nodes, fine_m) = (self.factor(), self.nodes, self.fine_m());
+        let Work { mesh, fields, bodies, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let is_empty = |body: u32| bodies.held[body as usize] == 0.0;
+        clamps.add("empty_body", bodies.held.iter().filter(|h| **h == 0.0).count());
+        for (piece, _) in bodies.of_piece.iter().enumerate().filter(|(_, body)| is_empty(**body)) {
+            let cell = mesh.pieces[piece].cell as usize;
+            let full = mesh.pieces_of(cell).any(|p| !is_empty(bodies.of_piece[p]));
+            if full {
+                // Liquid that is there keeps the cell; what is beside it is carried on.
+                continue;
+            }
+            let [i, j, k] = mesh.grid.cell_centers().coordinates(cell);
+            let ranges = [i, j, k].map(|n| n * factor..=(n + 1) * factor);
+            for (a, b, c) in ranges[2].clone().flat_map(|c| {
+                let x = ranges[0].clone();
+                ranges[1].clone().flat_map(move |b| x.clone().map(move |a| (a, b, c)))
+            }) {
+                let phi = &mut fields.phi_node[nodes.index(a, b, c)];
+                *phi = phi.max(0.5 * fine_m);
+            }
+        }
+    }
+}

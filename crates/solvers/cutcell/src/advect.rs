@@ -1,0 +1,234 @@
+//! Transport: particles and the level set go with the same piecewise velocity [cutcell §3.3].
+
+use crate::CutCellSolver;
+use crate::params::Transfer;
+use crate::state::Work;
+use fluvial_cutcell::flow::Flow;
+use fluvial_cutcell::interpolation::PieceShape;
+use fluvial_cutcell::mesh::{CutCells, NONE};
+use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
+use fluvial_cutcell::tracker::{add_ball, carry, shift_surface, spread_to_cells};
+use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_level_set::redistance_among_solids;
+use fluvial_solver_interface::{Clamps, Setup};
+use std::f64::consts::PI;
+
+/// Particles per chunk of parallel loops.
+const CHUNK: usize = 512;
+/// Part of a cell that a particle crosses at most at once, in the open and beside solids.
+const WAY: [f64; 2] = [1.0, 0.25];
+/// Gradients are differences over this part of a cell on both sides.
+const GRADIENT_REACH: f64 = 0.25;
+/// A ball smaller than this, in cells of the tracker, may lie between its nodes.
+const LEAST_BALL: f64 = 0.9;
+/// Particles keep this far from the domain's walls, in cells.
+const WALL_MARGIN: f64 = 1e-4;
+
+/// What a particle's way reads.
+struct Way<'a> {
+    mesh: &'a CutCells,
+    sides: &'a SolidSides,
+    flow: &'a Flow,
+    u_vertex: &'a [DVec3],
+}
+
+impl Way<'_> {
+    fn velocity(&self, piece: u32, x: DVec3, scratch: &mut (PieceShape, Vec<f64>)) -> DVec3 {
+        let (shape, weights) = (&mut scratch.0, &mut scratch.1);
+        self.flow.beside_walls((self.mesh, self.sides), (piece, x), self.u_vertex, (shape, weights))
+    }
+}
+
+/// The velocity that carries a place's surface: of the piece that it lies in, or of the air.
+fn carrier(mesh: &CutCells, sides: &SolidSides, flow: &Flow, x: DVec3) -> DVec3 {
+    let pieces = mesh.pieces_of(cell_of(mesh, x));
+    let piece = match pieces.len() {
+        0 => NONE,
+        1 => pieces.start as u32,
+        _ => piece_at(mesh, sides, x, &mut PieceShape::default()),
+    };
+    flow.at(mesh, piece, x)
+}
+
+/// How far a place lies beyond the open walls of the domain, m; negative inside.
+pub(crate) fn beyond_open_walls(setup: &Setup, x: Vec3) -> f32 {
+    let (bounds, open) = (setup.domain.bounds(), setup.open_walls());
+    let [low, high] = [(bounds.min - x).to_array(), (x - bounds.max).to_array()];
+    let beyond = (0..6).filter(|&side| open[side]).map(|side| [low, high][side % 2][side / 2]);
+    beyond.fold(f32::MIN, f32::max)
+}
+
+impl CutCellSolver {
+    /// Gives particles the velocity that the projection left: its change (FLIP), itself beside solids (PIC), or itself with
+    /// its gradient (APIC). Particles in no liquid fall.
+    pub(crate) fn update_particles(&mut self, dt_s: f64) {
+        let gravity = (dt_s * self.setup.liquid.gravity.as_dvec3()).as_vec3();
+        let (flip, dx) = (f64::from(self.params.flip), f64::from(self.grid.dx));
+        let is_affine = self.params.transfer == Transfer::Apic;
+        let Work { mesh, fields, places, x_in_cells, before, after, u_vertex, sides, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let way = Way { mesh, sides, flow: after, u_vertex };
+        let particles = &mut fields.population.particles;
+        parallel::for_each_chunk_mut(&mut particles.v, CHUNK, |chunk, out| {
+            let mut scratch = Default::default();
+            for (m, v) in out.iter_mut().enumerate() {
+                let n = chunk * CHUNK + m;
+                let (piece, x) = (places.piece_of[n], x_in_cells[n]);
+                if piece == NONE {
+                    *v += gravity;
+                    continue;
+                }
+                let new = way.velocity(piece, x, &mut scratch);
+                if is_affine || sides.is_beside[piece as usize] {
+                    *v = new.as_vec3();
+                    continue;
+                }
+                let change = new - before.at(mesh, piece, x);
+                *v = (flip * (v.as_dvec3() + change) + (1.0 - flip) * new).as_vec3();
+            }
+        });
+        for axis in (0..3).filter(|_| is_affine) {
+            parallel::for_each_indexed_mut(&mut particles.affine[axis], |n, row| {
+                let (piece, x) = (places.piece_of[n], x_in_cells[n]);
+                let is_calm = piece == NONE || sides.is_beside[piece as usize];
+                let slope = |e: DVec3| {
+                    let [a, b] = [-1.0, 1.0].map(|s| after.at(mesh, piece, x + s * GRADIENT_REACH * e)[axis]);
+                    (b - a) / (2.0 * GRADIENT_REACH * dx)
+                };
+                let rows = || DVec3::new(slope(DVec3::X), slope(DVec3::Y), slope(DVec3::Z));
+                *row = if is_calm { Vec3::ZERO } else { rows().as_vec3() };
+            });
+        }
+    }
+
+    /// Carries particles and level set, and mends the level set by the particles.
+    pub(crate) fn advect(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        self.move_particles(dt_s);
+        self.carry_level_set(dt_s);
+        self.leave_through_open_walls();
+        self.restore_lost_drops(clamps);
+    }
+
+    fn move_particles(&mut self, dt_s: f64) {
+        let (dx, grid) = (f64::from(self.grid.dx), self.grid);
+        let size = DVec3::from_array(grid.cells.map(|n| n as f64));
+        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let walls = &self.boundary.walls;
+        let way = Way { mesh, sides, flow: after, u_vertex };
+        let particles = &mut fields.population.particles;
+        let (x_out, v) = (&mut particles.x, &particles.v);
+        parallel::for_each_chunk_mut(x_out, CHUNK, |chunk, out| {
+            let mut scratch = Default::default();
+            for (m, x_in_world) in out.iter_mut().enumerate() {
+                let n = chunk * CHUNK + m;
+                let (mut x, mut piece) = (x_in_cells[n], places.piece_of[n]);
+                let speed = v[n].as_dvec3().length().max(way.flow.at(mesh, piece, x).length());
+                let most = WAY[(piece != NONE && sides.is_beside[piece as usize]) as usize];
+                let steps = (speed * dt_s / (dx * most)).ceil().clamp(1.0, 64.0);
+                let part = dt_s / (dx * steps);
+                for _ in 0..steps as usize {
+                    let u = match piece {
+                        NONE => v[n].as_dvec3(),
+                        _ => {
+                            let u = way.velocity(piece, x, &mut scratch);
+                            let half = walls.walk(x, x + 0.5 * part * u);
+                            match piece_at(mesh, sides, half, &mut scratch.0) {
+                                // Out of the liquid: as the liquid that it came from.
+                                NONE => u,
+                                there => way.velocity(there, half, &mut scratch),
+                            }
+                        }
+                    };
+                    let to = (x + part * u).clamp(DVec3::splat(WALL_MARGIN), size - WALL_MARGIN);
+                    x = walls.walk(x, to);
+                    let next = piece_at(mesh, sides, x, &mut scratch.0);
+                    piece = if next == NONE { piece } else { next };
+                }
+                *x_in_world = grid.min + (dx * x).as_vec3();
+            }
+        });
+        particles.age_s.iter_mut().for_each(|age| *age += dt_s as f32);
+    }
+
+    /// Displaces the surface to the volume that its body's particles hold, then carries it.
+    fn carry_level_set(&mut self, dt_s: f64) {
+        let (nodes, factor, dx) = (self.nodes, self.factor(), self.grid.dx);
+        let (band, dt_cells) = (self.band_m(), dt_s / f64::from(dx));
+        let boundary = &self.boundary;
+        let Work { mesh, fields, after, sides, spare, bodies, shift_body, shift_cell, local_cell, .. } =
+            &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
+            spread_to_cells(shift_cell, mesh, bodies, (shift_body, local_cell));
+            shift_surface(&mut fields.phi_node, &nodes, (shift_cell, factor), dx);
+        }
+        spare.clear();
+        spare.resize(nodes.len(), 0.0);
+        let phi = &fields.phi_node;
+        let start = |x: DVec3| phi[nodes.stencil_at((factor as f64 * x).as_vec3()).base];
+        let sample = |x: DVec3| boundary.sample(phi, (&nodes, factor), x).unwrap_or_else(|| start(x));
+        let ways =
+            (|x: DVec3| carrier(mesh, sides, after, x), |a: DVec3, b: DVec3| boundary.walls.walk(a, b));
+        carry(spare, phi, (&nodes, factor), (band, dt_cells), ways, sample);
+        std::mem::swap(spare, &mut fields.phi_node);
+    }
+
+    /// What is beyond an open wall has left.
+    fn leave_through_open_walls(&mut self) {
+        if !self.setup.open_walls().contains(&true) {
+            return;
+        }
+        let (setup, nodes) = (&self.setup, self.nodes);
+        let outside = |x: Vec3| beyond_open_walls(setup, x);
+        let work = &mut self.work;
+        nodes.for_each_mut(&mut work.fields.phi_node, |_, [i, j, k], phi| {
+            *phi = phi.max(outside(nodes.position(i, j, k)));
+        });
+        let population = &mut work.fields.population;
+        let leaves: Vec<bool> = population.particles.x.iter().map(|x| outside(*x) > 0.0).collect();
+        let out_m3 = population.remove(&leaves);
+        work.account.book_sources_and_sinks(0.0, out_m3);
+    }
+
+    /// Particles that the level set has lost are drops of their own volume.
+    fn restore_lost_drops(&mut self, clamps: &mut Clamps) {
+        let (nodes, factor, grid, dx) = (self.nodes, self.factor(), self.grid, self.grid.dx);
+        let boundary = &self.boundary;
+        let fields = &mut self.work.fields;
+        let (phi, x) = (&mut fields.phi_node, &fields.population.particles.x);
+        let volume = &fields.population.volume_m3;
+        let in_cells = |x: Vec3| (x - grid.min).as_dvec3() / f64::from(dx);
+        let radius = |n: usize| (f64::from(volume[n]) * 3.0 / (4.0 * PI)).cbrt() / f64::from(dx);
+        let lost: Vec<bool> = {
+            let phi = &*phi;
+            parallel::map_indices(x.len(), |n| {
+                let there = boundary.sample(phi, (&nodes, factor), in_cells(x[n]));
+                there.is_none_or(|phi| f64::from(phi / dx) > radius(n))
+            })
+        };
+        let mut count = 0;
+        for n in (0..x.len()).filter(|&n| lost[n]) {
+            let r = radius(n).max(LEAST_BALL / factor as f64);
+            add_ball(phi, (&nodes, factor), (in_cells(x[n]), r), dx);
+            count += 1;
+        }
+        clamps.add("drop_restored", count);
+    }
+
+    /// Makes phi a distance again. Beside solids it stays as it was carried: liquid on one side of a thin wall and air on the
+    /// other are no surface, and one number per node cannot say so.
+    pub(crate) fn redistance(&mut self) {
+        let (nodes, band) = (self.nodes, self.band_m());
+        let Work { fields, spare, level_set, .. } = &mut self.work;
+        let boundary = &self.boundary;
+        if boundary.has_solids() {
+            spare.clone_from(&fields.phi_node);
+        }
+        let solids = (&boundary.closed_node[..], fluvial_grids::Sides::NONE);
+        redistance_among_solids(&mut fields.phi_node, &nodes, band, solids, level_set);
+        for n in (0..spare.len()).filter(|&n| boundary.is_near(n)) {
+            fields.phi_node[n] = spare[n];
+        }
+    }
+}

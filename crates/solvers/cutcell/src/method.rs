@@ -1,0 +1,109 @@
+//! What `cutcell` says about itself.
+
+use crate::expected::EXPECTED_FAILURES;
+use crate::{CutCellSolver, Params, check_support, tracker_nodes, widened};
+use fluvial_solver_interface::{
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
+    Volumes, check_cell_count,
+};
+
+/// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself; fitted to runs.
+const BYTES_PER_CELL: f64 = 600.0;
+const BYTES_PER_NODE: f64 = 45.0;
+const BYTES_PER_PARTICLE: f64 = 230.0;
+const BYTES_PER_VERTEX: f64 = 900.0;
+const BYTES_FIXED: f64 = 15e6;
+/// Checkpoints.
+const CHECKPOINT_BYTES_PER_CELL: f64 = 16.0;
+const CHECKPOINT_BYTES_PER_NODE: f64 = 4.0;
+const CHECKPOINT_BYTES_PER_PARTICLE: f64 = 76.0;
+const CHECKPOINT_BYTES_FIXED: f64 = 4e3;
+/// Share of the domain that sources are expected to fill.
+const SOURCE_FILL: f64 = 0.25;
+
+impl Listed for Params {
+    const NAME: &'static str = "cutcell";
+    const ABOUT: &'static str =
+        "Cells cut along a finer surface: drops, films and slits below one cell, surface tension.";
+
+    fn first_error(&self) -> Option<ParamError> {
+        self.first_error()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            particles: true,
+            volumes: Volumes::None,
+            adaptive: false,
+            given_flow: false,
+            contact_angles: false,
+            friction: false,
+            surface_tension: true,
+            any_gravity: true,
+            thin_walls: true,
+            bodies: false,
+        }
+    }
+
+    fn pressure_tolerance(&self) -> f64 {
+        self.pressure.pressure_tolerance
+    }
+
+    fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
+        check_support(setup)?;
+        let nodes = f64::from(self.tracker_factor).powi(3) * setup.domain.grid.cell_count() as f64;
+        check_cell_count(nodes, BYTES_PER_NODE)
+    }
+
+    fn notes(&self, setup: &Setup) -> Vec<String> {
+        let mut notes = vec![];
+        if !setup.sources.is_empty() {
+            notes.push(
+                "the pressure does not know sources: under water their liquid makes its room late".to_owned(),
+            );
+        }
+        if setup.sticky_walls() != [true; 6] {
+            notes.push("walls and solids hold on to liquid until air reaches in between".to_owned());
+        }
+        notes
+    }
+
+    fn predict(&self, scenario: &Scenario) -> Needs {
+        let (setup, inside) = (scenario.setup, scenario.survey.inside);
+        let grid = widened(setup);
+        let cells = grid.cell_count() as f64;
+        let nodes = tracker_nodes(&grid, self.tracker_factor as usize).len() as f64;
+        let most_cells = if setup.sources.is_empty() { inside.cells } else { SOURCE_FILL * cells };
+        let particles = most_cells.max(inside.cells) * f64::from(self.particles_per_cell);
+        let vertices = scenario.survey.most_vertices() * f64::from(self.tracker_factor).powi(2);
+        Needs {
+            cells,
+            liquid_cells: inside.cells.round(),
+            memory_bytes: BYTES_FIXED
+                + cells * BYTES_PER_CELL
+                + nodes * BYTES_PER_NODE
+                + particles * BYTES_PER_PARTICLE
+                + vertices * BYTES_PER_VERTEX,
+            particles,
+            vertices,
+            volume_bytes: 0.0,
+            checkpoint_bytes: CHECKPOINT_BYTES_FIXED
+                + CHECKPOINT_BYTES_PER_CELL * cells
+                + CHECKPOINT_BYTES_PER_NODE * nodes
+                + CHECKPOINT_BYTES_PER_PARTICLE * particles,
+        }
+    }
+
+    fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
+        Ok(Box::new(CutCellSolver::new(setup, self.clone())?))
+    }
+
+    /// None yet: what validation says of this method has not been measured.
+    fn variants() -> Vec<Variant> {
+        vec![]
+    }
+
+    fn expected_failures() -> &'static [ExpectedFailure] {
+        EXPECTED_FAILURES
+    }
+}

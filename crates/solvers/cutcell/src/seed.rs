@@ -1,0 +1,98 @@
+//! Liquid at the start: the fills' level set, and particles that share its volume.
+
+use crate::CutCellSolver;
+use crate::advect::beyond_open_walls;
+use crate::state::Population;
+use fluvial_cutcell::interpolation::PieceShape;
+use fluvial_cutcell::mesh::CutCells;
+use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
+use fluvial_solver_interface::{Clamps, PressureReport};
+
+/// Every piece has at least so many particles, or as many as the finest look finds.
+const LEAST_PARTICLES: usize = 4;
+/// Looks for places of particles: points along the edge of a cell, times those by default.
+const LOOKS: [usize; 4] = [1, 2, 4, 8];
+
+impl CutCellSolver {
+    pub(crate) fn place_liquid(&mut self) {
+        let (setup, nodes, band) = (&self.setup, self.nodes, self.band_m());
+        let (solids, fine_m) = (setup.solids_at(0.0), self.nodes.spacing);
+        let closed = &self.boundary.closed_node;
+        nodes.for_each_mut(&mut self.work.fields.phi_node, |n, [i, j, k], phi| {
+            let x = nodes.position(i, j, k);
+            let filled = match closed.get(n) {
+                Some(true) => setup.fill_distance(x),
+                _ => setup.fill_distance_beside(&solids, x, fine_m, None),
+            };
+            *phi = filled.max(beyond_open_walls(setup, x)).clamp(-band, band);
+        });
+        self.cut_cells(&mut Clamps::default());
+        self.seed();
+        let u_face = &mut self.work.fields.u_face;
+        for axis in AXES {
+            let lattice = self.grid.faces(axis);
+            lattice.for_each_mut(&mut u_face[axis], |_, [i, j, k], u| {
+                let x = lattice.position(i, j, k);
+                *u = self.setup.fill_velocity(x, self.grid.dx).unwrap_or_default()[axis];
+            });
+        }
+        self.work.account.open(self.work.fields.population.total_m3());
+        self.commit(0.0);
+        self.state.steps = 0;
+        let report = self.report(&self.state.fields, &self.state.account, PressureReport::default());
+        self.state.kinetic_energy_j = report.kinetic_energy_j;
+        self.state.limiting_speed_m_s = report.max_speed_m_s;
+    }
+
+    /// Fills every piece with particles of equal volume that have the piece's volume together.
+    fn seed(&mut self) {
+        let Some(mesh) = self.work.mesh.as_ref() else { return };
+        let cell_m3 = self.cell_m3();
+        let places = parallel::map_indices(mesh.pieces.len(), |piece| self.places_in(mesh, piece));
+        let mut population = Population::default();
+        for (piece, places) in mesh.pieces.iter().zip(&places) {
+            let share = (piece.volume * cell_m3 / places.len() as f64) as f32;
+            for &x in places.iter().filter(|_| share > 0.0) {
+                let velocity = self.setup.fill_velocity(x, self.grid.dx).unwrap_or_default();
+                population.push(x, velocity, share, self.is_affine());
+            }
+        }
+        self.work.fields.population = population;
+    }
+
+    /// Places for a piece's particles: points of a lattice inside it, or its centre.
+    fn places_in(&self, mesh: &CutCells, piece: usize) -> Vec<Vec3> {
+        let corner = mesh.corner(mesh.pieces[piece].cell as usize);
+        let is_full = mesh.pieces[piece].is_full;
+        let mut shape = PieceShape::default();
+        if !is_full {
+            shape.gather(mesh, piece);
+        }
+        // Behind a thin solid phi is what it is before it: only what lies in a fill is liquid.
+        let (has_solids, margin) = (
+            self.boundary.has_solids(),
+            if self.work.sides.is_beside[piece] { 0.0 } else { 0.05 * self.fine_m() },
+        );
+        let is_filled = |x: DVec3| !has_solids || self.setup.fill_distance(self.in_world(x)) <= margin;
+        let mut found = vec![];
+        for look in LOOKS {
+            let per_axis = look * self.params.particles_per_axis();
+            found.clear();
+            for n in 0..per_axis.pow(3) {
+                let at = [n % per_axis, n / per_axis % per_axis, n / (per_axis * per_axis)];
+                let x = corner + (DVec3::from_array(at.map(|n| n as f64)) + 0.5) / per_axis as f64;
+                if is_full || is_filled(x) && shape.contains(x) {
+                    found.push(self.in_world(x));
+                }
+            }
+            let full = self.params.particles_per_axis().pow(3);
+            if found.len() >= LEAST_PARTICLES.min(full) {
+                break;
+            }
+        }
+        if found.is_empty() && is_filled(mesh.pieces[piece].centroid) {
+            found.push(self.in_world(mesh.pieces[piece].centroid));
+        }
+        found
+    }
+}

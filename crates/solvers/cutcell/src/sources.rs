@@ -1,0 +1,103 @@
+//! Sources and sinks.
+//!
+//! A source emits particles with what flows in during a step, in all: section times speed times time. They enter spread over
+//! the length that the liquid moves in the step behind the shape's far end, and run at its velocity until they have left
+//! it. The level set is united with what has come in.
+
+use crate::CutCellSolver;
+use fluvial_foundation::Vec3;
+use fluvial_foundation::random::unit_f32;
+use fluvial_solids::Nozzle;
+
+/// Columns at the rim with less than this share of a full section are left to the others.
+const LEAST_SHARE: f32 = 0.25;
+
+impl CutCellSolver {
+    /// Begins a step: takes over the state, empties sinks and lets sources flow.
+    pub(crate) fn apply_sources_and_sinks(&mut self, dt_s: f64) {
+        let (state, work) = (&self.state, &mut self.work);
+        work.fields.phi_node.clone_from(&state.fields.phi_node);
+        work.fields.population.copy_from(&state.fields.population);
+        work.account = state.account;
+        self.empty_sinks();
+        self.fill_sources(dt_s);
+    }
+
+    fn empty_sinks(&mut self) {
+        let (nodes, time_s) = (self.nodes, self.state.time_s);
+        for (_, sink) in self.setup.active_sinks(time_s) {
+            let fields = &mut self.work.fields;
+            let x = &fields.population.particles.x;
+            let leaves: Vec<bool> = x.iter().map(|x| sink.shape.distance(*x) <= 0.0).collect();
+            let out_m3 = fields.population.remove(&leaves);
+            nodes.for_each_mut(&mut fields.phi_node, |_, [i, j, k], phi| {
+                if *phi < 0.0 {
+                    *phi = phi.max(-sink.shape.distance(nodes.position(i, j, k)));
+                }
+            });
+            self.work.account.book_sources_and_sinks(0.0, out_m3);
+        }
+    }
+
+    fn fill_sources(&mut self, dt_s: f64) {
+        let (time_s, bounds, nodes) = (self.state.time_s, self.setup.domain.bounds(), self.nodes);
+        let flowing: Vec<usize> = self.setup.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
+        for n in flowing {
+            let source = &self.setup.sources[n];
+            let until_s = (time_s + dt_s).min(source.active_s[1]);
+            let since_s = until_s - source.active_s[0];
+            let nozzle = self.setup.nozzle_among(n, time_s, dt_s);
+            self.prescribe(&nozzle);
+            self.emit(n, &nozzle, dt_s);
+            let near = nozzle.bounds().expand(2.0 * self.grid.dx);
+            nodes.for_each_mut(&mut self.work.fields.phi_node, |_, [i, j, k], phi| {
+                let x = nodes.position(i, j, k);
+                if near.contains(x) && bounds.contains(x) {
+                    *phi = phi.min(nozzle.filled_distance(x, since_s));
+                }
+            });
+        }
+    }
+
+    /// Particles in a source run at its velocity.
+    fn prescribe(&mut self, nozzle: &Nozzle) {
+        let particles = &mut self.work.fields.population.particles;
+        for (x, v) in particles.x.iter().zip(&mut particles.v) {
+            if nozzle.distance(*x) < 0.0 {
+                *v = nozzle.velocity(*x);
+            }
+        }
+    }
+
+    /// Adds what flows in during a step: columns as wide as particles, each with the particles of the length that the
+    /// liquid moves.
+    fn emit(&mut self, n: usize, nozzle: &Nozzle, dt_s: f64) {
+        let (time_s, dx) = (self.state.time_s, self.grid.dx);
+        let source = &self.setup.sources[n];
+        let spacing = dx / self.params.particles_per_axis() as f32;
+        let solids = self.setup.solids_at(time_s);
+        let is_blocked = |x: Vec3| solids.distance(x, dx) < 0.0;
+        let speed = f64::from(nozzle.outflow().length());
+        let columns = nozzle.columns(spacing, LEAST_SHARE, is_blocked);
+        let sections: f64 = columns.iter().map(|column| column.section_m2).sum();
+        let flow_m3 = nozzle.section_m2(is_blocked) * speed * source.flows_for_s(time_s, dt_s);
+        let reach = speed * source.flows_for_s(time_s, dt_s);
+        let count = (reach / f64::from(spacing)).ceil().max(1.0) as usize;
+        let mut in_m3 = 0.0;
+        for (c, column) in columns.iter().enumerate() {
+            let share_m3 = flow_m3 * column.section_m2 / sections / count as f64;
+            for m in 0..count {
+                let v = nozzle.velocity(column.entry);
+                // Spread within the length: layers would enter at once.
+                let part = (m as f32 + unit_f32(self.state.steps, (c * count + m) as u64)) / count as f32;
+                let x = column.entry + part * reach as f32 * v.normalize_or_zero();
+                let bounds = self.setup.domain.bounds();
+                let margin = 1e-3 * dx;
+                let x = x.clamp(bounds.min + margin, bounds.max - margin);
+                self.work.fields.population.push(x, v, share_m3 as f32, self.is_affine());
+                in_m3 += f64::from(share_m3 as f32);
+            }
+        }
+        self.work.account.book_sources_and_sinks(in_m3, 0.0);
+    }
+}

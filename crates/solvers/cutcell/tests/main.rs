@@ -1,0 +1,5 @@
+//! Tests of the cut-cell solver.
+
+mod conformance;
+mod state;
+mod sub_grid;

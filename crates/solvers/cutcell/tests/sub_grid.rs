@@ -1,0 +1,70 @@
+//! Liquid below one cell.
+
+use fluvial_conformance::tank;
+use fluvial_foundation::Vec3;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_cutcell::{CutCellSolver, Params};
+use fluvial_solver_interface::{Solid, Solver, Wanted};
+
+/// A drop of a third of a cell's radius falls as a parabola, wherever it begins in its cell.
+#[test]
+fn a_drop_smaller_than_a_cell_falls_freely() {
+    for n in 0..3 {
+        let offset = Vec3::new(0.2 * n as f32, 0.31 * n as f32 % 1.0, 0.47 * n as f32 % 1.0);
+        let mut setup = tank(16, 0.5);
+        let dx = setup.domain.grid.dx;
+        let center = Vec3::new(0.5, 0.8, 0.5) + dx * offset;
+        setup.fills[0].shape = Shape::Sphere { center, radius: 0.3 * dx };
+        let mut solver = CutCellSolver::new(setup, Params::default()).unwrap();
+        let start = solver.initial_report();
+        let (steps, dt_s) = (12, 0.02);
+        let mut last = start.clone();
+        for _ in 0..steps {
+            last = solver.step(dt_s).unwrap();
+        }
+        let mass = 1000.0 * start.liquid_volume_m3;
+        let fallen = (start.potential_energy_j - last.potential_energy_j) / (mass * 9.81);
+        // Symplectic Euler.
+        let exact = 0.5 * 9.81 * dt_s * dt_s * (steps * (steps + 1)) as f64;
+        assert!((fallen / exact - 1.0).abs() < 0.01, "offset {offset}: fallen {fallen} m, exact {exact} m");
+        assert!((last.liquid_volume_m3 / start.liquid_volume_m3 - 1.0).abs() < 1e-6);
+    }
+}
+
+/// Water above a plate of a thousandth of a cell, at any height in a cell, stays above it.
+#[test]
+fn a_plate_of_a_thousandth_of_a_cell_holds_water() {
+    for at in [0.5f32, 0.17] {
+        let mut setup = tank(8, 0.5);
+        let dx = setup.domain.grid.dx;
+        let level = (4.0 + at) * dx;
+        let half = Vec3::new(2.0, 0.0005 * dx, 2.0);
+        let middle = Vec3::new(0.5, level, 0.5);
+        setup.solids.push(Solid::new(
+            "plate",
+            Shape::Box { min: middle - half, max: middle + half },
+            Motion::Static,
+        ));
+        setup.fills[0].shape = Shape::Box {
+            min: Vec3::new(-1.0, level + 0.0005 * dx, -1.0),
+            max: Vec3::new(2.0, level + 2.2 * dx, 2.0),
+        };
+        let params = Params { tracker_factor: 2, ..Params::default() };
+        let mut solver = CutCellSolver::new(setup, params).unwrap();
+        let start = solver.initial_report();
+        let exact = f64::from(2.2 * dx - 0.0005 * dx);
+        assert!(
+            (start.liquid_volume_m3 / exact - 1.0).abs() < 0.01,
+            "{} m3 of {exact}",
+            start.liquid_volume_m3
+        );
+        let mut fastest = 0.0f64;
+        for _ in 0..10 {
+            fastest = fastest.max(solver.step(0.03).unwrap().max_speed_m_s);
+        }
+        let particles = solver.snapshot(Wanted::PARTICLES).particles.unwrap();
+        let leaked = particles.x.iter().filter(|x| x.y < level).count();
+        assert_eq!(leaked, 0, "plate at {at}: particles below it");
+        assert!(fastest < 0.05, "plate at {at}: {fastest} m/s");
+    }
+}
