@@ -77,7 +77,10 @@ impl Band {
     fn sweep(&mut self) -> usize {
         let layout = *self.grid.layout();
         let (dx, count) = (self.dx, self.grid.blocks().len());
-        let mut active: Vec<u32> = (0..count as u32).collect();
+        // Pages without given distances wait until a neighbour has some for them.
+        let pages = self.grid.blocks().pages();
+        let has_given = |n: &u32| self.grid.channel(pages[*n as usize], CURRENT).iter().any(|v| *v < 0.0);
+        let mut active: Vec<u32> = (0..count as u32).filter(has_given).collect();
         for pass in 0..MOST_PASSES {
             if active.is_empty() {
                 return pass;
@@ -176,7 +179,11 @@ fn sweep_page(halo: &mut Halo, dx: f32) {
                             let known = |v: f32| if v == 0.0 { f32::MAX } else { v.abs() };
                             known(halo[at - stride]).min(known(halo[at + stride]))
                         };
-                        halo[at] = own.min(upwind([least(1), least(ROW), least(PLANE)], dx));
+                        let around = [least(1), least(ROW), least(PLANE)];
+                        // What solves the equation is that much larger than the least of its neighbours.
+                        if own > around[0].min(around[1]).min(around[2]) + 0.577 * dx {
+                            halo[at] = own.min(upwind(around, dx));
+                        }
                     }
                 }
             }
