@@ -32,9 +32,9 @@ pub struct WhitePoint {
 }
 
 /// Reach of a foam particle, radii.
-const FOAM_REACH: f32 = 7.0;
+const FOAM_REACH: f32 = 9.0;
 /// A foam particle stands for so much cover, in parts of its section: bubbles of foam are many in one.
-const FOAM_COVER: f32 = 5.0;
+const FOAM_COVER: f32 = 7.0;
 /// Along its normal foam covers the surface no farther than this part of its reach.
 const FOAM_THICKNESS: f32 = 0.8;
 /// Spray's drops are drawn with this part of their section: mist lets light through.
