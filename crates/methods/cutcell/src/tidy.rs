@@ -75,7 +75,7 @@ fn kind_of(x: DVec3) -> VertexKind {
 /// Takes pieces inside closed solids out: those that see a solid from behind, and what is connected with them up to pieces
 /// that see one from the front. Where slivers of triangles meet, as at the poles of a ball, a crumb outside may see one from
 /// behind: what is connected with it then borders on more pieces that see solids from the front than it has of its kind, and
-/// only the crumb is taken out. Test: `a_ball_with_poles_takes_its_volume`.
+/// only the crumb is taken out.
 pub(crate) fn remove_pieces_in_solids(mesh: &mut CutCells, seen_from_behind: &[u32]) {
     if seen_from_behind.is_empty() {
         return;

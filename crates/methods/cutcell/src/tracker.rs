@@ -231,10 +231,10 @@ pub fn local_shifts(out: &mut Vec<f32>, mesh: &CutCells, held_cell: &[f64], rule
 }
 
 /// Adds to every value those beside it along all axes, one after the other.
-fn add_neighbours(values: &mut Vec<f64>, size: [usize; 3]) {
+fn add_neighbours(values: &mut [f64], size: [usize; 3]) {
     for axis in 0..3 {
         let stride = [1, size[0], size[0] * size[1]][axis];
-        let old = values.clone();
+        let old = values.to_vec();
         parallel::for_each_indexed_mut(values, |n, value| {
             let at = n / stride % size[axis];
             *value += if at > 0 { old[n - stride] } else { 0.0 };

@@ -202,15 +202,13 @@ pub fn average_grid_vertices(
             let [first, end] = mesh.faces[f].polygons;
             (first..end).flat_map(|p| mesh.polygon(p as usize))
         });
-        {
-            for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
-                let u = sides.velocity(mesh.vertices[v as usize] - corner);
-                let (sum, count) = &mut sums[v as usize];
-                for axis in 0..3 {
-                    if let Some(u) = u[axis] {
-                        sum[axis] += u;
-                        count[axis] += 1.0;
-                    }
+        for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
+            let u = sides.velocity(mesh.vertices[v as usize] - corner);
+            let (sum, count) = &mut sums[v as usize];
+            for axis in 0..3 {
+                if let Some(u) = u[axis] {
+                    sum[axis] += u;
+                    count[axis] += 1.0;
                 }
             }
         }

@@ -51,7 +51,10 @@ impl Population {
             }
             kept += 1;
         }
-        (p.x.truncate(kept), p.v.truncate(kept), p.id.truncate(kept), p.age_s.truncate(kept));
+        p.x.truncate(kept);
+        p.v.truncate(kept);
+        p.id.truncate(kept);
+        p.age_s.truncate(kept);
         p.affine.iter_mut().for_each(|rows| rows.truncate(kept));
         self.volume_m3.truncate(kept);
         gone

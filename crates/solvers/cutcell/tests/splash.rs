@@ -1,0 +1,47 @@
+//! Energy and volume of a splash, and what a source lets in.
+
+use fluvial_conformance::{advance, dam_break, tank};
+use fluvial_foundation::Vec3;
+use fluvial_solids::{Motion, Shape};
+use fluvial_solver_cutcell::{CutCellSolver, Params};
+use fluvial_solver_interface::{Setup, Solver, Source};
+
+fn build(setup: Setup) -> CutCellSolver {
+    CutCellSolver::new(setup, Params { tracker_factor: 2, ..Params::default() }).unwrap()
+}
+
+/// A column breaks against the far wall: energy never exceeds its start, particles keep their volume, and the surface that
+/// is drawn encloses it.
+#[test]
+fn a_splash_gains_no_energy_and_keeps_its_volume() {
+    let mut solver = build(dam_break(12, 1.0));
+    let start = solver.initial_report();
+    for report in advance(&mut solver, 0.5) {
+        let energy = (report.kinetic_energy_j + report.potential_energy_j) / start.potential_energy_j;
+        assert!(energy < 1.02, "energy is {energy} of the start's");
+        assert!(report.volume_error.abs() < 1e-6, "volume error {}", report.volume_error);
+        assert!(
+            report.raw_volume_error.abs() < 0.05,
+            "level set and particles differ by {}",
+            report.raw_volume_error
+        );
+    }
+    let drawn = solver.surface(&Default::default()).volume() / start.liquid_volume_m3;
+    assert!((drawn - 1.0).abs() < 0.03, "{drawn} of the volume is drawn");
+}
+
+/// What flows in is section times speed times time.
+#[test]
+fn a_source_adds_what_it_says() {
+    let mut setup = tank(8, 0.25);
+    setup.sources.push(Source {
+        shape: Shape::Box { min: Vec3::new(0.25, 0.75, 0.25), max: Vec3::new(0.5, 0.875, 0.5) },
+        motion: Motion::Static,
+        velocity: Vec3::new(0.0, -1.0, 0.0),
+        active_s: [0.0, 10.0],
+    });
+    let reports = advance(&mut build(setup), 0.4);
+    let last = reports.last().unwrap();
+    assert!((last.inflow_m3 / (0.4 * 0.0625) - 1.0).abs() < 0.01, "booked inflow {}", last.inflow_m3);
+    assert!(last.volume_error.abs() < 1e-5, "volume error {}", last.volume_error);
+}
