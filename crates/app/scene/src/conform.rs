@@ -5,9 +5,6 @@ use crate::error::{SceneError, help_for_unknown};
 use crate::tree::{Entry, Node, Place, Sources, Value};
 use serde_json::Value as Json;
 
-/// Methods that the format foresees.
-const PLANNED_METHODS: [&str; 2] = ["power", "cutcell"];
-
 /// The first way in which the tree breaks the schema.
 pub(crate) fn check(tree: &Node, schema: &Json, sources: &Sources) -> Result<(), SceneError> {
     let checker = Checker { root: schema, sources };
@@ -37,10 +34,6 @@ impl<'a> Checker<'a> {
         let known = fluvial_solver_registry::names();
         match name.as_str() {
             Some(n) if known.contains(&n) => Ok(()),
-            Some(n) if PLANNED_METHODS.contains(&n) => {
-                let help = format!("methods in this build: `{}`", known.join("`, `"));
-                Err(self.fail(&name.place, format!("the method `{n}` is not in this build"), help))
-            }
             Some(n) => {
                 let message = format!("there is no method `{n}`");
                 Err(self.fail(&name.place, message, help_for_unknown(n, &known)))

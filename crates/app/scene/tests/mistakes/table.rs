@@ -126,7 +126,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("dx = 0.0625", "resolution = 60000", "GiB of memory", "60000", "smaller `resolution`"),
     ("min = [0, 0, 0]\nmax = [2, 1, 1]", "min = [1e8, 0, 0]\nmax = [100000002.0, 1, 1]", "too far from the origin", "[1e8, 0, 0]", "nearer"),
     // methods and features
-    ("name = \"uniform\"", "name = \"power\"", "`power` is not in this build", "\"power\"", "`uniform`"),
     ("name = \"uniform\"", "name = \"unifrom\"", "no method `unifrom`", "\"unifrom\"", "did you mean `uniform`?"),
     ("name = \"uniform\"", "name = 7", "expected a method's name", "7", "uniform"),
     ("name = \"uniform\"\nflip_ratio = 0.97", "name = \"octree\"\ntracker = \"apic\"", "the method `octree` has no tracker `apic`", "\"apic\"", "\"levelset\" or \"flip\""),
