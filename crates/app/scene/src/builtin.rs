@@ -34,7 +34,6 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "boat",
         "buoy",
         "body-in-jet",
-        "twin-sources",
     ]
 }
 

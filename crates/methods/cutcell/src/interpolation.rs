@@ -85,7 +85,7 @@ impl PieceShape {
     }
 
     /// Does a point lie inside? The boundary is seen under the full solid angle from inside and under none from outside
-    /// [van Oosterom and Strackee 1983].
+    /// [oosterom-1983].
     pub fn contains(&self, x: DVec3) -> bool {
         let angle = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| self.positions[v as usize] - x);

@@ -154,7 +154,7 @@ impl CutCellSolver {
     /// Displaces the surface to the volume that its body's particles hold, then carries it.
     fn carry_level_set(&mut self, dt_s: f64) {
         let (nodes, factor, dx) = (self.nodes, self.factor(), self.grid.dx);
-        let (band, dt_cells) = (self.band_m(), dt_s / f64::from(dx));
+        let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
         let Work { mesh, fields, after, sides, spare, bodies, shift_body, shift_cell, local_cell, .. } =
             &mut self.work;
@@ -162,6 +162,8 @@ impl CutCellSolver {
         if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
             spread_to_cells(shift_cell, mesh, bodies, (shift_body, local_cell));
             shift_surface(&mut fields.phi_node, &nodes, (shift_cell, factor), dx);
+            let moved = mesh.pieces.iter().map(|p| p.surface_area * f64::from(shift_cell[p.cell as usize]));
+            fields.returned_m3 += cell_m3 * moved.sum::<f64>();
         }
         spare.clear();
         spare.resize(nodes.len(), 0.0);

@@ -43,12 +43,12 @@ impl CutCellSolver {
         Ok(report)
     }
 
-    /// By how much what the cells were cut from differs from what particles hold, before it is displaced to that: what
-    /// transport has lost or gained since, and could not be given back yet.
+    /// What the level set would have gained or lost by now, had its surface not been displaced to what particles hold.
     fn raw_error(&self) -> f64 {
-        let Work { bodies, account, .. } = &self.work;
-        let lacking = bodies.held.iter().sum::<f64>() - bodies.volume.iter().sum::<f64>();
-        -self.cell_m3() * lacking / account.largest_expected_m3.max(f64::MIN_POSITIVE)
+        let Work { bodies, fields, account, .. } = &self.work;
+        let cut_m3 = self.cell_m3() * bodies.volume.iter().sum::<f64>();
+        let held_m3 = self.cell_m3() * bodies.held.iter().sum::<f64>();
+        (cut_m3 - held_m3 - fields.returned_m3) / account.largest_expected_m3.max(f64::MIN_POSITIVE)
     }
 
     /// Largest outflow of a full cell over its volume, 1/s.

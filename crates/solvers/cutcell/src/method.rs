@@ -23,8 +23,7 @@ const SOURCE_FILL: f64 = 0.25;
 
 impl Listed for Params {
     const NAME: &'static str = "cutcell";
-    const ABOUT: &'static str =
-        "Cells cut along a finer surface: drops, films and slits below one cell, surface tension.";
+    const ABOUT: &'static str = "In work: cells cut along a finer surface for drops, films and slits below one cell, with surface tension.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -56,7 +55,10 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let mut notes = vec![];
+        let mut notes = vec![
+            "`cutcell` is in work and has not been validated: its level set is pulled back to its particles all the time"
+                .to_owned(),
+        ];
         if !setup.sources.is_empty() {
             notes.push(
                 "the pressure does not know sources: under water their liquid makes its room late".to_owned(),
@@ -99,6 +101,7 @@ impl Listed for Params {
     }
 
     /// None yet: what validation says of this method has not been measured.
+    /// None until it is ready for validation.
     fn variants() -> Vec<Variant> {
         vec![]
     }

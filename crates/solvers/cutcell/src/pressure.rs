@@ -72,7 +72,7 @@ impl CutCellSolver {
         self.setup.cfl.ceil() as usize + 2
     }
 
-    /// Curvature of the surface by implicit mean-curvature flow [cutcell eq. 11] and its pressure at the samples [eq. 12].
+    /// Curvature of the surface by implicit mean-curvature flow [cutcell eq. 11] and its pressure at the samples [cutcell eq. 12].
     ///
     /// Pressure and surface are coupled explicitly: a wave of number k stays stable while `dt^2 sigma k^3 / rho` is below 1,
     /// and the flow damps its curvature by `1 / (1 + tau k^2)`. For the shortest wave of the tracker that asks for `tau >=

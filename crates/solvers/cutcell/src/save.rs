@@ -23,13 +23,14 @@ impl CutCellSolver {
             state,
         } = self;
         let State { fields, account, kinetic_energy_j, limiting_speed_m_s, time_s, steps } = state;
-        let Fields { phi_node, u_face, pressure_cell, population } = fields;
+        let Fields { phi_node, u_face, pressure_cell, population, returned_m3 } = fields;
         let Population { particles, volume_m3 } = population;
         let Particles { x, v, affine, id, age_s, next_id } = particles;
         out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
+        out.value("returned_m3", *returned_m3)?;
         out.account(account)?;
         out.field("phi_node", phi_node)?;
         out.face_field("u_face", u_face)?;
@@ -50,6 +51,7 @@ impl CutCellSolver {
         let (time_s, steps) = (from.value("time_s")?, from.value("steps")?);
         let kinetic_energy_j = from.value("kinetic_energy_j")?;
         let mut fields = Fields::new(&self.grid, self.nodes.len());
+        fields.returned_m3 = from.value("returned_m3")?;
         let account = from.account()?;
         from.field("phi_node", &mut fields.phi_node)?;
         from.face_field("u_face", &mut fields.u_face)?;

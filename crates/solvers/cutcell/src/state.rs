@@ -85,6 +85,8 @@ pub(crate) struct Fields {
     /// Pressure continued linearly to cell centres, Pa; for probes.
     pub pressure_cell: Vec<f32>,
     pub population: Population,
+    /// Sum of the surface displacements so far, m3: what transport lost, given back.
+    pub returned_m3: f64,
 }
 
 impl Fields {

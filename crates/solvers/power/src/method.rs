@@ -28,7 +28,7 @@ const MOST_CELLS: usize = 1 << 15;
 impl Listed for Params {
     const NAME: &'static str = "power";
     const ABOUT: &'static str =
-        "Power diagrams on sparse paged octrees with a finer level set: second order across sizes.";
+        "In work: power diagrams on sparse paged octrees with a finer level set, second order across sizes.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -65,7 +65,10 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let mut notes = vec![];
+        let mut notes = vec![
+            "`power` is in work: no validation case is passed by all its rows. With sources it has made up to 75 % of its volume"
+                .to_owned(),
+        ];
         if !setup.solids.is_empty() {
             notes.push("walls of solids thinner than a leaf leak".to_owned());
         }
@@ -104,17 +107,9 @@ impl Listed for Params {
         Ok(Box::new(PowerSolver::new(setup, self.clone())?))
     }
 
+    /// None until it is ready for validation.
     fn variants() -> Vec<Variant> {
-        // Two voxels a leaf: a quarter of the time of the default.
-        let params = Params { band_factor: 2, ..Params::default() };
-        let off = Params { volume_correction: VolumeCorrection::Off, ..params.clone() };
-        vec![Variant {
-            name: "power",
-            method: Arc::new(params),
-            uncorrected: Arc::new(off),
-            transport: TransportTest::None,
-            read: read_method::<Params>,
-        }]
+        vec![]
     }
 
     fn expected_failures() -> &'static [ExpectedFailure] {

@@ -168,8 +168,14 @@ mod tests {
         assert_eq!(find_variants("uniform").len(), 3);
         assert_eq!(find_variants("uniform/flip").len(), 1);
         assert!(find_variants("flip").is_empty());
-        let names = names();
-        assert!(names.iter().all(|name| !find_variants(name).is_empty()), "every method is validated");
+        for entry in methods() {
+            let is_validated = !find_variants(entry.name).is_empty();
+            assert!(
+                is_validated != entry.about.starts_with("In work"),
+                "{} is validated or in work",
+                entry.name
+            );
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl UniformSolver {
     /// every cell at the surface ([`Self::fill_misfits`]), phi -= k max(0, m) (or min), k <= 1 such that the
     /// sum is right. The misfits of single cells are mostly noise of the particles' places; their sum is not.
     ///
-    /// A surface that lies too far out is drawn back slowly. It lies there because
+    /// With surface tension, a surface that lies too far out is drawn back slowly. It lies there because
     /// [`fluvial_particles::correct_by_particles`] takes it to where particles show, and drawn back within it leaves them outside again:
     /// step by step the two would print the noise of the particles' places into the surface, on which tension feeds.
     /// Test: `tension_does_not_feed_on_the_noise_of_particles`.
@@ -129,7 +129,10 @@ impl UniformSolver {
         let area_m2 = self.surface_area_m2(&self.work.fields.phi_cell, near_cell, &solids);
         let gravity_m_s2 = f64::from(self.setup.liquid.gravity.length());
         let speed_m_s = self.state.limiting_speed_m_s + (gravity_m_s2 * dx).sqrt();
-        let most_m3 = DRAWN_BACK * speed_m_s * dt_s * area_m2;
+        // Without tension nothing feeds on the noise, and a front that is not drawn back runs ahead of its mass: 1.03 times as fast as
+        // Ritter's bound in the dam break with APIC.
+        let has_tension = self.setup.liquid.surface_tension > 0.0;
+        let most_m3 = if has_tension { DRAWN_BACK * speed_m_s * dt_s * area_m2 } else { f64::INFINITY };
         let lacking_m3 = (wanted_m3 - under_m3).max(-most_m3);
         clamps.add("surface_ahead_of_mass", (wanted_m3 - under_m3 < -most_m3) as usize);
         let is_off = self.params.volume_correction == VolumeCorrection::Off;
