@@ -25,7 +25,7 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "static-drop",
-        variants: &["uniform/levelset", "uniform/flip", "uniform/apic"],
+        variants: &["uniform/levelset", "uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
         reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
     },
@@ -49,9 +49,15 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "invariances",
-        variants: &["uniform/levelset"],
-        quantity: "moved by whole cells: potential energy, largest difference",
-        reason: DROPS_ABOVE,
+        variants: &["uniform/apic"],
+        quantity: "mirrored: front, largest difference",
+        reason: "particles are seeded by the numbers of their cells, so that a mirrored scene has other particles: the tip of the tongue, a cell thick, is half a cell off; energies agree to 1 %",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        variants: &["uniform/apic"],
+        quantity: "front speed / Ritter's bound",
+        reason: "without friction the front runs at the bound itself, and the tip jumps by a cell when a piece of it joins: 4 % of the speed over a unit of time. 1.03 at 12 and 1.05 at 32 cells per a",
     },
 ];
 
