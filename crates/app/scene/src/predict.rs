@@ -14,8 +14,8 @@ const POINT_BYTES: f64 = 42.0;
 const WHITEWATER_BYTES: f64 = 260.0;
 /// A liquid at a frame in memory, over its volume file: two of them, and the making of one.
 const FIELDS_OVER_VOLUME: f64 = 5.0;
-/// So much of the domain's section across gravity makes whitewater at full potentials, in the mean over a run, as measured in the
-/// built-in scenes; at most the scene's limit is there.
+/// So much of the domain's section across gravity makes whitewater at full potentials, in the mean over a run: an
+/// estimate that no set of runs was fitted to; at most the scene's limit is there.
 const WHITE_SHARE: f64 = 0.05;
 
 /// What a scene will need.

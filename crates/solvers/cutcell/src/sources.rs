@@ -17,6 +17,7 @@ impl CutCellSolver {
     pub(crate) fn apply_sources_and_sinks(&mut self, dt_s: f64) {
         let (state, work) = (&self.state, &mut self.work);
         work.fields.phi_node.clone_from(&state.fields.phi_node);
+        work.fields.returned_m3 = state.fields.returned_m3;
         work.fields.population.copy_from(&state.fields.population);
         work.account = state.account;
         self.empty_sinks();

@@ -254,8 +254,7 @@ impl BodyStep {
     }
 
     /// Part of a cell's weight of water that must pull before liquid lets go of a body: where the surface lies in a cell beside
-    /// one is known to half a cell. What pulls less is the grid, not the body: a box that rolled by half a cell was let go of and
-    /// hit again, and rolled 10 % too fast.
+    /// one is known to half a cell. What pulls less is the grid, not the body.
     pub fn hold(&self, cell: usize) -> f64 {
         let is_at_body = |block: &Block| block.rows.binary_search(&(cell as u32)).is_ok();
         if self.term.blocks.iter().any(is_at_body) { 0.5 } else { 0.0 }
