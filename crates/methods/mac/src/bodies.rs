@@ -45,7 +45,7 @@ impl AroundBodies<'_> {
 }
 
 /// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and for each body the
-/// [`weight_at_surface`], corrected for what the grid's image of the body is larger or smaller than the body.
+/// `weight_at_surface`, corrected for what the grid's image of the body is larger or smaller than the body.
 pub fn couple_bodies(
     term: &mut LowRank,
     clinging: &mut Vec<[DVec3; 2]>,
