@@ -7,8 +7,8 @@ use fluvial_solver_interface::{
     Volumes, check_cell_count,
 };
 
-/// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself: counted from the
-/// arrays, not yet compared with runs.
+/// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself: estimates, not yet
+/// compared with runs.
 const BYTES_PER_CELL: f64 = 600.0;
 const BYTES_PER_NODE: f64 = 45.0;
 const BYTES_PER_PARTICLE: f64 = 230.0;

@@ -8,8 +8,8 @@ use fluvial_solver_interface::{
     Volumes,
 };
 
-/// Memory by leaf and by voxel of the band, of the old and the new state together, and of the program itself: counted
-/// from the arrays, not yet compared with runs.
+/// Memory by leaf and by voxel of the band, of the old and the new state together, and of the program itself: estimates,
+/// not yet compared with runs.
 const BYTES_PER_LEAF: f64 = 900.0;
 const BYTES_PER_VOXEL: f64 = 36.0;
 const BYTES_PER_VERTEX: f64 = 100.0;
