@@ -246,6 +246,8 @@ fn a_step_that_is_given_up_is_taken_again_by_the_resumed_run() {
         match child.wait().unwrap().code() {
             Some(0) => break,
             Some(3) => stops += 1,
+            // On a busy machine the signal may come before the program listens for it, and ends it at once.
+            None => {}
             other => panic!("{other:?}"),
         }
         child = place.spawn(&["resume", "out"]);
