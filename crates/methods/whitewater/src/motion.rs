@@ -1,7 +1,7 @@
 //! How particles move: spray through the air, foam with the surface, bubbles through the liquid.
 
 use crate::around::{Around, Met};
-use crate::field::{Field, Moment};
+use crate::field::Field;
 use crate::interval::Interval;
 use crate::{Kind, Params, Particle};
 use fluvial_foundation::Vec3;
