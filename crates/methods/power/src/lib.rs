@@ -5,6 +5,7 @@
 //! [`mesh`] lists the result. [`rows`] are the coefficients of operators, with what free surface and solids
 //! change ([`pairs`]); [`laplacian`] and [`velocity`] stream through the pages with them.
 
+pub mod air;
 pub mod band;
 pub mod centers;
 pub mod channels;

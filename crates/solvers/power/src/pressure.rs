@@ -7,10 +7,10 @@ use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
 use fluvial_power::channels::{CENTER_VELOCITY, PHI, PRESSURE, SCRATCH};
-use fluvial_power::pairs::Boundary;
+use fluvial_power::pairs::{Boundary, SolidDistance};
 use fluvial_power::rows::{Order, Rows};
 use fluvial_power::view::{Place, View};
-use fluvial_power::{centers, faces, matrix, nodes, velocity};
+use fluvial_power::{air, centers, faces, matrix, nodes, velocity};
 use fluvial_solids::{Nozzle, PlacedSolids};
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
@@ -22,6 +22,8 @@ pub(crate) struct Closed<'a> {
     pub solids: PlacedSolids<'a>,
     pub nozzles: Vec<Nozzle>,
     reach: f32,
+    /// Edge of the leaves at sources, m.
+    leaf_m: f32,
 }
 
 impl Closed<'_> {
@@ -30,16 +32,23 @@ impl Closed<'_> {
     }
 
     fn distance(&self, x: Vec3) -> f32 {
-        let sources = self.nozzles.iter().map(|nozzle| nozzle.distance(x));
+        let sources = self.nozzles.iter().map(|nozzle| nozzle.cover_distance(x, self.leaf_m));
         sources.fold(self.solids.distance(x, self.reach), f32::min)
     }
 
-    /// Velocity of what closes faces at a point: the source's in a source, else the solid's.
+    /// Velocity of a source's liquid at a point in it.
+    fn source_velocity(&self, x: Vec3) -> Option<Vec3> {
+        let nozzle = self.nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0)?;
+        Some(nozzle.velocity(x))
+    }
+
+    /// Velocity of what closes faces at a point: the source's in a source, none behind it, else the solid's.
     fn velocity(&self, x: Vec3) -> Vec3 {
-        match self.nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0) {
-            Some(nozzle) => nozzle.velocity(x),
-            None => self.solids.velocity(x, self.reach),
-        }
+        let is_behind = || self.nozzles.iter().any(|nozzle| nozzle.cover_distance(x, self.leaf_m) < 0.0);
+        self.source_velocity(x).unwrap_or_else(|| match is_behind() {
+            true => Vec3::ZERO,
+            false => self.solids.velocity(x, self.reach),
+        })
     }
 }
 
@@ -47,7 +56,7 @@ impl Model {
     /// What closes faces at a moment.
     pub fn closed_at(&self, time_s: f64, nozzles: Vec<Nozzle>) -> Closed<'_> {
         let reach = 4.0 * self.shape.dx_of(self.shape.levels - 1);
-        Closed { solids: self.setup.solids_at(time_s), nozzles, reach }
+        Closed { solids: self.setup.solids_at(time_s), nozzles, reach, leaf_m: self.shape.dx }
     }
 }
 
@@ -69,6 +78,9 @@ impl Step<'_> {
             faces::update(pyramid, diagram, boundary, |_: &mut (), pairs, face, u| {
                 if pairs.pair(face.from, face.k).is_some_and(|pair| pair.open_area <= 0.0) {
                     *u = closed.velocity(face.centroid).dot(face.normal);
+                } else if let Some(v) = closed.source_velocity(face.centroid) {
+                    // Open faces at the edges of sources are reached by the sources' liquid.
+                    *u = v.dot(face.normal);
                 }
             });
         }
@@ -169,6 +181,11 @@ pub(crate) fn extend_velocity(tree: &mut Tree, closed: &Closed) {
         }
     });
     nodes::from_centers(pyramid);
+    let solids = &closed.solids;
+    let distance =
+        |x: [f64; 3]| f64::from(solids.distance(Vec3::from_array(x.map(|v| v as f32)), closed.reach));
+    let solid: Option<SolidDistance> = if solids.is_empty() { None } else { Some(&distance) };
+    air::balance_surface_air(pyramid, diagram, solid);
 }
 
 /// phi of the leaves whose velocity is the liquid's; those whose centres solids cover count as dry.

@@ -123,7 +123,7 @@ impl Step<'_> {
             let nozzle = setup.nozzle_among(n, self.old.time_s, self.dt_s);
             let outflow = nozzle.outflow().to_array().map(f64::from);
             let at = |x: [f64; 3]| Vec3::from_array(x.map(|v| v as f32));
-            let distance = |x: [f64; 3]| f64::from(nozzle.distance(at(x)));
+            let distance = |x: [f64; 3]| f64::from(nozzle.cover_distance(at(x), self.model.shape.dx));
             let near = near(&|x| nozzle.distance(x));
             let flows = parallel::map_indices(near.len(), |n| {
                 let share = nozzle.own_share(view.center(near[n]), view.level(near[n].level).dx);

@@ -34,8 +34,14 @@ impl Tree {
         View { pyramid: &self.pyramid, diagram: &self.diagram }
     }
 
+    /// Velocity between nodes.
     pub fn flow(&self) -> Flow<'_> {
         Flow::new(self.view())
+    }
+
+    /// Velocity that carries the surface.
+    pub fn surface_flow(&self) -> Flow<'_> {
+        Flow::per_axis(self.view())
     }
 
     /// Distance to the surface in the leaf that holds a point.
