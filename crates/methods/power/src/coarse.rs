@@ -59,6 +59,20 @@ pub fn from_band(
     pyramid.propagate(PHI);
 }
 
+/// Takes the distances of leaves over from a band that was displaced, where it has true ones.
+pub fn refresh(pyramid: &mut Pyramid, diagram: &Diagram, band: &Band, leaves: &[Place]) {
+    let view = View { pyramid, diagram };
+    let mut values = parallel::map_indices(leaves.len(), |n| {
+        let own = view.value(leaves[n], PHI);
+        let is_near = own.abs() < band.reach;
+        let shown = if is_near { band.linear(view.center(leaves[n])) } else { None };
+        shown.filter(|phi| phi.abs() < TRUE_PART * band.reach).unwrap_or(own)
+    });
+    values.iter_mut().filter(|v| **v == 0.0).for_each(|v| *v = f32::MIN_POSITIVE);
+    pyramid.scatter(PHI, &values);
+    pyramid.propagate(PHI);
+}
+
 fn write(pyramid: &mut Pyramid, leaves: &[Place], values: &[Known]) {
     for (leaf, known) in leaves.iter().zip(values) {
         let grid = &mut pyramid.levels_mut()[leaf.level as usize].grid;

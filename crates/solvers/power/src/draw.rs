@@ -2,6 +2,7 @@
 
 use crate::PowerSolver;
 use crate::state::Model;
+use fluvial_drops::add_drops;
 use fluvial_foundation::{Aabb, Axis, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_power::channels::PHI;
@@ -53,6 +54,7 @@ impl PowerSolver {
         let mut mesh = mesh_samples(&cells, &params, row, value);
         let flow = self.state.tree.flow();
         set_velocities(&mut mesh, |x| flow.velocity(&mut Cursor::default(), x));
+        add_drops(&mut mesh, &self.state.drops, self.model.bounds);
         mesh
     }
 

@@ -5,7 +5,9 @@
 mod adapt;
 mod advect;
 mod draw;
+mod drops;
 mod expected;
+mod mass;
 mod measure;
 mod method;
 mod params;

@@ -1,7 +1,8 @@
 //! Projection on power faces [power §4], and velocity beyond the liquid [power §5].
 
 use crate::advect::is_wet;
-use crate::state::{Model, State, Step, Tree};
+use crate::sources::Pushed;
+use crate::state::{Held, Model, State, Step, Tree};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
@@ -68,7 +69,12 @@ impl Step<'_> {
 
     /// Solves for the pressure and subtracts its gradient: `L p = -(D u - q)`, `u -= dt grad p / rho`. Returns the
     /// largest divergence that is left, 1/s.
-    pub fn project(&self, tree: &mut Tree, clamps: &mut Clamps) -> Result<(PressureReport, f64), StepError> {
+    pub fn project(
+        &self,
+        tree: &mut Tree,
+        (pushed, held): (&Pushed, &Held),
+        clamps: &mut Clamps,
+    ) -> Result<(PressureReport, f64), StepError> {
         let closed = self.closed();
         let distance = |x: [f64; 3]| f64::from(closed.distance(Vec3::from_array(x.map(|v| v as f32))));
         let boundary =
@@ -84,7 +90,7 @@ impl Step<'_> {
                 }
             });
         }
-        let pushed = self.pushed_in(tree);
+        let wanted = self.wanted_m3_s(tree, held);
         let Tree { pyramid, diagram } = tree;
         let rows = Rows::new(pyramid, diagram, boundary, Order::Second);
         clamps.add("ghost_theta_floor", rows.floored);
@@ -92,15 +98,14 @@ impl Step<'_> {
         velocity::divergence(pyramid, &rows, SCRATCH);
         let mut divergence = vec![0.0f32; pyramid.active_count()];
         pyramid.gather(&mut divergence, SCRATCH);
-        let numbers: Vec<Option<u32>> = pushed.iter().map(|(leaf, _)| number(pyramid, *leaf)).collect();
+        let pushed = pushed.by_solids.iter().chain(&pushed.by_sources);
+        let view = View { pyramid, diagram };
+        let mut pushed: Vec<(usize, f64)> = pushed.map(|(leaf, flow)| (view.number(*leaf), *flow)).collect();
+        pushed.extend(wanted);
         let mut right: Vec<f64> = divergence.iter().map(|d| -f64::from(*d)).collect();
         let is_unknown = |n: usize| a.diagonal(n) > 0.0;
         let push = |values: &mut [f64], sign: f64| {
-            for ((_, flow), n) in pushed.iter().zip(&numbers) {
-                if let Some(n) = n.map(|n| n as usize).filter(|&n| is_unknown(n)) {
-                    values[n] += sign * flow;
-                }
-            }
+            pushed.iter().filter(|(n, _)| is_unknown(*n)).for_each(|(n, flow)| values[*n] += sign * flow);
         };
         push(&mut right, 1.0);
         let scale = self.dt_s / f64::from(self.model.setup.liquid.density);
@@ -154,11 +159,6 @@ fn tree_leaves(
     diagram: &fluvial_power::diagram::Diagram,
 ) -> Vec<Place> {
     View { pyramid, diagram }.leaves()
-}
-
-fn number(pyramid: &fluvial_grids::pyramid::Pyramid, leaf: Place) -> Option<u32> {
-    let level = &pyramid.levels()[leaf.level as usize];
-    level.number(level.grid.layout().decode(leaf.cell))
 }
 
 /// Velocity at centres, in the air and in solids around the liquid, on the faces there, and at nodes: all that the

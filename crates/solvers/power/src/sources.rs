@@ -16,6 +16,13 @@ pub(crate) struct Exchange {
     pub out_m3: f64,
 }
 
+/// What moving solids and sources push into leaves, m3/s, by leaves in the order of places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pushed {
+    pub by_solids: Vec<(Place, f64)>,
+    pub by_sources: Vec<(Place, f64)>,
+}
+
 impl Model {
     /// Speed of what moves liquid at a moment, m/s.
     pub fn boundary_speed_m_s(&self, time_s: f64) -> f64 {
@@ -77,12 +84,13 @@ impl Step<'_> {
             let [parts] = band.sums(has_solids, |_: &mut (), v: Voxel| [f64::from(v.part * v.open)]);
             voxel * parts
         };
-        let before = volume(band);
+        let is_measured = !self.model.conserves_volume();
+        let before = if is_measured { volume(band) } else { 0.0 };
         band.change(|x, phi| {
             let phi = phi.max(self.model.beyond_open_walls(x));
             sinks.iter().fold(phi, |phi, sink| phi.max(-sink.distance(x)))
         });
-        exchange.out_m3 = before - volume(band);
+        exchange.out_m3 = if is_measured { before - volume(band) } else { 0.0 };
         exchange
     }
 
@@ -94,8 +102,8 @@ impl Step<'_> {
         nozzle.section_m2(blocked) * f64::from(nozzle.outflow().length())
     }
 
-    /// What moving solids and sources push into leaves, m3/s, by leaves in the order of places.
-    pub fn pushed_in(&self, tree: &Tree) -> Vec<(Place, f64)> {
+    /// What moving solids and sources push into leaves.
+    pub fn pushed_in(&self, tree: &Tree) -> Pushed {
         let (setup, end_s) = (&self.model.setup, self.old.time_s + self.dt_s);
         let view = tree.view();
         let leaves = view.leaves();
@@ -107,7 +115,7 @@ impl Step<'_> {
             let near = parallel::map_indices(leaves.len(), is_near);
             leaves.iter().zip(near).filter(|(_, near)| *near).map(|(leaf, _)| *leaf).collect()
         };
-        let mut pushed: Vec<(Place, f64)> = vec![];
+        let mut pushed = Pushed::default();
         if setup.has_moving_solids() {
             let solids = setup.solids_at(end_s);
             let reach = 4.0 * self.model.shape.dx_of(self.model.shape.levels - 1);
@@ -116,7 +124,7 @@ impl Step<'_> {
             let velocity = |x: [f64; 3]| solids.velocity(at(x), reach).to_array().map(f64::from);
             let near = near(&|x| solids.distance(x, reach));
             let flows = parallel::map_indices(near.len(), |n| view.pushed_in(near[n], &distance, velocity));
-            pushed.extend(near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0));
+            pushed.by_solids.extend(near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0));
         }
         let placed = setup.solids_at(end_s);
         for (n, source) in setup.sources_flowing(self.old.time_s, self.dt_s) {
@@ -135,7 +143,7 @@ impl Step<'_> {
             // What the grid sees of a curved mouth is a few percent off.
             let scale = if seen > 0.5 * flow { part * flow / seen } else { part };
             let found = near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0);
-            pushed.extend(found.map(|(leaf, flow)| (leaf, scale * flow)));
+            pushed.by_sources.extend(found.map(|(leaf, flow)| (leaf, scale * flow)));
         }
         pushed
     }

@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what does not change during a run.
 
 use crate::Params;
+use fluvial_drops::Drops;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::pyramid::Pyramid;
@@ -50,11 +51,23 @@ impl Tree {
     }
 }
 
+/// What the leaves hold, m3, by their numbers; empty where volume is not carried by fluxes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    /// What the band shows of it in their power cells.
+    pub content_m3: Vec<f64>,
+    /// What they are owed beside.
+    pub residual_m3: Vec<f64>,
+}
+
 /// The liquid at one moment.
 pub(crate) struct State {
     pub tree: Tree,
     /// The surface.
     pub band: Band,
+    pub held: Held,
+    /// Liquid too small for the grid.
+    pub drops: Drops,
     pub volume: Account,
     /// What corrections have added so far, m3.
     pub corrected_m3: f64,

@@ -108,14 +108,20 @@ impl Band {
 
     /// Changes all distances: `change(x, phi)`.
     pub fn change(&mut self, change: impl Fn(Vec3, f32) -> f32 + Sync + Send) {
+        self.change_by_page(|(): &mut (), x, phi| change(x, phi));
+    }
+
+    /// Changes all distances: `change(memory of the page, x, phi)`.
+    pub fn change_by_page<M: Default>(&mut self, change: impl Fn(&mut M, Vec3, f32) -> f32 + Sync + Send) {
         let (min, dx, layout) = (self.min, self.dx, *self.grid.layout());
         self.grid.for_each_block(None, [PHI], |_, page, _, [phi]| {
+            let mut memory = M::default();
             for cell in 0..256 {
                 if phi[cell] == 0.0 {
                     continue;
                 }
                 let [x, y, z] = layout.decode(layout.first_of(page) | cell as u64).map(|v| v as f32 + 0.5);
-                phi[cell] = kept(change(min + dx * Vec3::new(x, y, z), phi[cell]));
+                phi[cell] = kept(change(&mut memory, min + dx * Vec3::new(x, y, z), phi[cell]));
             }
         });
     }
