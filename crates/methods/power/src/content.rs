@@ -71,6 +71,23 @@ impl<'a> View<'a> {
     }
 }
 
+/// Adds `differs(voxel)`, which is zero far from the surface, to what the leaf that holds the voxel's centre has, by number of leaf.
+pub fn add_by_leaf(
+    out: &mut [f32],
+    view: View,
+    band: &Band,
+    has_solids: bool,
+    differs: impl Fn(&Voxel) -> f64 + Sync,
+) {
+    let parts = band.by_page(has_solids, |sums: &mut Vec<(u32, f64)>, voxel| {
+        let differs = differs(&voxel);
+        if differs != 0.0 {
+            sums.push((view.number(view.locate(voxel.center)) as u32, differs));
+        }
+    });
+    parts.into_iter().flatten().for_each(|(n, differs)| out[n as usize] += differs as f32);
+}
+
 /// Liquid in every power cell, m3, by number of leaf. A leaf counts as full or empty by its own distance, times `open_m3(n, leaf)`, and what its voxels
 /// show to differ from that is added: voxels belong to the power cell that their centre lies in.
 /// Test: `power_cells_hold_all_liquid`.

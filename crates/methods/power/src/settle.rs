@@ -32,9 +32,11 @@ impl Settlement {
     /// Finds the leaves that displacements may reach.
     pub fn new(view: View, leaves: &[Place]) -> Settlement {
         let reach = REACH_LEAVES + FARTHEST_LEAVES;
-        let is_near =
-            |n: &usize| view.value(leaves[*n], PHI).abs() < reach * view.level(leaves[*n].level).dx;
-        let number: Vec<u32> = (0..leaves.len()).filter(is_near).map(|n| n as u32).collect();
+        Settlement::of(view, leaves, |leaf| view.value(leaf, PHI).abs() < reach * view.level(leaf.level).dx)
+    }
+
+    fn of(view: View, leaves: &[Place], is_near: impl Fn(Place) -> bool) -> Settlement {
+        let number: Vec<u32> = (0..leaves.len()).filter(|&n| is_near(leaves[n])).map(|n| n as u32).collect();
         let near: Vec<Place> = number.iter().map(|&n| leaves[n as usize]).collect();
         let beside_each = parallel::map_indices(near.len(), |n| {
             let mut beside = vec![];
@@ -55,8 +57,13 @@ impl Settlement {
         &self.beside[self.start[n] as usize..self.start[n + 1] as usize]
     }
 
+    /// All leaves, for sums over those beside each.
+    pub fn of_all(view: View, leaves: &[Place]) -> Settlement {
+        Settlement::of(view, leaves, |_| true)
+    }
+
     /// `B value`, symmetric.
-    fn spread(&self, value: &[f64]) -> Vec<f64> {
+    pub fn spread(&self, value: &[f64]) -> Vec<f64> {
         parallel::map_indices(value.len(), |n| {
             OWN * value[n] + BESIDE * self.beside(n).iter().map(|&m| value[m as usize]).sum::<f64>()
         })

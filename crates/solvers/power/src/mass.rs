@@ -104,6 +104,7 @@ impl Step<'_> {
     fn carry_residual(&self, flow: Flow, leaves: &[Place]) -> (Vec<f64>, f64) {
         let (view, residual) = (flow.view(), &self.old.held.residual_m3);
         let mut moved = vec![0.0; leaves.len()];
+        let solids = self.model.setup.solids_at(self.old.time_s + self.dt_s);
         let mut out_m3 = 0.0;
         for (n, &amount) in residual.iter().enumerate().filter(|(_, amount)| **amount != 0.0) {
             let (leaf, dx) = (leaves[n], view.level(leaves[n].level).dx);
@@ -117,7 +118,18 @@ impl Step<'_> {
                 out_m3 += amount;
                 continue;
             }
-            share_overlap(view, to, dx, |number, part| moved[number] += part * amount);
+            let is_open = |leaf: Place| self.model.open_part(&solids, view, leaf) > 0.0;
+            let (mut shares, mut whole) = (vec![], 0.0);
+            share_overlap(view, to, dx, |leaf, part| {
+                if is_open(leaf) {
+                    shares.push((view.number(leaf), part));
+                    whole += part;
+                }
+            });
+            if shares.is_empty() {
+                moved[n] += amount;
+            }
+            shares.into_iter().for_each(|(number, part)| moved[number] += part / whole * amount);
         }
         (moved, out_m3)
     }
@@ -162,6 +174,16 @@ impl Step<'_> {
             shown = now;
         }
         self.shed_drops(&mut drops, tree, &leaves, &mut residual);
+        if std::env::var("DBG").is_ok() {
+            let v = tree.view();
+            let mut b = [[0.0f64; 2]; 6];
+            for (n, r) in residual.iter().enumerate() {
+                let p = v.value(leaves[n], PHI) / v.level(leaves[n].level).dx;
+                let k = if p < -2.0 { 0 } else if p < -0.5 { 1 } else if p < 0.0 { 2 } else if p < 0.5 { 3 } else if p < 1.5 { 4 } else { 5 };
+                b[k][usize::from(*r < 0.0)] += r;
+            }
+            eprintln!("DBG t {:.3} shown {:.6} drops {:.6} corrected {:.6} res {:?}", end_s, shown.iter().sum::<f64>(), drops.total_m3(), corrected_m3, b.map(|r| r.map(|v| (v * 1e6).round())));
+        }
         account.book_sources_and_sinks(exchange.in_m3, out_m3);
         account.measure(shown.iter().sum::<f64>() + residual.iter().sum::<f64>() + drops.total_m3());
         let held = Held { content_m3: shown, residual_m3: residual };
@@ -264,9 +286,9 @@ impl State {
     }
 }
 
-/// Calls `body(number, part)` for the leaves that a cube of edge `dx` around a point overlaps: the planes of the lattice of that size cut it
+/// Calls `body(leaf, part)` for the leaves that a cube of edge `dx` around a point overlaps: the planes of the lattice of that size cut it
 /// into eight boxes.
-fn share_overlap(view: View, x: Vec3, dx: f32, mut body: impl FnMut(usize, f64)) {
+fn share_overlap(view: View, x: Vec3, dx: f32, mut body: impl FnMut(Place, f64)) {
     let shape = view.pyramid.shape();
     let place = (x - shape.min) / dx - 0.5;
     let (low, t) = (place.floor(), place - place.floor());
@@ -280,7 +302,7 @@ fn share_overlap(view: View, x: Vec3, dx: f32, mut body: impl FnMut(usize, f64))
             shape.min[a] + dx * (low[a] + 0.5 + middle)
         }));
         if part > 0.0 {
-            body(view.number(view.locate(at.clamp(bounds.min, bounds.max))), part);
+            body(view.locate(at.clamp(bounds.min, bounds.max)), part);
         }
     }
 }

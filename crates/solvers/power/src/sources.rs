@@ -94,8 +94,19 @@ impl Step<'_> {
         exchange
     }
 
-    /// What a source lets in, m3/s.
+    /// What a source lets in, m3/s: measured once while sources and solids rest.
     fn flow_m3_s(&self, n: usize, solids: &fluvial_solids::PlacedSolids) -> f64 {
+        let Some(resting) = self.model.setup.resting_sources(self.old.time_s, self.dt_s) else {
+            return self.measured_flow_m3_s(n, solids);
+        };
+        let mut known = self.model.flows_m3_s.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.0 != resting {
+            *known = (resting, vec![None; self.model.setup.sources.len()]);
+        }
+        *known.1[n].get_or_insert_with(|| self.measured_flow_m3_s(n, solids))
+    }
+
+    fn measured_flow_m3_s(&self, n: usize, solids: &fluvial_solids::PlacedSolids) -> f64 {
         let nozzle = self.model.setup.nozzle_among(n, self.old.time_s, self.dt_s);
         let bounds = self.model.bounds;
         let blocked = |x: Vec3| !bounds.contains(x) || solids.distance(x, self.model.shape.dx) < 0.0;

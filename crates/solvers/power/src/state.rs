@@ -13,6 +13,7 @@ use fluvial_power::view::View;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, Wall};
 use fluvial_volume::Account;
+use std::sync::Mutex;
 
 /// What does not change.
 pub(crate) struct Model {
@@ -22,6 +23,8 @@ pub(crate) struct Model {
     pub shape: Shape,
     /// The domain.
     pub bounds: Aabb,
+    /// What each source lets in, m3/s, where it was measured for sources that rest, and their numbers.
+    pub flows_m3_s: Mutex<(Vec<usize>, Vec<Option<f64>>)>,
 }
 
 /// A tree with its diagram. Velocity, distance and pressure lie in the channels of its pages.

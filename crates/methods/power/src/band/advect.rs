@@ -18,6 +18,9 @@ pub struct Motion<'a> {
     pub farthest: f32,
 }
 
+/// Voxels farther from the surface than this have no part in its place.
+const FAR_VOXELS: f32 = 4.0;
+
 impl Band {
     /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
     /// boxes `forced` surface may appear where there was none. Beyond the band `far(x)` is what the leaves know. Distances to solids are those of `solid`, where it is given;
@@ -40,9 +43,17 @@ impl Band {
             pages.sort_unstable();
             pages.dedup();
         }
+        // Where the surface is not, only the side matters: redistancing finds the rest. What comes from near it is interpolated as well
+        // as can be.
         let value = |cursor: &mut Cursor, x: Vec3| {
+            let way = motion.dt_s * motion.flow.velocity(cursor, x).length();
+            if let Some(phi) = self.linear(x).filter(|phi| phi.abs() > 2.0 * way + FAR_VOXELS * self.dx) {
+                return phi;
+            }
             let from = motion.flow.trace_back(cursor, x, motion.dt_s, motion.steps);
-            self.cubic(from).unwrap_or_else(|| far(from)).clamp(-self.reach, self.reach)
+            let linear = self.linear(from).unwrap_or_else(|| far(from));
+            let phi = if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
+            phi.clamp(-self.reach, self.reach)
         };
         // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.
         let is_near = |x: Vec3| {
