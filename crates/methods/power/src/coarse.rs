@@ -36,7 +36,7 @@ pub fn from_band(
     let farthest = pyramid.shape().bounds().size().length();
     let found = parallel::map_indices(leaves.len(), |n| {
         let x = View { pyramid, diagram }.center(leaves[n]);
-        let phi = band.linear(x).filter(|phi| phi.abs() < TRUE_PART * band.reach);
+        let phi = band.distance(x).filter(|phi| phi.abs() < TRUE_PART * band.reach);
         match phi.zip(band.slope(x)) {
             Some((phi, slope)) => {
                 let nearest = x - phi * slope.normalize_or_zero();
@@ -65,7 +65,7 @@ pub fn refresh(pyramid: &mut Pyramid, diagram: &Diagram, band: &Band, leaves: &[
     let mut values = parallel::map_indices(leaves.len(), |n| {
         let own = view.value(leaves[n], PHI);
         let is_near = own.abs() < band.reach;
-        let shown = if is_near { band.linear(view.center(leaves[n])) } else { None };
+        let shown = if is_near { band.distance(view.center(leaves[n])) } else { None };
         shown.filter(|phi| phi.abs() < TRUE_PART * band.reach).unwrap_or(own)
     });
     values.iter_mut().filter(|v| **v == 0.0).for_each(|v| *v = f32::MIN_POSITIVE);

@@ -7,8 +7,8 @@ use fluvial_foundation::{AXES, Vec3, parallel};
 
 /// A leaf with less surface around it than this, in its faces, has none to be settled by.
 const LEAST_AREA: f64 = 0.02;
-/// Less than this is rounding, in leaves.
-const LEAST_OWED: f64 = 1e-7;
+/// Less than this is rounding, in leaves: of the parts of 64 voxels in single precision.
+const LEAST_OWED: f64 = 1e-6;
 /// Leaves that a solid cuts ask for what they are owed beyond this, in leaves: see `fluvial_octree::settle`.
 const LEAST_OWED_AT_SOLID: f64 = 0.02;
 /// The surface is displaced by at most this in a round, leaves; the rest waits.

@@ -174,16 +174,6 @@ impl Step<'_> {
             shown = now;
         }
         self.shed_drops(&mut drops, tree, &leaves, &mut residual);
-        if std::env::var("DBG").is_ok() {
-            let v = tree.view();
-            let mut b = [[0.0f64; 2]; 6];
-            for (n, r) in residual.iter().enumerate() {
-                let p = v.value(leaves[n], PHI) / v.level(leaves[n].level).dx;
-                let k = if p < -2.0 { 0 } else if p < -0.5 { 1 } else if p < 0.0 { 2 } else if p < 0.5 { 3 } else if p < 1.5 { 4 } else { 5 };
-                b[k][usize::from(*r < 0.0)] += r;
-            }
-            eprintln!("DBG t {:.3} shown {:.6} drops {:.6} corrected {:.6} res {:?}", end_s, shown.iter().sum::<f64>(), drops.total_m3(), corrected_m3, b.map(|r| r.map(|v| (v * 1e6).round())));
-        }
         account.book_sources_and_sinks(exchange.in_m3, out_m3);
         account.measure(shown.iter().sum::<f64>() + residual.iter().sum::<f64>() + drops.total_m3());
         let held = Held { content_m3: shown, residual_m3: residual };
@@ -205,7 +195,7 @@ impl Step<'_> {
         })
     }
 
-    /// The leaves of the sources are full to what the band shows. What that takes is the inflow but for the error of the fluxes
+    /// The leaves that sources reach into are full to what the band shows. What that takes is the inflow but for the error of the fluxes
     /// there, which the leaves that the sources flow into are owed.
     fn fill_from_sources(
         &self,
@@ -219,8 +209,8 @@ impl Step<'_> {
             return;
         }
         let is_inside = |n: usize| {
-            let x = view.center(leaves[n]);
-            nozzles.iter().any(|(nozzle, since_s)| nozzle.filled_distance(x, *since_s) < 0.0)
+            let (x, half) = (view.center(leaves[n]), 0.5 * view.level(leaves[n].level).dx);
+            nozzles.iter().any(|(nozzle, since_s)| nozzle.filled_distance(x, *since_s) < half)
         };
         let inside = parallel::map_indices(leaves.len(), is_inside);
         let inside: Vec<usize> = (0..leaves.len()).filter(|&n| inside[n]).collect();
