@@ -323,19 +323,24 @@ fn tilted_tops_do_not_go_on_along_the_walls() {
     }
 }
 
-/// A cap's edge on the floor of a corner, phi ahead of it no distance but rough, as transport leaves it: the closest points
-/// of cells ahead lie below the floor. No plane of what is far from the interface makes them nearer than they are.
+/// A cap's edge on the floor of a corner, phi ahead of it no distance but rough, as transport leaves it from step to step: the
+/// closest points of cells ahead lie below the floor. No plane of what is far from the interface makes them nearer than they
+/// are, and none comes nearer from step to step: it did, to 0.02 cells where the cap is 4 away.
 #[test]
 fn distances_ahead_of_a_front_on_the_floor() {
     let l = Lattice { size: [16; 3], origin: Vec3::splat(0.5), spacing: 1.0 };
     let cap = |x: [f64; 3]| distance(x, [1.0, -20.0, 2.0]) - 22.4;
     let exact = fill_band(&l, BAND, cap);
     for seed in 0..4 {
-        let rough = |n: usize| 0.3 * (random::unit_vec3(n as u64, seed).x - 0.5) * (exact[n] - 1.0).max(0.0);
-        let mut phi: Vec<f32> = (0..l.len()).map(|n| exact[n] + rough(n)).collect();
-        redistance(&mut phi, &l, BAND, &mut Scratch::default());
-        // Where the surface goes on below the floor as a plane it is nearer than the ball.
-        let nearer = (0..l.len()).map(|n| exact[n] - phi[n]).fold(0.0, f32::max);
-        assert!(nearer < 1.0, "seed {seed}: {nearer} cells nearer than the cap");
+        let mut phi = exact.clone();
+        for round in 0..12 {
+            let chance = |n: usize| random::unit_vec3(n as u64, 16 * round + seed).x - 0.5;
+            phi.iter_mut().enumerate().for_each(|(n, phi)| *phi += 0.3 * chance(n) * (*phi - 1.0).max(0.0));
+            redistance(&mut phi, &l, BAND, &mut Scratch::default());
+            // Where the surface goes on below the floor as a plane it is nearer than the ball.
+            let nearer = (0..l.len()).map(|n| exact[n] - phi[n]).fold(0.0, f32::max);
+            let most = if round == 0 { 1.0 } else { 2.2 };
+            assert!(nearer < most, "seed {seed}, round {round}: {nearer} cells nearer than the cap");
+        }
     }
 }
