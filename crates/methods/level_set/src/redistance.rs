@@ -93,7 +93,33 @@ pub fn redistance_among_solids(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
+    solids: (&[bool], &Sides),
+    scratch: &mut Scratch,
+) {
+    spread_distances(phi, lattice, band_m, solids, &[], scratch);
+}
+
+/// As [`redistance_among_solids`], and open cells get their distances through open cells alone. In a wall between liquid
+/// and air phi changes its sign where what is continued from both sides meets; through the wall's cells those beside it
+/// take that place for a surface, and liquid appears behind walls three cells thick.
+/// Test: `liquid_before_a_wall_is_no_surface_behind_it`.
+pub fn redistance_before_solids(
+    phi: &mut [f32],
+    lattice: &Lattice,
+    band_m: f32,
+    solids: (&[bool], &Sides),
+    scratch: &mut Scratch,
+) {
+    spread_distances(phi, lattice, band_m, solids, solids.0, scratch);
+}
+
+/// Distances, through no cell of `opaque_cell`, which may be empty.
+fn spread_distances(
+    phi: &mut [f32],
+    lattice: &Lattice,
+    band_m: f32,
     (closed_cell, sides): (&[bool], &Sides),
+    opaque_cell: &[bool],
     scratch: &mut Scratch,
 ) {
     assert_eq!(phi.len(), lattice.len());
@@ -113,11 +139,11 @@ pub fn redistance_among_solids(
     while !layer.is_empty() {
         let next = layer.end;
         band.layers.push(next);
-        grow(band, layer, lattice, sides, reach);
-        reach_layer(band, next, &field, lattice, sides, search);
+        grow(band, layer, lattice, (opaque_cell, sides), reach);
+        reach_layer(band, next, &field, lattice, (opaque_cell, sides), search);
         layer = next..band.cells.len();
     }
-    relax(band, &field, lattice, sides, search);
+    relax(band, &field, lattice, (opaque_cell, sides), search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
     write_back(phi, closed_cell, band, lattice, band_m);
@@ -202,7 +228,13 @@ fn find_seeds(
 }
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
-fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides: &Sides, reach: f32) {
+fn grow(
+    band: &mut Band,
+    layer: std::ops::Range<usize>,
+    lattice: &Lattice,
+    (opaque_cell, sides): (&[bool], &Sides),
+    reach: f32,
+) {
     let Band { cells, feet, entry_of_cell, reached, front, added, .. } = band;
     front.clear(lattice);
     for (&cell, foot) in cells[layer.clone()].iter().zip(&feet[layer]) {
@@ -211,16 +243,14 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides
         }
     }
     reached.grow(added, front);
-    if !sides.is_empty() {
-        // What lies behind a thin solid is reached round it or not at all.
-        let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, sides };
+    if !sides.is_empty() || !opaque_cell.is_empty() {
+        // What lies behind a solid is reached round it or not at all.
+        let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, opaque_cell, sides };
         for added in added.iter_mut() {
             added.retain(|&cell| {
-                let mut seen = !sides.is_near(cell as usize);
-                if !seen {
-                    let c = lattice.coordinates(cell as usize);
-                    known.for_each_neighbour(cell as usize, c, |entry, _, _| seen |= entry < feet.len());
-                }
+                let mut seen = false;
+                let c = lattice.coordinates(cell as usize);
+                known.for_each_neighbour(cell as usize, c, |entry, _, _| seen |= entry < feet.len());
                 if !seen {
                     reached.remove(cell);
                 }
@@ -249,6 +279,7 @@ struct Known<'a> {
     feet: &'a [Foot],
     entry_of_cell: &'a [u32],
     lattice: &'a Lattice,
+    opaque_cell: &'a [bool],
     sides: &'a Sides,
 }
 
@@ -262,15 +293,21 @@ struct Guess {
 }
 
 impl Known<'_> {
-    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that it sees.
+    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that it sees. Opaque cells are seen by opaque ones
+    /// alone.
     #[inline(always)]
     fn for_each_neighbour(&self, cell: usize, c: [usize; 3], mut body: impl FnMut(usize, usize, f32)) {
+        let sees =
+            |other: usize| self.opaque_cell.is_empty() || self.opaque_cell[cell] || !self.opaque_cell[other];
         for axis in 0..3 {
             let stride = self.lattice.stride(axis);
-            if c[axis] > 0 && !self.sides.is_barred(cell, axis, false) {
+            if c[axis] > 0 && sees(cell - stride) && !self.sides.is_barred(cell, axis, false) {
                 body(self.entry_of_cell[cell - stride] as usize, axis, -1.0);
             }
-            if c[axis] + 1 < self.lattice.size[axis] && !self.sides.is_barred(cell, axis, true) {
+            if c[axis] + 1 < self.lattice.size[axis]
+                && sees(cell + stride)
+                && !self.sides.is_barred(cell, axis, true)
+            {
                 body(self.entry_of_cell[cell + stride] as usize, axis, 1.0);
             }
         }
@@ -356,12 +393,12 @@ fn reach_layer(
     start: usize,
     field: &CubicField,
     lattice: &Lattice,
-    sides: &Sides,
+    (opaque_cell, sides): (&[bool], &Sides),
     search: Search,
 ) {
     band.feet.resize(band.cells.len(), Foot::default());
     let (feet, new) = band.feet.split_at_mut(start);
-    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice, opaque_cell, sides };
     let cells = &band.cells[start..];
     parallel::for_each_chunk_mut(new, PIECE, |piece, new| {
         for (cell, foot) in cells[piece * PIECE..].iter().zip(new) {
@@ -374,7 +411,13 @@ fn reach_layer(
 
 /// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer
 /// point of the interface. Twice: all cells are asked once, then the neighbours of those that changed.
-fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, search: Search) {
+fn relax(
+    band: &mut Band,
+    field: &CubicField,
+    lattice: &Lattice,
+    (opaque_cell, sides): (&[bool], &Sides),
+    search: Search,
+) {
     let Band { cells, feet, entry_of_cell, layers, suspects, .. } = band;
     let improved = |known: Known, entry: usize, first: usize| -> Option<(u32, Foot)> {
         let cell = cells[entry] as usize;
@@ -383,7 +426,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
         let own = feet_distance2(known.feet, entry);
         (best.distance2 < own * (1.0 - 1e-4)).then(|| (entry as u32, known.refine(field, search, c, best)))
     };
-    let known = Known { feet, entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell, lattice, opaque_cell, sides };
     let mut changes = Vec::new();
     for (&first, &end) in layers.iter().zip(layers.iter().skip(1).chain([&cells.len()])) {
         changes.extend(parallel::map_indices(parallel::chunk_count(end - first, PIECE), |piece| {
@@ -395,7 +438,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
     suspects.clear();
     for &(entry, foot) in changes.iter().flatten() {
         feet[entry as usize] = foot;
-        let known = Known { feet, entry_of_cell, lattice, sides };
+        let known = Known { feet, entry_of_cell, lattice, opaque_cell, sides };
         let cell = cells[entry as usize] as usize;
         known.for_each_neighbour(cell, lattice.coordinates(cell), |neighbour, _, _| {
             if neighbour >= interface_cells && neighbour < cells.len() {
@@ -405,7 +448,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
     }
     suspects.sort_unstable();
     suspects.dedup();
-    let known = Known { feet, entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell, lattice, opaque_cell, sides };
     let changes = parallel::map_indices(parallel::chunk_count(suspects.len(), PIECE), |piece| {
         let entries = &suspects[parallel::chunk_range(piece, PIECE, suspects.len())];
         entries.iter().filter_map(|&entry| improved(known, entry as usize, 0)).collect::<Vec<_>>()
