@@ -125,6 +125,36 @@ fn liquid_before_a_wall_is_no_surface_behind_it() {
     assert!(outside < 1e-4 && inside < 1e-3, "{outside} cells off behind the wall, {inside} in the tank");
 }
 
+/// A box floats half under and a little tilted: what is continued into it from below is flat and not the surface's plane. The liquid below it comes
+/// no nearer to a surface, however often distances are found anew.
+#[test]
+fn inside_a_floating_box_is_no_surface() {
+    let l = Lattice { size: [20, 18, 20], origin: Vec3::splat(0.5), spacing: 1.0 };
+    let away = |n: usize| {
+        let d = Vec3::from_array(l.coordinates(n).map(|i| i as f32)) - Vec3::new(9.5, 8.0, 9.5);
+        let d = d / Vec3::new(7.0, 3.5, 7.0);
+        let axis = (0..3).fold(0, |best, a| if d[a].abs() > d[best].abs() { a } else { best });
+        d[axis].signum() * Vec3::AXES[axis]
+    };
+    let is_closed = |n: usize| {
+        let [i, j, k] = l.coordinates(n);
+        let tilt = if i < 10 { 0 } else { 1 };
+        (3..17).contains(&i) && (3..17).contains(&k) && (5 + tilt..12 + tilt).contains(&j)
+    };
+    let closed: Vec<bool> = (0..l.len()).map(is_closed).collect();
+    let mut phi = fill_band(&l, BAND, |x| x[1] - 8.0);
+    let before = phi.clone();
+    let mut scratch = Scratch::default();
+    for _ in 0..15 {
+        extend_into_solids(&mut phi, &closed, &l, 5, away, &mut scratch);
+        redistance_among_solids(&mut phi, &l, BAND, (&closed, Sides::NONE), &mut scratch);
+    }
+    // Beside the box nothing changes, below it the contact line is farther away than the plane was.
+    let open = (0..l.len()).filter(|&n| !closed[n]);
+    let nearer = open.map(|n| before[n].abs() - phi[n].abs()).fold(0.0, f32::max);
+    assert!(nearer < 0.3, "{nearer} cells");
+}
+
 /// Amplitude of the surface's Fourier mode, by the crossings of columns.
 fn wave_amplitude(phi: &[f32], l: &Lattice, k: f64, mean: f64) -> f64 {
     let n = l.size[0];
