@@ -31,7 +31,7 @@ pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect
 pub use curvature::{WallContact, curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use flux::{OpenFaces, liquid_flux, outflow};
-pub use redistance::{RedistanceReport, redistance, redistance_among_solids};
+pub use redistance::{RedistanceReport, redistance, redistance_among_solids, redistance_before_solids};
 pub use regions::label_regions;
 pub use settle::{Carried, Owed, Settlement};
 pub use solids::extend_into_solids;

@@ -97,7 +97,33 @@ pub fn redistance_among_solids(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
+    solids: (&[bool], &Sides),
+    scratch: &mut Scratch,
+) {
+    spread_distances(phi, lattice, band_m, solids, &[], scratch);
+}
+
+/// As [`redistance_among_solids`], and open cells get their distances through open cells alone. In a wall between liquid
+/// and air phi changes its sign where what is continued from both sides meets; through the wall's cells those beside it
+/// take that place for a surface, and liquid appears behind walls three cells thick.
+/// Test: `liquid_before_a_wall_is_no_surface_behind_it`.
+pub fn redistance_before_solids(
+    phi: &mut [f32],
+    lattice: &Lattice,
+    band_m: f32,
+    solids: (&[bool], &Sides),
+    scratch: &mut Scratch,
+) {
+    spread_distances(phi, lattice, band_m, solids, solids.0, scratch);
+}
+
+/// Distances, through no cell of `opaque_cell`, which may be empty.
+fn spread_distances(
+    phi: &mut [f32],
+    lattice: &Lattice,
+    band_m: f32,
     (closed_cell, sides): (&[bool], &Sides),
+    opaque_cell: &[bool],
     scratch: &mut Scratch,
 ) {
     assert_eq!(phi.len(), lattice.len());
@@ -112,13 +138,13 @@ pub fn redistance_among_solids(
     let unresolved_cells = find_seeds(band, &field, phi, lattice, (closed_cell, sides));
     let interface_cells = band.cells.len();
     let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
-    let walls = Walls { closed_cell, phi };
+    let walls = Walls { closed_cell, opaque_cell, phi };
     let mut layer = 0..interface_cells;
     band.layers.clear();
     while !layer.is_empty() {
         let next = layer.end;
         band.layers.push(next);
-        grow(band, layer, lattice, sides, reach);
+        grow(band, layer, (lattice, sides, walls), reach);
         reach_layer(band, next, &field, (lattice, sides, walls), search);
         layer = next..band.cells.len();
     }
@@ -132,6 +158,8 @@ pub fn redistance_among_solids(
 #[derive(Clone, Copy)]
 struct Walls<'a> {
     closed_cell: &'a [bool],
+    /// Cells that only cells of their own kind see; may be empty.
+    opaque_cell: &'a [bool],
     phi: &'a [f32],
 }
 
@@ -161,7 +189,8 @@ fn find_seeds(
     (closed_cell, sides): (&[bool], &Sides),
 ) -> usize {
     let is_interface = |at: [usize; 3]| {
-        closed_cell.is_empty() || Walls { closed_cell, phi }.is_open_interface(lattice, at, 1)
+        closed_cell.is_empty()
+            || Walls { closed_cell, opaque_cell: &[], phi }.is_open_interface(lattice, at, 1)
     };
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
@@ -218,7 +247,12 @@ fn find_seeds(
 }
 
 /// Appends the unknown 6-neighbours of the layer's cells whose distance is below `reach` cells.
-fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides: &Sides, reach: f32) {
+fn grow(
+    band: &mut Band,
+    layer: std::ops::Range<usize>,
+    (lattice, sides, walls): (&Lattice, &Sides, Walls),
+    reach: f32,
+) {
     let Band { cells, feet, entry_of_cell, reached, front, added, .. } = band;
     front.clear(lattice);
     for (&cell, foot) in cells[layer.clone()].iter().zip(&feet[layer]) {
@@ -227,17 +261,14 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides
         }
     }
     reached.grow(added, front);
-    if !sides.is_empty() {
-        // What lies behind a thin solid is reached round it or not at all.
-        let walls = Walls { closed_cell: &[], phi: &[] };
+    if !sides.is_empty() || !walls.opaque_cell.is_empty() {
+        // What lies behind a solid is reached round it or not at all.
         let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, sides, walls };
         for added in added.iter_mut() {
             added.retain(|&cell| {
-                let mut seen = !sides.is_near(cell as usize);
-                if !seen {
-                    let c = lattice.coordinates(cell as usize);
-                    known.for_each_neighbour(cell as usize, c, |entry, _, _| seen |= entry < feet.len());
-                }
+                let mut seen = false;
+                let c = lattice.coordinates(cell as usize);
+                known.for_each_neighbour(cell as usize, c, |entry, _, _| seen |= entry < feet.len());
                 if !seen {
                     reached.remove(cell);
                 }
@@ -280,15 +311,21 @@ struct Guess {
 }
 
 impl Known<'_> {
-    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that it sees.
+    /// Runs `body(entry, axis, side)` over the 6-neighbours of a cell that it sees. Opaque cells are seen by opaque ones
+    /// alone.
     #[inline(always)]
     fn for_each_neighbour(&self, cell: usize, c: [usize; 3], mut body: impl FnMut(usize, usize, f32)) {
+        let opaque = self.walls.opaque_cell;
+        let sees = |other: usize| opaque.is_empty() || opaque[cell] || !opaque[other];
         for axis in 0..3 {
             let stride = self.lattice.stride(axis);
-            if c[axis] > 0 && !self.sides.is_barred(cell, axis, false) {
+            if c[axis] > 0 && sees(cell - stride) && !self.sides.is_barred(cell, axis, false) {
                 body(self.entry_of_cell[cell - stride] as usize, axis, -1.0);
             }
-            if c[axis] + 1 < self.lattice.size[axis] && !self.sides.is_barred(cell, axis, true) {
+            if c[axis] + 1 < self.lattice.size[axis]
+                && sees(cell + stride)
+                && !self.sides.is_barred(cell, axis, true)
+            {
                 body(self.entry_of_cell[cell + stride] as usize, axis, 1.0);
             }
         }

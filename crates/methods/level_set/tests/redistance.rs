@@ -3,7 +3,9 @@
 use crate::common::*;
 use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{Lattice, Sides};
-use fluvial_level_set::{Scratch, extend_into_solids, liquid_volume, redistance, redistance_among_solids};
+use fluvial_level_set::{
+    Scratch, extend_into_solids, liquid_volume, redistance, redistance_among_solids, redistance_before_solids,
+};
 
 const BAND: f32 = 4.0;
 
@@ -101,6 +103,26 @@ fn air_behind_a_solid_is_no_surface_before_it() {
     assert_eq!(phi, before);
     redistance(&mut phi, &l, far, &mut Scratch::default());
     assert_ne!(phi, before, "without the wall it is a surface");
+}
+
+/// Water in a tank with walls of three cells, continued into the walls with the air outside: neither the air behind a wall nor
+/// the water before it takes the place where the two meet in the wall for a surface.
+#[test]
+fn liquid_before_a_wall_is_no_surface_behind_it() {
+    let l = lattice([16, 20, 8]);
+    let closed: Vec<bool> = (0..l.len()).map(|n| (5..8).contains(&l.coordinates(n)[0])).collect();
+    let (dx, far) = (l.spacing, BAND * l.spacing);
+    let level = |n: usize| (l.coordinates(n)[1] as f32 - 12.3) * dx;
+    let mut phi: Vec<f32> =
+        (0..l.len()).map(|n| if l.coordinates(n)[0] < 6 { far } else { level(n).clamp(-far, far) }).collect();
+    let exact = phi.clone();
+    for _ in 0..6 {
+        extend_into_solids(&mut phi, &closed, &l, 5, |_| Vec3::ZERO, &mut Scratch::default());
+        redistance_before_solids(&mut phi, &l, far, (&closed, Sides::NONE), &mut Scratch::default());
+    }
+    let outside = max_difference(&phi, &exact, dx, |n| l.coordinates(n)[0] < 5);
+    let inside = max_difference(&phi, &exact, dx, |n| l.coordinates(n)[0] > 7);
+    assert!(outside < 1e-4 && inside < 1e-3, "{outside} cells off behind the wall, {inside} in the tank");
 }
 
 /// A box floats half under and a little tilted: what is continued into it from below is flat and not the surface's plane. The liquid below it comes

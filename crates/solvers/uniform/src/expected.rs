@@ -37,15 +37,9 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "invariances",
-        variants: &["uniform/levelset", "uniform/apic"],
+        variants: &["uniform/apic"],
         quantity: "moved by half a cell: kinetic energy, largest difference",
         reason: FRONT_TIP,
-    },
-    ExpectedFailure {
-        case: "invariances",
-        variants: &["uniform/levelset"],
-        quantity: "moved by half a cell: potential energy, largest difference",
-        reason: DROPS_ABOVE,
     },
     ExpectedFailure {
         case: "invariances",
@@ -56,4 +50,3 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
 ];
 
 const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are a cell apart, 2 to 7 % at 16 cells; the body behind the tip is the same";
-const DROPS_ABOVE: &str = "in steps this short drops appear above the falling column, up to the tank's lid: 4 % of the potential energy in the first copy, less in others. The octree, with the same fluxes, has none; what sheds them is not isolated";
