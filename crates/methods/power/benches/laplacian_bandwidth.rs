@@ -1,20 +1,24 @@
 //! Speed of the Laplacian as a share of copying the same field of the same pages, for the first-order, the
-//! second-order and the explicit-mesh version [power Table 1].
+//! second-order and the explicit-mesh version [power Table 1]; iterations of conjugate gradients at three sizes.
 //!
-//! `cargo bench -p fluvial-power --bench laplacian_bandwidth -- [roots] [threads]`
+//! `cargo bench -p fluvial-power --bench laplacian_bandwidth -- [roots] [threads...]`: by default 104 roots, more than ten million leaves, and
+//! 1, 2 and 16 threads.
 
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::paged::Backing;
 use fluvial_grids::pyramid::Pyramid;
-use fluvial_linear::krylov::LinearOperator;
+use fluvial_linear::amg::{Amg, AmgParams};
+use fluvial_linear::krylov::{CgScratch, LinearOperator, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
+use fluvial_linear::{Norm, Params};
 use fluvial_power::channels::FIRST_FREE;
 use fluvial_power::diagram::Diagram;
-use fluvial_power::laplacian;
 use fluvial_power::mesh::PowerMesh;
 use fluvial_power::pairs::Boundary;
 use fluvial_power::rows::{Order, Rows};
+use fluvial_power::view::View;
+use fluvial_power::{laplacian, matrix};
 use std::time::Instant;
 
 const P: usize = FIRST_FREE;
@@ -23,7 +27,7 @@ const OUT: usize = FIRST_FREE + 1;
 /// Shortest time of some runs: what others do on the machine only adds.
 fn seconds(mut body: impl FnMut()) -> f64 {
     body();
-    let times = (0..40).map(|_| {
+    let times = (0..12).map(|_| {
         let start = Instant::now();
         body();
         start.elapsed().as_secs_f64()
@@ -44,7 +48,7 @@ fn copy(pyramid: &mut Pyramid, out: usize, from: usize) {
     }
 }
 
-fn measure(roots: usize) {
+fn measure(roots: usize, threads: &[usize]) {
     let shape = Shape { min: Vec3::ZERO, dx: 0.25 / roots as f32, levels: 3, roots: [roots; 3] };
     // A bumpy layer of small leaves, as a surface asks for, with the next size around it.
     let start = Instant::now();
@@ -86,34 +90,68 @@ fn measure(roots: usize) {
         );
     };
     let mut flat = vec![0.0f32; leaves];
-    let flat_copy = seconds(|| {
-        parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
-            out.copy_from_slice(&p[parallel::chunk_range(n, parallel::CHUNK, p.len())]);
-        })
-    });
-    let paged_copy = seconds(|| copy(&mut pyramid, OUT, P));
-    report("copy of a flat array", flat_copy, paged_copy);
-    report("copy of a field in pages", paged_copy, paged_copy);
-    let time = seconds(|| laplacian::apply(&mut pyramid, &first, OUT, P));
-    report("first-order Laplacian", time, paged_copy);
-    let time = seconds(|| laplacian::apply(&mut pyramid, &second, OUT, P));
-    report("second-order Laplacian", time, paged_copy);
     let mesh: FluxMatrix<f32> = PowerMesh::new(&pyramid, &diagram).laplacian(vec![0.0; leaves]);
-    let time = seconds(|| {
-        parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
-            mesh.apply_rows(out, parallel::chunk_range(n, parallel::CHUNK, leaves), &p);
-        })
-    });
-    report("explicit mesh", time, paged_copy);
+    for &count in threads {
+        println!("threads: {count}");
+        parallel::with_threads(count, || {
+            let flat_copy = seconds(|| {
+                parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
+                    out.copy_from_slice(&p[parallel::chunk_range(n, parallel::CHUNK, p.len())]);
+                })
+            });
+            let paged_copy = seconds(|| copy(&mut pyramid, OUT, P));
+            report("copy of a flat array", flat_copy, paged_copy);
+            report("copy of a field in pages", paged_copy, paged_copy);
+            let time = seconds(|| laplacian::apply(&mut pyramid, &first, OUT, P));
+            report("first-order Laplacian", time, paged_copy);
+            let time = seconds(|| laplacian::apply(&mut pyramid, &second, OUT, P));
+            report("second-order Laplacian", time, paged_copy);
+            let time = seconds(|| {
+                parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
+                    mesh.apply_rows(out, parallel::chunk_range(n, parallel::CHUNK, leaves), &p);
+                })
+            });
+            report("explicit mesh", time, paged_copy);
+        });
+    }
+}
+
+/// Iterations to 1e-5 on a ball of liquid in a tree of three sizes, preconditioned by algebraic multigrid as in the solver.
+fn iterations(roots: usize) {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.25 / roots as f32, levels: 3, roots: [roots; 3] };
+    let phi = |x: Vec3| x.distance(Vec3::new(0.437, 0.461, 0.449)) - 0.33;
+    let divide = |cell: fluvial_grids::octree::Cell| {
+        phi(shape.center(cell)).abs() < [0.0, 0.06, 0.14][cell.level as usize]
+    };
+    let mut pyramid = Pyramid::build(Backing::Reserved, shape, divide).unwrap();
+    let diagram = Diagram::new(&mut pyramid);
+    let view = View { pyramid: &pyramid, diagram: &diagram };
+    let values: Vec<f32> = view.leaves().into_iter().map(|leaf| phi(view.center(leaf))).collect();
+    pyramid.scatter(P, &values);
+    pyramid.propagate(P);
+    let boundary = Boundary { phi: Some(P), solid: None };
+    let a: FluxMatrix<f32> =
+        matrix::assemble(&pyramid, &Rows::new(&pyramid, &diagram, boundary, Order::Second));
+    let right: Vec<f64> = values.iter().map(|phi| if *phi < 0.0 { 1.0 } else { 0.0 }).collect();
+    let params = Params {
+        relative_tolerance: 1e-5,
+        absolute_tolerance: 0.0,
+        max_iterations: 60,
+        norm: Norm::Euclidean,
+    };
+    let mut amg = Amg::new(&a, AmgParams::default());
+    let (mut x, mut scratch) = (vec![0.0; right.len()], CgScratch::<f64>::default());
+    let info = conjugate_gradients(&mut x, &a, &mut amg.on(&a), &right, &params, &mut scratch).unwrap();
+    let unknowns = values.iter().filter(|phi| **phi < 0.0).count();
+    println!("{unknowns} unknowns: {} iterations to 1e-5", info.iterations);
 }
 
 fn main() {
     let mut arguments =
         std::env::args().filter(|a| a != "--bench").skip(1).map(|a| a.parse::<usize>().expect("a number"));
-    let roots = arguments.next().unwrap_or(96);
-    let threads = arguments.next().map_or(vec![1, 2], |n| vec![n]);
-    for count in threads {
-        println!("threads: {count}");
-        parallel::with_threads(count, || measure(roots));
-    }
+    let roots = arguments.next().unwrap_or(104);
+    let threads: Vec<usize> = arguments.collect();
+    measure(roots, if threads.is_empty() { &[1, 2, 16] } else { &threads });
+    println!("bytes per fine voxel: {}", 4096 / 256);
+    [16, 32, 48].into_iter().for_each(iterations);
 }

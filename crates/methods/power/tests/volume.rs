@@ -2,12 +2,14 @@
 
 use crate::trees::nested_boxes;
 use fluvial_foundation::{Aabb, Vec3};
+use fluvial_grids::octree::Shape;
 use fluvial_grids::pyramid::Pyramid;
 use fluvial_power::band::{Band, pages_near};
 use fluvial_power::channels::PHI;
 use fluvial_power::diagram::Diagram;
 use fluvial_power::flow::Flow;
 use fluvial_power::flux::Carrier;
+use fluvial_power::neighbourhood::Code;
 use fluvial_power::pairs::Boundary;
 use fluvial_power::view::View;
 use fluvial_power::{air, coarse, content, faces};
@@ -20,14 +22,7 @@ fn plane(x: Vec3) -> f32 {
 fn liquid(u: impl Fn(Vec3) -> Vec3 + Sync + Send) -> (Pyramid, Diagram, Band) {
     let mut pyramid = nested_boxes(8);
     let diagram = Diagram::new(&mut pyramid);
-    let shape = *pyramid.shape();
-    let cells = shape.cells(0).map(|n| 2 * n);
-    let mut band = Band::empty(shape.min, 0.5 * shape.dx, cells, 2.0 * shape.dx_of(2)).unwrap();
-    let reach = band.reach;
-    let near = |b: Aabb| plane(0.5 * (b.min + b.max)).abs() < 0.5 * b.size().length() + reach;
-    let pages = pages_near(&band, near);
-    band.fill(&pages, |x| plane(x).clamp(-reach, reach), None).unwrap();
-    band.redistance();
+    let band = band(*pyramid.shape(), Vec3::ZERO);
     coarse::from_band(&mut pyramid, &diagram, &band, |x| plane(x) < 0.0);
     faces::update(&mut pyramid, &diagram, Boundary::default(), |_: &mut (), _, face, out| {
         *out = u(face.centroid).dot(face.normal);
@@ -35,6 +30,19 @@ fn liquid(u: impl Fn(Vec3) -> Vec3 + Sync + Send) -> (Pyramid, Diagram, Band) {
     fluvial_power::centers::from_faces(&mut pyramid, &diagram, None);
     fluvial_power::nodes::from_centers(&mut pyramid);
     (pyramid, diagram, band)
+}
+
+/// The band around the plane, moved.
+fn band(shape: Shape, moved: Vec3) -> Band {
+    let plane = |x: Vec3| plane(x - moved);
+    let cells = shape.cells(0).map(|n| 2 * n);
+    let mut band = Band::empty(shape.min, 0.5 * shape.dx, cells, 2.0 * shape.dx_of(2)).unwrap();
+    let reach = band.reach;
+    let near = |b: Aabb| plane(0.5 * (b.min + b.max)).abs() < 0.5 * b.size().length() + reach;
+    let pages = pages_near(&band, near);
+    band.fill(&pages, |x| plane(x).clamp(-reach, reach), None).unwrap();
+    band.redistance();
+    band
 }
 
 /// Beyond the voxels that keep their values, first-order distances of a tilted plane are 4 % of a leaf off.
@@ -60,7 +68,7 @@ fn power_cells_hold_all_liquid() {
     let leaves = view.leaves();
     let held = content::liquid(view, &band, &leaves, false, |leaf| view.power_volume(leaf));
     // The plane passes through the middle of the box's vertical lines: the volume is its height there.
-    let height = f64::from(0.47);
+    let height = 0.47f64;
     assert!((held.iter().sum::<f64>() / height - 1.0).abs() < 2e-3, "{}", held.iter().sum::<f64>());
     // Cut ones hold what a plane leaves of them, to what voxels at their tilted sides are wrong by.
     for (n, &leaf) in leaves.iter().enumerate() {
@@ -72,33 +80,34 @@ fn power_cells_hold_all_liquid() {
     }
 }
 
-/// A uniform flow moves a plane at its normal speed: what crosses all faces of each half of the box is area times that.
+/// A uniform flow moves a plane: fluxes change what each cell holds as the moved plane shows it.
 #[test]
 fn fluxes_carry_what_the_surface_shows() {
     let u = Vec3::new(0.3, -0.5, 0.2);
-    let (pyramid, diagram, band) = liquid(|_| u);
+    let (pyramid, diagram, before) = liquid(|_| u);
     let view = View { pyramid: &pyramid, diagram: &diagram };
     let leaves = view.leaves();
     let dt_s = 0.03;
-    let carrier = Carrier { flow: Flow::per_axis(view), band: &band, solid: None, dt_s, farthest: 0.03 };
-    let after = |n: usize| carrier.outflow_m3(leaves[n]);
-    let held = content::liquid(view, &band, &leaves, false, |leaf| view.power_volume(leaf));
-    let (mut sum, mut crossed, mut worst) = (0.0, 0.0, 0.0f64);
+    let carrier = Carrier { flow: Flow::per_axis(view), band: &before, solid: None, dt_s, farthest: 0.03 };
+    let held = |band: &Band| content::liquid(view, band, &leaves, false, |leaf| view.power_volume(leaf));
+    let [was, is] = [held(&before), held(&band(*pyramid.shape(), dt_s * u))];
+    let (mut sum, mut crossed, mut worst, mut changed) = (0.0, 0.0, [0.0f64; 2], 0.0f64);
     for (n, &leaf) in leaves.iter().enumerate() {
-        sum += after(n);
-        crossed += held[n] * f64::from(u.length() * dt_s / view.level(leaf.level).dx);
-        let (x, dx) = (view.center(leaf), view.level(leaf.level).dx);
-        if (x - 0.5).abs().max_element() > 0.5 - 3.0 * dx || plane(x).abs() > 0.1 * dx {
-            continue;
+        let outflow = carrier.outflow_m3(leaf);
+        let (x, dx, volume) = (view.center(leaf), view.level(leaf.level).dx, view.power_volume(leaf));
+        sum += outflow;
+        crossed += was[n] * f64::from(u.length() * dt_s / dx);
+        if (x - 0.5).abs().max_element() < 0.5 - 2.0 * dx {
+            let worst = &mut worst[usize::from(view.code(leaf) != Some(Code::UNIFORM))];
+            *worst = worst.max((was[n] - outflow - is[n]).abs() / volume);
+            changed = changed.max((was[n] - is[n]).abs() / volume);
         }
-        // The plane's speed, over the leaf's width across it: the part of the leaf that it sweeps.
-        let normal = Vec3::new(0.3, 0.9, -0.2).normalize();
-        let swept = f64::from(u.dot(normal) * dt_s / dx) * view.power_volume(leaf);
-        worst = worst.max((-after(n) - swept).abs() / held[n]);
     }
+    println!("{sum} of {crossed}, {worst:?} of {changed}");
     // Nothing crosses walls, so that all that leaves one cell enters another, but for single precision of places on tilted faces (1.6e-6).
     assert!(sum.abs() < 1e-5 * crossed, "{sum} of {crossed}");
-    assert!(worst < 0.15, "{worst}");
+    // At transitions voxels on both sides of a tilted face belong to one cell as a whole: a quarter of a cell with two voxels along an edge.
+    assert!(worst[0] < 0.1 * changed && worst[1] < 0.5 * changed, "{worst:?} of {changed}");
 }
 
 /// A flow that is drawn out downwards and contracts sideways, known in the liquid alone.
