@@ -157,9 +157,7 @@ fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point:
     let g2 = dot(jet.gradient, jet.gradient);
     // Away from the interface phi is no distance yet: a plane there is none of the interface's. Nor is one made of samples
     // of one sign: from step to step such planes would come nearer.
-    (g2 >= LEAST_SLOPE2
-        && jet.value.abs() <= FAR_FROM_INTERFACE
-        && field.shows_interface(cell, nearest))
+    (g2 >= LEAST_SLOPE2 && jet.value.abs() <= FAR_FROM_INTERFACE && field.shows_interface(cell, nearest))
         .then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
 }
 

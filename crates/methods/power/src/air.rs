@@ -49,7 +49,9 @@ impl Around<'_> {
 
     fn is_surface_air(&self, leaf: Place) -> bool {
         let phi = self.phi(leaf);
-        if !(0.0..NEAR_LEAVES * self.view.level(leaf.level).dx).contains(&phi) || self.solid_distance(leaf) < 0.0 {
+        if !(0.0..NEAR_LEAVES * self.view.level(leaf.level).dx).contains(&phi)
+            || self.solid_distance(leaf) < 0.0
+        {
             return false;
         }
         let mut is_wet = false;

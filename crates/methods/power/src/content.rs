@@ -42,9 +42,8 @@ impl<'a> View<'a> {
     /// The leaf whose power cell holds a point: that of the least power `|x - c|^2 - 3/4 dx^2` [power §4.1] among the leaf around it and
     /// those beside.
     pub fn power_leaf(&self, around: Place, x: Vec3) -> Place {
-        let power = |leaf: Place| {
-            self.center(leaf).distance_squared(x) - 0.75 * self.level(leaf.level).dx.powi(2)
-        };
+        let power =
+            |leaf: Place| self.center(leaf).distance_squared(x) - 0.75 * self.level(leaf.level).dx.powi(2);
         let (mut nearest, mut least) = (around, power(around));
         self.for_each_face(around, |face| {
             if let Some(other) = face.other {

@@ -74,7 +74,12 @@ impl Settlement {
     ///
     /// With a_i the surface in leaf i, m_j what leaf j is owed and W = B B symmetric, `delta_i = sum_j W_ij m_j / (sum_k W_kj a_k)`, so
     /// that to first order `sum_i a_i delta_i = sum_j m_j`.
-    pub fn displacement(&self, view: View, owed: &[f64], open_part: impl Fn(Place) -> f64 + Sync + Send) -> (Vec<f32>, usize) {
+    pub fn displacement(
+        &self,
+        view: View,
+        owed: &[f64],
+        open_part: impl Fn(Place) -> f64 + Sync + Send,
+    ) -> (Vec<f32>, usize) {
         let edge = |n: usize| f64::from(view.level(self.near[n].level).dx);
         let phi = |n: usize| f64::from(view.value(self.near[n], PHI));
         let open = parallel::map_indices(self.near.len(), |n| open_part(self.near[n]));

@@ -7,12 +7,12 @@ use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::cut::octants_below;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_power::channels::PHI;
-use fluvial_power::flow::Cursor;
-use fluvial_solids::PlacedSolids;
-use fluvial_solver_interface::{CutCell, SPARSE_BAND_CELLS, SparseLevelSet};
 use fluvial_power::content;
+use fluvial_power::flow::Cursor;
 use fluvial_power::settle::Settlement;
 use fluvial_power::view::View;
+use fluvial_solids::PlacedSolids;
+use fluvial_solver_interface::{CutCell, SPARSE_BAND_CELLS, SparseLevelSet};
 use fluvial_surface::{
     MeshParams, Neighbourhoods, Place as MeshPlace, VolumeToFit, draw_volume, mesh_samples, set_velocities,
 };
@@ -84,10 +84,11 @@ impl PowerSolver {
             voxel_m3 * (f64::from(voxel.part * voxel.open) - self.drawn_share(voxel.center, solids))
         });
         let cells = Leaves { view, domain: self.model.bounds, beside: Settlement::of_all(view, &leaves) };
-        let half = |x: &Vec3| match solids.is_empty() || solids.distance(*x, band.dx) > ON_SOLID_VOXELS * band.dx {
-            true => band.dx,
-            false => 0.0,
-        };
+        let half =
+            |x: &Vec3| match solids.is_empty() || solids.distance(*x, band.dx) > ON_SOLID_VOXELS * band.dx {
+                true => band.dx,
+                false => 0.0,
+            };
         let half_m: Vec<f32> = mesh.positions.iter().map(half).collect();
         let wanted_m3 = state.volume.volume_m3 - state.drops.total_m3();
         let flow = state.tree.flow();
@@ -112,7 +113,8 @@ impl PowerSolver {
                 }
             }
             let phi = band.linear(at).unwrap_or_else(|| self.state.tree.phi(at));
-            let solid = if solids.is_empty() { f32::MAX } else { solids.distance(at, SOLID_VOXELS * band.dx) };
+            let solid =
+                if solids.is_empty() { f32::MAX } else { solids.distance(at, SOLID_VOXELS * band.dx) };
             f64::from(phi.max(-solid))
         });
         octants_below(&points)

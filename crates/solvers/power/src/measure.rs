@@ -1,16 +1,14 @@
 //! What the solver says about its liquid: volume, step reports, time-step limits, probes.
 
-use crate::pressure::fastest;
 use crate::mass::Settled;
+use crate::pressure::fastest;
 use crate::state::{Model, State, Step, Tree};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_power::band::{Band, Voxel};
 use fluvial_power::channels::{CENTER_VELOCITY, PHI};
 use fluvial_power::view::{Place, View};
 use fluvial_solids::{PlacedSolids, Shape};
-use fluvial_solver_interface::{
-    DtLimiter, PressureReport, StepError, StepReport, SuggestedDt,
-};
+use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 
 /// The leaf that was asked last.
 #[derive(Default)]
@@ -70,15 +68,16 @@ impl Model {
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
         let voxel = f64::from(band.dx).powi(3);
-        let differences = band.sums(!solids.is_empty(), |last: &mut Last, Voxel { center, part, open, .. }| {
-            let leaf = last.leaf(&view, center);
-            let whole = f32::from(u8::from(view.value(leaf, PHI) < 0.0));
-            if part == whole || self.beyond_open_walls(center) > 0.0 {
-                return [0.0; K];
-            }
-            let volume = f64::from((part - whole) * open) * voxel;
-            weigh(center, band.dx, leaf).map(|w| volume * w)
-        });
+        let differences =
+            band.sums(!solids.is_empty(), |last: &mut Last, Voxel { center, part, open, .. }| {
+                let leaf = last.leaf(&view, center);
+                let whole = f32::from(u8::from(view.value(leaf, PHI) < 0.0));
+                if part == whole || self.beyond_open_walls(center) > 0.0 {
+                    return [0.0; K];
+                }
+                let volume = f64::from((part - whole) * open) * voxel;
+                weigh(center, band.dx, leaf).map(|w| volume * w)
+            });
         sums.iter_mut().zip(differences).for_each(|(sum, term)| *sum += term);
         sums
     }

@@ -120,8 +120,18 @@ impl PowerSolver {
         let mut tree = Tree { pyramid, diagram };
         extend_velocity(&mut tree, &model.closed_at(time_s, vec![]));
         let held = Held { content_m3, residual_m3 };
-        self.state =
-            State { tree, band, held, drops, volume, corrected_m3, kinetic_energy_j, limiting_speed_m_s, time_s, steps };
+        self.state = State {
+            tree,
+            band,
+            held,
+            drops,
+            volume,
+            corrected_m3,
+            kinetic_energy_j,
+            limiting_speed_m_s,
+            time_s,
+            steps,
+        };
         Ok(())
     }
 

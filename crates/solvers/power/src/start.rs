@@ -2,12 +2,12 @@
 
 use crate::pressure::extend_velocity;
 use crate::state::{Held, Model, State, Tree};
+use fluvial_drops::Drops;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_power::band::{Band, pages_near};
 use fluvial_power::pairs::Boundary;
 use fluvial_power::{coarse, faces};
 use fluvial_volume::Account;
-use fluvial_drops::Drops;
 use std::io;
 
 impl Model {

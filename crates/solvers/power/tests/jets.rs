@@ -28,7 +28,11 @@ fn a_jet_has_the_section_and_the_speed_of_its_source() {
     let slab = Shape::Box { min: Vec3::new(0.0, 0.55, 0.0), max: Vec3::new(1.0, 0.65, 1.0) };
     let section = solver.volume_in(&slab) / 0.1 / (std::f64::consts::PI * 0.01);
     println!("section {section}, error {}", last.volume_error);
-    assert!((section - 1.0).abs() < 0.06 && last.volume_error.abs() < 0.06, "{section} {}", last.volume_error);
+    assert!(
+        (section - 1.0).abs() < 0.06 && last.volume_error.abs() < 0.06,
+        "{section} {}",
+        last.volume_error
+    );
 }
 
 #[test]

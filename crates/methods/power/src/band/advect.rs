@@ -52,7 +52,8 @@ impl Band {
             }
             let from = motion.flow.trace_back(cursor, x, motion.dt_s, motion.steps);
             let linear = self.linear(from).unwrap_or_else(|| far(from));
-            let phi = if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
+            let phi =
+                if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
             phi.clamp(-self.reach, self.reach)
         };
         // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.

@@ -50,7 +50,11 @@ impl Band {
     }
 
     /// What `body(memory, voxel)` has made of each page's memory after all its voxels, in the order of pages.
-    pub fn by_page<M: Default + Send>(&self, has_solids: bool, body: impl Fn(&mut M, Voxel) + Sync) -> Vec<M> {
+    pub fn by_page<M: Default + Send>(
+        &self,
+        has_solids: bool,
+        body: impl Fn(&mut M, Voxel) + Sync,
+    ) -> Vec<M> {
         let pages = self.grid.blocks().pages();
         let layout = self.grid.layout();
         let of_page = |n: usize| {
