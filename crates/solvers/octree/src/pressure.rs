@@ -314,6 +314,7 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) -> usize {
         let Ground { tree, boundaries, sources, .. } = ground;
+        clamps.add("closed_slivers", boundaries.snapped_faces);
         clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
         let (phi, seen) = (operator.liquid.phi_cell, operator.geometry().phi_cell);

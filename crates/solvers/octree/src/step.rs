@@ -62,7 +62,9 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     *volume = stages.run("settle_volume", |_| step.close_volume(&mut new, &c.mass, start, ground))?;
     let Settled { phi, fraction, residual, parted, drops } = new;
     let liquid = Geometry { tree, phi_cell: phi, open_area: &c.sources.area_face };
-    stages.run("advect_velocity", |_| step.carry_velocity(u, path, start, (ground, phi), &mut c.carry))?;
+    stages.run("advect_velocity", |n| {
+        step.carry_velocity(u, path, start, (ground, phi), &mut c.carry, n);
+    })?;
     stages.run("particles", |_| swarm.deposit(&step, u, &liquid, ground))?;
     if step.model.setup.has_friction() {
         stages.run("friction", |_| step.rub(u, phi, parted, ground, &mut c.friction))?;
