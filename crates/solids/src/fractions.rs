@@ -25,21 +25,25 @@ pub fn positive_fraction_triangle(corners: [f32; 3]) -> f32 {
 
 /// Part of a tetrahedron's volume where the linear field through the four corner values is positive.
 pub fn positive_fraction_tetrahedron(corners: [f32; 4]) -> f32 {
-    let mut v = corners;
-    let positive = v.iter().filter(|&&c| c > 0.0).count();
-    v.sort_unstable_by(|a, b| b.total_cmp(a));
-    let [a, b, c, d] = v;
+    let positive = corners.iter().filter(|&&c| c > 0.0).count();
+    if positive == 0 || positive == 4 {
+        return if positive == 4 { 1.0 } else { 0.0 };
+    }
+    // Sorted by five exchanges, the largest first.
+    let ordered = |a: f32, b: f32| if a < b { (b, a) } else { (a, b) };
+    let [a, b, c, d] = corners;
+    let ((a, b), (c, d)) = (ordered(a, b), ordered(c, d));
+    let ((a, c), (b, d)) = (ordered(a, c), ordered(b, d));
+    let (b, c) = ordered(b, c);
     let lone = |a: f32, b: f32, c: f32, d: f32| (a / (a - b)) * (a / (a - c)) * (a / (a - d));
     match positive {
-        0 => 0.0,
         1 => lone(a, b, c, d),
         2 => {
             // A wedge between the edges ac, ad and bc, bd, as three tetrahedra.
             let (ac, ad, bc, bd) = (a / (a - c), a / (a - d), b / (b - c), b / (b - d));
             ac * ad + bd * ac * (1.0 - ad) + bc * bd * (1.0 - ac)
         }
-        3 => 1.0 - lone(d, a, b, c),
-        _ => 1.0,
+        _ => 1.0 - lone(d, a, b, c),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::rasterize::ON_SURFACE_CELLS;
 use crate::sides::signed_by_reach;
 use crate::{PlacedSolids, open_cell_volume, open_face_area};
 use fluvial_foundation::{AXES, Axis, Vec3};
+use fluvial_grids::Lattice;
 
 /// Parts along an edge of a cell.
 const PARTS: usize = 4;
@@ -63,6 +64,11 @@ enum Among {
 }
 
 impl<'a> KinkedCell<'a> {
+    /// The cell between nodes of a grid above one of them.
+    pub(crate) fn new(solids: &'a PlacedSolids<'a>, nodes: &Lattice, at: [usize; 3], phi: [f32; 8]) -> Self {
+        KinkedCell { solids, low: nodes.position(at[0], at[1], at[2]), dx: nodes.spacing, phi }
+    }
+
     /// The whole cell, with all of its faces.
     pub fn in_parts(self) -> CellInParts<'a> {
         self.parts(Among::Cell)

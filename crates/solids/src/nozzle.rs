@@ -188,7 +188,7 @@ impl Nozzle {
 
     /// Distance to the shape drawn out backwards, no larger than the shape is deep: between a point inside a
     /// thin shape and one outside, the surface is then taken for halfway.
-    fn cover_distance(&self, x: Vec3, size_m: f32) -> f32 {
+    pub fn cover_distance(&self, x: Vec3, size_m: f32) -> f32 {
         let (direction, depth_m) = (self.outflow.normalize_or_zero(), self.depth_m.max(1e-3 * size_m));
         let (mut at, mut nearest) = (0.0, f32::INFINITY);
         while at <= COVER_BACK_CELLS * size_m {

@@ -107,6 +107,19 @@ impl<'a> PlacedSolids<'a> {
         self.divide(high, from + count / 2);
     }
 
+    /// The solids whose boxes are no farther from a place than `reach` alone, for many questions about places around it.
+    pub(crate) fn near(&self, x: Vec3, reach: f32) -> PlacedSolids<'a> {
+        let mut numbers = vec![];
+        self.for_each_near(x, reach, |n| {
+            numbers.push(n);
+            reach
+        });
+        // Of several that are equally near the first counts, as among all.
+        numbers.sort_unstable();
+        let solids = numbers.into_iter().map(|n| self.solids[n]).collect();
+        PlacedSolids { solids, order: vec![], boxes: vec![] }
+    }
+
     /// Visits the solids whose boxes are no farther from a point than `reach`, which `body` may shorten on the way: in no
     /// particular order where there are many.
     fn for_each_near(&self, x: Vec3, mut reach: f32, mut body: impl FnMut(usize) -> f32) {
@@ -194,7 +207,24 @@ impl<'a> PlacedSolids<'a> {
 
     /// Distance from a point outside, `free_m` from the nearest solid, to the first solid in a direction, at most
     /// `longest_m`; less than a thousandth of that from a solid is on it.
-    pub(crate) fn reach_m(&self, from: Vec3, mut free_m: f32, toward: Vec3, longest_m: f32) -> f32 {
+    pub(crate) fn reach_m(&self, from: Vec3, free_m: f32, toward: Vec3, longest_m: f32) -> f32 {
+        if free_m < ON_SURFACE_CELLS * longest_m {
+            return 0.0;
+        }
+        let (mut way_m, mut all_have_formulas) = (longest_m, true);
+        self.for_each_near(from, longest_m, |n| {
+            let Placed { shape, pose, .. } = &self.solids[n].0;
+            match shape.way_to(pose.body_from_world(from), pose.rotation.inverse() * toward) {
+                Some(way) => way_m = way_m.min(way),
+                None => all_have_formulas = false,
+            }
+            longest_m
+        });
+        if all_have_formulas { way_m } else { self.traced_m(from, free_m, toward, longest_m) }
+    }
+
+    /// The same by sphere tracing [hart-1996].
+    fn traced_m(&self, from: Vec3, mut free_m: f32, toward: Vec3, longest_m: f32) -> f32 {
         let mut way_m = 0.0;
         while free_m >= ON_SURFACE_CELLS * longest_m {
             // A little less than the distance: what is known of one point holds for the next one.

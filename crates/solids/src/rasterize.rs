@@ -451,12 +451,8 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
         around.chain([cell]).for_each(|cell| out.is_touched[cell] = true);
     }
 
-    let kinked_cell = |at: [usize; 3], phi: [f32; 8]| KinkedCell {
-        solids,
-        low: nodes.position(at[0], at[1], at[2]),
-        dx: grid.dx,
-        phi,
-    };
+    // Only what is near a cell is asked for each of its many parts.
+    let near = |at: [usize; 3]| solids.near(cells.position(at[0], at[1], at[2]), 2.0 * grid.dx);
     let is_kinked = |at: [usize; 3], own: u8| {
         let phi = corners(at);
         let seen = || if open(&phi) == own { phi } else { seen_by(at, own) };
@@ -475,7 +471,8 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
     let kinked: Vec<usize> = kinked.into_iter().flatten().collect();
     let measured = parallel::map_indices(kinked.len(), |n| {
         let (cell, at) = (kinked[n], cells.coordinates(kinked[n]));
-        let parts = kinked_cell(at, corners(at)).in_parts();
+        let near = near(at);
+        let parts = KinkedCell::new(&near, &nodes, at, corners(at)).in_parts();
         let areas: [f32; 6] = std::array::from_fn(|face| {
             let (axis, up) = (face / 2, face % 2 == 1);
             let other = sides::neighbour(&cells, at, cell, axis, up);
@@ -513,7 +510,7 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
             out.open_volume[other] += if is_plane {
                 open_cell_volume(phi)
             } else {
-                kinked_cell(at, corners(at)).in_parts().open_volume(part)
+                KinkedCell::new(&near(at), &nodes, at, corners(at)).in_parts().open_volume(part)
             };
         }
     }

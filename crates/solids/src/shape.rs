@@ -166,6 +166,37 @@ impl Shape {
         }
     }
 
+    /// How far a point outside is from the shape in a direction of length 1, infinite where it misses it; `None` for shapes
+    /// without a formula. Test: `rays_meet_shapes`.
+    pub fn way_to(&self, from: Vec3, toward: Vec3) -> Option<f32> {
+        match self {
+            Shape::Box { min, max } => {
+                let (mut enters, mut leaves) = (0.0f32, f32::INFINITY);
+                for a in 0..3 {
+                    let [t, u] = [min[a], max[a]].map(|side| (side - from[a]) / toward[a]);
+                    // Along a side within the slab both are infinite, on its very face one is no number.
+                    (enters, leaves) = (enters.max(t.min(u)), leaves.min(t.max(u)));
+                }
+                Some(if enters <= leaves { enters } else { f32::INFINITY })
+            }
+            Shape::Sphere { center, radius } => {
+                let offset = from - *center;
+                let along = offset.dot(toward);
+                let under_root = along * along - (offset.length_squared() - radius * radius);
+                Some(if along < 0.0 && under_root >= 0.0 {
+                    (-along - under_root.sqrt()).max(0.0)
+                } else {
+                    f32::INFINITY
+                })
+            }
+            Shape::Transform { shape, scale, rotation, translate } => {
+                let inner = rotation.inverse() * (from - *translate) / *scale;
+                shape.way_to(inner, rotation.inverse() * toward).map(|way| scale * way)
+            }
+            _ => None,
+        }
+    }
+
     /// A box that holds the shape (infinite for planes); `min > max` for an empty shape.
     pub fn bounds(&self) -> Aabb {
         // A disk of radius r about a unit axis a reaches r sqrt(1 - a_i^2) along axis i.

@@ -104,3 +104,37 @@ fn fingerprints_tell_shapes_apart() {
     seen.dedup();
     assert_eq!(seen.len(), count);
 }
+
+/// Where a ray meets a box or a ball is on its surface, and what it misses is nowhere on its way.
+#[test]
+fn rays_meet_shapes() {
+    let cuboid = Shape::Box { min: Vec3::new(-0.3, -0.2, -0.1), max: Vec3::new(0.3, 0.2, 0.25) };
+    let ball = Shape::Sphere { center: Vec3::new(0.1, 0.0, -0.05), radius: 0.27 };
+    let turned = |shape: &Shape| Shape::Transform {
+        shape: Box::new(shape.clone()),
+        scale: 1.3,
+        rotation: Quat::from_scaled_axis(Vec3::new(0.4, -0.2, 0.7)),
+        translate: Vec3::new(0.05, 0.02, -0.03),
+    };
+    let mut met = 0;
+    for shape in [cuboid.clone(), ball.clone(), turned(&cuboid), turned(&ball)] {
+        for n in 0..1000 {
+            let from = 1.6 * (unit_vec3(n, 0) - 0.5);
+            // Rays along the axes, too, as grids send them.
+            let toward =
+                if n % 4 == 0 { Vec3::AXES[n as usize / 4 % 3] } else { (unit_vec3(n, 3) - 0.5).normalize() };
+            if shape.distance(from) <= 1e-3 {
+                continue;
+            }
+            let way = shape.way_to(from, toward).unwrap();
+            let on_way = |part: f32| shape.distance(from + part * way.min(2.0) * toward);
+            assert!(
+                (0..20).all(|n| on_way(n as f32 / 20.0) > -1e-6),
+                "{shape:?} from {from} to {toward}: {way}"
+            );
+            assert!(way.is_infinite() || on_way(1.0).abs() < 1e-5 || way > 2.0, "{way}");
+            met += usize::from(way.is_finite());
+        }
+    }
+    assert!(met > 200, "{met} rays met anything");
+}

@@ -36,6 +36,9 @@ pub struct Surface {
     pub body_radius: f32,
 }
 
+/// See [`Prepared::wetted_m`], in longest edges of the box.
+const WETTED: f32 = 3e-3;
+
 /// A [`RenderScene`] ready for tracing.
 pub struct Prepared {
     positions: Vec<Vec3>,
@@ -46,6 +49,8 @@ pub struct Prepared {
     body_radius: Vec<f32>,
     liquid_triangles: u32,
     bvh: Bvh,
+    /// The solids alone; their triangles are counted from the first one.
+    solids: Bvh,
     /// The box of the simulation.
     pub domain: Aabb,
     /// Longest edge of the box.
@@ -83,6 +88,8 @@ impl Prepared {
         normals.iter_mut().for_each(|n| *n = n.normalize_or_zero());
         let bvh =
             Bvh::build(&|id: u32| triangles[id as usize].map(|v| positions[v as usize]), triangles.len());
+        let solid = |id: u32| triangles[(liquid_triangles + id) as usize].map(|v| positions[v as usize]);
+        let solids = Bvh::build(&solid, triangles.len() - liquid_triangles as usize);
         Prepared {
             positions,
             triangles,
@@ -91,6 +98,7 @@ impl Prepared {
             body_radius,
             liquid_triangles,
             bvh,
+            solids,
             domain: scene.domain,
             size,
             epsilon: 2e-5 * size,
@@ -110,6 +118,22 @@ impl Prepared {
     /// Nearest surface along a ray.
     pub fn intersect(&self, ray: &Ray) -> Option<Surface> {
         self.bvh.intersect(ray, self.epsilon, f32::INFINITY).map(|hit| self.surface(ray, hit))
+    }
+
+    /// The solid that liquid wets where a ray meets the liquid's surface, `t` along it. The two surfaces are one, but either
+    /// may come first by what contours and rounding make of them: a ray that left the water there would look past the
+    /// solid's surface into its inside.
+    ///
+    /// Test: `water_on_a_slope_shows_the_slope_everywhere`.
+    pub fn wetted_solid(&self, ray: &Ray, t: f32) -> Option<Surface> {
+        let gap = self.wetted_m();
+        let found = self.solids.intersect(ray, (t - gap).max(self.epsilon), t + gap);
+        found.map(|hit| self.surface(ray, Hit { triangle: hit.triangle + self.liquid_triangles, ..hit }))
+    }
+
+    /// No air is between water and a solid that are nearer to each other than this, metres.
+    pub fn wetted_m(&self) -> f32 {
+        WETTED * self.size
     }
 
     fn surface(&self, ray: &Ray, hit: Hit) -> Surface {

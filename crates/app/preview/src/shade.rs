@@ -188,6 +188,9 @@ impl Shader<'_> {
             if !s.is_liquid {
                 return gathered + left * self.solid(&s);
             }
+            if let Some(solid) = self.scene.wetted_solid(&ray, s.t) {
+                return gathered + left * self.solid(&solid);
+            }
             if self.scene.on_floor(s.point) {
                 // Water wets the floor: no air between, no reflection.
                 return gathered + left * self.floor(&ray, s.t, travelled + s.t);
@@ -255,7 +258,9 @@ impl Shader<'_> {
                 None => break,
                 Some(h) if !h.is_liquid => return Vec3::ZERO,
                 Some(h) => {
-                    light *= 0.96;
+                    // Nothing is reflected where water wets the surface that the light falls on.
+                    let is_wet = h.point.distance(s.point) < self.scene.wetted_m();
+                    light *= if is_wet { 1.0 } else { 0.96 };
                     if h.geometric.dot(ray.direction) > 0.0 {
                         light *= self.water.transmittance(h.t);
                     }

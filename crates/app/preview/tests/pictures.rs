@@ -123,3 +123,17 @@ fn balls_have_their_colours_hide_what_is_behind_them_and_throw_shadows() {
     let darker = sum(&image).iter().zip(sum(&empty)).filter(|(a, b)| **a + 25 < *b).count();
     assert!(darker > reds(&image) + 20, "{darker} pixels are darker: the ball and its shadow");
 }
+
+/// The bottom of water on a slope and the slope are one surface up to rounding: wherever the water's came first, rays
+/// left it into the slope and its dark inside was seen.
+#[test]
+fn water_on_a_slope_shows_the_slope_everywhere() {
+    let above_slope = |x: Vec3| 0.8 * x.y - 0.6 * (x.x - 0.3);
+    let (liquid, domain) = mesh(32, |x| (x.y - 0.5).max(-above_slope(x)));
+    let slope = |raised: f32| mesh(24, |x| above_slope(x) - raised).0;
+    // Raised by two thousandths the slope comes first everywhere.
+    let (seen, sure) = (draw(&liquid, &[slope(0.0)], domain), draw(&liquid, &[slope(2e-3)], domain));
+    let tone = |image: &Image, n: usize| image.rgb[3 * n..3 * n + 3].iter().map(|v| *v as i32).sum::<i32>();
+    let darker = (0..seen.width * seen.height).filter(|&n| tone(&seen, n) < tone(&sure, n) - 60).count();
+    assert!(darker < 30, "{darker} of {} pixels are darker than the slope", seen.width * seen.height);
+}

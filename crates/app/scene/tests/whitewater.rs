@@ -37,7 +37,7 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("[whitewater]\nfoam = 3", ("time.fps", "24"), "foam"),
         ("[whitewater]\nfoam_lifetime = -1", ("time.fps", "24"), "foam_lifetime"),
         ("[whitewater]\nenergy = [2, 1]", ("time.fps", "24"), "grow from none to all"),
-        ("[whitewater]", ("method.name", "sheets"), "`sheets` has no support for [whitewater]"),
+        ("[whitewater]", ("method.name", "cutcell"), "`cutcell` has no support for [whitewater]"),
         ("[whitewater]", ("liquid.gravity", "[0, 0, 0]"), "needs gravity"),
     ] {
         let error = scene(white, &[set]).and_then(|s| s.build()).unwrap_err().to_string();

@@ -53,7 +53,10 @@ fn beside_a_run_afterwards_and_resumed_are_the_same_to_the_bit() {
     for (method, extra) in [
         ("name = \"uniform\"\ntracker = \"levelset\"", body),
         ("name = \"uniform\"\ntracker = \"flip\"", post),
+        ("name = \"uniform\"\ntracker = \"apic\"", body),
         ("name = \"octree\"", post),
+        ("name = \"octree\"\ntracker = \"flip\"", body),
+        ("name = \"sheets\"", body),
         ("name = \"tall\"", ""),
     ] {
         let [beside, later, resumed] = in_three_ways(&ready(method, extra));

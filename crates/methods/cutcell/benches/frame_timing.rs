@@ -94,7 +94,7 @@ fn interpolate_all(mesh: &CutCells, u_vertex: &[DVec3]) -> (usize, f64) {
             for n in 0..20 {
                 let from = shape.positions[n * shape.positions.len() / 20];
                 let x = from.lerp(mesh.pieces[piece].centroid, 0.3);
-                if let Some(u) = shape.interpolate(u_vertex, x, &mut weights) {
+                if let Some(u) = shape.boundary().interpolate(u_vertex, x, &mut weights) {
                     sum += u.length();
                 }
                 points += 1;

@@ -10,7 +10,7 @@ use crate::nodes::{CellClass, NodeFlags, Tracker, crossing};
 use crate::solid_cells::{OWN, SidePolygon, SolidWork, solid_cell};
 use crate::solids::{Bins, Solids};
 use fluvial_foundation::{DVec3, parallel};
-use fluvial_grids::Lattice;
+use fluvial_grids::{Lattice, UniformGrid};
 
 /// Everything the passes over cells and faces read.
 pub(crate) struct Source<'a> {
@@ -21,10 +21,48 @@ pub(crate) struct Source<'a> {
 }
 
 /// Memory of the cutter, kept from step to step.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct CutScratch {
     flags: NodeFlags,
     classes: Vec<CellClass>,
+    known: KnownSolids,
+    rows: Vec<Row>,
+}
+
+/// The solids of the last cut, sorted into cells. As long as they are the same, so is what they divide.
+#[derive(Default)]
+struct KnownSolids {
+    solids: Solids,
+    grid: Option<(UniformGrid, usize)>,
+    bins: Bins,
+    /// Does a solid pass through the cell? Empty without solids.
+    is_solid: Vec<bool>,
+}
+
+impl KnownSolids {
+    /// Takes up solids; true where they differ from those known.
+    fn update(&mut self, solids: &Solids, tracker: &Tracker) -> bool {
+        let grid = Some((tracker.grid, tracker.factor));
+        let is_new = self.grid != grid || self.solids != *solids;
+        if is_new {
+            self.grid = grid;
+            self.solids.clone_from(solids);
+            self.bins = Bins::new(solids, &tracker.grid);
+            self.is_solid.clear();
+            if !solids.triangles.is_empty() {
+                self.is_solid.extend((0..tracker.grid.cell_count()).map(|c| !self.bins.of(c).is_empty()));
+            }
+        }
+        is_new
+    }
+}
+
+/// What one row of cells gives, and its memory.
+#[derive(Default)]
+pub(crate) struct Row {
+    cells: RowCells,
+    work: CellWork,
+    solid_work: SolidWork,
 }
 
 /// What one row of cells gives.
@@ -47,6 +85,20 @@ pub(crate) struct RowCells {
     pub in_solid: Vec<u32>,
 }
 
+impl RowCells {
+    fn clear(&mut self) {
+        self.piece_counts.clear();
+        self.pieces.clear();
+        self.triangle_counts.clear();
+        self.triangles.clear();
+        self.labels.clear();
+        self.own_vertices.clear();
+        self.side_polygons.clear();
+        self.side_points.clear();
+        self.in_solid.clear();
+    }
+}
+
 /// Cuts the liquid of a tracker into cells.
 pub fn cut_liquid(tracker: &Tracker, scratch: &mut CutScratch) -> CutCells {
     cut(tracker, &Solids::default(), scratch)
@@ -57,33 +109,31 @@ pub fn cut_liquid(tracker: &Tracker, scratch: &mut CutScratch) -> CutCells {
 /// phi must say "air" deep inside closed solids; what it says within a cell behind their surfaces does not
 /// matter: liquid that sees a solid from behind is taken out, with all that is connected to it.
 pub fn cut(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) -> CutCells {
-    let CutScratch { flags, classes } = scratch;
-    let bins = Bins::new(solids, &tracker.grid);
-    let is_solid: Vec<bool> = match solids.triangles.len() {
-        0 => vec![],
-        _ => (0..tracker.grid.cell_count()).map(|c| !bins.of(c).is_empty()).collect(),
-    };
-    flags.classify(classes, tracker, &is_solid);
-    let source = Source { tracker: *tracker, nodes: tracker.nodes(), flags, classes };
+    let CutScratch { flags, classes, known, rows } = scratch;
     let [nx, ny, nz] = tracker.grid.cells;
-    let rows = parallel::map_indices(ny * nz, |row| {
-        let mut out = RowCells::default();
-        let (mut work, mut solid_work) = (CellWork::default(), SolidWork::default());
+    if known.update(solids, tracker) {
+        rows.clear();
+    }
+    rows.resize_with(ny * nz, Row::default);
+    flags.classify(classes, tracker, &known.is_solid);
+    let source = Source { tracker: *tracker, nodes: tracker.nodes(), flags, classes };
+    parallel::for_each_chunk_mut(rows, 1, |row, out| {
+        let Row { cells: out, work, solid_work } = &mut out[0];
+        out.clear();
         for cell in nx * row..nx * (row + 1) {
             match classes[cell] {
                 CellClass::Empty => out.piece_counts.push(0),
-                CellClass::Full => full_cell(&mut out, cell, &source),
-                CellClass::Cut => cut_cell(&mut out, cell, &source, &mut work),
-                CellClass::Solid => solid_cell(&mut out, cell, &source, (solids, &bins), &mut solid_work),
+                CellClass::Full => full_cell(out, cell, &source),
+                CellClass::Cut => cut_cell(out, cell, &source, work),
+                CellClass::Solid => solid_cell(out, cell, &source, (solids, &known.bins), solid_work),
             }
         }
-        out
     });
     let mut mesh = CutCells::empty(tracker.grid, tracker.factor);
     mesh.clamped_vertices = flags.place(&mut mesh.vertices, &mut mesh.vertex_kind, tracker);
     let first_own = mesh.vertices.len();
-    let in_solid = join_rows(&mut mesh, &rows);
-    let labels = Labels::new(&rows, classes);
+    let in_solid = join_rows(&mut mesh, rows);
+    let labels = Labels::new(rows, classes);
     crate::faces::cut_faces(&mut mesh, &source, &labels);
     crate::tidy::weld(&mut mesh, first_own);
     crate::tidy::remove_pieces_in_solids(&mut mesh, &in_solid);
@@ -91,10 +141,10 @@ pub fn cut(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) -> CutC
 }
 
 /// Joins what the rows found, in order; returns the pieces that see a solid from behind.
-fn join_rows(mesh: &mut CutCells, rows: &[RowCells]) -> Vec<u32> {
+fn join_rows(mesh: &mut CutCells, rows: &[Row]) -> Vec<u32> {
     let (mut pieces, mut triangles) = (0, 0);
     let mut in_solid = Vec::new();
-    for row in rows {
+    for Row { cells: row, .. } in rows {
         in_solid.extend(row.in_solid.iter().map(|p| p + mesh.pieces.len() as u32));
         mesh.first_piece.extend(row.piece_counts.iter().map(|n| {
             pieces += n;
@@ -117,13 +167,13 @@ fn join_rows(mesh: &mut CutCells, rows: &[RowCells]) -> Vec<u32> {
 
 /// Where the labels of a cut cell begin.
 pub(crate) struct Labels<'a> {
-    rows: &'a [RowCells],
+    rows: &'a [Row],
     /// Cut cells before this one in its row.
     rank: Vec<u32>,
 }
 
 impl<'a> Labels<'a> {
-    fn new(rows: &'a [RowCells], classes: &[CellClass]) -> Self {
+    fn new(rows: &'a [Row], classes: &[CellClass]) -> Self {
         let nx = classes.len() / rows.len().max(1);
         let mut rank = vec![0; classes.len()];
         parallel::for_each_chunk_mut(&mut rank, nx, |row, out| {
@@ -138,13 +188,13 @@ impl<'a> Labels<'a> {
 
     /// What the row of a cell gave.
     pub fn row_of(&self, cell: usize, cells_along_x: usize) -> &RowCells {
-        &self.rows[cell / cells_along_x]
+        &self.rows[cell / cells_along_x].cells
     }
 
     /// Pieces, within the cell, of the two parts of tracker cell `fine` (x fastest) of a cut cell.
     pub fn of(&self, cell: usize, fine: usize, cells_along_x: usize, factor: usize) -> [u16; 2] {
         let size = factor.pow(3);
-        self.rows[cell / cells_along_x].labels[self.rank[cell] as usize * size + fine]
+        self.rows[cell / cells_along_x].cells.labels[self.rank[cell] as usize * size + fine]
     }
 }
 

@@ -5,7 +5,6 @@
 //! their own faces: two drops in a cell do not drag each other. Pieces beside solids are read with spherical barycentric
 //! coordinates [cutcell §2.1.3], which no wall's normal velocity enters. Tests: tests/transport.rs.
 
-use crate::interpolation::PieceShape;
 use crate::mesh::{CutCells, NONE};
 use crate::places::SolidSides;
 use fluvial_foundation::{AXES, DVec3};
@@ -177,12 +176,12 @@ impl Flow {
         (mesh, sides): (&CutCells, &SolidSides),
         (piece, x): (u32, DVec3),
         u_vertex: &[DVec3],
-        (shape, weights): (&mut PieceShape, &mut Vec<f64>),
+        weights: &mut Vec<f64>,
     ) -> DVec3 {
         if piece == NONE || !sides.is_beside[piece as usize] {
             return self.at(mesh, piece, x);
         }
-        shape.gather(mesh, piece as usize);
+        let shape = sides.shapes.of(piece as usize);
         let inside = shape.contains(x).then(|| shape.interpolate(u_vertex, x, weights)).flatten();
         inside.filter(|u| u.is_finite()).unwrap_or_else(|| self.at(mesh, piece, x))
     }

@@ -1,6 +1,6 @@
 //! Which piece a point lies in, and the points of every piece.
 
-use crate::interpolation::PieceShape;
+use crate::interpolation::PieceShapes;
 use crate::mesh::{CutCells, NONE};
 use fluvial_foundation::{DVec3, parallel};
 
@@ -23,9 +23,8 @@ impl Places {
         self.piece_of.clear();
         self.piece_of.resize(x.len(), NONE);
         parallel::for_each_chunk_mut(&mut self.piece_of, POINTS, |chunk, out| {
-            let mut shape = PieceShape::default();
             for (piece, x) in out.iter_mut().zip(&x[chunk * POINTS..]) {
-                *piece = piece_at(mesh, sides, *x, &mut shape);
+                *piece = piece_at(mesh, sides, *x);
             }
         });
         self.first.clear();
@@ -51,11 +50,13 @@ impl Places {
     }
 }
 
-/// Which pieces touch solids.
+/// Which pieces touch solids, and the boundaries of those that points are looked for in.
 #[derive(Clone, Debug, Default)]
 pub struct SolidSides {
     /// Does a solid bound the piece?
     pub is_beside: Vec<bool>,
+    /// Boundaries of cut pieces beside solids, and of those that share their cell with others.
+    pub shapes: PieceShapes,
 }
 
 impl SolidSides {
@@ -64,6 +65,11 @@ impl SolidSides {
         self.is_beside.clear();
         let is_beside = |p: usize| mesh.triangles_of(p).iter().any(|t| !t.is_surface());
         self.is_beside.extend((0..mesh.pieces.len()).map(is_beside));
+        let is_beside = &self.is_beside;
+        self.shapes.gather(mesh, |p| {
+            let piece = &mesh.pieces[p];
+            !piece.is_full && (is_beside[p] || mesh.pieces_of(piece.cell as usize).len() > 1)
+        });
     }
 }
 
@@ -76,7 +82,7 @@ pub fn cell_of(mesh: &CutCells, x: DVec3) -> usize {
 
 /// The piece that a point lies in. A point of a cell that lies outside of its liquid belongs to the nearest piece that no
 /// solid hides from it; [`NONE`] where there is none.
-pub fn piece_at(mesh: &CutCells, sides: &SolidSides, x: DVec3, shape: &mut PieceShape) -> u32 {
+pub fn piece_at(mesh: &CutCells, sides: &SolidSides, x: DVec3) -> u32 {
     let pieces = mesh.pieces_of(cell_of(mesh, x));
     let is_simple = pieces.len() == 1 && !sides.is_beside[pieces.start];
     if pieces.is_empty() || is_simple {
@@ -87,8 +93,7 @@ pub fn piece_at(mesh: &CutCells, sides: &SolidSides, x: DVec3, shape: &mut Piece
         if mesh.pieces[piece].is_full {
             return piece as u32;
         }
-        shape.gather(mesh, piece);
-        if shape.contains(x) {
+        if sides.shapes.of(piece).contains(x) {
             return piece as u32;
         }
         let centroid = mesh.pieces[piece].centroid;

@@ -61,7 +61,100 @@ pub(crate) struct SolidWork {
     region_parent: Vec<u32>,
     is_liquid: Vec<bool>,
     element_of: Vec<u32>,
+    wet: WetCells,
 }
+
+/// Tracker cells without a surface, as solids divide them: found once, and kept as long as the solids are.
+#[derive(Default)]
+struct WetCells {
+    /// Lowest nodes of the cells, sorted, each with the cell's number; [`NONE`] where no solid passes.
+    number_of: Vec<(usize, u32)>,
+    /// Where the lists of each cell begin.
+    cells: Vec<ListEnds>,
+    elements: Vec<Element>,
+    /// Elements and points count from the first of their cell.
+    polygons: Vec<FinePolygon>,
+    points: Vec<DVec3>,
+    triangles: Vec<(u32, [DVec3; 3], u32)>,
+}
+
+/// Lengths of lists.
+#[derive(Clone, Copy, Default)]
+struct ListEnds {
+    elements: usize,
+    polygons: usize,
+    points: usize,
+    triangles: usize,
+}
+
+impl SolidWork {
+    fn ends(&self) -> ListEnds {
+        ListEnds {
+            elements: self.elements.len(),
+            polygons: self.polygons.len(),
+            points: self.points.len(),
+            triangles: self.triangles.len(),
+        }
+    }
+
+    /// Remembers what a cell has added since `first`, or, with None, that no solid passes through it.
+    fn remember(&mut self, node: usize, first: Option<ListEnds>) {
+        let number = first.map_or(NONE, |_| self.wet.cells.len() as u32);
+        let place = self.wet.number_of.partition_point(|known| known.0 < node);
+        self.wet.number_of.insert(place, (node, number));
+        let Some(first) = first else { return };
+        let wet = &mut self.wet;
+        wet.cells.push(wet.ends());
+        wet.elements.extend_from_slice(&self.elements[first.elements..]);
+        wet.points.extend_from_slice(&self.points[first.points..]);
+        let (element, point) = (first.elements as u32, first.points as u32);
+        wet.polygons.extend(self.polygons[first.polygons..].iter().map(|p| FinePolygon {
+            element: p.element - element,
+            points: p.points.map(|n| n - point),
+            ..*p
+        }));
+        let triangles = self.triangles[first.triangles..].iter();
+        wet.triangles.extend(triangles.map(|&(e, corners, solid)| (e - element, corners, solid)));
+    }
+
+    /// Adds a remembered cell; false where it is not known.
+    fn recall(&mut self, node: usize, add_plain: impl FnOnce(&mut Self)) -> bool {
+        let Ok(place) = self.wet.number_of.binary_search_by_key(&node, |known| known.0) else { return false };
+        let number = self.wet.number_of[place].1;
+        if number == NONE {
+            add_plain(self);
+            return true;
+        }
+        let (element, point) = (self.elements.len() as u32, self.points.len() as u32);
+        let wet = &self.wet;
+        let from = wet.cells[number as usize];
+        let to = wet.cells.get(number as usize + 1).copied().unwrap_or_else(|| wet.ends());
+        self.elements.extend_from_slice(&wet.elements[from.elements..to.elements]);
+        self.points.extend_from_slice(&wet.points[from.points..to.points]);
+        self.polygons.extend(wet.polygons[from.polygons..to.polygons].iter().map(|p| FinePolygon {
+            element: p.element + element,
+            points: p.points.map(|n| n + point),
+            ..*p
+        }));
+        let triangles = wet.triangles[from.triangles..to.triangles].iter();
+        self.triangles.extend(triangles.map(|&(e, corners, solid)| (e + element, corners, solid)));
+        true
+    }
+}
+
+impl WetCells {
+    fn ends(&self) -> ListEnds {
+        ListEnds {
+            elements: self.elements.len(),
+            polygons: self.polygons.len(),
+            points: self.points.len(),
+            triangles: self.triangles.len(),
+        }
+    }
+}
+
+/// Number of the case whose eight corners are liquid.
+const ALL_LIQUID: u8 = 255;
 
 /// Adds the pieces of one cell.
 pub(crate) fn solid_cell(
@@ -85,15 +178,20 @@ pub(crate) fn solid_cell(
         let node = source.nodes.index(node_at[0], node_at[1], node_at[2]);
         let case = source.flags.case(node, [0, 1, 2].map(|a| source.nodes.stride(a)));
         let low = DVec3::from_array(node_at.map(|n| n as f64));
-        if case != 0 {
+        let is_wet = case == ALL_LIQUID;
+        let is_known = is_wet && work.recall(node, |work| plain_cell(work, (node, case), low, source));
+        if case != 0 && !is_known {
             let local = |t: u32| solids.triangles[t as usize].map(|x| r as f64 * x - low);
             let mut near = std::mem::take(&mut work.near);
             near.clear();
             near.extend(bins.of(cell).iter().filter(|&&t| touches_unit_cube(local(t), &mut work.clips)));
-            if near.is_empty() {
-                plain_cell(work, (node, case), low, source);
-            } else {
-                divided_cell(work, (node, case), low, source, solids, &near);
+            let first = (!near.is_empty()).then(|| work.ends());
+            match first {
+                None => plain_cell(work, (node, case), low, source),
+                Some(_) => divided_cell(work, (node, case), low, source, solids, &near),
+            }
+            if is_wet {
+                work.remember(node, first);
             }
             work.near = near;
         }

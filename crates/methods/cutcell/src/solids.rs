@@ -5,7 +5,7 @@ use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 
 /// Triangles of solids, in cells of the simulation grid. Normals of closed solids point out of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solids {
     /// Corners, counter-clockwise seen from outside.
     pub triangles: Vec<[DVec3; 3]>,

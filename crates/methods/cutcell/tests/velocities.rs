@@ -256,7 +256,7 @@ fn coordinates_are_linear_and_bounded() {
             shape.gather(&mesh, piece);
             let is_convex = case % 5 == 1;
             for x in points_inside(&shape, case, 30) {
-                assert!(shape.coordinates(&mut weights, x), "case {case}");
+                assert!(shape.boundary().coordinates(&mut weights, x), "case {case}");
                 let sum: f64 = weights.iter().sum();
                 let at = shape.positions.iter().zip(&weights).map(|(p, w)| *w * *p).sum::<DVec3>();
                 assert!((sum - 1.0).abs() < 1e-9 && (at - x).length() < 1e-5, "case {case}: {sum} {at} {x}");
@@ -292,12 +292,12 @@ fn limits_on_the_boundary_are_exact() {
         for w in [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0], [0.0, 0.01, 0.99], [1.0, 0.0, 0.0]] {
             let x = w[0] * a + w[1] * b + w[2] * c;
             let wanted = w[0] * value(t[0]) + w[1] * value(t[1]) + w[2] * value(t[2]);
-            let on = shape.interpolate(&values, x, &mut weights).expect("a value");
+            let on = shape.boundary().interpolate(&values, x, &mut weights).expect("a value");
             assert!((on - wanted).length() < 1e-5, "{on} {wanted} {w:?}");
             // From the middle of a triangle that is not a sliver the way inwards leads into the piece.
             if w.iter().all(|w| *w > 0.1) && normal.length() > 1e-2 {
                 let inside = x - 1e-5 * normal.normalize();
-                let near = shape.interpolate(&values, inside, &mut weights).expect("a value");
+                let near = shape.boundary().interpolate(&values, inside, &mut weights).expect("a value");
                 assert!((near - wanted).length() < 1e-2, "{near} {wanted} {w:?}");
                 checked += 1;
             }
@@ -330,7 +330,7 @@ fn paths_never_cross_a_sheet() {
             for start in points_inside(&shape, case, 6) {
                 let mut x = start;
                 for _ in 0..60 {
-                    let Some(k) = shape.interpolate(&u_vertex, x, &mut weights) else { break };
+                    let Some(k) = shape.boundary().interpolate(&u_vertex, x, &mut weights) else { break };
                     x += 0.01 * k;
                     assert!(side * (x - center).dot(n) > -1e-9, "case {case}: {x} from {start}");
                     steps += 1;

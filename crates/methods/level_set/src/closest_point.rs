@@ -155,8 +155,9 @@ fn foot_beyond_hull(field: &CubicField, search: Search, cell: [usize; 3], point:
         jet = field.jet(cell, nearest).scaled(search.per_cell);
     }
     let g2 = dot(jet.gradient, jet.gradient);
-    // Away from the interface phi is no distance yet: a plane there is none of the interface's.
-    (g2 >= LEAST_SLOPE2 && jet.value.abs() <= FAR_FROM_INTERFACE)
+    // Away from the interface phi is no distance yet: a plane there is none of the interface's. Nor is one made of samples
+    // of one sign: from step to step such planes would come nearer.
+    (g2 >= LEAST_SLOPE2 && jet.value.abs() <= FAR_FROM_INTERFACE && field.shows_interface(cell, nearest))
         .then(|| Foot::bare(scaled(jet.gradient, (dot(jet.gradient, nearest) - jet.value) / g2)))
 }
 

@@ -202,6 +202,18 @@ impl<'a> CubicField<'a> {
         })
     }
 
+    /// Do the samples that the interpolant at a point is made of show both signs?
+    pub fn shows_interface(&self, cell: [usize; 3], offset: [f32; 3]) -> bool {
+        let [x, y, z] = [0, 1, 2].map(|a| AxisWeights::at(cell[a], offset[a], self.size[a]).base);
+        let mut found = [false; 2];
+        for (m, l) in (0..4).flat_map(|m| (0..4).map(move |l| (m, l))) {
+            for value in self.row(x, y + l, z + m) {
+                found[(value < 0.0) as usize] = true;
+            }
+        }
+        found == [true; 2]
+    }
+
     /// Interpolated value with first and second derivatives.
     #[inline]
     pub fn jet(&self, cell: [usize; 3], offset: [f32; 3]) -> Jet {

@@ -21,6 +21,10 @@ const FAR_TRUST: f32 = 0.15;
 const FAR: f32 = 3.2;
 /// Distances of two neighbours differ by no more than this, in cells: 1, and what they may err.
 const LARGEST_SLOPE: f32 = 1.1;
+/// The interface goes on inside a solid as far as this many cells from where open cells show it. What is continued into the
+/// solid farther on is no interface: below a floating box its level is noise, and cells that took it for the surface
+/// came nearer to it from round to round until there was air below the box.
+const INTO_SOLIDS: usize = 2;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -108,32 +112,43 @@ pub fn redistance_among_solids(
     let unresolved_cells = find_seeds(band, &field, phi, lattice, (closed_cell, sides));
     let interface_cells = band.cells.len();
     let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
+    let walls = Walls { closed_cell, phi };
     let mut layer = 0..interface_cells;
     band.layers.clear();
     while !layer.is_empty() {
         let next = layer.end;
         band.layers.push(next);
         grow(band, layer, lattice, sides, reach);
-        reach_layer(band, next, &field, lattice, sides, search);
+        reach_layer(band, next, &field, (lattice, sides, walls), search);
         layer = next..band.cells.len();
     }
-    relax(band, &field, lattice, sides, search);
+    relax(band, &field, (lattice, sides, walls), search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
     write_back(phi, closed_cell, band, lattice, band_m);
 }
 
-/// Is a change of sign beside a cell that of an interface which open cells show? It is when there are open cells of both
-/// signs among the cell and those around it: the interface ends at a solid and does not begin inside.
-fn is_open_interface(phi: &[f32], lattice: &Lattice, closed_cell: &[bool], at: [usize; 3]) -> bool {
-    let range = |axis: usize| at[axis].saturating_sub(1)..(at[axis] + 2).min(lattice.size[axis]);
-    let mut found = [false; 2];
-    for (k, j) in range(2).flat_map(|k| range(1).map(move |j| (k, j))) {
-        for cell in range(0).map(|i| lattice.index(i, j, k)).filter(|&cell| !closed_cell[cell]) {
-            found[(phi[cell] < 0.0) as usize] = true;
+/// Closed cells, none where there are no solids, and the level set.
+#[derive(Clone, Copy)]
+struct Walls<'a> {
+    closed_cell: &'a [bool],
+    phi: &'a [f32],
+}
+
+impl Walls<'_> {
+    /// Is a change of sign beside a cell that of an interface which open cells show? It is when there are open cells of both
+    /// signs no more than `reach` cells away along each axis: the interface ends at a solid and does not begin inside.
+    fn is_open_interface(&self, lattice: &Lattice, at: [usize; 3], reach: usize) -> bool {
+        let range =
+            |axis: usize| at[axis].saturating_sub(reach)..(at[axis] + reach + 1).min(lattice.size[axis]);
+        let mut found = [false; 2];
+        for (k, j) in range(2).flat_map(|k| range(1).map(move |j| (k, j))) {
+            for cell in range(0).map(|i| lattice.index(i, j, k)).filter(|&cell| !self.closed_cell[cell]) {
+                found[(self.phi[cell] < 0.0) as usize] = true;
+            }
         }
+        found == [true; 2]
     }
-    found == [true; 2]
 }
 
 /// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are
@@ -145,8 +160,9 @@ fn find_seeds(
     lattice: &Lattice,
     (closed_cell, sides): (&[bool], &Sides),
 ) -> usize {
-    let is_interface =
-        |at: [usize; 3]| closed_cell.is_empty() || is_open_interface(phi, lattice, closed_cell, at);
+    let is_interface = |at: [usize; 3]| {
+        closed_cell.is_empty() || Walls { closed_cell, phi }.is_open_interface(lattice, at, 1)
+    };
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
     band.seeds.resize(nz, Vec::new());
@@ -213,7 +229,8 @@ fn grow(band: &mut Band, layer: std::ops::Range<usize>, lattice: &Lattice, sides
     reached.grow(added, front);
     if !sides.is_empty() {
         // What lies behind a thin solid is reached round it or not at all.
-        let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, sides };
+        let walls = Walls { closed_cell: &[], phi: &[] };
+        let known = Known { feet: feet.as_slice(), entry_of_cell, lattice, sides, walls };
         for added in added.iter_mut() {
             added.retain(|&cell| {
                 let mut seen = !sides.is_near(cell as usize);
@@ -250,6 +267,7 @@ struct Known<'a> {
     entry_of_cell: &'a [u32],
     lattice: &'a Lattice,
     sides: &'a Sides,
+    walls: Walls<'a>,
 }
 
 /// A neighbour's closest point.
@@ -316,7 +334,7 @@ impl Known<'_> {
                     || field.beyond_hull(c, seen.point) > search.overhang;
                 if self.is_near(c, foot.base) {
                     self.on_plane_beside(c, guess, least)
-                } else if is_nearer && distance2 >= least * least {
+                } else if is_nearer && distance2 >= least * least && !self.is_inside_solid(c, foot.base) {
                     foot
                 } else {
                     seen
@@ -328,9 +346,21 @@ impl Known<'_> {
 
     /// Is a place, relative to a cell, near a thin solid? The interpolant knows nothing of sides there.
     fn is_near(&self, c: [usize; 3], x: [f32; 3]) -> bool {
-        let at =
-            |a: usize| (c[a] as f32 + x[a]).round().clamp(0.0, self.lattice.size[a] as f32 - 1.0) as usize;
-        !self.sides.is_empty() && self.sides.is_near(self.lattice.index(at(0), at(1), at(2)))
+        let [i, j, k] = self.cell_at(c, x);
+        !self.sides.is_empty() && self.sides.is_near(self.lattice.index(i, j, k))
+    }
+
+    /// Is a place, relative to a cell, so deep in a solid that no interface of open cells goes on there?
+    fn is_inside_solid(&self, c: [usize; 3], x: [f32; 3]) -> bool {
+        let [i, j, k] = self.cell_at(c, x);
+        let is_closed = self.walls.closed_cell.get(self.lattice.index(i, j, k)).is_some_and(|&closed| closed);
+        is_closed && !self.walls.is_open_interface(self.lattice, [i, j, k], INTO_SOLIDS)
+    }
+
+    /// The cell of a place relative to another one.
+    fn cell_at(&self, c: [usize; 3], x: [f32; 3]) -> [usize; 3] {
+        let most = |a: usize| self.lattice.size[a] as f32 - 1.0;
+        std::array::from_fn(|a| (c[a] as f32 + x[a]).round().clamp(0.0, most(a)) as usize)
     }
 
     /// A neighbour's closest point where the interpolant is of no use: that of its tangent plane, as long as the way
@@ -355,13 +385,12 @@ fn reach_layer(
     band: &mut Band,
     start: usize,
     field: &CubicField,
-    lattice: &Lattice,
-    sides: &Sides,
+    (lattice, sides, walls): (&Lattice, &Sides, Walls),
     search: Search,
 ) {
     band.feet.resize(band.cells.len(), Foot::default());
     let (feet, new) = band.feet.split_at_mut(start);
-    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell: &band.entry_of_cell, lattice, sides, walls };
     let cells = &band.cells[start..];
     parallel::for_each_chunk_mut(new, PIECE, |piece, new| {
         for (cell, foot) in cells[piece * PIECE..].iter().zip(new) {
@@ -374,7 +403,12 @@ fn reach_layer(
 
 /// Cell steps are not distance: a neighbour that was reached in the same layer or later may know a nearer
 /// point of the interface. Twice: all cells are asked once, then the neighbours of those that changed.
-fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, search: Search) {
+fn relax(
+    band: &mut Band,
+    field: &CubicField,
+    (lattice, sides, walls): (&Lattice, &Sides, Walls),
+    search: Search,
+) {
     let Band { cells, feet, entry_of_cell, layers, suspects, .. } = band;
     let improved = |known: Known, entry: usize, first: usize| -> Option<(u32, Foot)> {
         let cell = cells[entry] as usize;
@@ -383,7 +417,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
         let own = feet_distance2(known.feet, entry);
         (best.distance2 < own * (1.0 - 1e-4)).then(|| (entry as u32, known.refine(field, search, c, best)))
     };
-    let known = Known { feet, entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell, lattice, sides, walls };
     let mut changes = Vec::new();
     for (&first, &end) in layers.iter().zip(layers.iter().skip(1).chain([&cells.len()])) {
         changes.extend(parallel::map_indices(parallel::chunk_count(end - first, PIECE), |piece| {
@@ -395,7 +429,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
     suspects.clear();
     for &(entry, foot) in changes.iter().flatten() {
         feet[entry as usize] = foot;
-        let known = Known { feet, entry_of_cell, lattice, sides };
+        let known = Known { feet, entry_of_cell, lattice, sides, walls };
         let cell = cells[entry as usize] as usize;
         known.for_each_neighbour(cell, lattice.coordinates(cell), |neighbour, _, _| {
             if neighbour >= interface_cells && neighbour < cells.len() {
@@ -405,7 +439,7 @@ fn relax(band: &mut Band, field: &CubicField, lattice: &Lattice, sides: &Sides, 
     }
     suspects.sort_unstable();
     suspects.dedup();
-    let known = Known { feet, entry_of_cell, lattice, sides };
+    let known = Known { feet, entry_of_cell, lattice, sides, walls };
     let changes = parallel::map_indices(parallel::chunk_count(suspects.len(), PIECE), |piece| {
         let entries = &suspects[parallel::chunk_range(piece, PIECE, suspects.len())];
         entries.iter().filter_map(|&entry| improved(known, entry as usize, 0)).collect::<Vec<_>>()

@@ -103,6 +103,36 @@ fn air_behind_a_solid_is_no_surface_before_it() {
     assert_ne!(phi, before, "without the wall it is a surface");
 }
 
+/// A box floats half under and a little tilted: what is continued into it from below is flat and not the surface's plane. The liquid below it comes
+/// no nearer to a surface, however often distances are found anew.
+#[test]
+fn inside_a_floating_box_is_no_surface() {
+    let l = Lattice { size: [20, 18, 20], origin: Vec3::splat(0.5), spacing: 1.0 };
+    let away = |n: usize| {
+        let d = Vec3::from_array(l.coordinates(n).map(|i| i as f32)) - Vec3::new(9.5, 8.0, 9.5);
+        let d = d / Vec3::new(7.0, 3.5, 7.0);
+        let axis = (0..3).fold(0, |best, a| if d[a].abs() > d[best].abs() { a } else { best });
+        d[axis].signum() * Vec3::AXES[axis]
+    };
+    let is_closed = |n: usize| {
+        let [i, j, k] = l.coordinates(n);
+        let tilt = if i < 10 { 0 } else { 1 };
+        (3..17).contains(&i) && (3..17).contains(&k) && (5 + tilt..12 + tilt).contains(&j)
+    };
+    let closed: Vec<bool> = (0..l.len()).map(is_closed).collect();
+    let mut phi = fill_band(&l, BAND, |x| x[1] - 8.0);
+    let before = phi.clone();
+    let mut scratch = Scratch::default();
+    for _ in 0..15 {
+        extend_into_solids(&mut phi, &closed, &l, 5, away, &mut scratch);
+        redistance_among_solids(&mut phi, &l, BAND, (&closed, Sides::NONE), &mut scratch);
+    }
+    // Beside the box nothing changes, below it the contact line is farther away than the plane was.
+    let open = (0..l.len()).filter(|&n| !closed[n]);
+    let nearer = open.map(|n| before[n].abs() - phi[n].abs()).fold(0.0, f32::max);
+    assert!(nearer < 0.3, "{nearer} cells");
+}
+
 /// Amplitude of the surface's Fourier mode, by the crossings of columns.
 fn wave_amplitude(phi: &[f32], l: &Lattice, k: f64, mean: f64) -> f64 {
     let n = l.size[0];
@@ -293,19 +323,24 @@ fn tilted_tops_do_not_go_on_along_the_walls() {
     }
 }
 
-/// A cap's edge on the floor of a corner, phi ahead of it no distance but rough, as transport leaves it: the closest points
-/// of cells ahead lie below the floor. No plane of what is far from the interface makes them nearer than they are.
+/// A cap's edge on the floor of a corner, phi ahead of it no distance but rough, as transport leaves it from step to step: the
+/// closest points of cells ahead lie below the floor. No plane of what is far from the interface makes them nearer than they
+/// are, and none comes nearer from step to step: it did, to 0.02 cells where the cap is 4 away.
 #[test]
 fn distances_ahead_of_a_front_on_the_floor() {
     let l = Lattice { size: [16; 3], origin: Vec3::splat(0.5), spacing: 1.0 };
     let cap = |x: [f64; 3]| distance(x, [1.0, -20.0, 2.0]) - 22.4;
     let exact = fill_band(&l, BAND, cap);
     for seed in 0..4 {
-        let rough = |n: usize| 0.3 * (random::unit_vec3(n as u64, seed).x - 0.5) * (exact[n] - 1.0).max(0.0);
-        let mut phi: Vec<f32> = (0..l.len()).map(|n| exact[n] + rough(n)).collect();
-        redistance(&mut phi, &l, BAND, &mut Scratch::default());
-        // Where the surface goes on below the floor as a plane it is nearer than the ball.
-        let nearer = (0..l.len()).map(|n| exact[n] - phi[n]).fold(0.0, f32::max);
-        assert!(nearer < 1.0, "seed {seed}: {nearer} cells nearer than the cap");
+        let mut phi = exact.clone();
+        for round in 0..12 {
+            let chance = |n: usize| random::unit_vec3(n as u64, 16 * round + seed).x - 0.5;
+            phi.iter_mut().enumerate().for_each(|(n, phi)| *phi += 0.3 * chance(n) * (*phi - 1.0).max(0.0));
+            redistance(&mut phi, &l, BAND, &mut Scratch::default());
+            // Where the surface goes on below the floor as a plane it is nearer than the ball.
+            let nearer = (0..l.len()).map(|n| exact[n] - phi[n]).fold(0.0, f32::max);
+            let most = if round == 0 { 1.0 } else { 2.2 };
+            assert!(nearer < most, "seed {seed}, round {round}: {nearer} cells nearer than the cap");
+        }
     }
 }

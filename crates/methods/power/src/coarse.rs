@@ -36,7 +36,7 @@ pub fn from_band(
     let farthest = pyramid.shape().bounds().size().length();
     let found = parallel::map_indices(leaves.len(), |n| {
         let x = View { pyramid, diagram }.center(leaves[n]);
-        let phi = band.linear(x).filter(|phi| phi.abs() < TRUE_PART * band.reach);
+        let phi = band.distance(x).filter(|phi| phi.abs() < TRUE_PART * band.reach);
         match phi.zip(band.slope(x)) {
             Some((phi, slope)) => {
                 let nearest = x - phi * slope.normalize_or_zero();
@@ -56,6 +56,20 @@ pub fn from_band(
     write(pyramid, &leaves, &values);
     let beyond = leaves.iter().zip(&found).filter(|(_, f)| !f.1).map(|(leaf, _)| *leaf).collect();
     hand_on(pyramid, diagram, beyond);
+    pyramid.propagate(PHI);
+}
+
+/// Takes the distances of leaves over from a band that was displaced, where it has true ones.
+pub fn refresh(pyramid: &mut Pyramid, diagram: &Diagram, band: &Band, leaves: &[Place]) {
+    let view = View { pyramid, diagram };
+    let mut values = parallel::map_indices(leaves.len(), |n| {
+        let own = view.value(leaves[n], PHI);
+        let is_near = own.abs() < band.reach;
+        let shown = if is_near { band.distance(view.center(leaves[n])) } else { None };
+        shown.filter(|phi| phi.abs() < TRUE_PART * band.reach).unwrap_or(own)
+    });
+    values.iter_mut().filter(|v| **v == 0.0).for_each(|v| *v = f32::MIN_POSITIVE);
+    pyramid.scatter(PHI, &values);
     pyramid.propagate(PHI);
 }
 

@@ -7,19 +7,24 @@
 //! leaves beside it see the same: the field is continuous. It is exact for linear fields because nodes are, and second
 //! order. (The paper interpolates in the tetrahedra between leaves' centres; nodes need no table of those, and no
 //! tie-breaking where centres are cospherical.) Verified by `tests/flow.rs`.
+//!
+//! Velocities of nodes are means of means: a jet that gravity draws out contracts by a sixth too little in that field, and grows.
+//! What carries the surface is therefore interpolated [per axis](Flow::per_axis) away from transitions, as in the paper (§5): every component is linear
+//! between the faces that it is the normal velocity of, so that the field has the divergence that the pressure solve left.
 
-use crate::channels::{CENTER_VELOCITY, NODE_VELOCITY};
+use crate::channels::{CENTER_VELOCITY, FACE_VELOCITY, NODE_VELOCITY};
 use crate::neighbourhood::Code;
-use crate::view::{Place, View};
+use crate::view::{Place, View, value_in};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::pyramid::NEIGHBOURS;
 
-/// The velocity between nodes.
+/// The velocity between nodes, or between faces.
 #[derive(Clone, Copy)]
 pub struct Flow<'a> {
     view: View<'a>,
     min: Vec3,
     max: Vec3,
+    is_per_axis: bool,
 }
 
 /// The cube that was asked last, with the velocities of its corners: back-traces stay in a cube for long.
@@ -48,7 +53,13 @@ impl<'a> Flow<'a> {
     /// The flow of a pyramid whose nodes are known.
     pub fn new(view: View<'a>) -> Self {
         let bounds = view.pyramid.shape().bounds();
-        Flow { view, min: bounds.min, max: bounds.max }
+        Flow { view, min: bounds.min, max: bounds.max, is_per_axis: false }
+    }
+
+    /// The same, per axis where all leaves around are of one size: trilinear in each component between the centres of the
+    /// faces that it belongs to.
+    pub fn per_axis(view: View<'a>) -> Self {
+        Flow { is_per_axis: true, ..Flow::new(view) }
     }
 
     /// What it reads.
@@ -90,6 +101,13 @@ impl<'a> Flow<'a> {
         let at = level.grid.layout().decode(leaf.cell);
         let low = self.min + level.dx * Vec3::from_array(at.map(|v| v as f32));
         let code = self.view.code(leaf).expect("located");
+        if self.is_per_axis && code == Code::UNIFORM {
+            let child = AXES.map(|a| usize::from(x[a] >= low[a] + 0.5 * level.dx));
+            if let Some(corners) = self.between_faces(leaf, at, child) {
+                let low = low + 0.5 * level.dx * Vec3::from_array(child.map(|v| v as f32));
+                return Cursor { low, size: 0.5 * level.dx, corners };
+            }
+        }
         if code == Code::UNIFORM || code.has_larger() {
             let corners = std::array::from_fn(|n| self.corner(leaf, n));
             return Cursor { low, size: level.dx, corners };
@@ -100,6 +118,46 @@ impl<'a> Flow<'a> {
             std::array::from_fn(|n| self.sub_node(leaf, code, AXES.map(|a| child[a] + (n as u32 >> a & 1))));
         let low = low + half * Vec3::from_array(child.map(|v| v as f32));
         Cursor { low, size: half, corners }
+    }
+
+    /// Velocity at the corners of an octant of a leaf, per axis; None where the leaf beyond the octant's corner has another
+    /// size. In an octant every component is trilinear, so that its corners determine it. Beyond walls the leaves go on as
+    /// their mirror images.
+    fn between_faces(&self, leaf: Place, at: [u32; 3], child: [usize; 3]) -> Option<[Vec3; 8]> {
+        let grid = &self.view.level(leaf.level).grid;
+        let layout = grid.layout();
+        let beside = AXES.map(|a| {
+            let next = i64::from(at[a]) + 2 * child[a] as i64 - 1;
+            next.clamp(0, i64::from(layout.cells()[a]) - 1) - i64::from(at[a])
+        });
+        let step = |offset: [i64; 3]| layout.add(leaf.cell, layout.encode(offset));
+        self.view.code(Place { cell: step(beside), ..leaf })?;
+        let mut corners = [Vec3::ZERO; 8];
+        for axis in AXES {
+            // The faces on both sides along the axis; the leaf's own row and the one beside it along the others.
+            let mut value: [f32; 8] = std::array::from_fn(|n| {
+                let place = |a: usize| match (a == axis, n >> a & 1) {
+                    (true, high) => high as i64,
+                    (false, 0) => 0,
+                    (false, _) => beside[a],
+                };
+                value_in(grid, FACE_VELOCITY[axis], step(AXES.map(place)))
+            });
+            for a in AXES {
+                for n in (0..8).filter(|n| n >> a & 1 == 0) {
+                    let (first, second) = (value[n], value[n | 1 << a]);
+                    let middle = 0.5 * (first + second);
+                    (value[n], value[n | 1 << a]) = match (a == axis, child[a]) {
+                        (true, 0) => (first, middle),
+                        (true, _) => (middle, second),
+                        (false, 0) => (middle, first),
+                        (false, _) => (first, middle),
+                    };
+                }
+            }
+            corners.iter_mut().zip(value).for_each(|(corner, value)| corner[axis] = value);
+        }
+        Some(corners)
     }
 
     /// Velocity at a corner of a leaf.

@@ -5,13 +5,16 @@
 //! [`mesh`] lists the result. [`rows`] are the coefficients of operators, with what free surface and solids
 //! change ([`pairs`]); [`laplacian`] and [`velocity`] stream through the pages with them.
 
+pub mod air;
 pub mod band;
 pub mod centers;
 pub mod channels;
 pub mod coarse;
+pub mod content;
 pub mod diagram;
 pub mod faces;
 pub mod flow;
+pub mod flux;
 pub mod hybrid;
 pub mod laplacian;
 pub mod matrix;
@@ -21,6 +24,7 @@ pub mod nodes;
 pub mod pairs;
 pub mod polyhedron;
 pub mod rows;
+pub mod settle;
 pub mod stencil;
 pub mod velocity;
 pub mod view;

@@ -30,6 +30,10 @@ pub struct LeafFace {
     pub outward: f32,
     /// The leaf beyond it; None at walls.
     pub other: Option<Place>,
+    /// Where its velocity is kept, the cell and the channel, and the sign of what flows outward; at walls nowhere.
+    pub kept: Option<(Place, usize, f32)>,
+    /// Its place in the leaf's power cell.
+    pub number: usize,
 }
 
 /// A pyramid with its diagram, for reading.
@@ -173,7 +177,7 @@ impl<'a> View<'a> {
         let at = layout.decode(place.cell);
         let center = AXES.map(|a| f64::from(min[a]) + dx * (f64::from(at[a]) + 0.5));
         let outside = outside_places(layout, at);
-        for face in &self.diagram.table().get(code).faces {
+        for (number, face) in self.diagram.table().get(code).faces.iter().enumerate() {
             let (Slot::Level(k) | Slot::Smaller(k, _)) = face.slot;
             let mut seen = LeafFace {
                 centroid: AXES.map(|a| center[a] + dx * face.centroid[a]),
@@ -181,10 +185,12 @@ impl<'a> View<'a> {
                 area: face.area * dx * dx,
                 outward: 0.0,
                 other: None,
+                kept: None,
+                number,
             };
             if outside >> k & 1 == 0 {
                 let next = AXES.map(|a| at[a].wrapping_add_signed(NEIGHBOURS[k][a] as i32));
-                let (other, outward) = match face.slot {
+                let (other, kept) = match face.slot {
                     Slot::Level(_) => {
                         let other = self.same_or_larger(place.level, layout.encode(next.map(i64::from)));
                         (other, self.kept(place, k))
@@ -194,20 +200,24 @@ impl<'a> View<'a> {
                         let cell =
                             fine.encode(AXES.map(|a| i64::from(2 * next[a] + (child as u32 >> a & 1))));
                         let smaller = Place { level: place.level - 1, cell };
-                        (Some(smaller), -self.kept(smaller, opposite(k)))
+                        let (home, channel, sign) = self.kept(smaller, opposite(k));
+                        (Some(smaller), (home, channel, -sign))
                     }
                 };
-                (seen.other, seen.outward) = (other, outward);
+                let (home, channel, sign) = kept;
+                seen.outward = sign * self.value(home, channel);
+                (seen.other, seen.kept) = (other, Some(kept));
             }
             body(seen);
         }
     }
 
-    /// Velocity out of a cell through its face towards neighbour `k` of its own level.
-    fn kept(&self, place: Place, k: usize) -> f32 {
+    /// Where the velocity through a cell's face towards neighbour `k` of its own level is kept: cell, channel, and the sign
+    /// of what flows out.
+    fn kept(&self, place: Place, k: usize) -> (Place, usize, f32) {
         let (channel, offset, sign) = location(k);
         let layout = self.level(place.level).grid.layout();
         let cell = layout.add(place.cell, layout.encode(offset));
-        sign * self.value(Place { cell, ..place }, channel)
+        (Place { cell, ..place }, channel, sign)
     }
 }

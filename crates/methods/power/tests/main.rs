@@ -13,3 +13,4 @@ mod poisson;
 mod polyhedron;
 mod stencil;
 mod trees;
+mod volume;

@@ -1,6 +1,6 @@
 //! The liquid between two frames.
 
-use crate::field::{Moment, Sample};
+use crate::field::{Field, Moment, Sample};
 use fluvial_foundation::Vec3;
 
 /// The liquid from one frame to the next, known at both ends.
@@ -47,6 +47,17 @@ impl<M: Moment> Interval<'_, M> {
         match still.u {
             Some(u) => self.sample(x, at_s, u),
             None => still,
+        }
+    }
+}
+
+impl Interval<'_, Field> {
+    /// Direction of growing phi, as [`Self::sample`] places it: that of the frame which is nearer in time.
+    pub fn normal(&self, x: Vec3, at_s: f32, w: Vec3) -> Vec3 {
+        if 2.0 * at_s < self.length_s {
+            self.start.normal(x - at_s * w)
+        } else {
+            self.end.normal(x + (self.length_s - at_s).max(0.0) * w)
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::CutCellSolver;
 use crate::params::Transfer;
 use crate::state::Work;
 use fluvial_cutcell::flow::Flow;
-use fluvial_cutcell::interpolation::PieceShape;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
 use fluvial_cutcell::tracker::{add_ball, carry, shift_surface, spread_to_cells};
@@ -33,9 +32,8 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    fn velocity(&self, piece: u32, x: DVec3, scratch: &mut (PieceShape, Vec<f64>)) -> DVec3 {
-        let (shape, weights) = (&mut scratch.0, &mut scratch.1);
-        self.flow.beside_walls((self.mesh, self.sides), (piece, x), self.u_vertex, (shape, weights))
+    fn velocity(&self, piece: u32, x: DVec3, weights: &mut Vec<f64>) -> DVec3 {
+        self.flow.beside_walls((self.mesh, self.sides), (piece, x), self.u_vertex, weights)
     }
 }
 
@@ -45,7 +43,7 @@ fn carrier(mesh: &CutCells, sides: &SolidSides, flow: &Flow, x: DVec3) -> DVec3 
     let piece = match pieces.len() {
         0 => NONE,
         1 => pieces.start as u32,
-        _ => piece_at(mesh, sides, x, &mut PieceShape::default()),
+        _ => piece_at(mesh, sides, x),
     };
     flow.at(mesh, piece, x)
 }
@@ -70,7 +68,7 @@ impl CutCellSolver {
         let way = Way { mesh, sides, flow: after, u_vertex };
         let particles = &mut fields.population.particles;
         parallel::for_each_chunk_mut(&mut particles.v, CHUNK, |chunk, out| {
-            let mut scratch = Default::default();
+            let mut weights = vec![];
             for (m, v) in out.iter_mut().enumerate() {
                 let n = chunk * CHUNK + m;
                 let (piece, x) = (places.piece_of[n], x_in_cells[n]);
@@ -78,7 +76,7 @@ impl CutCellSolver {
                     *v += gravity;
                     continue;
                 }
-                let new = way.velocity(piece, x, &mut scratch);
+                let new = way.velocity(piece, x, &mut weights);
                 if is_affine || sides.is_beside[piece as usize] {
                     *v = new.as_vec3();
                     continue;
@@ -119,7 +117,7 @@ impl CutCellSolver {
         let particles = &mut fields.population.particles;
         let (x_out, v) = (&mut particles.x, &particles.v);
         parallel::for_each_chunk_mut(x_out, CHUNK, |chunk, out| {
-            let mut scratch = Default::default();
+            let mut weights = vec![];
             for (m, x_in_world) in out.iter_mut().enumerate() {
                 let n = chunk * CHUNK + m;
                 let (mut x, mut piece) = (x_in_cells[n], places.piece_of[n]);
@@ -127,22 +125,25 @@ impl CutCellSolver {
                 let most = WAY[(piece != NONE && sides.is_beside[piece as usize]) as usize];
                 let steps = (speed * dt_s / (dx * most)).ceil().clamp(1.0, 64.0);
                 let part = dt_s / (dx * steps);
-                for _ in 0..steps as usize {
+                for step in 0..steps as usize {
                     let u = match piece {
                         NONE => v[n].as_dvec3(),
                         _ => {
-                            let u = way.velocity(piece, x, &mut scratch);
+                            // Beside solids a particle has the liquid's velocity already.
+                            let is_known = step == 0 && sides.is_beside[piece as usize];
+                            let known = is_known.then(|| v[n].as_dvec3());
+                            let u = known.unwrap_or_else(|| way.velocity(piece, x, &mut weights));
                             let half = walls.walk(x, x + 0.5 * part * u);
-                            match piece_at(mesh, sides, half, &mut scratch.0) {
+                            match piece_at(mesh, sides, half) {
                                 // Out of the liquid: as the liquid that it came from.
                                 NONE => u,
-                                there => way.velocity(there, half, &mut scratch),
+                                there => way.velocity(there, half, &mut weights),
                             }
                         }
                     };
                     let to = (x + part * u).clamp(DVec3::splat(WALL_MARGIN), size - WALL_MARGIN);
                     x = walls.walk(x, to);
-                    let next = piece_at(mesh, sides, x, &mut scratch.0);
+                    let next = piece_at(mesh, sides, x);
                     piece = if next == NONE { piece } else { next };
                 }
                 *x_in_world = grid.min + (dx * x).as_vec3();

@@ -10,8 +10,9 @@ use fluvial_solver_interface::{Clamps, PressureReport};
 
 /// Every piece has at least so many particles, or as many as the finest look finds.
 const LEAST_PARTICLES: usize = 4;
-/// Looks for places of particles: points along the edge of a cell, times those by default.
-const LOOKS: [usize; 4] = [1, 2, 4, 8];
+/// Looks for places of particles: points along the edges of the piece's box, times those by default. The first look is at the
+/// cell instead, so that whole cells and large pieces have one pattern.
+const LOOKS: [usize; 3] = [1, 2, 4];
 
 impl CutCellSolver {
     pub(crate) fn place_liquid(&mut self) {
@@ -74,14 +75,17 @@ impl CutCellSolver {
             if self.work.sides.is_beside[piece] { 0.0 } else { 0.05 * self.fine_m() },
         );
         let is_filled = |x: DVec3| !has_solids || self.setup.fill_distance(self.in_world(x)) <= margin;
+        let (low, high) =
+            shape.positions.iter().fold((corner + 1.0, corner), |(l, h), x| (l.min(*x), h.max(*x)));
         let mut found = vec![];
         for look in LOOKS {
+            let (low, size) = if look == 1 { (corner, DVec3::ONE) } else { (low, high - low) };
             let per_axis = look * self.params.particles_per_axis();
             found.clear();
             for n in 0..per_axis.pow(3) {
                 let at = [n % per_axis, n / per_axis % per_axis, n / (per_axis * per_axis)];
-                let x = corner + (DVec3::from_array(at.map(|n| n as f64)) + 0.5) / per_axis as f64;
-                if is_full || is_filled(x) && shape.contains(x) {
+                let x = low + size * (DVec3::from_array(at.map(|n| n as f64)) + 0.5) / per_axis as f64;
+                if is_full || is_filled(x) && shape.boundary().contains(x) {
                     found.push(self.in_world(x));
                 }
             }

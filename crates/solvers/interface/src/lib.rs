@@ -10,6 +10,7 @@ mod method;
 mod params;
 mod report;
 mod rigid;
+mod rigid_on_grid;
 mod save;
 mod save_parts;
 mod setup;

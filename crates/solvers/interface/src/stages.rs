@@ -52,6 +52,16 @@ impl Stages {
         Ok(self.timers.stage(name, || stage(&mut self.clamps)))
     }
 
+    /// As [`Self::run`], for a stage that only some scenes have.
+    pub fn run_if(
+        &mut self,
+        is_wanted: bool,
+        name: &'static str,
+        stage: impl FnOnce(&mut Clamps),
+    ) -> Result<(), StepError> {
+        if is_wanted { self.run(name, stage) } else { Ok(()) }
+    }
+
     /// Asks whether the step is to be given up, as before every stage.
     pub fn ask(&self) -> Result<(), StepError> {
         match self.stop.as_ref().is_some_and(|asked| asked()) {

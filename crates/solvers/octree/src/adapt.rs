@@ -3,7 +3,7 @@
 use crate::bodies::{FINEST_AROUND_BODIES_CELLS, bodies_at};
 use crate::measure::boundary_speed_m_s;
 use crate::params::Params;
-use crate::state::{SpreadScratch, Start, Step};
+use crate::state::{SizeScratch, Start, Step};
 use crate::thin::FINEST_AROUND_CELLS;
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
@@ -143,10 +143,26 @@ fn forced_dx(
     1.0001 * dx
 }
 
+/// The tree that a step goes on to.
+pub(crate) struct Adapted<'a> {
+    pub tree: Arc<Octree>,
+    /// How many finest cells the fastest liquid will have crossed since it was built.
+    pub cells_moved: f64,
+    /// How small the cells of the present tree should be, 1/m.
+    pub size_cell: &'a [f32],
+}
+
 impl Step<'_> {
+    /// Sizes are evaluated and spread, and the next tree is built for where the surface will be.
+    pub fn adapt<'b>(&self, start: &Start, tracing: &Tracing, scratch: &'b mut SizeScratch) -> Adapted<'b> {
+        self.find_sizes(&mut scratch.wanted_cell, start);
+        let (tree, cells_moved) = self.next_tree(start, tracing, scratch);
+        Adapted { tree, cells_moved, size_cell: &scratch.wanted_cell }
+    }
+
     /// How small the cells of the present tree should be, 1/m: evaluated on the liquid, or what time has left
     /// of earlier wishes.
-    pub fn sizes<'b>(&self, size_cell: &'b mut Vec<f32>, start: &Start) -> &'b [f32] {
+    fn find_sizes(&self, size_cell: &mut Vec<f32>, start: &Start) {
         let (model, old) = (self.model, &self.old.fields);
         let params = model.params.sizing(model.shape.dx);
         let scene = Scene {
@@ -159,18 +175,11 @@ impl Step<'_> {
         sizing::evaluate(size_cell, &scene, &params);
         self.refine_at_drops(size_cell);
         sizing::keep(size_cell, &old.size_cell, params.remaining(self.dt_s as f32));
-        size_cell
     }
 
     /// The next tree, and how many finest cells the fastest liquid will have crossed since it was built. The
     /// present tree stays until liquid may have moved far enough, or sources begin or end.
-    pub fn next_tree(
-        &self,
-        start: &Start,
-        tracing: &Tracing,
-        size_cell: &[f32],
-        scratch: &mut SpreadScratch,
-    ) -> (Arc<Octree>, f64) {
+    fn next_tree(&self, start: &Start, tracing: &Tracing, scratch: &mut SizeScratch) -> (Arc<Octree>, f64) {
         let (setup, shape, tree) = (&self.model.setup, self.model.shape, &self.old.fields.tree);
         let speed_m_s = self.old.limits.speed_m_s.max(boundary_speed_m_s(setup, self.old));
         let moved = speed_m_s * self.dt_s / shape.dx as f64;
@@ -180,9 +189,8 @@ impl Step<'_> {
             return (tree.clone(), since_built);
         }
         let params = self.model.params.sizing(shape.dx);
-        let SpreadScratch { size_cell: spread, before_sweep_cell } = scratch;
-        spread.clear();
-        spread.extend_from_slice(size_cell);
+        let SizeScratch { wanted_cell, spread_cell: spread, before_sweep_cell } = scratch;
+        spread.clone_from(wanted_cell);
         sizing::spread(spread, before_sweep_cell, tree, params.sweeps);
         let sampler = self.model.sampler(tree);
         let phi = |x: Vec3| sampler.cells(&start.phi_cell, x);

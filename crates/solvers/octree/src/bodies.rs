@@ -2,10 +2,9 @@
 
 use crate::OctreeSolver;
 use crate::sources::solid_part;
-use crate::state::{Boundaries, Ground, Model, SourcesOnTree, State, Step};
+use crate::state::{Boundaries, Ground, GroundScratch, Model, State, Step};
 use fluvial_grids::Octree;
 use fluvial_octree::bodies::{AroundBodies, couple_bodies};
-use fluvial_octree::gradient::Geometry;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{BodyReport, BodyStep, Setup};
 use std::sync::Arc;
@@ -32,7 +31,7 @@ pub(crate) fn bodies_at(setup: &Setup, time_s: f64) -> PlacedSolids<'_> {
 
 impl Step<'_> {
     /// The bodies' velocities before the pressure acts, and their term of the projection.
-    pub fn couple_bodies(&self, bodies: &mut BodyStep, liquid: &Geometry, ground: Ground) {
+    pub fn couple_bodies(&self, bodies: &mut BodyStep, phi_cell: &[f32], ground: Ground) {
         if bodies.is_empty() {
             return;
         }
@@ -43,7 +42,7 @@ impl Step<'_> {
             body_faces: &boundaries.body_faces,
             open_area: &boundaries.open_area,
             open_volume: &boundaries.open_volume,
-            phi_cell: liquid.phi_cell,
+            phi_cell,
             gravity_m_s: self.dt_s as f32 * setup.liquid.gravity,
             density: f64::from(setup.liquid.density),
         };
@@ -53,16 +52,17 @@ impl Step<'_> {
     }
 
     /// What the pressure has given the bodies, and the velocity that boundaries have with it.
-    pub fn push_bodies(
+    pub fn push_bodies<'b>(
         &self,
         bodies: &mut BodyStep,
-        (boundaries, u_boundary): (&mut Arc<Boundaries>, &mut [f32]),
         impulse_cell: &[f64],
-        (tree, sources): (&Octree, &SourcesOnTree),
-    ) {
+        tree: &'b Arc<Octree>,
+        scratch: &'b mut GroundScratch,
+    ) -> Ground<'b> {
         if bodies.is_empty() {
-            return;
+            return scratch.on(tree);
         }
+        let GroundScratch { boundaries, sources, u_boundary, .. } = &mut *scratch;
         let liquid = self.model.setup.liquid;
         bodies.push(impulse_cell, f64::from(liquid.density), liquid.gravity, self.dt_s);
         let Boundaries { u_solid, body_faces, open_area, .. } = Arc::make_mut(boundaries);
@@ -72,6 +72,7 @@ impl Step<'_> {
             u_solid[face] = twist.at(tree.face_center(face, axis))[axis];
             u_boundary[face] = u_solid[face] * solid_part(open_area[face], sources.area_face[face]);
         }
+        scratch.on(tree)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Walls and solids on the tree.
 
-use crate::state::{Boundaries, Model, Step};
-use crate::thin::FineSolids;
+use crate::state::{Boundaries, Ground, GroundScratch, Model, Step};
+use crate::thin::{FineSolids, ThinSolids};
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
@@ -20,9 +20,22 @@ const SOLID_BAND_CELLS: f32 = 3.0;
 const ON_SURFACE_CELLS: f32 = 1e-3;
 
 impl Step<'_> {
+    /// Walls, solids and sources on the next tree at the end of the step.
+    pub fn ground<'b>(
+        &self,
+        tree: &'b Arc<Octree>,
+        thin: &ThinSolids,
+        scratch: &'b mut GroundScratch,
+    ) -> Ground<'b> {
+        scratch.boundaries = self.boundaries(tree, &thin.fine, &mut scratch.fractions);
+        let GroundScratch { boundaries, sources, u_boundary, .. } = &mut *scratch;
+        self.place_sources(tree, boundaries, sources, u_boundary);
+        scratch.on(tree)
+    }
+
     /// Walls and solids on the next tree at the end of the step; those of the state where neither has
     /// changed.
-    pub fn boundaries(
+    fn boundaries(
         &self,
         tree: &Arc<Octree>,
         fine: &Option<Arc<FineSolids>>,

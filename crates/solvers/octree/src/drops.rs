@@ -2,13 +2,13 @@
 
 use crate::mass::{FAR_CELLS, MassScratch, Settled};
 use crate::state::{Ground, Start, Step};
-use crate::thin::FineSolids;
+use crate::thin::ThinSolids;
 use fluvial_drops::{Drops, Obstacles, fly};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::sides::TreeSides;
-use fluvial_solids::{PlacedSolids, SideChange};
+use fluvial_solids::PlacedSolids;
 
 /// The smallest drop, in finest cells' volumes; less waits for company.
 const SMALLEST: f64 = 1e-3;
@@ -31,7 +31,7 @@ impl Step<'_> {
         &self,
         liquid: &mut Settled,
         mass: &mut MassScratch,
-        (fine, changes): (Option<&FineSolids>, &[SideChange]),
+        thin: &ThinSolids,
         ground: Ground,
     ) {
         let (setup, dx) = (&self.model.setup, self.model.shape.dx);
@@ -52,13 +52,7 @@ impl Step<'_> {
             solid_velocity: |x: Vec3| solids.velocity(x, reach),
             margin_m: MARGIN_CELLS * dx,
         };
-        if let Some(fine) = fine.filter(|_| !changes.is_empty()) {
-            let refuge = |cell: usize| {
-                let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
-                changes[found].refuge.map(|cell| cell as usize)
-            };
-            fluvial_particles::flee(&mut liquid.drops.x, &fine.fields.sides, &fine.grid, refuge);
-        }
+        thin.drive(&mut liquid.drops.x);
         for (_, sink) in setup.active_sinks(self.old.time_s) {
             liquid.drops.retain(|drops, n| {
                 let stays = sink.shape.distance(drops.x[n]) > 0.0;

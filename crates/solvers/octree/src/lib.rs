@@ -46,7 +46,7 @@ use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
 use measure::Liquid;
 use particles::Particles;
-use state::{Fields, Ground, Limits, Model, Scratch, State, Step};
+use state::{Fields, Ground, GroundScratch, Limits, Model, Scratch, State, Step};
 use std::borrow::Cow;
 use std::sync::Arc;
 use thin::FineSolids;
@@ -139,7 +139,7 @@ impl OctreeSolver {
                 }
             });
         }
-        let boundaries = model.boundaries_on(&tree, 0.0, (fine, None), &mut scratch.fractions);
+        let boundaries = model.boundaries_on(&tree, 0.0, (fine, None), &mut scratch.ground.fractions);
         let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
         redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
         let solid = &boundaries.phi_solid_cell;
@@ -179,23 +179,31 @@ impl OctreeSolver {
         let mut u = std::mem::take(&mut state.fields.u_face);
         let step = Step { model, old: state, dt_s: 0.0 };
         let Fields { tree, phi_cell, residual_cell, parted_cell, .. } = &state.fields;
-        step.place_sources(tree, &state.boundaries, &mut c.sources, &mut c.u_boundary);
-        let ground =
-            Ground { tree, boundaries: &state.boundaries, sources: &c.sources, u_boundary: &c.u_boundary };
+        let GroundScratch { sources, u_boundary, .. } = &mut c.ground;
+        step.place_sources(tree, &state.boundaries, sources, u_boundary);
+        let ground = Ground { tree, boundaries: &state.boundaries, sources, u_boundary };
         let mut parted = parted_cell.clone();
         let clamps = &mut Clamps::default();
-        let mut operator = step.operator(&ground.liquid(phi_cell), &mut c.operator, clamps);
-        step.project(
-            (&mut u, &mut vec![], &mut parted),
-            &mut operator,
-            ground,
-            (residual_cell, &[]),
-            (&BodyStep::default(), &mut c.solve),
-        )
-        .map_err(|error| SetupError::Invalid(error.to_string()))?;
-        step.extend_velocity(&mut u, ground, &operator, (&parted, residual_cell), &mut c.extrapolate, clamps);
+        step.prepare_gradient(ground.liquid(phi_cell), &mut c.pressure.operator, clamps);
+        let moved = (&mut u[..], &mut vec![]);
+        let still = (&BodyStep::default(), &[][..]);
+        step.project(moved, (phi_cell, residual_cell, &mut parted), ground, still, &mut c.pressure)
+            .map_err(|error| SetupError::Invalid(error.to_string()))?;
+        let liquid = (&phi_cell[..], &residual_cell[..], &parted[..]);
+        step.extend_velocity(&mut u, liquid, ground, &mut c.pressure, clamps);
         state.fields.u_face = u;
         Ok(())
+    }
+
+    /// What a step has made becomes the state.
+    fn commit(&mut self, tree: Arc<Octree>, cells_moved: f64) {
+        let OctreeSolver { model, state, next, scratch, .. } = self;
+        (next.fields.tree, next.cells_moved) = (tree, cells_moved);
+        next.boundaries = scratch.ground.boundaries.clone();
+        next.junctions = scratch.pressure.operator.junctions;
+        next.bodies = scratch.bodies.take();
+        std::mem::swap(state, next);
+        model.place_bodies(state);
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {

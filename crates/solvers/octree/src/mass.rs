@@ -11,7 +11,7 @@
 //!    projection as divergence, which moves it to the surface.
 
 use crate::state::{Boundaries, Ground, Model, Start, Step, TransportScratch};
-use crate::thin::FineSolids;
+use crate::thin::ThinSolids;
 use fluvial_drops::Drops;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -24,7 +24,6 @@ use fluvial_octree::parting;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::slope::slopes;
 use fluvial_octree::volume::{Fits, liquid_fractions};
-use fluvial_solids::SideChange;
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
 use fluvial_volume::{Account, Expansion, beyond_swept};
 use std::sync::Arc;
@@ -50,7 +49,7 @@ pub(crate) struct MassScratch {
     /// Cells of the old tree whose residual stays where it is.
     stays_cell: Vec<bool>,
     settlement: Settlement,
-    pub ready: ReadyFits,
+    ready: ReadyFits,
     extend: ExtendScratch,
     /// Drops that have become liquid of the grid: cell, velocity, m3.
     pub arrived: Vec<(usize, Vec3, f64)>,
@@ -68,7 +67,7 @@ pub(crate) struct ReadyFits {
 
 impl ReadyFits {
     /// Makes fits ready for a surface.
-    pub fn prepare(&mut self, tree: &Arc<Octree>, phi: &[f32]) {
+    fn prepare(&mut self, tree: &Arc<Octree>, phi: &[f32]) {
         self.fits.prepare(tree, phi);
         self.tree = Some(tree.clone());
     }
@@ -85,6 +84,8 @@ impl ReadyFits {
 /// The liquid that a step makes, beside its velocity.
 pub(crate) struct Settled<'a> {
     pub phi: &'a mut Vec<f32>,
+    /// How small cells should be, 1/m.
+    pub size: &'a mut Vec<f32>,
     /// What phi stands for in every cell, in its volume.
     pub fraction: &'a mut Vec<f32>,
     /// What the cells are owed beside.
@@ -92,6 +93,18 @@ pub(crate) struct Settled<'a> {
     /// Cells that have let go of walls and solids: they lack the gap.
     pub parted: &'a mut Vec<bool>,
     pub drops: &'a mut Drops,
+}
+
+impl Settled<'_> {
+    /// Distance, residuals, and cells that have let go.
+    pub fn shape(&self) -> (&[f32], &[f32], &[bool]) {
+        (self.phi, self.residual, self.parted)
+    }
+
+    /// The same, for what lets cells go.
+    pub fn parting(&mut self) -> (&[f32], &[f32], &mut [bool]) {
+        (self.phi, self.residual, self.parted)
+    }
 }
 
 impl Model {
@@ -129,7 +142,7 @@ impl Step<'_> {
         mass: &mut MassScratch,
         start: &Start,
         flow: &TransportScratch,
-        thin: (Option<&FineSolids>, &[SideChange]),
+        thin: &ThinSolids,
         ground: Ground,
     ) {
         (mass.in_m3, mass.out_m3) = (0.0, start.drained_m3);
@@ -138,7 +151,7 @@ impl Step<'_> {
         let carrier = Carrier {
             tree,
             // As the old sides see it: cells that a thin solid passes in the step have not changed yet.
-            phi_cell: if thin.1.is_empty() { &start.phi_cell } else { &self.old.fields.phi_cell },
+            phi_cell: if thin.changes.is_empty() { &start.phi_cell } else { &self.old.fields.phi_cell },
             u_face: &flow.u_face,
             tracing: &flow.tracing,
             // The velocity is free of divergence between the solids of the step that made it.
@@ -182,20 +195,16 @@ impl Step<'_> {
 
     /// Cells that a thin solid passes give what they hold to the next cell of their old side, and share with the
     /// next one of their new side. All of them are finest ones.
-    fn hand_over_at_thin_solids(
-        &self,
-        volume: &mut [f32],
-        (fine, changes): (Option<&FineSolids>, &[SideChange]),
-    ) {
-        let Some(fine) = fine.filter(|_| !changes.is_empty()) else { return };
+    fn hand_over_at_thin_solids(&self, volume: &mut [f32], thin: &ThinSolids) {
+        let Some(fine) = thin.passing() else { return };
         let (tree, sides, open) = (&*self.old.fields.tree, fine.sides(), &fine.fields.open_volume);
         let leaf = |cell: u32| sides.leaf(tree, cell as usize);
-        for change in changes {
+        for change in &thin.changes {
             if let Some(refuge) = change.refuge {
                 volume[leaf(refuge)] += std::mem::take(&mut volume[leaf(change.cell)]);
             }
         }
-        for change in changes {
+        for change in &thin.changes {
             let Some(donor) = change.donor else { continue };
             let [part, whole] = [change.cell, donor].map(|cell| open[cell as usize]);
             let given = part / (part + whole).max(f32::MIN_POSITIVE) * volume[leaf(donor)];
@@ -210,11 +219,12 @@ impl Step<'_> {
         &self,
         liquid: &mut Settled,
         mass: &mut MassScratch,
-        thin: (Option<&FineSolids>, &[SideChange]),
+        thin: &ThinSolids,
         ground: Ground,
         clamps: &mut Clamps,
     ) {
         let (tree, boundaries) = (ground.tree, ground.boundaries);
+        mass.ready.prepare(tree, liquid.phi);
         self.move_drops(liquid, mass, thin, ground);
         if self.model.has_solids() {
             let (closed, solid) = (&boundaries.closed_cell, &boundaries.phi_solid_cell);

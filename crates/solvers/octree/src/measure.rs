@@ -1,7 +1,7 @@
 //! Measurements of the liquid: step reports, time-step limits, probes.
 
 use crate::OctreeSolver;
-use crate::state::{Fields, Limits, Model, SourcesOnTree, State, Step};
+use crate::state::{Fields, Ground, Limits, Model, State, Step};
 use fluvial_drops::Drops;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{AXES, DVec3, Vec3};
@@ -50,24 +50,25 @@ impl Step<'_> {
     pub fn measure(
         &self,
         next: &mut State,
-        (sources, u_boundary): (&SourcesOnTree, &[f32]),
+        ground: Ground,
         solved: PressureReport,
     ) -> Result<StepReport, StepError> {
+        let Ground { tree, boundaries, sources, u_boundary } = ground;
         let liquid = Liquid {
-            tree: &next.fields.tree,
+            tree,
             phi_cell: &next.fields.phi_cell,
             u_face: &next.fields.u_face,
             area_face: &sources.area_face,
             u_boundary,
             flow_into_cell: &sources.flow_into_cell,
-            open_volume: &next.boundaries.open_volume,
-            phi_solid_cell: &next.boundaries.phi_solid_cell,
+            open_volume: &boundaries.open_volume,
+            phi_solid_cell: &boundaries.phi_solid_cell,
             fraction_cell: &next.fields.fraction_cell,
             parted_cell: &next.fields.parted_cell,
             wanted_m3_s: &|cell| {
-                let Fields { tree, phi_cell, residual_cell, .. } = &next.fields;
-                let geometry = Geometry { tree, phi_cell, open_area: &sources.area_face };
-                self.wanted_m3_s(residual_cell, &geometry, &next.boundaries.swept_part_cell, cell)
+                let Fields { phi_cell, residual_cell, .. } = &next.fields;
+                let geometry = ground.liquid(phi_cell);
+                self.wanted_m3_s(residual_cell, &geometry, &boundaries.swept_part_cell, cell)
             },
             volume: &next.volume,
             particles: next.particles.len(),

@@ -1,8 +1,11 @@
 //! Gravity and the projection [octree §4], then velocity beyond the liquid.
 
+use crate::mass::{MassScratch, Settled};
 use crate::params::SurfaceForm;
-use crate::state::{Boundaries, Fields, Ground, OperatorScratch, SolveScratch, Step, VelocityScratch};
-use fluvial_drops::Drops;
+use crate::particles::Swarm;
+use crate::state::{
+    Boundaries, Fields, Ground, OperatorScratch, PressureScratch, SolveScratch, Step, VelocityScratch,
+};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_linear::Coupled;
@@ -28,11 +31,9 @@ use fluvial_volume::Account;
 const MOST_ROUNDS: usize = 3;
 
 /// The pressure's operator for one shape of the liquid.
-pub(crate) struct Operator<'a> {
+struct Operator<'a> {
     /// The liquid as it is.
-    pub liquid: Geometry<'a>,
-    /// T-junctions that the surface crosses, and degenerate ones among them.
-    pub junctions: [usize; 2],
+    liquid: Geometry<'a>,
     scratch: &'a mut OperatorScratch,
     form: FreeSurface,
     /// What BiCGSTAB is preconditioned by.
@@ -41,12 +42,12 @@ pub(crate) struct Operator<'a> {
 
 impl Operator<'_> {
     /// The liquid as the pressure sees it.
-    pub fn geometry(&self) -> Geometry<'_> {
+    fn geometry(&self) -> Geometry<'_> {
         Geometry { phi_cell: &self.scratch.phi_cell, ..self.liquid }
     }
 
     /// The pressure's gradient.
-    pub fn gradient(&self) -> &PressureGradient {
+    fn gradient(&self) -> &PressureGradient {
         &self.scratch.gradient
     }
 
@@ -59,7 +60,7 @@ impl Operator<'_> {
 
     /// The system, from the gradient.
     fn assemble(&mut self) {
-        let OperatorScratch { phi_cell, gradient, symmetric, system } = &mut *self.scratch;
+        let OperatorScratch { phi_cell, gradient, symmetric, system, .. } = &mut *self.scratch;
         let geometry = Geometry { phi_cell, ..self.liquid };
         // BiCGSTAB is preconditioned by the symmetric form.
         self.symmetric = (self.form == FreeSurface::SecondOrder).then(|| {
@@ -80,40 +81,29 @@ impl Operator<'_> {
 
 impl Step<'_> {
     /// Rough walls and solids pull on the liquid, before forces that pressure may balance act on it.
-    pub fn rub(
-        &self,
-        u: &mut [f32],
-        phi: &[f32],
-        parted_cell: &[bool],
-        ground: Ground,
-        scratch: &mut FrictionScratch,
-    ) {
+    pub fn rub(&self, u: &mut [f32], of: &Settled, ground: Ground, scratch: &mut FrictionScratch) {
         let Boundaries { open_area, open_volume, rough, .. } = ground.boundaries;
-        let liquid = Geometry { tree: ground.tree, phi_cell: phi, open_area };
-        rub(u, &liquid, (open_volume, parted_cell), rough, self.dt_s as f32, scratch);
+        let liquid = Geometry { tree: ground.tree, phi_cell: of.phi, open_area };
+        rub(u, &liquid, (open_volume, of.parted), rough, self.dt_s as f32, scratch);
     }
 
-    /// Gravity on every face that touches liquid.
-    pub fn apply_gravity(&self, u: &mut [f32], liquid: &Geometry) {
-        let velocity = self.dt_s as f32 * self.model.setup.liquid.gravity;
-        add_to_liquid(u, liquid.tree, liquid.phi_cell, velocity);
+    /// Drops that have arrived bring their momentum, and gravity acts on every face that touches liquid.
+    pub fn apply_forces(&self, u: &mut [f32], liquid: &Settled, mass: &MassScratch, tree: &Octree) {
+        self.absorb_momentum(u, mass, liquid.fraction, tree);
+        add_to_liquid(u, tree, liquid.phi, self.dt_s as f32 * self.model.setup.liquid.gravity);
+    }
+
+    fn operator<'b>(&self, liquid: Geometry<'b>, scratch: &'b mut OperatorScratch) -> Operator<'b> {
+        Operator { liquid, scratch, form: self.model.params.form(), symmetric: None }
     }
 
     /// Gradient of the pressure, from the liquid's shape and what is open.
-    pub fn operator<'b>(
-        &self,
-        liquid: &Geometry<'b>,
-        scratch: &'b mut OperatorScratch,
-        clamps: &mut Clamps,
-    ) -> Operator<'b> {
-        hide_lone_cells(&mut scratch.phi_cell, liquid);
-        let form = self.model.params.form();
-        let mut operator = Operator { liquid: *liquid, junctions: [0; 2], scratch, form, symmetric: None };
-        let info = operator.prepare();
+    pub fn prepare_gradient(&self, liquid: Geometry, scratch: &mut OperatorScratch, clamps: &mut Clamps) {
+        hide_lone_cells(&mut scratch.phi_cell, &liquid);
+        let info = self.operator(liquid, scratch).prepare();
         clamps.add("ghost_theta_floor", info.theta_floors);
         clamps.add("degenerate_junctions", info.degenerate_junctions);
-        operator.junctions = [info.surface_junctions, info.degenerate_junctions];
-        operator
+        scratch.junctions = [info.surface_junctions, info.degenerate_junctions];
     }
 
     /// Makes velocity free of divergence, but for what deep residuals ask for, and lets liquid part from boundaries
@@ -121,12 +111,14 @@ impl Step<'_> {
     /// to.
     pub fn project(
         &self,
-        (u, impulse_cell, parted_cell): (&mut [f32], &mut Vec<f64>, &mut [bool]),
-        operator: &mut Operator,
+        (u, impulse_cell): (&mut [f32], &mut Vec<f64>),
+        (phi_cell, residual_cell, parted_cell): (&[f32], &[f32], &mut [bool]),
         ground: Ground,
-        (residual_cell, u_without_push): (&[f32], &[f32]),
-        (bodies, scratch): (&BodyStep, &mut SolveScratch),
+        (bodies, u_without_push): (&BodyStep, &[f32]),
+        scratch: &mut PressureScratch,
     ) -> Result<PressureReport, StepError> {
+        let PressureScratch { operator, solve: scratch, .. } = scratch;
+        let operator = &mut self.operator(ground.liquid(phi_cell), operator);
         let of_tension = self.adhesion(ground.tree);
         let fall_m_s = self.dt_s * f64::from(self.model.setup.liquid.gravity.length());
         let adhesion = |cell: usize| {
@@ -141,7 +133,7 @@ impl Step<'_> {
             operator.part(&at, parted_cell);
         }
         operator.assemble();
-        let uses_last = operator.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
+        let uses_last = operator.scratch.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
         let has_last = self.old.last_dt_s > 0.0;
         let (mut round, mut iterations) = (1, 0);
         loop {
@@ -274,11 +266,13 @@ impl Step<'_> {
     pub fn keep_momentum(
         &self,
         u: &mut [f32],
-        liquid: &Geometry,
-        (fraction_cell, drops, volume): (&[f32], &Drops, &Account),
-        has_no_particles: bool,
+        of: &Settled,
+        volume: &Account,
+        ground: Ground,
+        swarm: &Swarm,
     ) -> [f64; 3] {
-        let (on_tree, is_free) = mean_velocity(liquid, fraction_cell, u);
+        let (liquid, drops) = (&ground.liquid(of.phi), &*of.drops);
+        let (on_tree, is_free) = mean_velocity(liquid, of.fraction, u);
         let flying_m3 = drops.total_m3();
         let on_tree_m3 = volume.volume_m3 - flying_m3;
         let part = on_tree_m3 / volume.volume_m3.max(f64::MIN_POSITIVE);
@@ -292,7 +286,7 @@ impl Step<'_> {
         };
         let (before, dt_s) = (&self.old.volume, self.dt_s);
         let came_or_went = [before.inflow_m3, before.outflow_m3] != [volume.inflow_m3, volume.outflow_m3];
-        if !is_free || !has_no_particles || came_or_went || part < 0.5 || drops.x.iter().any(touches) {
+        if !is_free || !swarm.is_empty() || came_or_went || part < 0.5 || drops.x.iter().any(touches) {
             return mean;
         }
         let gravity = self.model.setup.liquid.gravity;
@@ -307,21 +301,21 @@ impl Step<'_> {
     pub fn extend_velocity(
         &self,
         u: &mut [f32],
+        (phi, residual_cell, parted_cell): (&[f32], &[f32], &[bool]),
         ground: Ground,
-        operator: &Operator,
-        (parted_cell, residual_cell): (&[bool], &[f32]),
-        scratch: &mut VelocityScratch,
+        scratch: &mut PressureScratch,
         clamps: &mut Clamps,
     ) -> usize {
         let Ground { tree, boundaries, sources, .. } = ground;
         clamps.add("closed_slivers", boundaries.snapped_faces);
         clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
-        let VelocityScratch { known_face, extrapolate: rings, through_cell } = scratch;
-        let (phi, seen) = (operator.liquid.phi_cell, operator.geometry().phi_cell);
+        let PressureScratch { operator, velocity, .. } = scratch;
+        let VelocityScratch { known_face, extrapolate: rings, through_cell } = velocity;
+        let seen = &operator.phi_cell;
         let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && seen[c] >= 0.0);
         known_face.clear();
         known_face.extend(parallel::map_indices(tree.face_count(), |face| {
-            operator.gradient().acts_on(face) || (sources.area_face[face] > 0.0 && flies(face))
+            operator.gradient.acts_on(face) || (sources.area_face[face] > 0.0 && flies(face))
         }));
         for (face, u_source) in sources.closed_faces() {
             (known_face[face], u[face]) = (true, u_source);
@@ -339,7 +333,7 @@ impl Step<'_> {
         stop_at_walls(u, tree, self.model.setup.open_walls());
         if self.model.conserves_volume() {
             let adhesion = self.adhesion(tree);
-            let at = self.at_boundaries(operator.liquid, ground, residual_cell, &adhesion);
+            let at = self.at_boundaries(ground.liquid(phi), ground, residual_cell, &adhesion);
             let_go(u, parted_cell, seen, &at);
         }
         known_face.iter().filter(|&&known| known).count()

@@ -137,7 +137,7 @@ impl OctreeSolver {
         model.place_bodies(&read);
         let fine = model.fine_solids(read.time_s, None);
         let boundaries =
-            model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.fractions);
+            model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.ground.fractions);
         let Fields { tree, phi_cell, fraction_cell, .. } = &mut read.fields;
         model.fill_fractions(fraction_cell, tree, phi_cell, &boundaries, Fits::NONE);
         read.boundaries = Arc::new(boundaries);

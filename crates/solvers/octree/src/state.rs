@@ -26,7 +26,7 @@ use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::RedistanceScratch;
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
-use fluvial_solver_interface::{Bodies, BodyStep, Setup};
+use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -79,35 +79,21 @@ pub(crate) struct Fields {
     pub parted_cell: Vec<bool>,
 }
 
-/// The tree and what is on it beside the liquid's shape.
-pub(crate) struct Carried<'a> {
-    pub tree: &'a mut Arc<Octree>,
-    pub u: &'a mut Vec<f32>,
-    pub size: &'a mut Vec<f32>,
-    pub impulse: &'a mut Vec<f64>,
-}
-
 impl Fields {
-    /// The liquid's shape with its drops, and the rest.
-    pub fn split<'a>(&'a mut self, drops: &'a mut Drops) -> (Settled<'a>, Carried<'a>) {
-        let Fields {
-            tree,
-            phi_cell,
-            u_face,
-            size_cell,
-            impulse_cell,
-            fraction_cell,
-            residual_cell,
-            parted_cell,
-        } = self;
+    /// The liquid's shape with its drops, its velocity and its pressure impulse.
+    pub fn split<'a>(
+        &'a mut self,
+        drops: &'a mut Drops,
+    ) -> (Settled<'a>, &'a mut Vec<f32>, &'a mut Vec<f64>) {
         let shape = Settled {
-            phi: phi_cell,
-            fraction: fraction_cell,
-            residual: residual_cell,
-            parted: parted_cell,
+            phi: &mut self.phi_cell,
+            size: &mut self.size_cell,
+            fraction: &mut self.fraction_cell,
+            residual: &mut self.residual_cell,
+            parted: &mut self.parted_cell,
             drops,
         };
-        (shape, Carried { tree, u: u_face, size: size_cell, impulse: impulse_cell })
+        (shape, &mut self.u_face, &mut self.impulse_cell)
     }
 }
 
@@ -187,6 +173,13 @@ pub(crate) struct State {
     pub junctions: [usize; 2],
 }
 
+impl State {
+    /// The times of a step from it.
+    pub fn times(&self, dt_s: f64) -> StepTimes {
+        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.last_dt_s }
+    }
+}
+
 /// One step from the state that it begins with: what all stages may read.
 #[derive(Clone, Copy)]
 pub(crate) struct Step<'a> {
@@ -247,7 +240,7 @@ impl SourcesOnTree {
 /// The next tree, with walls, solids and sources on it as they are at the end of the step.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    pub tree: &'a Octree,
+    pub tree: &'a Arc<Octree>,
     pub boundaries: &'a Boundaries,
     pub sources: &'a SourcesOnTree,
     /// Velocity of the solids at what they and sources close of each face, m/s.
@@ -261,28 +254,37 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// Where the next tree's ground is kept.
+#[derive(Default)]
+pub(crate) struct GroundScratch {
+    pub boundaries: Arc<Boundaries>,
+    pub fractions: FractionsScratch,
+    pub sources: SourcesOnTree,
+    pub u_boundary: Vec<f32>,
+}
+
+impl GroundScratch {
+    pub fn on<'a>(&'a self, tree: &'a Arc<Octree>) -> Ground<'a> {
+        let GroundScratch { boundaries, sources, u_boundary, .. } = self;
+        Ground { tree, boundaries, sources, u_boundary }
+    }
+}
+
 /// The memory that the stages of a step work in; every stage fills what it reads.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub start: Start,
     pub transport: TransportScratch,
-    /// Sizes on the tree that the step begins with, 1/m.
-    pub size_cell: Vec<f32>,
-    pub spread: SpreadScratch,
-    pub fractions: FractionsScratch,
+    pub sizes: SizeScratch,
+    pub ground: GroundScratch,
     pub friction: FrictionScratch,
-    pub sources: SourcesOnTree,
-    /// Velocity of the solids at what they and sources close of each face, m/s.
-    pub u_boundary: Vec<f32>,
     pub bodies: BodyStep,
     pub carry: AdvectScratch,
     pub particles: ParticleScratch,
     pub distance: DistanceScratch,
     pub mass: MassScratch,
-    pub operator: OperatorScratch,
     pub tension: TensionScratch,
-    pub solve: SolveScratch,
-    pub extrapolate: VelocityScratch,
+    pub pressure: PressureScratch,
 }
 
 /// For the velocity that carries the surface.
@@ -294,10 +296,13 @@ pub(crate) struct TransportScratch {
     pub air: AirScratch,
 }
 
-/// For spreading sizes.
+/// For the sizes that cells should have, 1/m.
 #[derive(Default)]
-pub(crate) struct SpreadScratch {
-    pub size_cell: Vec<f32>,
+pub(crate) struct SizeScratch {
+    /// On the tree that the step begins with.
+    pub wanted_cell: Vec<f32>,
+    /// Spread over it.
+    pub spread_cell: Vec<f32>,
     pub before_sweep_cell: Vec<f32>,
 }
 
@@ -306,6 +311,14 @@ pub(crate) struct SpreadScratch {
 pub(crate) struct DistanceScratch {
     pub redistance: RedistanceScratch,
     pub extend: ExtendScratch,
+}
+
+/// For the projection.
+#[derive(Default)]
+pub(crate) struct PressureScratch {
+    pub operator: OperatorScratch,
+    pub solve: SolveScratch,
+    pub velocity: VelocityScratch,
 }
 
 /// For the pressure's operator.
@@ -317,6 +330,8 @@ pub(crate) struct OperatorScratch {
     /// That of the symmetric form, which preconditions the other one.
     pub symmetric: PressureGradient,
     pub system: System,
+    /// T-junctions that the surface crosses, and degenerate ones among them.
+    pub junctions: [usize; 2],
 }
 
 /// For surface tension.

@@ -1,7 +1,6 @@
 //! Surface tension [octree §4.6, eq. 27 to 32].
 
-use crate::pressure::Operator;
-use crate::state::{Step, TensionScratch};
+use crate::state::{Ground, OperatorScratch, Step, TensionScratch};
 use fluvial_foundation::parallel;
 use fluvial_octree::capillary::filter_curvature;
 use fluvial_octree::curvature::filtered_curvature;
@@ -13,7 +12,8 @@ impl Step<'_> {
     pub fn add_tension(
         &self,
         u: &mut [f32],
-        operator: &Operator,
+        ground: Ground,
+        operator: &OperatorScratch,
         scratch: &mut TensionScratch,
         clamps: &mut Clamps,
     ) {
@@ -25,7 +25,7 @@ impl Step<'_> {
         scratch.u_without_push.extend_from_slice(u);
         let (dt_s, sigma) = (self.dt_s, liquid.surface_tension / liquid.density);
         let TensionScratch { p_face, curvature, capillary, net_force, .. } = scratch;
-        let geometry = operator.geometry();
+        let geometry = ground.liquid(&operator.phi_cell);
         let (tree, phi) = (geometry.tree, geometry.phi_cell);
         let (mut filtered, contact) = (true, self.model.setup.wall_contact_cosines());
         let info = filtered_curvature(p_face, tree, (phi, &contact), curvature, |kappa| {
@@ -37,7 +37,7 @@ impl Step<'_> {
         clamps.add("capillary_filter_unfinished", !filtered as usize);
         let per_curvature = dt_s as f32 * sigma;
         parallel::for_each_indexed_mut(p_face, |_, p| *p *= per_curvature);
-        operator.gradient().add_surface_pressure(u, &geometry, p_face);
+        operator.gradient.add_surface_pressure(u, &geometry, p_face);
         subtract_net_force(u, &geometry, p_face, net_force);
     }
 }

@@ -130,9 +130,42 @@ impl FineSolids {
     }
 }
 
+/// The thin solids during a step.
+pub(crate) struct ThinSolids {
+    /// All solids around them at the end of the step; none where no solid is thin.
+    pub fine: Option<Arc<FineSolids>>,
+    /// The cells that one of them passes on the way.
+    pub changes: Vec<SideChange>,
+}
+
+impl ThinSolids {
+    /// The solids around thin ones, where one of these passes cells.
+    pub fn passing(&self) -> Option<&FineSolids> {
+        self.fine.as_deref().filter(|_| !self.changes.is_empty())
+    }
+
+    /// Moves particles out of the way of passing solids.
+    pub fn drive(&self, x: &mut [Vec3]) {
+        let Some(fine) = self.passing() else { return };
+        let refuge = |cell: usize| {
+            let found = self.changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
+            self.changes[found].refuge.map(|cell| cell as usize)
+        };
+        fluvial_particles::flee(x, &fine.fields.sides, &fine.grid, refuge);
+    }
+}
+
 impl Step<'_> {
-    /// Solids around the thin ones at the end of the step, and the cells that one passes on the way.
-    pub fn thin_solids(&self) -> (Option<Arc<FineSolids>>, Vec<SideChange>) {
+    /// The liquid that the step begins with: sinks have taken theirs, and cells that a thin solid passes have what is on
+    /// their new side.
+    pub fn begin(&self, start: &mut Start) -> ThinSolids {
+        let thin = self.thin_solids();
+        self.begin_with_sinks(start);
+        self.change_sides(start, &thin);
+        thin
+    }
+
+    fn thin_solids(&self) -> ThinSolids {
         let (setup, time_s) = (&self.model.setup, self.old.time_s);
         let old = self.old.boundaries.fine.as_ref();
         let new = self.model.fine_solids(time_s + self.dt_s, old);
@@ -145,14 +178,14 @@ impl Step<'_> {
             }
             _ => Vec::new(),
         };
-        (new, changes)
+        ThinSolids { fine: new, changes }
     }
 
     /// Cells that a thin solid passes in the step begin it with what is on their new side.
-    pub fn change_sides(&self, start: &mut Start, fine: Option<&FineSolids>, changes: &[SideChange]) {
-        let Some(fine) = fine.filter(|_| !changes.is_empty()) else { return };
+    fn change_sides(&self, start: &mut Start, thin: &ThinSolids) {
+        let Some(fine) = thin.passing() else { return };
         let (tree, sides) = (&*self.old.fields.tree, fine.sides());
-        for change in changes {
+        for change in &thin.changes {
             let Some(donor) = change.donor else { continue };
             let [cell, donor] = [change.cell, donor].map(|c| sides.leaf(tree, c as usize));
             start.phi_cell[cell] = start.phi_cell[donor];

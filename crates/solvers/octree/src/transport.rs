@@ -1,6 +1,8 @@
 //! Transport of surface and velocity [octree §3.2]: which fields are carried, how far, and with which
 //! correction.
 
+use crate::adapt::Adapted;
+use crate::mass::Settled;
 use crate::params::Advection;
 use crate::state::{DistanceScratch, Ground, Start, Step, TransportScratch};
 use fluvial_octree::advect::{self, AdvectScratch, Transport};
@@ -33,7 +35,7 @@ impl Step<'_> {
     }
 
     /// From the old tree to the new one.
-    pub fn transport<'b>(&'b self, ground: Ground<'b>, tracing: &'b Tracing) -> Transport<'b> {
+    fn transport<'b>(&'b self, ground: Ground<'b>, tracing: &'b Tracing) -> Transport<'b> {
         Transport {
             old: &self.old.fields.tree,
             new: ground.tree,
@@ -50,15 +52,16 @@ impl Step<'_> {
     /// `phi = phi_old(x - u dt)`, and sizes with it.
     pub fn carry_surface(
         &self,
-        (phi, size): (&mut Vec<f32>, &mut Vec<f32>),
-        path: Transport,
+        Settled { phi, size, .. }: &mut Settled,
         start: &Start,
-        size_old: &[f32],
+        ahead: &Adapted,
+        (ground, tracing): (Ground, &Tracing),
         scratch: &mut AdvectScratch,
         clamps: &mut Clamps,
     ) {
+        let path = self.transport(ground, tracing);
         let reach_m = advect::largest_speed(path.old, &start.u_face) * path.dt_s;
-        advect::advect_surface((phi, size), &path, (&start.phi_cell, size_old), reach_m, scratch);
+        advect::advect_surface((phi, size), &path, (&start.phi_cell, ahead.size_cell), reach_m, scratch);
         if self.model.params.phi_advection == Advection::MacCormack {
             let ignored = advect::correct_surface(phi, &path, &start.phi_cell, scratch);
             clamps.add("phi_correction_ignored", ignored);
@@ -86,12 +89,12 @@ impl Step<'_> {
     pub fn carry_velocity(
         &self,
         u: &mut Vec<f32>,
-        path: Transport,
-        start: &Start,
-        (ground, phi): (Ground, &[f32]),
+        (start, phi): (&Start, &[f32]),
+        (ground, tracing): (Ground, &Tracing),
         scratch: &mut AdvectScratch,
         clamps: &mut Clamps,
     ) {
+        let path = self.transport(ground, tracing);
         advect::advect_velocity(u, &path, &start.u_face, (phi, VELOCITY_BAND_CELLS), scratch);
         if self.model.params.velocity_advection == Advection::MacCormack {
             let held = advect::correct_velocity(u, &path, &start.u_face, (&start.phi_cell, phi), scratch);

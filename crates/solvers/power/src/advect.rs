@@ -17,7 +17,7 @@ const AIR_LEAVES: f32 = 5.0;
 impl Step<'_> {
     fn motion(&self) -> Motion<'_> {
         Motion {
-            flow: self.old.tree.flow(),
+            flow: self.old.tree.surface_flow(),
             dt_s: self.dt_s as f32,
             steps: (self.model.params.band_factor / 2).max(1),
             farthest: self.farthest(),
@@ -72,7 +72,9 @@ impl Step<'_> {
             let there = flow.velocity(&mut cursors[1], from);
             let level = &levels[face.level];
             let is_same = |cell: u64| kind_in(&level.grid, cell) == pairs.kind(cell);
-            let carried = if is_same(face.from) && is_same(next) {
+            // Velocities between leaves of air are the surface's alone.
+            let was_wet = |cell: u64| value_in(&level.grid, PHI, cell) < 0.0;
+            let carried = if is_same(face.from) && is_same(next) && (was_wet(face.from) || was_wet(next)) {
                 let channel = match face.slot {
                     0..3 => FACE_VELOCITY[face.slot],
                     slot => EDGE_VELOCITY[slot - 3],

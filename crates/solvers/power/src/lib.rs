@@ -5,7 +5,9 @@
 mod adapt;
 mod advect;
 mod draw;
+mod drops;
 mod expected;
+mod mass;
 mod measure;
 mod method;
 mod params;
@@ -27,6 +29,7 @@ use fluvial_solver_interface::{
     StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use state::{Model, State};
+use std::sync::Mutex;
 
 /// A liquid on a power diagram.
 pub struct PowerSolver {
@@ -55,7 +58,8 @@ impl PowerSolver {
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
         check_support(&setup)?;
         let shape = adapt::tree_shape(&setup, &params)?;
-        let model = Model { bounds: setup.domain.bounds(), setup, params, shape };
+        let model =
+            Model { bounds: setup.domain.bounds(), setup, params, shape, flows_m3_s: Mutex::default() };
         let state = model.start().map_err(|error| SetupError::Invalid(format!("no memory: {error}")))?;
         if state.volume.volume_m3 == 0.0 && model.setup.sources.is_empty() {
             return Err(SetupError::NoLiquid);

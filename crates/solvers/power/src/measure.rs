@@ -1,32 +1,14 @@
 //! What the solver says about its liquid: volume, step reports, time-step limits, probes.
 
+use crate::mass::Settled;
 use crate::pressure::fastest;
-use crate::sources::Exchange;
 use crate::state::{Model, State, Step, Tree};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_power::band::{Band, Voxel};
 use fluvial_power::channels::{CENTER_VELOCITY, PHI};
 use fluvial_power::view::{Place, View};
 use fluvial_solids::{PlacedSolids, Shape};
-use fluvial_solver_interface::{
-    Clamps, DtLimiter, PressureReport, StepError, StepReport, SuggestedDt, VolumeCorrection,
-};
-use fluvial_volume::Account;
-
-/// A correction moves the surface by no more than this part of a voxel in a step.
-const MOST_SHIFT_VOXELS: f32 = 0.2;
-/// A step puts back this part of what is missing: put back at once, on surfaces that lie higher than where it was lost, it
-/// lifted the energy of a dam break by 3 %.
-const PUT_BACK: f64 = 0.2;
-/// Points along each side of a leaf that show how much of it solids leave.
-const POINTS: usize = 4;
-
-/// The account after a step, and what corrections have added so far, m3.
-#[derive(Clone, Copy)]
-pub(crate) struct Booked {
-    pub account: Account,
-    pub corrected_m3: f64,
-}
+use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 
 /// The leaf that was asked last.
 #[derive(Default)]
@@ -46,19 +28,19 @@ impl Last {
     }
 }
 
-/// The part of a leaf that solids leave.
-fn open_part(solids: &PlacedSolids, center: Vec3, dx: f32) -> f32 {
+/// The part of a leaf that solids leave, by so many points along each of its sides.
+pub(crate) fn open_part(solids: &PlacedSolids, center: Vec3, dx: f32, points: usize) -> f32 {
     let distance = solids.distance(center, 2.0 * dx);
     if solids.is_empty() || distance.abs() > 0.87 * dx {
         return f32::from(u8::from(distance > 0.0));
     }
-    let small = dx / POINTS as f32;
+    let small = dx / points as f32;
     let part = |n: usize| {
-        let at = [n % POINTS, n / POINTS % POINTS, n / (POINTS * POINTS)].map(|v| v as f32 + 0.5);
+        let at = [n % points, n / points % points, n / (points * points)].map(|v| v as f32 + 0.5);
         let x = center + small * Vec3::from_array(at) - 0.5 * dx;
         (0.5 + solids.distance(x, dx) / small).clamp(0.0, 1.0)
     };
-    (0..POINTS.pow(3)).map(part).sum::<f32>() / POINTS.pow(3) as f32
+    (0..points.pow(3)).map(part).sum::<f32>() / points.pow(3) as f32
 }
 
 impl Model {
@@ -78,7 +60,7 @@ impl Model {
             if view.value(leaf, PHI) >= 0.0 || self.beyond_open_walls(x) > 0.0 {
                 return [0.0; K];
             }
-            let volume = f64::from(dx).powi(3) * f64::from(open_part(&solids, x, dx));
+            let volume = f64::from(dx).powi(3) * f64::from(open_part(&solids, x, dx, 4));
             weigh(x, dx, leaf).map(|w| volume * w)
         };
         let mut sums = [0.0; K];
@@ -86,15 +68,16 @@ impl Model {
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
         let voxel = f64::from(band.dx).powi(3);
-        let differences = band.sums(!solids.is_empty(), |last: &mut Last, Voxel { center, part, open }| {
-            let leaf = last.leaf(&view, center);
-            let whole = f32::from(u8::from(view.value(leaf, PHI) < 0.0));
-            if part == whole || self.beyond_open_walls(center) > 0.0 {
-                return [0.0; K];
-            }
-            let volume = f64::from((part - whole) * open) * voxel;
-            weigh(center, band.dx, leaf).map(|w| volume * w)
-        });
+        let differences =
+            band.sums(!solids.is_empty(), |last: &mut Last, Voxel { center, part, open, .. }| {
+                let leaf = last.leaf(&view, center);
+                let whole = f32::from(u8::from(view.value(leaf, PHI) < 0.0));
+                if part == whole || self.beyond_open_walls(center) > 0.0 {
+                    return [0.0; K];
+                }
+                let volume = f64::from((part - whole) * open) * voxel;
+                weigh(center, band.dx, leaf).map(|w| volume * w)
+            });
         sums.iter_mut().zip(differences).for_each(|(sum, term)| *sum += term);
         sums
     }
@@ -111,6 +94,11 @@ impl Model {
             let v = view.vector(leaf, CENTER_VELOCITY).as_dvec3();
             [0.5 * v.length_squared(), -gravity.dot(DVec3::from(x) - floor)]
         });
+        let (mut kinetic, mut potential) = (kinetic, potential);
+        for (n, volume_m3) in state.drops.volume_m3.iter().enumerate() {
+            kinetic += 0.5 * volume_m3 * f64::from(state.drops.v[n].length_squared());
+            potential -= volume_m3 * gravity.dot(state.drops.x[n].as_dvec3() - floor);
+        }
         let density = f64::from(liquid.density);
         let account = &state.volume;
         let wet = |leaf: &Place| view.value(*leaf, PHI) < 0.0;
@@ -120,62 +108,32 @@ impl Model {
             inflow_m3: account.inflow_m3,
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
-            raw_volume_error: Account { volume_m3: account.volume_m3 - state.corrected_m3, ..*account }
-                .error(),
+            raw_volume_error: account.error(),
             kinetic_energy_j: density * kinetic,
             potential_energy_j: density * potential,
-            max_speed_m_s: fastest(&view),
+            particles: state.drops.len(),
+            max_speed_m_s: fastest(&view).max(f64::from(state.drops.fastest_m_s())),
             ..StepReport::default()
         }
     }
 }
 
 impl Step<'_> {
-    /// Measures what the surface holds, books what came and went, and, where corrections are wanted, displaces all of the
-    /// surface by a part of what is missing over its area.
-    pub fn settle_volume(
-        &self,
-        tree: &mut Tree,
-        band: &mut Band,
-        exchange: Exchange,
-        clamps: &mut Clamps,
-    ) -> Booked {
-        let end_s = self.old.time_s + self.dt_s;
-        let mut account = self.old.volume;
-        account.book_sources_and_sinks(exchange.in_m3, exchange.out_m3);
-        let measured = self.model.volume_m3(tree, band, end_s);
-        account.measure(measured);
-        let mut corrected_m3 = self.old.corrected_m3;
-        if self.model.params.volume_correction == VolumeCorrection::On {
-            let excess = account.volume_m3 + account.outflow_m3 - account.inflow_m3 - account.start_m3;
-            let area = band.area(self.model.has_solids());
-            let most = MOST_SHIFT_VOXELS * band.dx;
-            let wanted = if area > 0.0 { (PUT_BACK * excess / area) as f32 } else { 0.0 };
-            let shift = wanted.clamp(-most, most);
-            clamps.add("volume_shift", usize::from(shift != wanted));
-            if shift != 0.0 {
-                band.shift(shift);
-                shift_leaves(tree, shift);
-                account.measure(self.model.volume_m3(tree, band, end_s));
-                corrected_m3 += account.volume_m3 - measured;
-            }
-        }
-        Booked { account, corrected_m3 }
-    }
-
     /// The state after the step and its report; an error when anything in the liquid is not finite.
     pub fn measure(
         &self,
         tree: Tree,
         band: Band,
-        booked: Booked,
+        settled: Settled,
         (pressure, divergence): (PressureReport, f64),
     ) -> Result<(State, StepReport), StepError> {
         let mut next = State {
             tree,
             band,
-            volume: booked.account,
-            corrected_m3: booked.corrected_m3,
+            held: settled.held,
+            drops: settled.drops,
+            volume: settled.account,
+            corrected_m3: settled.corrected_m3,
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             time_s: self.old.time_s + self.dt_s,
@@ -196,16 +154,6 @@ impl Step<'_> {
         // v^{n-1} v^n / 2 for the kinetic part.
         report.kinetic_energy_j = (self.old.kinetic_energy_j * report.kinetic_energy_j).sqrt();
         Ok((next, report))
-    }
-}
-
-fn shift_leaves(tree: &mut Tree, shift: f32) {
-    for level in tree.pyramid.levels_mut() {
-        let cells = level.cells().to_vec();
-        level.grid.for_each_block(None, [PHI], |n, _, _, [phi]| {
-            let known = cells[n].active | cells[n].ghost;
-            (0..64).filter(|c| known >> c & 1 == 1).for_each(|c| phi[c] += shift);
-        });
     }
 }
 
@@ -252,6 +200,8 @@ impl Model {
         let [volume] = self.sums(&state.tree, &state.band, state.time_s, |x, dx, _| {
             [f64::from(shape.share_of_cube(x, dx, dx))]
         });
-        volume
+        let drops = &state.drops;
+        let in_drops = (0..drops.len()).filter(|&n| shape.distance(drops.x[n]) < 0.0);
+        volume + state.residual_in(shape) + in_drops.map(|n| drops.volume_m3[n]).sum::<f64>()
     }
 }

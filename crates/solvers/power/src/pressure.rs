@@ -1,16 +1,17 @@
 //! Projection on power faces [power §4], and velocity beyond the liquid [power §5].
 
 use crate::advect::is_wet;
-use crate::state::{Model, State, Step, Tree};
+use crate::sources::Pushed;
+use crate::state::{Held, Model, State, Step, Tree};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
 use fluvial_power::channels::{CENTER_VELOCITY, PHI, PRESSURE, SCRATCH};
-use fluvial_power::pairs::Boundary;
+use fluvial_power::pairs::{Boundary, SolidDistance};
 use fluvial_power::rows::{Order, Rows};
 use fluvial_power::view::{Place, View};
-use fluvial_power::{centers, faces, matrix, nodes, velocity};
+use fluvial_power::{air, centers, faces, matrix, nodes, velocity};
 use fluvial_solids::{Nozzle, PlacedSolids};
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
@@ -22,6 +23,8 @@ pub(crate) struct Closed<'a> {
     pub solids: PlacedSolids<'a>,
     pub nozzles: Vec<Nozzle>,
     reach: f32,
+    /// Edge of the leaves at sources, m.
+    leaf_m: f32,
 }
 
 impl Closed<'_> {
@@ -30,16 +33,23 @@ impl Closed<'_> {
     }
 
     fn distance(&self, x: Vec3) -> f32 {
-        let sources = self.nozzles.iter().map(|nozzle| nozzle.distance(x));
+        let sources = self.nozzles.iter().map(|nozzle| nozzle.cover_distance(x, self.leaf_m));
         sources.fold(self.solids.distance(x, self.reach), f32::min)
     }
 
-    /// Velocity of what closes faces at a point: the source's in a source, else the solid's.
+    /// Velocity of a source's liquid at a point in it.
+    fn source_velocity(&self, x: Vec3) -> Option<Vec3> {
+        let nozzle = self.nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0)?;
+        Some(nozzle.velocity(x))
+    }
+
+    /// Velocity of what closes faces at a point: the source's in a source, none behind it, else the solid's.
     fn velocity(&self, x: Vec3) -> Vec3 {
-        match self.nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0) {
-            Some(nozzle) => nozzle.velocity(x),
-            None => self.solids.velocity(x, self.reach),
-        }
+        let is_behind = || self.nozzles.iter().any(|nozzle| nozzle.cover_distance(x, self.leaf_m) < 0.0);
+        self.source_velocity(x).unwrap_or_else(|| match is_behind() {
+            true => Vec3::ZERO,
+            false => self.solids.velocity(x, self.reach),
+        })
     }
 }
 
@@ -47,7 +57,7 @@ impl Model {
     /// What closes faces at a moment.
     pub fn closed_at(&self, time_s: f64, nozzles: Vec<Nozzle>) -> Closed<'_> {
         let reach = 4.0 * self.shape.dx_of(self.shape.levels - 1);
-        Closed { solids: self.setup.solids_at(time_s), nozzles, reach }
+        Closed { solids: self.setup.solids_at(time_s), nozzles, reach, leaf_m: self.shape.dx }
     }
 }
 
@@ -59,7 +69,12 @@ impl Step<'_> {
 
     /// Solves for the pressure and subtracts its gradient: `L p = -(D u - q)`, `u -= dt grad p / rho`. Returns the
     /// largest divergence that is left, 1/s.
-    pub fn project(&self, tree: &mut Tree, clamps: &mut Clamps) -> Result<(PressureReport, f64), StepError> {
+    pub fn project(
+        &self,
+        tree: &mut Tree,
+        (pushed, held): (&Pushed, &Held),
+        clamps: &mut Clamps,
+    ) -> Result<(PressureReport, f64), StepError> {
         let closed = self.closed();
         let distance = |x: [f64; 3]| f64::from(closed.distance(Vec3::from_array(x.map(|v| v as f32))));
         let boundary =
@@ -69,10 +84,13 @@ impl Step<'_> {
             faces::update(pyramid, diagram, boundary, |_: &mut (), pairs, face, u| {
                 if pairs.pair(face.from, face.k).is_some_and(|pair| pair.open_area <= 0.0) {
                     *u = closed.velocity(face.centroid).dot(face.normal);
+                } else if let Some(v) = closed.source_velocity(face.centroid) {
+                    // Open faces at the edges of sources are reached by the sources' liquid.
+                    *u = v.dot(face.normal);
                 }
             });
         }
-        let pushed = self.pushed_in(tree);
+        let wanted = self.wanted_m3_s(tree, held);
         let Tree { pyramid, diagram } = tree;
         let rows = Rows::new(pyramid, diagram, boundary, Order::Second);
         clamps.add("ghost_theta_floor", rows.floored);
@@ -80,15 +98,14 @@ impl Step<'_> {
         velocity::divergence(pyramid, &rows, SCRATCH);
         let mut divergence = vec![0.0f32; pyramid.active_count()];
         pyramid.gather(&mut divergence, SCRATCH);
-        let numbers: Vec<Option<u32>> = pushed.iter().map(|(leaf, _)| number(pyramid, *leaf)).collect();
+        let pushed = pushed.by_solids.iter().chain(&pushed.by_sources);
+        let view = View { pyramid, diagram };
+        let mut pushed: Vec<(usize, f64)> = pushed.map(|(leaf, flow)| (view.number(*leaf), *flow)).collect();
+        pushed.extend(wanted);
         let mut right: Vec<f64> = divergence.iter().map(|d| -f64::from(*d)).collect();
         let is_unknown = |n: usize| a.diagonal(n) > 0.0;
         let push = |values: &mut [f64], sign: f64| {
-            for ((_, flow), n) in pushed.iter().zip(&numbers) {
-                if let Some(n) = n.map(|n| n as usize).filter(|&n| is_unknown(n)) {
-                    values[n] += sign * flow;
-                }
-            }
+            pushed.iter().filter(|(n, _)| is_unknown(*n)).for_each(|(n, flow)| values[*n] += sign * flow);
         };
         push(&mut right, 1.0);
         let scale = self.dt_s / f64::from(self.model.setup.liquid.density);
@@ -144,11 +161,6 @@ fn tree_leaves(
     View { pyramid, diagram }.leaves()
 }
 
-fn number(pyramid: &fluvial_grids::pyramid::Pyramid, leaf: Place) -> Option<u32> {
-    let level = &pyramid.levels()[leaf.level as usize];
-    level.number(level.grid.layout().decode(leaf.cell))
-}
-
 /// Velocity at centres, in the air and in solids around the liquid, on the faces there, and at nodes: all that the
 /// next step's back-traces ask for.
 pub(crate) fn extend_velocity(tree: &mut Tree, closed: &Closed) {
@@ -169,6 +181,11 @@ pub(crate) fn extend_velocity(tree: &mut Tree, closed: &Closed) {
         }
     });
     nodes::from_centers(pyramid);
+    let solids = &closed.solids;
+    let distance =
+        |x: [f64; 3]| f64::from(solids.distance(Vec3::from_array(x.map(|v| v as f32)), closed.reach));
+    let solid: Option<SolidDistance> = if solids.is_empty() { None } else { Some(&distance) };
+    air::balance_surface_air(pyramid, diagram, solid);
 }
 
 /// phi of the leaves whose velocity is the liquid's; those whose centres solids cover count as dry.

@@ -3,7 +3,7 @@
 
 use crate::PowerSolver;
 use crate::pressure::extend_velocity;
-use crate::state::{State, Tree};
+use crate::state::{Held, State, Tree};
 use fluvial_foundation::Vec3;
 use fluvial_grids::octree::Cell;
 use fluvial_grids::paged::Backing;
@@ -42,6 +42,8 @@ impl PowerSolver {
             // The diagram follows from the pyramid.
             tree: Tree { pyramid, diagram: _ },
             band,
+            held: Held { content_m3, residual_m3 },
+            drops,
             volume,
             corrected_m3,
             kinetic_energy_j,
@@ -66,6 +68,9 @@ impl PowerSolver {
         for (channel, name) in CHANNELS {
             out.field(name, &flat(pyramid, channel))?;
         }
+        out.list("content_m3", content_m3)?;
+        out.list("residual_m3", residual_m3)?;
+        out.drops(drops)?;
         let pages = band.grid.blocks().pages();
         out.list("band_page", pages)?;
         let phi: Vec<f32> =
@@ -95,6 +100,14 @@ impl PowerSolver {
             from.field(name, &mut values)?;
             set_flat(&mut pyramid, channel, &values);
         }
+        let content_m3: Vec<f64> = from.list("content_m3")?;
+        let residual_m3: Vec<f64> = from.list("residual_m3")?;
+        let count = if model.conserves_volume() { cells.len() } else { 0 };
+        if content_m3.len() != count || residual_m3.len() != count {
+            return mismatch("its volumes are of another tree");
+        }
+        let drops = from.drops()?;
+        from.check_places("drops.x", &drops.x, model.bounds)?;
         let pages: Vec<u64> = from.list("band_page")?;
         let band = self.empty_band_with(&pages, time_s)?;
         let mut phi = vec![0.0f32; 256 * pages.len()];
@@ -106,8 +119,19 @@ impl PowerSolver {
         }
         let mut tree = Tree { pyramid, diagram };
         extend_velocity(&mut tree, &model.closed_at(time_s, vec![]));
-        self.state =
-            State { tree, band, volume, corrected_m3, kinetic_energy_j, limiting_speed_m_s, time_s, steps };
+        let held = Held { content_m3, residual_m3 };
+        self.state = State {
+            tree,
+            band,
+            held,
+            drops,
+            volume,
+            corrected_m3,
+            kinetic_energy_j,
+            limiting_speed_m_s,
+            time_s,
+            steps,
+        };
         Ok(())
     }
 

@@ -16,6 +16,13 @@ pub(crate) struct Exchange {
     pub out_m3: f64,
 }
 
+/// What moving solids and sources push into leaves, m3/s, by leaves in the order of places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pushed {
+    pub by_solids: Vec<(Place, f64)>,
+    pub by_sources: Vec<(Place, f64)>,
+}
+
 impl Model {
     /// Speed of what moves liquid at a moment, m/s.
     pub fn boundary_speed_m_s(&self, time_s: f64) -> f64 {
@@ -77,25 +84,37 @@ impl Step<'_> {
             let [parts] = band.sums(has_solids, |_: &mut (), v: Voxel| [f64::from(v.part * v.open)]);
             voxel * parts
         };
-        let before = volume(band);
+        let is_measured = !self.model.conserves_volume();
+        let before = if is_measured { volume(band) } else { 0.0 };
         band.change(|x, phi| {
             let phi = phi.max(self.model.beyond_open_walls(x));
             sinks.iter().fold(phi, |phi, sink| phi.max(-sink.distance(x)))
         });
-        exchange.out_m3 = before - volume(band);
+        exchange.out_m3 = if is_measured { before - volume(band) } else { 0.0 };
         exchange
     }
 
-    /// What a source lets in, m3/s.
+    /// What a source lets in, m3/s: measured once while sources and solids rest.
     fn flow_m3_s(&self, n: usize, solids: &fluvial_solids::PlacedSolids) -> f64 {
+        let Some(resting) = self.model.setup.resting_sources(self.old.time_s, self.dt_s) else {
+            return self.measured_flow_m3_s(n, solids);
+        };
+        let mut known = self.model.flows_m3_s.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.0 != resting {
+            *known = (resting, vec![None; self.model.setup.sources.len()]);
+        }
+        *known.1[n].get_or_insert_with(|| self.measured_flow_m3_s(n, solids))
+    }
+
+    fn measured_flow_m3_s(&self, n: usize, solids: &fluvial_solids::PlacedSolids) -> f64 {
         let nozzle = self.model.setup.nozzle_among(n, self.old.time_s, self.dt_s);
         let bounds = self.model.bounds;
         let blocked = |x: Vec3| !bounds.contains(x) || solids.distance(x, self.model.shape.dx) < 0.0;
         nozzle.section_m2(blocked) * f64::from(nozzle.outflow().length())
     }
 
-    /// What moving solids and sources push into leaves, m3/s, by leaves in the order of places.
-    pub fn pushed_in(&self, tree: &Tree) -> Vec<(Place, f64)> {
+    /// What moving solids and sources push into leaves.
+    pub fn pushed_in(&self, tree: &Tree) -> Pushed {
         let (setup, end_s) = (&self.model.setup, self.old.time_s + self.dt_s);
         let view = tree.view();
         let leaves = view.leaves();
@@ -107,7 +126,7 @@ impl Step<'_> {
             let near = parallel::map_indices(leaves.len(), is_near);
             leaves.iter().zip(near).filter(|(_, near)| *near).map(|(leaf, _)| *leaf).collect()
         };
-        let mut pushed: Vec<(Place, f64)> = vec![];
+        let mut pushed = Pushed::default();
         if setup.has_moving_solids() {
             let solids = setup.solids_at(end_s);
             let reach = 4.0 * self.model.shape.dx_of(self.model.shape.levels - 1);
@@ -116,14 +135,14 @@ impl Step<'_> {
             let velocity = |x: [f64; 3]| solids.velocity(at(x), reach).to_array().map(f64::from);
             let near = near(&|x| solids.distance(x, reach));
             let flows = parallel::map_indices(near.len(), |n| view.pushed_in(near[n], &distance, velocity));
-            pushed.extend(near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0));
+            pushed.by_solids.extend(near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0));
         }
         let placed = setup.solids_at(end_s);
         for (n, source) in setup.sources_flowing(self.old.time_s, self.dt_s) {
             let nozzle = setup.nozzle_among(n, self.old.time_s, self.dt_s);
             let outflow = nozzle.outflow().to_array().map(f64::from);
             let at = |x: [f64; 3]| Vec3::from_array(x.map(|v| v as f32));
-            let distance = |x: [f64; 3]| f64::from(nozzle.distance(at(x)));
+            let distance = |x: [f64; 3]| f64::from(nozzle.cover_distance(at(x), self.model.shape.dx));
             let near = near(&|x| nozzle.distance(x));
             let flows = parallel::map_indices(near.len(), |n| {
                 let share = nozzle.own_share(view.center(near[n]), view.level(near[n].level).dx);
@@ -135,7 +154,7 @@ impl Step<'_> {
             // What the grid sees of a curved mouth is a few percent off.
             let scale = if seen > 0.5 * flow { part * flow / seen } else { part };
             let found = near.into_iter().zip(flows).filter(|(_, flow)| *flow != 0.0);
-            pushed.extend(found.map(|(leaf, flow)| (leaf, scale * flow)));
+            pushed.by_sources.extend(found.map(|(leaf, flow)| (leaf, scale * flow)));
         }
         pushed
     }

@@ -1,7 +1,8 @@
 //! The liquid of a set-up on its first tree.
 
 use crate::pressure::extend_velocity;
-use crate::state::{Model, State, Tree};
+use crate::state::{Held, Model, State, Tree};
+use fluvial_drops::Drops;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_power::band::{Band, pages_near};
 use fluvial_power::pairs::Boundary;
@@ -31,7 +32,7 @@ impl Model {
             if solids.is_empty() { None } else { Some(&solid) };
         band.fill(&pages, |x| self.start_distance(x).clamp(-reach, reach), solid)?;
         band.redistance();
-        band.release_far_pages();
+        band.release_far_pages(|x| self.start_distance(x) < 0.0);
         Ok(band)
     }
 
@@ -53,6 +54,8 @@ impl Model {
         let mut state = State {
             tree,
             band,
+            held: Held::default(),
+            drops: Drops::default(),
             volume: Account::default(),
             corrected_m3: 0.0,
             kinetic_energy_j: 0.0,
@@ -60,7 +63,15 @@ impl Model {
             time_s: 0.0,
             steps: 0,
         };
-        state.volume.open(self.volume_m3(&state.tree, &state.band, 0.0));
+        match self.conserves_volume() {
+            true => {
+                let leaves = state.tree.view().leaves();
+                state.held.content_m3 = self.content(&state.tree, &state.band, &leaves, 0.0);
+                state.held.residual_m3 = vec![0.0; leaves.len()];
+                state.volume.open(state.held.content_m3.iter().sum());
+            }
+            false => state.volume.open(self.volume_m3(&state.tree, &state.band, 0.0)),
+        }
         let report = self.report(&state);
         state.kinetic_energy_j = report.kinetic_energy_j;
         state.limiting_speed_m_s = report.max_speed_m_s;

@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what does not change during a run.
 
 use crate::Params;
+use fluvial_drops::Drops;
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::pyramid::Pyramid;
@@ -12,6 +13,7 @@ use fluvial_power::view::View;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, Wall};
 use fluvial_volume::Account;
+use std::sync::Mutex;
 
 /// What does not change.
 pub(crate) struct Model {
@@ -21,6 +23,8 @@ pub(crate) struct Model {
     pub shape: Shape,
     /// The domain.
     pub bounds: Aabb,
+    /// What each source lets in, m3/s, where it was measured for sources that rest, and their numbers.
+    pub flows_m3_s: Mutex<(Vec<usize>, Vec<Option<f64>>)>,
 }
 
 /// A tree with its diagram. Velocity, distance and pressure lie in the channels of its pages.
@@ -34,8 +38,14 @@ impl Tree {
         View { pyramid: &self.pyramid, diagram: &self.diagram }
     }
 
+    /// Velocity between nodes.
     pub fn flow(&self) -> Flow<'_> {
         Flow::new(self.view())
+    }
+
+    /// Velocity that carries the surface.
+    pub fn surface_flow(&self) -> Flow<'_> {
+        Flow::per_axis(self.view())
     }
 
     /// Distance to the surface in the leaf that holds a point.
@@ -44,11 +54,23 @@ impl Tree {
     }
 }
 
+/// What the leaves hold, m3, by their numbers; empty where volume is not carried by fluxes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    /// What the band shows of it in their power cells.
+    pub content_m3: Vec<f64>,
+    /// What they are owed beside.
+    pub residual_m3: Vec<f64>,
+}
+
 /// The liquid at one moment.
 pub(crate) struct State {
     pub tree: Tree,
     /// The surface.
     pub band: Band,
+    pub held: Held,
+    /// Liquid too small for the grid.
+    pub drops: Drops,
     pub volume: Account,
     /// What corrections have added so far, m3.
     pub corrected_m3: f64,

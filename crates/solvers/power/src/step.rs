@@ -17,17 +17,20 @@ pub(crate) fn step(solver: &mut PowerSolver, dt_s: f64) -> Result<StepReport, St
     model.setup.check_step(dt_s, state.limiting_speed_m_s)?;
     let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
     let (mut band, exchange) = stages.try_run("advect_surface", |_| step.carry_surface())?;
-    stages.run("redistance", |_| {
-        band.redistance();
-        band.release_far_pages();
-    })?;
+    stages.run("redistance", |_| band.redistance())?;
+    let owed = stages.run("carry_volume", |_| step.carry_volume(&band))?;
+    stages.run("redistance", |_| band.release_far_pages(|x| step.old.tree.phi(x) < 0.0))?;
     let mut tree = stages.try_run("adapt", |_| step.next_tree(&band))?;
     stages.run("level_set", |_| step.leaf_distances(&mut tree, &band))?;
-    let booked =
-        stages.run("settle_volume", |clamps| step.settle_volume(&mut tree, &mut band, exchange, clamps))?;
+    let pushed = stages.run("sources", |_| step.pushed_in(&tree))?;
+    let settled = stages.run("settle_volume", |clamps| {
+        step.settle_volume(&mut tree, &mut band, (owed, exchange, &pushed), clamps)
+    })?;
     stages.run("advect_velocity", |_| step.carry_velocity(&mut tree))?;
-    let solved = stages.try_run("pressure", |clamps| step.project(&mut tree, clamps))?;
+    stages.run("forces", |_| step.absorb_momentum(&mut tree, &settled.arrived, &settled.held.content_m3))?;
+    let solved =
+        stages.try_run("pressure", |clamps| step.project(&mut tree, (&pushed, &settled.held), clamps))?;
     stages.run("extrapolate", |_| extend_velocity(&mut tree, &step.closed()))?;
-    let (next, report) = stages.try_run("measure", |_| step.measure(tree, band, booked, solved))?;
+    let (next, report) = stages.try_run("measure", |_| step.measure(tree, band, settled, solved))?;
     Ok(stages.commit("commit", report, |_| *state = next))
 }

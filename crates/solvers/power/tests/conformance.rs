@@ -1,8 +1,7 @@
 //! The suite over all solvers.
 //!
 //! `thin_walls_hold_still_water` and `a_thin_plate_pushes_all_water_before_it` are left out: they ask for walls thinner than
-//! a leaf, which this method does not have, as its notes say. `a_sink_takes_what_falls_into_it` asks for half of Torricelli's flow
-//! into a hole of four cells; here it is 0.4, see `sinks.rs`.
+//! a leaf, which this method does not have, as its notes say.
 
 use fluvial_conformance::Subject;
 use fluvial_solver_interface::{Setup, Solver};
@@ -18,6 +17,7 @@ fluvial_conformance::conformance_suite!(@ Subject { build, symmetry_cells: 0.01 
     liquid_at_rest_stays_at_rest
     energy_never_grows_and_volume_is_accounted_for
     a_source_adds_what_it_says
+    a_sink_takes_what_falls_into_it
     overlapping_sources_flow_as_one
     an_open_wall_lets_liquid_out
     a_mirrored_scene_gives_the_mirrored_result

@@ -1,4 +1,4 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod conformance;
-mod sinks;
+mod jets;

@@ -1,8 +1,7 @@
-//! Bodies in the projection, see `fluvial_mac`; how they move is [`fluvial_solver_interface::BodyStep`]'s.
+//! Bodies, see [`fluvial_solver_interface::BodyStep`].
 
 use crate::SheetsSolver;
 use crate::state::Work;
-use fluvial_mac::{AroundBodies, couple_bodies};
 use fluvial_solver_interface::{BodyReport, StepTimes};
 use std::sync::Arc;
 
@@ -23,35 +22,17 @@ impl SheetsSolver {
     /// The bodies' velocities before the pressure acts, and their term of the projection.
     pub(crate) fn couple_bodies(&mut self, dt_s: f64) {
         let Work { bodies, boundaries, cover, unknowns, .. } = &mut self.work;
-        if bodies.is_empty() {
-            return;
-        }
-        bodies.look(&self.setup);
         let (openings, fields) = (boundaries.openings(cover, &self.grid), &boundaries.solids.fields);
-        let around = AroundBodies {
-            openings: &openings,
-            solids: fields,
-            among_moving: &bodies.among_moving,
-            unknown_cell: &unknowns.unknown_cell,
-            gravity_m_s: dt_s as f32 * self.setup.liquid.gravity,
-            density: f64::from(self.setup.liquid.density),
-        };
-        couple_bodies(&mut bodies.term, &mut bodies.clinging, &bodies.coupled, &around);
-        bodies.release(self.setup.liquid.gravity, dt_s);
-        bodies.fill_outflow(self.grid.cell_count());
+        bodies.couple_on_grid(&self.setup, &openings, fields, &unknowns.unknown_cell, dt_s);
     }
 
     /// What the pressure has given the bodies, and the velocity that solids have with it.
     pub(crate) fn push_bodies(&mut self, dt_s: f64) {
         let Work { bodies, fields, boundaries, .. } = &mut self.work;
-        if bodies.is_empty() {
-            return;
+        if !bodies.is_empty() {
+            let solids = &mut Arc::make_mut(&mut boundaries.solids).fields;
+            bodies.push_on_grid(&mut self.setup, solids, &fields.impulse_cell, self.state.time_s, dt_s);
         }
-        let cell_kg = f64::from(self.setup.liquid.density) * f64::from(self.grid.dx).powi(3);
-        bodies.push(&fields.impulse_cell, cell_kg, self.setup.liquid.gravity, dt_s);
-        bodies.tell(&mut self.setup);
-        let twists = self.setup.moving_twists(self.state.time_s + dt_s);
-        Arc::make_mut(&mut boundaries.solids).fields.set_twists(&self.grid, &twists);
     }
 
     /// Where the bodies are, how they move and what the water does to them.

@@ -1,11 +1,13 @@
 //! The surface that is drawn: closed, and with the volume of the particles.
 
 use crate::SheetsSolver;
+use crate::state::Solids;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_grids::add_ball;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_sheets::{Population, SheetSurface, deposit, dilate};
+use fluvial_level_set as level_set;
+use fluvial_sheets::{Population, SheetSurface, SurfaceShape, deposit, dilate};
 use fluvial_solids::open_cell_volume;
 use fluvial_solver_interface::SurfaceParams;
 use fluvial_surface::{
@@ -18,6 +20,9 @@ const NEIGHBOURHOOD_SUMS: usize = 6;
 /// Fits of the whole after the first, and how near to its volume it is good enough.
 const MORE_FITS: usize = 4;
 const FITS: f64 = 1e-3;
+
+/// Distances are known this far from the surface, cells.
+const BAND_CELLS: f32 = 4.0;
 
 impl SheetsSolver {
     /// Meshes the surface of the particles outside the solids, fitted to their volume; those without a
@@ -79,6 +84,31 @@ impl SheetsSolver {
             add_ball(&mut mesh, x, v, volume_m3, self.grid.bounds());
         }
         mesh
+    }
+
+    /// The distance from the drawn surface at the cells, metres, before it is fitted to the volume: what volume files hold and
+    /// whitewater follows. Test: `the_level_set_lies_where_the_surface_does`.
+    pub(crate) fn level_set(&self) -> Vec<f32> {
+        let (cells, population) = (self.grid.cell_centers(), &self.state.population);
+        let shape = SurfaceShape {
+            spacing: cells.spacing,
+            origin: cells.origin,
+            size: cells.size,
+            ..self.surface_shape()
+        };
+        let surface = SheetSurface::sample(&population.surface_field(&shape), &shape);
+        let mut phi_cell = vec![0.0; cells.len()];
+        cells.for_each_mut(&mut phi_cell, |_, at, phi| *phi = surface.value(at));
+        let Solids { fields, closed_cell, .. } = &*self.state.boundaries.solids;
+        let (band_m, scratch) = (BAND_CELLS * cells.spacing, &mut level_set::Scratch::default());
+        level_set::redistance_among_solids(
+            &mut phi_cell,
+            &cells,
+            band_m,
+            (closed_cell, &fields.sides),
+            scratch,
+        );
+        phi_cell
     }
 
     /// What the particles that have a surface in common take up in every cell, m3: their volume less what is

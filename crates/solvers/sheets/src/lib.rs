@@ -28,9 +28,9 @@ use fluvial_pressure::MultigridCg;
 use fluvial_sheets::{Bins, Population, Walls};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Bodies, BodyReport, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup, SetupError,
-    Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, Wanted,
+    Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, UniformLevelSet, Wanted,
 };
 use measure::Measured;
 use state::{State, Work};
@@ -265,7 +265,16 @@ impl Solver for SheetsSolver {
                 radius: (0..particles.len()).map(|i| particles.radius(i, half)).collect(),
             }),
         });
-        Snapshot { level_set: None, particles: set, cut_cells: None }
+        let solids = &self.state.boundaries.solids.fields;
+        let level_set = wanted.level_set.then(|| {
+            LevelSet::Uniform(UniformLevelSet {
+                grid: self.grid,
+                phi_cell: Cow::Owned(self.level_set()),
+                u_face: Cow::Borrowed(&self.state.fields.u_face),
+                phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
+            })
+        });
+        Snapshot { level_set, particles: set, cut_cells: None }
     }
 
     fn height_at(&self, x: f32, z: f32) -> f64 {

@@ -4,7 +4,7 @@ use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, PositionCorrection, SheetsSolver};
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    TransportTest, Variant, Volumes, check_cell_count, read_method,
+    TransportTest, VERTICES_PER_FACE, Variant, Volumes, check_cell_count, read_method,
 };
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Listed for Params {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             particles: true,
-            volumes: Volumes::None,
+            volumes: Volumes::Dense,
             adaptive: false,
             given_flow: true,
             contact_angles: false,
@@ -61,6 +61,7 @@ impl Listed for Params {
         let most_cells = if scenario.setup.sources.is_empty() { inside.cells } else { SOURCE_FILL * cells };
         let particles = GROWTH * most_cells.max(inside.cells) * full;
         let vertices = scenario.survey.most_vertices() * f64::from(self.surface_refinement).powi(2);
+        let surface_faces = scenario.survey.most_vertices() / VERTICES_PER_FACE;
         Needs {
             cells,
             liquid_cells: inside.cells.round(),
@@ -71,7 +72,8 @@ impl Listed for Params {
                 + vertices * BYTES_PER_VERTEX,
             particles,
             vertices,
-            volume_bytes: 0.0,
+            // As of the other methods on one grid.
+            volume_bytes: 20.0 * surface_faces + 8.0 * (inside.cells + 3.0 * surface_faces),
             checkpoint_bytes: CHECKPOINT_BYTES_PER_CELL * cells
                 + CHECKPOINT_BYTES_PER_PARTICLE * particles
                 + CHECKPOINT_BYTES_FIXED,

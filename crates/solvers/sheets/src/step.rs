@@ -35,9 +35,7 @@ fn advance(s: &mut SheetsSolver, stages: &mut Stages, dt_s: f64) -> Result<Press
     stages.try_run("advect", |clamps| s.advect_particles(dt_s, clamps))?;
     stages.run("density", |_| s.measure_liquid(dt_s))?;
     stages.run("particles_to_grid", |_| s.particles_to_grid())?;
-    if s.setup.has_friction() {
-        stages.run("friction", |_| s.rub(dt_s))?;
-    }
+    stages.run_if(s.setup.has_friction(), "friction", |_| s.rub(dt_s))?;
     stages.run("forces", |_| s.apply_gravity(dt_s))?;
     stages.run("tension", |clamps| s.apply_surface_tension(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;

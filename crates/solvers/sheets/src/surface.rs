@@ -147,7 +147,9 @@ impl SheetsSolver {
         let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
         let full_mass = self.params.particles_per_cell as f32;
         cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, [i, j, k], out| {
-            *out = carried_cell[cell];
+            // Nothing bounds what a closed cell carries: a slope that went on from its own value into the solid doubled
+            // it from step to step. Cells beside it go on as the plane that they are themselves.
+            *out = if closed[cell] { UNKNOWN } else { carried_cell[cell] };
             if !is_near(cell) || closed[cell] {
                 return;
             }

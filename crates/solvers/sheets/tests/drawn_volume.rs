@@ -5,7 +5,7 @@ use fluvial_foundation::{Vec3, random::unit_vec3};
 use fluvial_grids::Lattice;
 use fluvial_sheets::*;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Fill, Setup, Solid, Solver, Source, SurfaceParams};
+use fluvial_solver_interface::{Fill, LevelSet, Setup, Solid, Solver, Source, SurfaceParams, Wanted};
 use fluvial_solver_sheets::{Params, SheetsSolver};
 use fluvial_surface::{MeshParams, mesh_samples};
 
@@ -134,5 +134,24 @@ fn water_in_a_thin_shell_is_drawn_inside_it() {
         let share = mesh.volume() / solver.initial_report().liquid_volume_m3;
         let farthest = mesh.positions.iter().fold(0.0f32, |most, x| most.max(x.distance(center)));
         assert!((share - 1.0).abs() < 0.01 && farthest < radius + 0.5 * cell, "{share} {}", farthest / cell);
+    }
+}
+
+/// The level set of still water is the distance from its surface, and where it changes sign is where the mesh lies.
+#[test]
+fn the_level_set_lies_where_the_surface_does() {
+    let height = 0.53;
+    let solver = SheetsSolver::new(tank(12, height), Params::default()).unwrap();
+    let level_set = solver.snapshot(Wanted::LEVEL_SET).level_set.and_then(LevelSet::uniform).unwrap();
+    let cells = level_set.grid.cell_centers();
+    for cell in 0..cells.len() {
+        let [i, j, k] = cells.coordinates(cell);
+        let (phi, distance) = (level_set.phi_cell[cell], cells.position(i, j, k).y - height);
+        let near = distance.abs() < 2.0 * cells.spacing;
+        let bar = if near { 0.25 * cells.spacing } else { f32::INFINITY };
+        assert!(
+            (phi - distance).abs() < bar && phi.signum() == distance.signum(),
+            "{phi} {distance} at {i} {j} {k}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use fluvial_conformance::{advance, tank};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Solver, Source};
+use fluvial_solver_interface::{Solid, Solver, Source, StateReader, StateWriter, Wall};
 use fluvial_solver_sheets::{Params, SheetsSolver};
 use std::f64::consts::PI;
 
@@ -63,4 +63,41 @@ fn a_source_flows_until_it_stops() {
     advance(&mut solver, 0.3);
     let share = solver.initial_report().inflow_m3 / (PI * 0.01 * 1.5 * 0.2041);
     assert!((share - 1.0).abs() < 0.01, "{share}");
+}
+
+/// The distance from the surface in every cell, in cells.
+fn distances(solver: &SheetsSolver, count: usize) -> Vec<f32> {
+    let mut bytes = vec![];
+    solver.save(&mut StateWriter::new(&mut bytes)).unwrap();
+    let (mut source, mut cells) = (&bytes[..], vec![0.0f32; count]);
+    let mut from = StateReader::new(&mut source, bytes.len() as u64);
+    let [_, _]: [f64; 2] = ["limiting_speed_m_s", "time_s"].map(|name| from.value(name).unwrap());
+    let _: u64 = from.value("steps").unwrap();
+    let [_, _]: [f64; 2] = ["last_dt_s", "kinetic_energy_j"].map(|name| from.value(name).unwrap());
+    from.account().unwrap();
+    for field in ["phi_cell", "distance_cell"] {
+        from.field(field, &mut cells).unwrap();
+    }
+    cells
+}
+
+/// Water runs over a ball: inside the ball the carried distance grew without end, to infinity after some hundred steps,
+/// and the pressure problem held values that are not finite.
+#[test]
+fn distances_stay_within_reach_behind_a_film() {
+    let mut setup = tank(16, 0.0);
+    setup.fills.clear();
+    setup.domain.walls[2] = Wall::Open;
+    let shape = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.1 };
+    let active_s = [0.0, f64::INFINITY];
+    setup.sources = vec![Source { shape, motion: Motion::Static, velocity: -Vec3::Y, active_s }];
+    let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.5), radius: 0.15 };
+    setup.solids = vec![Solid::new("ball", ball, Motion::Static)];
+    let count = setup.domain.grid.cell_count();
+    let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
+    advance(&mut solver, 1.3);
+    // What is farther away than any cell at the surface is said to be unknown, 1000.
+    let known = distances(&solver, count).into_iter().filter(|&distance| distance != 1e3);
+    let farthest = known.fold(0.0f32, |most, distance| most.max(distance.abs()));
+    assert!(farthest > 0.1 && farthest <= 3.0, "{farthest} cells");
 }

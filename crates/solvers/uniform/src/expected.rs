@@ -53,12 +53,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "mirrored: front, largest difference",
         reason: "particles are seeded by the numbers of their cells, so that a mirrored scene has other particles: the tip of the tongue, a cell thick, is half a cell off; energies agree to 1 %",
     },
-    ExpectedFailure {
-        case: "dam-break",
-        variants: &["uniform/apic"],
-        quantity: "front speed / Ritter's bound",
-        reason: "without friction the front runs at the bound itself, and the tip jumps by a cell when a piece of it joins: 4 % of the speed over a unit of time. 1.03 at 12 and 1.05 at 32 cells per a",
-    },
 ];
 
 const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are a cell apart, 2 to 7 % at 16 cells; the body behind the tip is the same";

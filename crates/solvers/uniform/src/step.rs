@@ -33,9 +33,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         false => s.control_volume(dt_s),
     })?;
     stages.run("advect_velocity", |clamps| s.advect_velocity(dt_s, clamps))?;
-    if s.setup.has_friction() {
-        stages.run("friction", |_| s.rub(dt_s))?;
-    }
+    stages.run_if(s.setup.has_friction(), "friction", |_| s.rub(dt_s))?;
     stages.run("tension", |clamps| s.find_surface_pressure(clamps))?;
     stages.run("forces", |_| s.apply_forces())?;
     stages.run("crowding", |clamps| s.fill_spreading(dt_s, clamps))?;

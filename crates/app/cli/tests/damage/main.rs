@@ -32,16 +32,19 @@ fn damaged(good: &[u8], step: usize) -> impl Iterator<Item = (String, Vec<u8>)> 
     cut.chain(changed)
 }
 
-/// Fails where reading takes too much.
+/// Fails where reading takes too much. Memory is counted for the whole program, in which the test harness
+/// allocates too when another test begins or ends; what the reader itself takes is taken in every one of three calls.
 fn read_measured(format: &Format, name: &str, bytes: &[u8], what: &str) -> Read {
-    let (result, taken) = allocator::measured(|| (format.read)(bytes));
     let own = bytes.len() as isize + format.slack as isize + formats::unpacked(format, bytes);
-    assert!(
-        taken.peak <= own + taken.kept.max(0),
-        "{name}, {what}: {} bytes for {}",
-        taken.peak,
-        bytes.len()
-    );
+    for _ in 0..2 {
+        let (result, taken) = allocator::measured(|| (format.read)(bytes));
+        if taken.peak <= own + taken.kept.max(0) {
+            return result;
+        }
+    }
+    let (result, taken) = allocator::measured(|| (format.read)(bytes));
+    let (peak, size) = (taken.peak, bytes.len());
+    assert!(peak <= own + taken.kept.max(0), "{name}, {what}: {peak} bytes for {size}");
     result
 }
 

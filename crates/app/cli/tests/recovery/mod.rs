@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Something of everything that a run must remember: a solid that moves, a source that starts and ends,
+/// Something of everything that a run must remember: a solid that moves, a body, a source that starts and ends,
 /// probes, whitewater.
 const SCENE: &str = r#"# Everything that moves.
 fluvial = 1
@@ -35,6 +35,11 @@ motion = { keys = [{ t = 0.0, translate = [0, 0, 0] }, { t = 0.2, translate = [0
 [[solid]]
 name = "stone"
 shape = { mesh = { path = "stone.obj" } }
+[[body]]
+name = "crate"
+shape = { box = { min = [0.1, 0.52, 0.1], max = [0.28, 0.68, 0.26] } }
+density = 400
+angular_velocity = [0, 0, 2]
 [[source]]
 shape = { sphere = { center = [0.25, 0.8, 0.25], radius = 0.1 } }
 velocity = [1, 0, 0]
@@ -241,6 +246,8 @@ fn a_step_that_is_given_up_is_taken_again_by_the_resumed_run() {
         match child.wait().unwrap().code() {
             Some(0) => break,
             Some(3) => stops += 1,
+            // On a busy machine the signal may come before the program listens for it, and ends it at once.
+            None => {}
             other => panic!("{other:?}"),
         }
         child = place.spawn(&["resume", "out"]);

@@ -71,7 +71,9 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     // Particles bring noise of their own.
     let bar = if context.method.method.capabilities().particles { 1e-3 } else { 1e-4 };
     let wave_m_s = f64::from(G * LEVEL_M).sqrt();
-    let coarse = serde_json::json!({ "max_dx": 4.0 / CELLS as f32 });
+    // Methods call the size of cells where nothing asks for smaller ones by either name.
+    let coarse = 4.0 / CELLS as f32;
+    let coarse = serde_json::json!({ "max_dx": coarse, "surface_dx": coarse });
     let mut outcome = Outcome::default();
     for (name, setup, fewest) in variants() {
         let method = context

@@ -18,6 +18,9 @@ pub struct Motion<'a> {
     pub farthest: f32,
 }
 
+/// Voxels farther from the surface than this have no part in its place.
+const FAR_VOXELS: f32 = 4.0;
+
 impl Band {
     /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
     /// boxes `forced` surface may appear where there was none. Beyond the band `far(x)` is what the leaves know. Distances to solids are those of `solid`, where it is given;
@@ -40,9 +43,18 @@ impl Band {
             pages.sort_unstable();
             pages.dedup();
         }
+        // Where the surface is not, only the side matters: redistancing finds the rest. What comes from near it is interpolated as well
+        // as can be.
         let value = |cursor: &mut Cursor, x: Vec3| {
+            let way = motion.dt_s * motion.flow.velocity(cursor, x).length();
+            if let Some(phi) = self.linear(x).filter(|phi| phi.abs() > 2.0 * way + FAR_VOXELS * self.dx) {
+                return phi;
+            }
             let from = motion.flow.trace_back(cursor, x, motion.dt_s, motion.steps);
-            self.cubic(from).unwrap_or_else(|| far(from)).clamp(-self.reach, self.reach)
+            let linear = self.linear(from).unwrap_or_else(|| far(from));
+            let phi =
+                if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
+            phi.clamp(-self.reach, self.reach)
         };
         // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.
         let is_near = |x: Vec3| {
@@ -108,14 +120,20 @@ impl Band {
 
     /// Changes all distances: `change(x, phi)`.
     pub fn change(&mut self, change: impl Fn(Vec3, f32) -> f32 + Sync + Send) {
+        self.change_by_page(|(): &mut (), x, phi| change(x, phi));
+    }
+
+    /// Changes all distances: `change(memory of the page, x, phi)`.
+    pub fn change_by_page<M: Default>(&mut self, change: impl Fn(&mut M, Vec3, f32) -> f32 + Sync + Send) {
         let (min, dx, layout) = (self.min, self.dx, *self.grid.layout());
         self.grid.for_each_block(None, [PHI], |_, page, _, [phi]| {
+            let mut memory = M::default();
             for cell in 0..256 {
                 if phi[cell] == 0.0 {
                     continue;
                 }
                 let [x, y, z] = layout.decode(layout.first_of(page) | cell as u64).map(|v| v as f32 + 0.5);
-                phi[cell] = kept(change(min + dx * Vec3::new(x, y, z), phi[cell]));
+                phi[cell] = kept(change(&mut memory, min + dx * Vec3::new(x, y, z), phi[cell]));
             }
         });
     }

@@ -117,10 +117,18 @@ impl Band {
         MOST_PASSES
     }
 
-    /// Gives back the pages in which nothing is nearer to the surface than the reach.
-    pub fn release_far_pages(&mut self) {
-        let (grid, reach) = (&self.grid, 0.999 * self.reach);
-        let is_far = |page: &u64| grid.channel(*page, PHI).iter().all(|v| *v == 0.0 || v.abs() >= reach);
+    /// Gives back the pages in which nothing is nearer to the surface than the reach, and in which all who read leaves instead find
+    /// the same side: `is_liquid(x)`. (Of a drop that transport has lost the leaf is still full, and would fill itself again.)
+    pub fn release_far_pages(&mut self, is_liquid: impl Fn(fluvial_foundation::Vec3) -> bool) {
+        let (grid, reach, layout) = (&self.grid, 0.999 * self.reach, *self.grid.layout());
+        let is_far = |page: &u64| {
+            let phi = grid.channel(*page, PHI);
+            phi.iter().all(|v| *v == 0.0 || v.abs() >= reach)
+                && (0..256).filter(|&cell| phi[cell] != 0.0).all(|cell| {
+                    let x = self.center(layout.decode(layout.first_of(*page) | cell as u64));
+                    is_liquid(x) == (phi[cell] < 0.0)
+                })
+        };
         let far: Vec<u64> = grid.blocks().pages().iter().copied().filter(is_far).collect();
         self.grid.release(&far);
     }

@@ -8,10 +8,20 @@ use fluvial_foundation::{AXES, Vec3, parallel};
 pub struct Voxel {
     /// Centre, m.
     pub center: Vec3,
+    /// Distance to the surface, m.
+    pub phi: f32,
     /// The part of it that is liquid, were there no solids.
     pub part: f32,
     /// The part that solids leave.
     pub open: f32,
+}
+
+struct Sums<const K: usize>([f64; K]);
+
+impl<const K: usize> Default for Sums<K> {
+    fn default() -> Self {
+        Sums([0.0; K])
+    }
 }
 
 /// The part of a voxel that lies on the negative side of a plane at distance `phi` (in voxels) whose slope is `slope`:
@@ -39,17 +49,17 @@ impl Band {
         })) / self.dx
     }
 
-    /// Sums of `body(memory of the page, voxel)` over all voxels, added in the order of pages.
-    pub fn sums<const K: usize, M: Default>(
+    /// What `body(memory, voxel)` has made of each page's memory after all its voxels, in the order of pages.
+    pub fn by_page<M: Default + Send>(
         &self,
         has_solids: bool,
-        body: impl Fn(&mut M, Voxel) -> [f64; K] + Sync,
-    ) -> [f64; K] {
+        body: impl Fn(&mut M, Voxel) + Sync,
+    ) -> Vec<M> {
         let pages = self.grid.blocks().pages();
         let layout = self.grid.layout();
         let of_page = |n: usize| {
             let (phi, solid) = (self.grid.channel(pages[n], PHI), self.grid.channel(pages[n], SOLID));
-            let (mut sums, mut memory) = ([0.0; K], M::default());
+            let mut memory = M::default();
             for cell in (0..256).filter(|&c| phi[c] != 0.0) {
                 let voxel = layout.first_of(pages[n]) | cell as u64;
                 let distance = phi[cell] / self.dx;
@@ -59,14 +69,25 @@ impl Band {
                 };
                 let open = if has_solids { (0.5 + solid[cell] / self.dx).clamp(0.0, 1.0) } else { 1.0 };
                 let center = self.center(layout.decode(voxel));
-                let terms = body(&mut memory, Voxel { center, part, open });
-                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+                body(&mut memory, Voxel { center, phi: phi[cell], part, open });
             }
-            sums
+            memory
         };
+        parallel::map_indices(pages.len(), of_page)
+    }
+
+    /// Sums of `body(memory of the page, voxel)` over all voxels, added in the order of pages.
+    pub fn sums<const K: usize, M: Default + Send>(
+        &self,
+        has_solids: bool,
+        body: impl Fn(&mut M, Voxel) -> [f64; K] + Sync,
+    ) -> [f64; K] {
+        let of_pages = self.by_page(has_solids, |(memory, sums): &mut (M, Sums<K>), voxel| {
+            sums.0.iter_mut().zip(body(memory, voxel)).for_each(|(sum, term)| *sum += term);
+        });
         let mut total = [0.0; K];
-        for sums in parallel::map_indices(pages.len(), of_page) {
-            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        for (_, sums) in of_pages {
+            total.iter_mut().zip(sums.0).for_each(|(total, sum)| *total += sum);
         }
         total
     }

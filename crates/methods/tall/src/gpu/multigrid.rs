@@ -38,7 +38,8 @@ pub struct MultigridBuffers {
     kept_p: Buffer<f32>,
     colours: [Buffer<[i32; 4]>; 2],
     bubbles: [Buffer<[u32; 4]>; 2],
-    coarsest: Buffer<[i32; 4]>,
+    /// For the coarsest level: from its present pressure, and from zero.
+    coarsest: [Buffer<[i32; 4]>; 2],
 }
 
 /// Records builds and cycles.
@@ -47,6 +48,8 @@ pub struct GpuMultigrid<'k, 'd, 'b> {
     buffers: &'b MultigridBuffers,
     /// Which of a level's two pressures is the present one.
     now: Vec<usize>,
+    /// Levels whose pressure is zero, whatever its buffer holds.
+    is_zero: Vec<bool>,
 }
 
 impl MultigridBuffers {
@@ -73,7 +76,10 @@ impl MultigridBuffers {
             kept_p: device.storage("kept", grid.samples())?,
             colours: [device.uniform(&[0, 0, 0, 0])?, device.uniform(&[1, 0, 0, 0])?],
             bubbles: [device.uniform(&[0; 4])?, device.uniform(&[1, 0, 0, 0])?],
-            coarsest: device.uniform(&[0, coarsest as i32, 0, 0])?,
+            coarsest: [
+                device.uniform(&[0, coarsest as i32, 0, 0])?,
+                device.uniform(&[0, coarsest as i32, 1, 0])?,
+            ],
         })
     }
 }
@@ -88,7 +94,8 @@ impl MultigridBuffers {
 impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
     /// Records into these buffers.
     pub fn new(kernels: &'k mut Kernels<'d>, buffers: &'b MultigridBuffers) -> Self {
-        GpuMultigrid { kernels, buffers, now: vec![0; buffers.levels.len()] }
+        let levels = buffers.levels.len();
+        GpuMultigrid { kernels, buffers, now: vec![0; levels], is_zero: vec![false; levels] }
     }
 
     /// What is written before a recording is submitted.
@@ -216,7 +223,7 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         self.smooth(out, l, full, cycles.before)?;
         self.residual(out, l, full)?;
         self.restrict(out, l, false)?;
-        self.zero(out, l + 1)?;
+        self.is_zero[l + 1] = true;
         self.v_cycle(out, l + 1, false, cycles)?;
         self.add_correction(out, l)?;
         self.smooth(out, l, full, cycles.after)
@@ -236,7 +243,7 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
             self.restrict(out, l, true)?;
         }
         for l in (0..=last).rev() {
-            self.zero(out, l)?;
+            self.is_zero[l] = true;
             if l < last {
                 self.add_correction(out, l)?;
             }
@@ -266,15 +273,17 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
     ) -> Result<(), DeviceError> {
         for half in 0..2 * sweeps {
             let (level, now) = (&self.buffers.levels[l], self.now[l]);
+            let from_zero = std::mem::take(&mut self.is_zero[l]);
+            let old = (6, level.p[now].binding());
             let fields = [
                 (4, self.buffers.colours[half % 2].binding()),
                 (5, level.rows.binding()),
-                (6, level.p[now].binding()),
                 (7, self.right_side(l, full).binding()),
                 (8, level.p[1 - now].binding()),
             ];
-            let bound =
-                self.kernels.bind(("sweeps", "smooth_colour"), level.grid.own().into_iter().chain(fields))?;
+            let fields = fields.into_iter().chain((!from_zero).then_some(old));
+            let kernel = ("sweeps", if from_zero { "smooth_from_zero" } else { "smooth_colour" });
+            let bound = self.kernels.bind(kernel, level.grid.own().into_iter().chain(fields))?;
             out.dispatch(&bound, level.grid.sample_groups());
             self.now[l] = 1 - now;
         }
@@ -283,9 +292,10 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     fn solve_coarsest(&mut self, out: &mut Recording, full: bool) -> Result<(), DeviceError> {
         let l = self.buffers.levels.len() - 1;
+        let from_zero = std::mem::take(&mut self.is_zero[l]);
         let level = &self.buffers.levels[l];
         let fields = [
-            (4, self.buffers.coarsest.binding()),
+            (4, self.buffers.coarsest[usize::from(from_zero)].binding()),
             (5, level.rows.binding()),
             (7, self.right_side(l, full).binding()),
             (9, level.p[self.now[l]].binding()),
@@ -298,6 +308,11 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     fn residual(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
         let level = &self.buffers.levels[l];
+        // Without a sweep before it nothing has written the zeros yet.
+        if std::mem::take(&mut self.is_zero[l]) {
+            let zeros = [(5, level.p[self.now[l]].binding())];
+            self.run(out, ("hierarchy", "zero"), zeros, item_groups(level.grid.samples()))?;
+        }
         let fields = [
             (5, level.rows.binding()),
             (6, level.p[self.now[l]].binding()),
@@ -322,23 +337,18 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         Ok(())
     }
 
-    fn zero(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
-        let level = &self.buffers.levels[l];
-        let bound = self.kernels.bind(("hierarchy", "zero"), [(5, level.p[self.now[l]].binding())])?;
-        out.dispatch(&bound, item_groups(level.grid.samples()));
-        Ok(())
-    }
-
     fn add_correction(&mut self, out: &mut Recording, l: usize) -> Result<(), DeviceError> {
         let (fine, coarse, now) = (&self.buffers.levels[l], &self.buffers.levels[l + 1], self.now[l]);
+        let from_zero = std::mem::take(&mut self.is_zero[l]);
         let fields = [
             (5, coarse.p[self.now[l + 1]].binding()),
             (6, fine.p[1 - now].binding()),
             (9, fine.rows.binding()),
-            (10, fine.p[now].binding()),
         ];
+        let fields = fields.into_iter().chain((!from_zero).then_some((10, fine.p[now].binding())));
         let both = fine.grid.own().into_iter().chain(coarse.grid.other());
-        let bound = self.kernels.bind(("transfer", "add_prolonged"), both.chain(fields))?;
+        let kernel = ("transfer", if from_zero { "prolong" } else { "add_prolonged" });
+        let bound = self.kernels.bind(kernel, both.chain(fields))?;
         out.dispatch(&bound, fine.grid.sample_groups());
         self.now[l] = 1 - now;
         Ok(())

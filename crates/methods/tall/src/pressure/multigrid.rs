@@ -17,19 +17,24 @@ pub struct Cycles {
     pub before: usize,
     /// Sweeps after them.
     pub after: usize,
-    /// Sweeps on the coarsest level, which has at most [`COARSEST_SAMPLES`].
+    /// Over-relaxed sweeps on the coarsest level, which has at most [`COARSEST_SAMPLES`].
     pub coarsest: usize,
 }
 
 impl Default for Cycles {
     /// The paper's: one full cycle and two V-cycles of 2 + 2 sweeps.
     fn default() -> Self {
-        Cycles { full: 1, v: 2, before: 2, after: 2, coarsest: 40 }
+        Cycles { full: 1, v: 2, before: 2, after: 2, coarsest: 10 }
     }
 }
 
 /// The coarsest level fits the memory of one workgroup (16 KiB of pressures).
 pub const COARSEST_SAMPLES: usize = 2048;
+
+/// By how much sweeps on the coarsest level overshoot. Ten of them leave what forty plain ones do: the residual falls by the
+/// same factors from full cycle to full cycle (test `the_residual_falls_exponentially`), and on a GPU the sweeps of that
+/// one workgroup were half of the solution's time.
+pub const OVER_RELAXATION: f32 = 1.6;
 
 /// Levels that keep bubbles of air (the paper's C).
 pub const BUBBLE_LEVELS: usize = 2;
@@ -63,6 +68,17 @@ impl Level {
         let layers = vec![[1.0; 2]; grid.columns.len()];
         let rows = vec![[0.0; 8]; grid.samples()];
         Level { grid, phi, fraction, rows, p, b, full_b, r, layers, work }
+    }
+
+    fn solve_coarsest(&mut self, sweeps: usize) {
+        for half in 0..2 * sweeps {
+            smooth_colour(&mut self.work, &self.grid, &self.rows, &self.p, &self.b, half as i32 % 2);
+            self.work
+                .iter_mut()
+                .zip(&self.p)
+                .for_each(|(new, old)| *new = old + OVER_RELAXATION * (*new - old));
+            std::mem::swap(&mut self.p, &mut self.work);
+        }
     }
 
     fn smooth(&mut self, sweeps: usize) {
@@ -126,8 +142,7 @@ impl Multigrid {
     /// Algorithm 3 from level `l` (0 is the finest) on.
     pub fn v_cycle(&mut self, l: usize, cycles: &Cycles) {
         if l + 1 == self.levels.len() {
-            self.levels[l].smooth(cycles.coarsest);
-            return;
+            return self.levels[l].solve_coarsest(cycles.coarsest);
         }
         self.levels[l].smooth(cycles.before);
         self.restrict_residual(l);

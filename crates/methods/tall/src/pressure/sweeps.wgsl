@@ -2,7 +2,7 @@
 // Twin of residual and smooth_colour in stencil.rs, and of the coarsest level's sweeps in multigrid.rs.
 
 struct Row { a: vec4<f32>, b: vec4<f32> }
-struct Params { colour: i32, sweeps: i32, pad0: i32, pad1: i32 }
+struct Params { colour: i32, sweeps: i32, from_zero: i32, pad: i32 }
 @group(0) @binding(4) var<uniform> params: Params;
 @group(0) @binding(5) var<storage, read> rows: array<Row>;
 @group(0) @binding(6) var<storage, read> p: array<f32>;
@@ -50,9 +50,20 @@ fn smooth_colour(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
+// The first half of a sweep from a pressure of zero.
+@compute @workgroup_size(16, 4, 2)
+fn smooth_from_zero(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let diagonal = rows[s.index].b.z;
+    let is_swept = diagonal != 0.0 && ((s.i + s.y + s.k) & 1) == params.colour;
+    out[s.index] = select(0.0, (0.0 - b[s.index]) / diagonal, is_swept);
+}
+
 // The coarsest level in one workgroup: pressures live in its memory, colour 0 goes from `even` to `odd`, colour 1 back.
 const COARSEST_SAMPLES: u32 = 2048u;
 const INVOCATIONS: u32 = 256u;
+const OVER_RELAXATION: f32 = 1.6;
 var<workgroup> even: array<f32, COARSEST_SAMPLES>;
 var<workgroup> odd: array<f32, COARSEST_SAMPLES>;
 
@@ -75,18 +86,21 @@ fn swept(n: i32, colour: i32, from_odd: bool) -> f32 {
     let j = n / grid.nx % row_count();
     let k = n / (grid.nx * row_count());
     let s = Sample(i, j, k, y_of(i, j, k), n, true);
-    if ((s.i + s.y + s.k) & 1) != colour { return shared_at(n, from_odd); }
+    let old = shared_at(n, from_odd);
+    if ((s.i + s.y + s.k) & 1) != colour { return old; }
     var sum = ((shared_side(s, 0, row.a.x, from_odd) + shared_side(s, 1, row.a.y, from_odd))
         + shared_side(s, 4, row.b.x, from_odd)) + shared_side(s, 5, row.b.y, from_odd);
     if row.a.z > 0.0 { sum += row.a.z * shared_at(n - grid.nx, from_odd); }
     if row.a.w > 0.0 { sum += row.a.w * shared_at(n + grid.nx, from_odd); }
-    return (sum - b[n]) / row.b.z;
+    return old + OVER_RELAXATION * ((sum - b[n]) / row.b.z - old);
 }
 
 @compute @workgroup_size(256)
 fn solve_coarsest(@builtin(local_invocation_index) local: u32) {
     let count = u32(grid.nx * row_count() * grid.nz);
-    for (var n = local; n < count; n += INVOCATIONS) { even[n] = p_coarsest[n]; }
+    for (var n = local; n < count; n += INVOCATIONS) {
+        even[n] = select(p_coarsest[n], 0.0, params.from_zero == 1);
+    }
     workgroupBarrier();
     for (var sweep = 0; sweep < params.sweeps; sweep += 1) {
         for (var n = local; n < count; n += INVOCATIONS) { odd[n] = swept(i32(n), 0, false); }

@@ -157,14 +157,7 @@ fn restrict_residual(@builtin(global_invocation_id) id: vec3<u32>) {
     out[s.index] = 0.5 * sum;
 }
 
-@compute @workgroup_size(16, 4, 2)
-fn add_prolonged(@builtin(global_invocation_id) id: vec3<u32>) {
-    let s = sample_of(id);
-    if !s.inside { return; }
-    if rows[s.index].b.z == 0.0 {
-        out[s.index] = 0.0;
-        return;
-    }
+fn prolonged(s: Sample) -> f32 {
     var sum = 0.0;
     var total = 0.0;
     for (var n = 0; n < 8; n += 1) {
@@ -175,5 +168,27 @@ fn add_prolonged(@builtin(global_invocation_id) id: vec3<u32>) {
             total += weight;
         }
     }
-    out[s.index] = p[s.index] + sum / total;
+    return sum / total;
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn prolong(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    if rows[s.index].b.z == 0.0 {
+        out[s.index] = 0.0;
+    } else {
+        out[s.index] = prolonged(s);
+    }
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn add_prolonged(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    if rows[s.index].b.z == 0.0 {
+        out[s.index] = 0.0;
+    } else {
+        out[s.index] = p[s.index] + prolonged(s);
+    }
 }

@@ -9,15 +9,13 @@
 mod flight;
 
 use crate::state::{Ground, Model, Start, Step};
-use crate::thin::FineSolids;
+use crate::thin::{FineSolids, ThinSolids};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
-use fluvial_octree::gradient::Geometry;
 use fluvial_octree::particles::flight::{sample_phi, update_velocities};
 use fluvial_octree::particles::seeding::{Band, Pool, SeedingScratch, find_hot_cells, find_seeds};
 use fluvial_octree::particles::{Bins, to_faces};
 use fluvial_octree::sides::TreeSides;
-use fluvial_solids::SideChange;
 use fluvial_solver_interface::Tracker;
 use std::sync::atomic::AtomicBool;
 
@@ -131,26 +129,14 @@ impl Swarm<'_> {
 
     /// Copies the state's particles, removes those in active sinks, heats those where something happens, and
     /// seeds new ones there.
-    pub fn begin(
-        &mut self,
-        step: &Step,
-        start: &Start,
-        size_cell: &[f32],
-        (fine, changes): (Option<&FineSolids>, &[SideChange]),
-    ) {
+    pub fn begin(&mut self, step: &Step, start: &Start, size_cell: &[f32], thin: &ThinSolids) {
         let (model, old) = (step.model, step.old);
         if !model.has_particles() {
             return;
         }
         let tree = &*old.fields.tree;
         self.particles.clone_from(&old.particles);
-        if let Some(fine) = fine.filter(|_| !changes.is_empty()) {
-            let refuge = |cell: usize| {
-                let found = changes.binary_search_by_key(&(cell as u32), |change| change.cell).ok()?;
-                changes[found].refuge.map(|cell| cell as usize)
-            };
-            fluvial_particles::flee(&mut self.particles.x, &fine.fields.sides, &fine.grid, refuge);
-        }
+        thin.drive(&mut self.particles.x);
         self.drain(step);
         self.sort(tree);
         let (particles, c, band) = (&mut *self.particles, &mut *self.scratch, model.band());
@@ -164,7 +150,7 @@ impl Swarm<'_> {
             phi_cell: &start.phi_cell,
             phi_solid_cell: &old.boundaries.phi_solid_cell,
             u_face: &start.u_face,
-            sides: fine.map_or(TreeSides::NONE, FineSolids::sides),
+            sides: thin.fine.as_deref().map_or(TreeSides::NONE, FineSolids::sides),
         };
         for (x, v) in find_seeds(&pool, (&particles.x, &c.bins), &c.hot_cell, &band, old.steps) {
             particles.push(x, v);
@@ -184,14 +170,14 @@ impl Swarm<'_> {
     }
 
     /// Particles deposit their velocity on the faces around them.
-    pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], liquid: &Geometry, ground: Ground) {
+    pub fn deposit(&mut self, step: &Step, u_face: &mut [f32], phi_cell: &[f32], ground: Ground) {
         if !step.model.has_particles() {
             return;
         }
-        let (particles, c, tree) = (&*self.particles, &mut *self.scratch, liquid.tree);
+        let (particles, c, tree) = (&*self.particles, &mut *self.scratch, ground.tree);
         c.bins.mark_around(&mut c.near_cell, tree, |_| true);
         let on_grid = u_face.to_vec();
-        let is_wet = |face: usize| tree.cells_beside(face).any(|cell| liquid.phi_cell[cell] < 0.0);
+        let is_wet = |face: usize| tree.cells_beside(face).any(|cell| phi_cell[cell] < 0.0);
         let (near, carried) = ((&c.bins, &c.near_cell[..]), (&particles.x[..], &particles.v[..]));
         to_faces(u_face, tree, near, carried, ground.boundaries.sides(), |face, u, weight| {
             // Around spray the grid has nothing better to offer.
@@ -202,20 +188,21 @@ impl Swarm<'_> {
         c.u_before_forces.extend_from_slice(u_face);
     }
 
-    /// Particles receive the change that forces and pressure made to the grid's velocity. Heat decays; particles that are cold, deep or outside the finest cells are removed.
-    pub fn update(&mut self, step: &Step, u_face: &[f32], liquid: &Geometry, ground: Ground) {
-        let model = step.model;
+    /// Particles receive the change that forces and pressure made to the grid's velocity. Heat decays; particles that are
+    /// cold, deep or outside the finest cells are removed.
+    pub fn update(&mut self, step: &Step, u_face: &[f32], phi_cell: &[f32], ground: Ground) {
+        let (model, tree) = (step.model, ground.tree);
         if !model.has_particles() {
             return;
         }
-        let (sampler, dt) = (model.sampler(liquid.tree), step.dt_s as f32);
+        let (sampler, dt) = (model.sampler(tree), step.dt_s as f32);
         let Particles { x, v, heat, age_s, .. } = &mut *self.particles;
         let c = &mut *self.scratch;
-        let sight = (liquid.tree, &sampler, ground.boundaries.sides());
-        sample_phi(&mut c.phi, x, sight, liquid.phi_cell);
+        let sight = (&**tree, &sampler, ground.boundaries.sides());
+        sample_phi(&mut c.phi, x, sight, phi_cell);
         update_velocities(v, x, &sampler, (u_face, &c.u_before_forces), model.params.flip_ratio);
         let remaining = model.params.sizing(model.shape.dx).remaining(dt);
-        let deepest_m = -model.band().depth_m(liquid.tree) - model.shape.dx;
+        let deepest_m = -model.band().depth_m(tree) - model.shape.dx;
         // Sorting has put particles that are in no finest cell behind the others.
         let in_finest_cells = c.bins.count();
         for p in 0..x.len() {
@@ -225,7 +212,7 @@ impl Swarm<'_> {
                 heat[p] = GONE;
             }
         }
-        self.sort(liquid.tree);
+        self.sort(tree);
     }
 
     /// Sorts by finest cell; those that are gone are left out.
