@@ -1,6 +1,7 @@
 //! Geometry and connectivity only: where samples lie and what is next to what. No physics.
 
 mod ball;
+pub mod curvature;
 pub mod cut;
 pub mod lattice;
 pub mod octree;

@@ -5,6 +5,7 @@ use crate::face_blocks::{Block, FaceBand, Needs};
 use crate::trace::{Cells, LANES, Lanes, Offsets, VelocitySampler};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{FaceField, UniformGrid};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How velocity is looked up at departure points. Both trace back with third-order Runge-Kutta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,15 +59,16 @@ pub struct KnownFaces<'a> {
 /// `smooth_m` must reach beyond the surface, where u is constant along the normal. With c = |w| dt / dx the topmost face,
 /// D above the one below it, becomes `u - c D + c (1 - c) D / 2` where it rises; u^ alone is `u - c D`, while falling gives
 /// nothing back, and a wave of 32 cells loses 5 % of its amplitude in 4 periods (0.15 % with the correction).
-/// Constant fields keep their bits, linear fields are exact away from walls
+/// Returns how many corrections were held back. Constant fields keep their bits, linear fields are exact away from walls
 /// (tests/advection.rs `uniform_velocity_keeps_its_bits`, `velocity_order`,
 /// `known_faces_are_kept_and_the_others_do_not_notice`,
 /// `the_topmost_faces_are_carried_to_second_order`).
-pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scratch: &mut Scratch) {
+pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scratch: &mut Scratch) -> usize {
     let VelocityTransport { u_face, phi_cell, grid, dt_s, scheme, band_m, smooth_m, known } = *transport;
     assert_eq!(phi_cell.len(), grid.cell_count());
     let sampler = VelocitySampler::new(u_face, grid);
     let back = -dt_s / grid.dx;
+    let mut held = 0;
     for axis in AXES {
         crate::fit(&mut u_out[axis], grid.faces(axis).len());
         let known = known.as_ref().map(|known| (&known.weight_face[axis][..], known));
@@ -81,10 +83,11 @@ pub fn advect_velocity(u_out: &mut FaceField, transport: &VelocityTransport, scr
                 crate::fit(&mut scratch.stencil, u_out[axis].len());
                 estimate(&mut scratch.u_forward, &mut scratch.stencil, &sampler, &band, &needs, back);
                 let first = Estimate { u: &scratch.u_forward, stencil: &scratch.stencil };
-                correct(&mut u_out[axis], &u_face[axis], first, &sampler, &band, &needs, back);
+                held += correct(&mut u_out[axis], &u_face[axis], first, &sampler, &band, &needs, back);
             }
         }
     }
+    held
 }
 
 /// Marks a face that keeps its first estimate.
@@ -144,7 +147,7 @@ fn estimate(
     });
 }
 
-/// u^ + (u - A^-1(u^))/2 where it is allowed, u^ elsewhere.
+/// u^ + (u - A^-1(u^))/2 where it is allowed, u^ elsewhere. Returns how many corrections were held back.
 fn correct(
     out: &mut [f32],
     u: &[f32],
@@ -153,18 +156,20 @@ fn correct(
     band: &FaceBand,
     needs: &Needs,
     back: f32,
-) {
+) -> usize {
     let axis = band.axis;
     let smooth = band.smooth();
     let mut estimates: [&[f32]; 3] = [&[]; 3];
     estimates[axis] = first.u;
     let estimates = VelocitySampler::from_slices(estimates, band.grid);
+    let held = AtomicUsize::new(0);
     let correction = |at: Cells, values: &mut Lanes, u: &[f32], stencil: &[i32]| {
         let x = destinations(sampler, axis, at, -back);
         let to = sampler.stencils(axis, at, &x);
         let returned = estimates.component(axis, &to);
         let bases = std::array::from_fn(|l| stencil.get(l).map_or(0, |&base| base.max(0)));
         let (low, high) = sampler.bounds(axis, &bases);
+        let mut held_here = 0;
         for l in 0..stencil.len() {
             let corrected = values[l] + 0.5 * (u[l] - returned[l]);
             if stencil[l] != NOT_SMOOTH
@@ -174,8 +179,10 @@ fn correct(
             {
                 // Not `clamp`, which panics where a velocity is not finite; the step reports it.
                 values[l] = corrected.max(low[l]).min(high[l]);
+                held_here += (values[l] != corrected) as usize;
             }
         }
+        held.fetch_add(held_here, Relaxed);
     };
     parallel::for_each_chunk_mut(out, band.slab(), |k, out| {
         let start = k * band.slab();
@@ -194,6 +201,7 @@ fn correct(
             Block::Band(row, phi_m) => band.fade(&mut out[row.clone()], phi_m, start + row.start),
         });
     });
+    held.into_inner()
 }
 
 /// Where particles at eight face centres go to (or come from, for negative `cells_per_speed`).

@@ -2,6 +2,8 @@
 
 use fluvial_foundation::parallel;
 use fluvial_grids::Lattice;
+use fluvial_grids::curvature::{Curvature, Derivatives};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Cosines of the angles at which the interface meets the six walls, measured in the liquid; none at open walls.
 pub type WallContact = [Option<f32>; 6];
@@ -9,17 +11,18 @@ pub type WallContact = [Option<f32>; 6];
 /// The correction of a wall's slope for the distance from the contact line is limited to this part of it.
 const LARGEST_CORRECTION: f32 = 0.5;
 /// Least squared sine of a contact angle for which the interface's profile at the wall is looked at.
-const LEAST_SINE2: f32 = 0.05;
+const LEAST_SINE2: f64 = 0.05;
 
-/// kappa = div(grad phi / |grad phi|) at cell centres with `|phi| < band_m`, 0 elsewhere: the sum of both
-/// principal curvatures of the level set through the cell centre (2/R for a ball of liquid), 1/m.
+/// kappa of the surface at its point nearest to each cell centre with `|phi| < band_m`, 0 elsewhere: the sum of both
+/// principal curvatures (2/R for a ball of liquid), 1/m.
 ///
-/// Central differences of [osher-2003 eq. 1.8]. Beyond a closed wall phi goes on so that the interface meets the wall at
+/// [`Derivatives`] of the fourth order, of the second at open walls and at walls that the surface does not meet at a right
+/// angle. Beyond a closed wall phi goes on so that the interface meets the wall at
 /// its contact angle: with N the wall's normal out of the domain, `N . grad phi = -cos theta` at the contact line, and
 /// `-cos theta (1 - kappa_p phi)` beside it, kappa_p the curvature of the interface's profile across the line
 /// (phi of a ball: `N . grad phi = -c / (R + phi)`, c its centre's distance from the wall). A right angle mirrors phi.
 /// Beyond an open wall phi goes on as a parabola. Limited to `|kappa| <= 2/dx`, what the grid
-/// can carry; returns how many cells were limited. Second order for an exact or a redistanced sphere, and at a
+/// can carry; returns how many cells were limited. Fourth order for an exact sphere, second for a redistanced one and at a
 /// wall that it meets at a right angle; first order at other angles (tests/curvature.rs).
 pub fn curvature(
     kappa_cell: &mut [f32],
@@ -28,10 +31,34 @@ pub fn curvature(
     band_m: f32,
     contact: &WallContact,
 ) -> usize {
+    for_each_near(kappa_cell, phi, lattice, band_m, |c| curvature_at(phi, lattice, c, contact))
+}
+
+/// The same of the level set through each cell centre, from differences of the second order: for fields that are a distance in a mean only.
+pub fn level_curvature(
+    kappa_cell: &mut [f32],
+    phi: &[f32],
+    lattice: &Lattice,
+    band_m: f32,
+    contact: &WallContact,
+) -> usize {
+    for_each_near(kappa_cell, phi, lattice, band_m, |c| {
+        Walled::new(phi, lattice, contact).differences(c).curvature_at_surface(0.0)
+    })
+}
+
+/// Fills the cells with `|phi| < band_m`; returns how many were limited.
+fn for_each_near(
+    kappa_cell: &mut [f32],
+    phi: &[f32],
+    lattice: &Lattice,
+    band_m: f32,
+    curvature: impl Fn([usize; 3]) -> Curvature + Sync + Send,
+) -> usize {
     assert!(phi.len() == lattice.len() && kappa_cell.len() == lattice.len());
     let slab = lattice.slab();
     let [nx, ny, _] = lattice.size;
-    let limit = 2.0 / lattice.spacing;
+    let limited = AtomicUsize::new(0);
     parallel::for_each_chunk_mut(kappa_cell, slab, |k, out| {
         for j in 0..ny {
             let start = nx * j + slab * k;
@@ -43,17 +70,14 @@ pub fn curvature(
             }
             for i in 0..nx {
                 if row_in[i].abs() < band_m {
-                    row[i] = curvature_at(phi, lattice, [i, j, k], contact).clamp(-limit, limit);
+                    let found = curvature([i, j, k]);
+                    row[i] = found.kappa as f32 / lattice.spacing;
+                    limited.fetch_add(found.is_limited as usize, Relaxed);
                 }
             }
         }
     });
-    let kappa_cell = &*kappa_cell;
-    parallel::map_indices(lattice.size[2], |k| {
-        kappa_cell[k * slab..(k + 1) * slab].iter().filter(|v| v.abs() >= limit).count()
-    })
-    .into_iter()
-    .sum()
+    limited.into_inner()
 }
 
 /// A cell value, e.g. the curvature, where phi changes sign between two neighbour cells: linear in the
@@ -64,83 +88,24 @@ pub fn value_at_crossing(value_cell: &[f32], phi: &[f32], cell_a: usize, cell_b:
     value_cell[cell_a] + theta * (value_cell[cell_b] - value_cell[cell_a])
 }
 
-fn curvature_at(phi: &[f32], lattice: &Lattice, c: [usize; 3], contact: &WallContact) -> f32 {
-    let inside = |a: usize| c[a] > 0 && c[a] + 1 < lattice.size[a];
-    if (0..3).all(inside) {
-        let [sx, sy, sz] = [0, 1, 2].map(|a| lattice.stride(a));
-        let low = lattice.index(c[0], c[1], c[2]) - sx - sy - sz;
-        let value = |d: [usize; 3]| phi[low + d[0] * sx + d[1] * sy + d[2] * sz];
-        return Differences::of(value).curvature(lattice.spacing);
-    }
-    let at = |d: [usize; 3]| std::array::from_fn(|a| (c[a] + d[a]) as isize - 1);
-    let walled = Walled { phi, lattice, contact, profile: [0.0; 3] };
-    let profile = walled.profile_curvatures(c);
-    let walled = Walled { profile, ..walled };
-    Differences::of(|d| walled.value(at(d))).curvature(lattice.spacing)
-}
-
-/// Central differences of phi, per cell.
-struct Differences {
-    gradient: [f32; 3],
-    /// xx, yy, zz.
-    second: [f32; 3],
-    /// yz, xz, xy.
-    mixed: [f32; 3],
-}
-
-impl Differences {
-    /// From 3 x 3 x 3 values, the centre's at [1, 1, 1].
-    #[inline(always)]
-    fn of(value: impl Fn([usize; 3]) -> f32) -> Self {
-        let along = |a: usize, to: usize| {
-            let mut d = [1; 3];
-            d[a] = to;
-            value(d)
+fn curvature_at(phi: &[f32], lattice: &Lattice, c: [usize; 3], contact: &WallContact) -> Curvature {
+    let unit = 1.0 / f64::from(lattice.spacing);
+    let here = f64::from(phi[lattice.index(c[0], c[1], c[2])]) * unit;
+    let place = |d: [isize; 3]| -> [isize; 3] { std::array::from_fn(|a| c[a] as isize + d[a]) };
+    if (0..3).all(|a| c[a] > 1 && c[a] + 2 < lattice.size[a]) {
+        let strides = [0, 1, 2].map(|a| lattice.stride(a) as isize);
+        let cell = lattice.index(c[0], c[1], c[2]) as isize;
+        let value = |d: [isize; 3]| {
+            f64::from(phi[(cell + d[0] * strides[0] + d[1] * strides[1] + d[2] * strides[2]) as usize]) * unit
         };
-        let mixed = |a: usize, b: usize| {
-            let v = |to_a: usize, to_b: usize| {
-                let mut d = [1; 3];
-                (d[a], d[b]) = (to_a, to_b);
-                value(d)
-            };
-            0.25 * ((v(2, 2) - v(2, 0)) - (v(0, 2) - v(0, 0)))
-        };
-        let centre = value([1; 3]);
-        Differences {
-            gradient: [0, 1, 2].map(|a| 0.5 * (along(a, 2) - along(a, 0))),
-            second: [0, 1, 2].map(|a| (along(a, 0) + along(a, 2)) - 2.0 * centre),
-            mixed: [mixed(1, 2), mixed(0, 2), mixed(0, 1)],
-        }
+        return Derivatives::fourth_order(value).curvature_at_surface(here);
     }
-
-    fn curvature(&self, spacing: f32) -> f32 {
-        let (g, h, [yz, xz, xy]) = (self.gradient, self.second, self.mixed);
-        let square = g.map(|v| v * v);
-        let g2 = square[0] + square[1] + square[2];
-        if g2 < 1e-6 * spacing * spacing {
-            return 0.0; // a ridge midway between interfaces: no normal, no interface here
-        }
-        let bend =
-            h[0] * (square[1] + square[2]) + h[1] * (square[0] + square[2]) + h[2] * (square[0] + square[1])
-                - 2.0 * (g[0] * g[1] * xy + g[0] * g[2] * xz + g[1] * g[2] * yz);
-        bend / (g2 * g2.sqrt() * spacing)
+    let walled = Walled::new(phi, lattice, contact);
+    if walled.is_mirrored_around(c) {
+        let value = |d: [isize; 3]| f64::from(walled.mirrored(place(d))) * unit;
+        return Derivatives::fourth_order(value).curvature_at_surface(here);
     }
-
-    /// Curvature along the direction in the interface that leads most towards `axis`, 1/m.
-    fn curvature_towards(&self, axis: usize, spacing: f32) -> f32 {
-        let (g, h, [yz, xz, xy]) = (self.gradient, self.second, self.mixed);
-        let g2 = g[0] * g[0] + g[1] * g[1] + g[2] * g[2];
-        let sine2 = 1.0 - g[axis] * g[axis] / g2;
-        if g2 < 1e-6 * spacing * spacing || sine2 < LEAST_SINE2 {
-            return 0.0;
-        }
-        let t: [f32; 3] = std::array::from_fn(|a| (a == axis) as u8 as f32 - g[axis] * g[a] / g2);
-        let bend = h[0] * t[0] * t[0]
-            + h[1] * t[1] * t[1]
-            + h[2] * t[2] * t[2]
-            + 2.0 * (yz * t[1] * t[2] + xz * t[0] * t[2] + xy * t[0] * t[1]);
-        bend / (sine2 * g2.sqrt() * spacing)
-    }
+    walled.differences(c).curvature_at_surface(here)
 }
 
 /// phi with its continuation beyond the walls.
@@ -152,7 +117,37 @@ struct Walled<'a> {
     profile: [f32; 3],
 }
 
-impl Walled<'_> {
+impl<'a> Walled<'a> {
+    fn new(phi: &'a [f32], lattice: &'a Lattice, contact: &'a WallContact) -> Self {
+        Walled { phi, lattice, contact, profile: [0.0; 3] }
+    }
+
+    /// Differences of the second order at a cell.
+    fn differences(mut self, c: [usize; 3]) -> Derivatives {
+        self.profile = self.profile_curvatures(c);
+        let unit = 1.0 / f64::from(self.lattice.spacing);
+        let place = |d: [isize; 3]| std::array::from_fn(|a| c[a] as isize + d[a]);
+        Derivatives::central(1, |d| f64::from(self.value(place(d))) * unit)
+    }
+
+    /// Do the walls within two cells mirror phi?
+    fn is_mirrored_around(&self, c: [usize; 3]) -> bool {
+        let is_right = |wall: usize| self.contact[wall].is_some_and(|cosine| cosine.abs() < 1e-6);
+        (0..3).all(|a| {
+            let size = self.lattice.size[a];
+            size > 2 && (c[a] > 1 || is_right(2 * a)) && (c[a] + 2 < size || is_right(2 * a + 1))
+        })
+    }
+
+    /// phi at a cell at most two beyond walls that mirror it.
+    fn mirrored(&self, at: [isize; 3]) -> f32 {
+        let [i, j, k] = std::array::from_fn(|a| {
+            let (at, size) = (at[a], self.lattice.size[a] as isize);
+            (if at < 0 { -1 - at } else { at.min(2 * size - 1 - at) }) as usize
+        });
+        self.phi[self.lattice.index(i, j, k)]
+    }
+
     /// phi at a cell at most one beyond the walls.
     fn value(&self, at: [isize; 3]) -> f32 {
         let size = self.lattice.size;
@@ -188,8 +183,10 @@ impl Walled<'_> {
             }
             let mut off_wall = c;
             off_wall[axis] = c[axis].clamp(1, size[axis] - 2);
-            let at = |d: [usize; 3]| std::array::from_fn(|a| (off_wall[a] + d[a]) as isize - 1);
-            Differences::of(|d| self.value(at(d))).curvature_towards(axis, self.lattice.spacing)
+            let unit = 1.0 / f64::from(self.lattice.spacing);
+            let at = |d: [isize; 3]| std::array::from_fn(|a| off_wall[a] as isize + d[a]);
+            let profile = Derivatives::central(1, |d| f64::from(self.value(at(d))) * unit);
+            profile.curvature_towards(axis, LEAST_SINE2) as f32 / self.lattice.spacing
         })
     }
 }

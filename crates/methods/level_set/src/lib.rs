@@ -28,7 +28,7 @@ mod volume;
 
 pub use advect_phi::{PhiAdvection, advect_phi, advect_phi_on_sides};
 pub use advect_velocity::{AdvectionScheme, KnownFaces, VelocityTransport, advect_velocity};
-pub use curvature::{WallContact, curvature, value_at_crossing};
+pub use curvature::{WallContact, curvature, level_curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use flux::{OpenFaces, liquid_flux, outflow};
 pub use redistance::{RedistanceReport, redistance, redistance_among_solids, redistance_before_solids};

@@ -40,7 +40,7 @@ fn sphere_exact_and_redistanced() {
         d * (1.0 + 0.3 * (4.0 * x[0] + 2.0 * x[2]).sin() + 0.4 * d)
     };
     for (name, times, bound) in
-        [("exact", 0, 0.01), ("redistanced", 1, 0.013), ("redistanced 10 times", 10, 0.013)]
+        [("exact", 0, 0.001), ("redistanced", 1, 0.019), ("redistanced 10 times", 10, 0.019)]
     {
         let errors: Vec<f64> = [16, 32, 64]
             .map(
@@ -48,32 +48,37 @@ fn sphere_exact_and_redistanced() {
             )
             .into();
         println!("{name}: {errors:.7?} order {:.2}", order(&errors));
-        assert!(errors[0] < bound && order(&errors) > 1.8, "{name}: {errors:?}");
+        let least_order = if times > 0 { 1.8 } else { 3.5 };
+        assert!(errors[0] < bound && order(&errors) > least_order, "{name}: {errors:?}");
     }
 }
 
-/// Where all derivatives of phi are exact (quadratics) the curvature is that of the formula, also at the
-/// walls.
+/// Where all derivatives of phi are exact (quadratics) the curvature of the level set through a cell's centre is that of the formula, also at
+/// the walls.
 #[test]
 fn quadrics_have_the_sum_of_both_curvatures() {
     let g = cube(16);
     let l = g.cell_centers();
     let dx = g.dx as f64;
-    let phi =
-        fill(&l, |x| x[1] - 0.5 - (x[0] - 0.5).powi(2) + 0.5 * (x[2] - 0.5).powi(2) + 0.3 * x[0] * x[2]);
-    let mut kappa = vec![0.0; l.len()];
-    curvature(&mut kappa, &phi, &l, 10.0, &OPEN);
+    let through =
+        |x: [f64; 3]| x[1] - 0.5 - (x[0] - 0.5).powi(2) + 0.5 * (x[2] - 0.5).powi(2) + 0.3 * x[0] * x[2];
     let exact = fill(&l, |x| {
         let (gx, gy, gz) = (-2.0 * (x[0] - 0.5) + 0.3 * x[2], 1.0, x[2] - 0.5 + 0.3 * x[0]);
         let (hx, hz, hxz) = (-2.0, 1.0, 0.3);
         let g2: f64 = gx * gx + gy * gy + gz * gz;
         (hx * (gy * gy + gz * gz) + hz * (gx * gx + gy * gy) - 2.0 * gx * gz * hxz) / g2.powf(1.5)
     });
-    let error = max_difference(&kappa, &exact, 1.0, |_| true);
-    assert!(error < 2e-6 / (dx * dx), "{error}"); // rounding of phi through second differences
-    // Out of the band nothing is computed.
-    curvature(&mut kappa, &phi, &l, g.dx, &OPEN);
-    assert_eq!(kappa[l.index(3, 15, 3)], 0.0);
+    let mut kappa = vec![0.0; l.len()];
+    for at in [[0, 0, 0], [7, 8, 7], [15, 3, 0], [1, 15, 14], [2, 4, 13], [0, 9, 15]] {
+        let cell = l.index(at[0], at[1], at[2]);
+        let center = [0, 1, 2].map(|a| (at[a] as f64 + 0.5) * dx);
+        let phi = fill(&l, |x| through(x) - through(center));
+        curvature(&mut kappa, &phi, &l, 0.1 * g.dx, &OPEN);
+        let error = (kappa[cell] - exact[cell]).abs() as f64;
+        assert!(error < 2e-6 / (dx * dx), "{at:?}: {error}"); // rounding of phi through second differences
+        // Out of the band nothing is computed.
+        assert_eq!(kappa[l.index(at[0], (at[1] + 8) % 16, at[2])], 0.0);
+    }
 }
 
 #[test]
@@ -114,7 +119,7 @@ fn error_at_the_floor(n: usize, degrees: f64) -> f64 {
 
 #[test]
 fn balls_that_meet_a_wall_at_its_contact_angle() {
-    for (degrees, bound, least_order) in [(90.0, 0.02, 1.8), (60.0, 0.05, 0.9), (120.0, 0.05, 0.9)] {
+    for (degrees, bound, least_order) in [(90.0, 0.001, 3.5), (60.0, 0.02, 0.9), (120.0, 0.01, 0.75)] {
         let errors: Vec<f64> = [16, 32, 64].map(|n| error_at_the_floor(n, degrees)).into();
         println!("{degrees} degrees: {errors:.5?} order {:.2}", order(&errors));
         assert!(errors[0] < bound && order(&errors) > least_order, "{degrees}: {errors:?}");

@@ -262,7 +262,7 @@ pub fn advect_velocity(
 }
 
 /// MacCormack's correction of what [`advect_velocity`] has just carried; it is held in the range of the
-/// samples around the departure point.
+/// samples around the departure point. Returns at how many faces it was held back.
 ///
 /// It must reach beyond the surface, where u is constant along the normal. With c = |w| dt / dx the topmost face,
 /// D above the one below it, becomes `u - c D + c (1 - c)^2 D / 2` where it rises; first order alone is `u - c D`, while
@@ -278,7 +278,7 @@ pub fn correct_velocity(
     u_old: &[f32],
     (phi_old, phi_new): (&[f32], &[f32]),
     scratch: &mut AdvectScratch,
-) {
+) -> usize {
     let Transport { old, new, tracing, interpolation, dt_s, .. } = *transport;
     let AdvectScratch { pieces, error_old } = scratch;
     let to = Sampler::new(new, interpolation);
@@ -300,14 +300,19 @@ pub fn correct_velocity(
             }
         }
     });
-    let (error_old, pieces) = (&error_old[..], &*pieces);
+    let (error_old, pieces, held) = (&error_old[..], &*pieces, AtomicUsize::new(0));
     parallel::for_each_chunk_mut(u_new, PIECE, |n, u| {
         let Piece { carried, departure, range } = &pieces[n];
+        let mut held_here = 0;
         for (point, (&m, &[least, most])) in carried.iter().zip(range).enumerate() {
             let u = &mut u[m as usize];
-            *u = (*u + departure.read(point, error_old)).clamp(least.min(*u), most.max(*u));
+            let corrected = *u + departure.read(point, error_old);
+            *u = corrected.clamp(least.min(*u), most.max(*u));
+            held_here += (*u != corrected) as usize;
         }
+        held.fetch_add(held_here, Relaxed);
     });
+    held.into_inner()
 }
 
 /// An upper bound of all speeds, m/s.

@@ -1,16 +1,20 @@
 //! Curvature without the waves that a time step cannot carry: surface tension for steps of any length.
 //!
 //! Waves of number k on deep liquid have `omega^2 = sigma k^3 / rho`. Tension that acts on the present
-//! surface is stable up to `omega dt = 2` on the shortest of them [brackbill-1992]. Here the
-//! curvature is first filtered,
+//! surface is stable up to `omega dt = 2` on the shortest of them [brackbill-1992], with `omega dt = pi / 2` at the usual limit
+//! `dt_e^2 = rho dx^3 / (4 pi sigma)`. Here the curvature is first filtered,
 //!
-//! `(I + L G L) kappa_f = kappa`, `G = STRENGTH dx (sigma dt^2 / rho) / pi`,
+//! `(I + D^T G(min(dt, dt_e)^2) D + L G(dt^2 - dt_e^2) L) kappa_f = kappa`, `G(t^2) = STRENGTH dx sigma t^2 / (rho pi)`,
 //!
-//! L the Laplacian along the surface, on the cells beside it. A wave then keeps `1 / (1 + G k^4)` of its
-//! tension: `omega_f dt` stays below the bound for every k and dt, and a wave of `k dx` far below pi loses
+//! on the cells beside the surface. A wave then keeps
+//! `1 / (1 + G k^4)` of its tension, so that `omega_f dt` stays below the bound for every k and dt, and a wave of `k dx` far below pi loses
 //! only `(omega dt)^2 k dx STRENGTH / pi` of it. It is the linear implicit treatment `1 / (1 + omega^2 dt^2)`
 //! with one wave number replaced by the largest one, which makes it local to the surface; nothing is damped,
 //! short waves only become slow.
+//!
+//! D are second differences along the axes on whose both sides an equal cell is beside the surface too: what varies linearly has none. L is the
+//! Laplacian of the graph of these cells: it holds every wave on any staircase of cells, but it takes a slope for a wave where a cell has a neighbour on
+//! one side alone. With L for all of dt^2 a drop of 16 cells oscillated slower by another 0.5 %.
 
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
@@ -33,9 +37,13 @@ pub struct CapillaryScratch {
     start: Vec<u32>,
     column: Vec<u32>,
     weight: Vec<f64>,
-    /// `G` of each row, m4.
-    strength: Vec<f64>,
-    vectors: [Vec<f64>; 6],
+    /// Rows of D: the two neighbours along each axis, the row itself where there are none; and 1/m2 of each row.
+    pairs: Vec<[[u32; 2]; 3]>,
+    per_dx2: Vec<f64>,
+    /// `G` of each row for what explicit steps allow and for what is beyond, m4.
+    explicit: Vec<f64>,
+    beyond: Vec<f64>,
+    vectors: [Vec<f64>; 7],
 }
 
 /// Filters the curvature of the cells beside the surface (NaN elsewhere) for a step with
@@ -49,27 +57,30 @@ pub fn filter_curvature(
 ) -> bool {
     assert_eq!(kappa_cell.len(), tree.cell_count(), "one curvature per cell");
     scratch.link(kappa_cell, tree, sigma_dt2);
-    let [x, b, r, p, q, half] = &mut scratch.vectors;
+    let [x, b, r, p, q, half, other] = &mut scratch.vectors;
     let rows = scratch.cells.len();
     b.clear();
     b.extend(scratch.cells.iter().map(|&cell| kappa_cell[cell as usize] as f64));
     x.clone_from(b);
-    [&mut *r, &mut *p, &mut *q, &mut *half].into_iter().for_each(|v| v.resize(rows, 0.0));
+    [&mut *r, &mut *p, &mut *q, &mut *half, &mut *other].into_iter().for_each(|v| v.resize(rows, 0.0));
     let matrix = Matrix {
         start: &scratch.start,
         column: &scratch.column,
         weight: &scratch.weight,
-        strength: &scratch.strength,
+        pairs: &scratch.pairs,
+        per_dx2: &scratch.per_dx2,
+        explicit: &scratch.explicit,
+        beyond: &scratch.beyond,
     };
     // Conjugate gradients, from the unfiltered curvature.
-    matrix.apply(q, half, x);
+    matrix.apply(q, [half, other], x);
     (0..rows).for_each(|i| r[i] = b[i] - q[i]);
     p.clone_from(r);
     let mut square = dot(r, r);
     let goal = TOLERANCE * TOLERANCE * dot(b, b);
     let mut iterations = 0;
     while square > goal && iterations < MOST_ITERATIONS {
-        matrix.apply(q, half, p);
+        matrix.apply(q, [half, other], p);
         let step = square / dot(p, q);
         (0..rows).for_each(|i| {
             x[i] += step * p[i];
@@ -100,8 +111,11 @@ impl CapillaryScratch {
         self.start.push(0);
         self.column.clear();
         self.weight.clear();
-        self.strength.clear();
-        for &cell in &self.cells {
+        self.pairs.clear();
+        self.per_dx2.clear();
+        self.explicit.clear();
+        self.beyond.clear();
+        for (own, &cell) in self.cells.iter().enumerate() {
             let x = tree.cell_center(cell as usize);
             tree.for_neighbours(cell as usize, |other| {
                 let row = self.row_of_cell[other];
@@ -112,7 +126,21 @@ impl CapillaryScratch {
             });
             self.start.push(self.column.len() as u32);
             let dx = tree.cell_dx(cell as usize) as f64;
-            self.strength.push(STRENGTH * dx * sigma_dt2 / std::f64::consts::PI);
+            let equal = tree.cells_of(tree.cells()[cell as usize].level as usize);
+            let along = |side: usize| {
+                let next =
+                    tree.leaf_across(cell as usize, side).filter(|next| equal.contains(&(*next as usize)))?;
+                Some(self.row_of_cell[next as usize]).filter(|&row| row != u32::MAX)
+            };
+            self.pairs.push([0, 1, 2].map(|axis| match (along(2 * axis), along(2 * axis + 1)) {
+                (Some(low), Some(high)) => [low, high],
+                _ => [own as u32; 2],
+            }));
+            self.per_dx2.push(1.0 / (dx * dx));
+            let explicit = sigma_dt2.min(dx.powi(3) / (4.0 * std::f64::consts::PI));
+            let per_dt2 = STRENGTH * dx / std::f64::consts::PI;
+            self.explicit.push(per_dt2 * explicit);
+            self.beyond.push(per_dt2 * (sigma_dt2 - explicit));
         }
     }
 }
@@ -121,14 +149,31 @@ struct Matrix<'a> {
     start: &'a [u32],
     column: &'a [u32],
     weight: &'a [f64],
-    strength: &'a [f64],
+    pairs: &'a [[[u32; 2]; 3]],
+    per_dx2: &'a [f64],
+    explicit: &'a [f64],
+    beyond: &'a [f64],
 }
 
 impl Matrix<'_> {
-    /// `out = x + L G L x`.
-    fn apply(&self, out: &mut [f64], half: &mut [f64], x: &[f64]) {
-        self.laplacian(half, x, |row, value| self.strength[row] * value);
+    /// `out = x + (D^T G_e D + L G_b L) x`.
+    fn apply(&self, out: &mut [f64], [half, other]: [&mut [f64]; 2], x: &[f64]) {
+        self.laplacian(half, x, |row, value| self.beyond[row] * value);
         self.laplacian(out, half, |row, value| x[row] + value);
+        parallel::for_each_indexed_mut(other, |row, other| {
+            let differences =
+                self.pairs[row].map(|[low, high]| 2.0 * x[row] - (x[low as usize] + x[high as usize]));
+            *other = self.per_dx2[row] * self.explicit[row] * differences.iter().sum::<f64>();
+        });
+        // One after the other: rows write to those of their neighbours.
+        for (row, &value) in other.iter().enumerate() {
+            for &[low, high] in &self.pairs[row] {
+                let part = self.per_dx2[row] * value;
+                out[row] += 2.0 * part;
+                out[low as usize] -= part;
+                out[high as usize] -= part;
+            }
+        }
     }
 
     fn laplacian(&self, out: &mut [f64], x: &[f64], then: impl Fn(usize, f64) -> f64 + Sync + Send) {

@@ -2,10 +2,11 @@
 
 use crate::quadric::Quadric;
 pub use crate::quadric::WallContact;
-use fluvial_foundation::parallel;
+use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Side;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use fluvial_grids::curvature::{Curvature, Derivatives};
+use fluvial_grids::octree::{OUTSIDE, Side};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Memory of [`curvature`], to be kept from call to call.
 #[derive(Debug, Default)]
@@ -20,16 +21,14 @@ pub struct CurvatureScratch {
 pub struct CurvatureInfo {
     /// Cells beside the surface.
     pub cells: usize,
-    /// Those whose curvature was limited to `2 / dx`, what cells can carry.
+    /// Those whose curvature was limited to `2 / dx`, what cells can carry, or that lie near a centre of curvature.
     pub limited: usize,
 }
 
 /// kappa, the sum of both principal curvatures (2/R for a ball of liquid), 1/m, at every face that the
 /// surface crosses; zero on others. One value per T-junction.
 ///
-/// The cells beside such faces find it at their nearest points of the surface: second derivatives of phi, a
-/// distance, at the centre give the principal curvatures there, which are those at the surface's distance
-/// away, `k = k_0 / (1 + phi k_0)`. Between the means of the liquid and of the air cells of a face it is
+/// The cells beside such faces find it at their nearest points of the surface ([`Derivatives::curvature_at_surface`]). Between the means of the liquid and of the air cells of a face it is
 /// linear; where phi vanishes between them is the face's value. Second order on all levels and across them; at walls that
 /// the surface meets at their contact angles second order for right angles, first for others.
 /// Verified by `curvature.rs`.
@@ -65,18 +64,20 @@ pub fn filtered_curvature(
         }
     });
     kappa_cell.resize(tree.cell_count(), 0.0);
+    let limited = AtomicUsize::new(0);
     parallel::for_each_chunk_mut(kappa_cell, TASK, |n, out| {
         for (i, out) in out.iter_mut().enumerate() {
             let cell = n * TASK + i;
-            let is_beside = beside[cell].load(Relaxed);
-            *out = if is_beside { at_surface(tree, phi_cell, contact, cell) } else { f32::NAN };
+            *out = f32::NAN;
+            if beside[cell].load(Relaxed) {
+                let found = at_surface(tree, phi_cell, contact, cell);
+                *out = found.kappa as f32 / tree.cell_dx(cell);
+                limited.fetch_add(found.is_limited as usize, Relaxed);
+            }
         }
     });
-    let mut info = CurvatureInfo::default();
-    for (cell, kappa) in kappa_cell.iter().enumerate().filter(|(_, kappa)| !kappa.is_nan()) {
-        info.cells += 1;
-        info.limited += (kappa.abs() >= 2.0 / tree.cell_dx(cell)) as usize;
-    }
+    let cells = kappa_cell.iter().filter(|kappa| !kappa.is_nan()).count();
+    let info = CurvatureInfo { cells, limited: limited.into_inner() };
     filter(kappa_cell);
     let kappa_cell = &kappa_cell[..];
     kappa_face.resize(tree.face_count(), 0.0);
@@ -117,32 +118,64 @@ fn at_crossing(phi_cell: &[f32], kappa_cell: &[f32], cells: &[u32]) -> f32 {
     kappa_wet + theta * (kappa_air - kappa_wet)
 }
 
-/// The curvature at the point of the surface nearest to a cell's centre.
-fn at_surface(tree: &Octree, phi_cell: &[f32], contact: &WallContact, cell: usize) -> f32 {
-    let fit = Quadric::fit_between_walls(tree, phi_cell, cell, contact);
-    let dx = tree.cell_dx(cell);
-    let [gx, gy, gz] = fit.slope([0.0; 3]);
-    let [[xx, yy, zz], [yz, zx, xy]] = fit.bend();
-    let square = gx * gx + gy * gy + gz * gz;
-    // A ridge midway between surfaces has no normal.
-    if square < 1e-6 {
-        return 0.0;
+/// The curvature at the point of the surface nearest to a cell's centre, per edge: from differences of fourth order between equal
+/// cells and at walls that mirror phi, from a fit elsewhere.
+fn at_surface(tree: &Octree, phi_cell: &[f32], contact: &WallContact, cell: usize) -> Curvature {
+    let unit = 1.0 / f64::from(tree.cell_dx(cell));
+    let derivatives = match EqualCells::around(tree, contact, cell) {
+        Some(cells) => Derivatives::fourth_order(|d| f64::from(phi_cell[cells.at(d)]) * unit),
+        None => Quadric::fit_between_walls(tree, phi_cell, cell, contact).derivatives(),
+    };
+    derivatives.curvature_at_surface(f64::from(phi_cell[cell]) * unit)
+}
+
+/// Numbers of the cells that [`Derivatives::fourth_order`] reads, all equal, by their place in a cube of five cells.
+struct EqualCells([u32; 125]);
+
+impl EqualCells {
+    /// Around a leaf; none where a cell is of another size or a wall that does not mirror phi is near.
+    fn around(tree: &Octree, contact: &WallContact, cell: usize) -> Option<Self> {
+        let mut cells = EqualCells([cell as u32; 125]);
+        for reach in [1, 2] {
+            for axis in AXES {
+                for up in [-reach, reach] {
+                    let mut d = [0; 3];
+                    d[axis] = up;
+                    cells.0[Self::place(d)] = walk(tree, contact, cell, d)?;
+                    for across in [-reach, reach] {
+                        d[(axis + 1) % 3] = across;
+                        cells.0[Self::place(d)] = walk(tree, contact, cell, d)?;
+                    }
+                }
+            }
+        }
+        Some(cells)
     }
-    // Mean and Gaussian curvature of the level set through the centre [goldman-2005], per edge.
-    let mean = (xx * (gy * gy + gz * gz) + yy * (gz * gz + gx * gx) + zz * (gx * gx + gy * gy)
-        - 2.0 * (gx * gy * xy + gy * gz * yz + gz * gx * zx))
-        / (square * square.sqrt());
-    let gauss = (gx * gx * (yy * zz - yz * yz)
-        + gy * gy * (zz * xx - zx * zx)
-        + gz * gz * (xx * yy - xy * xy)
-        + 2.0
-            * (gx * gy * (yz * zx - xy * zz)
-                + gy * gz * (zx * xy - yz * xx)
-                + gz * gx * (xy * yz - zx * yy)))
-        / (square * square);
-    // Back to the surface, a distance of phi away; not through a centre of curvature.
-    let away = phi_cell[cell] as f64 / (dx as f64 * square.sqrt());
-    let spread = (1.0 - away * mean + away * away * gauss).max(0.25);
-    let kappa = (mean - 2.0 * away * gauss) / spread;
-    (kappa as f32).clamp(-2.0, 2.0) / dx
+
+    fn at(&self, d: [isize; 3]) -> usize {
+        self.0[Self::place(d)] as usize
+    }
+
+    fn place([i, j, k]: [isize; 3]) -> usize {
+        (62 + i + 5 * j + 25 * k) as usize
+    }
+}
+
+/// The leaf `d` steps from one to equal ones, axis by axis; a step through a wall that mirrors phi turns around.
+fn walk(tree: &Octree, contact: &WallContact, cell: usize, d: [isize; 3]) -> Option<u32> {
+    let equal = tree.cells_of(tree.cells()[cell].level as usize);
+    let mut at = cell as u32;
+    for axis in AXES {
+        let mut up = d[axis] > 0;
+        for _ in 0..d[axis].abs() {
+            let side = 2 * axis + up as usize;
+            match tree.leaf_across(at as usize, side)? {
+                OUTSIDE if contact[side].is_some_and(|cosine| cosine.abs() < 1e-6) => up = !up,
+                OUTSIDE => return None,
+                next if equal.contains(&(next as usize)) => at = next,
+                _ => return None,
+            }
+        }
+    }
+    Some(at)
 }

@@ -1,6 +1,7 @@
 //! Quadratic fits to values at cell centres, on any tree.
 
 use fluvial_grids::Octree;
+use fluvial_grids::curvature::Derivatives;
 use fluvial_grids::octree::OUTSIDE;
 use std::sync::LazyLock;
 
@@ -402,8 +403,8 @@ impl Quadric {
         let profile = match beside.iter().flatten().all(is_right) {
             true => [0.0; 3],
             false => {
-                let fit = Quadric::fit_evenly(tree, values, cell);
-                [0, 1, 2].map(|axis| fit.bend_towards(axis))
+                let fit = Quadric::fit_evenly(tree, values, cell).derivatives();
+                [0, 1, 2].map(|axis| fit.curvature_towards(axis, LEAST_SINE2))
             }
         };
         let beyond = |side: usize, value: f64, by: f64| {
@@ -445,18 +446,10 @@ impl Quadric {
         Quadric { c: std::array::from_fn(|i| c[i]) }
     }
 
-    /// Curvature at the centre along the direction in the level set that leads most towards an axis, per edge.
-    fn bend_towards(&self, axis: usize) -> f64 {
-        let (g, [h, [yz, zx, xy]]) = (self.slope([0.0; 3]), self.bend());
-        let square: f64 = g.iter().map(|v| v * v).sum();
-        let sine2 = 1.0 - g[axis] * g[axis] / square;
-        if square < 1e-6 || sine2 < LEAST_SINE2 {
-            return 0.0;
-        }
-        let t: [f64; 3] = std::array::from_fn(|a| (a == axis) as u8 as f64 - g[axis] * g[a] / square);
-        let bend = (0..3).map(|a| h[a] * t[a] * t[a]).sum::<f64>()
-            + 2.0 * (yz * t[1] * t[2] + zx * t[0] * t[2] + xy * t[0] * t[1]);
-        bend / (sine2 * square.sqrt())
+    /// At the centre.
+    pub fn derivatives(&self) -> Derivatives {
+        let [second, mixed] = self.bend();
+        Derivatives { gradient: self.slope([0.0; 3]), second, mixed }
     }
 
     /// Value.

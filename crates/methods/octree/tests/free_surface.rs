@@ -20,6 +20,33 @@ fn pressure_errors_are_at_or_below_the_authors_on_every_level() {
     }
 }
 
+/// Root of the mean square error of the second-order form's pressure on every level, over several radii.
+fn mean_errors(finest: usize, radii: &[i32]) -> [f64; 4] {
+    let (mut sum, mut count) = ([0.0f64; 4], [0.0f64; 4]);
+    let centre = DVec3::new(0.507, 0.493, 0.511);
+    for_ball_errors(centre, finest, 1, FreeSurface::SecondOrder, radii, |level, error| {
+        sum[level] += error * error;
+        count[level] += 1.0;
+    });
+    std::array::from_fn(|level| (sum[level] / count[level]).sqrt())
+}
+
+/// [octree eq. 24] In the mean square: the largest error is `theta (1 - theta) / 2 h^2` of the face that comes nearest to theta = 1/2,
+/// which small cells come nearer to, so that orders of it between two sizes read less than 2 (README.md, "Figures"). The
+/// largest cells are in the liquid from finest 128 on.
+#[test]
+fn the_second_order_form_is_second_order_on_every_level() {
+    let [coarse, middle] = [64, 128].map(|finest| mean_errors(finest, &[-3, 2]));
+    let fine = mean_errors(256, &[0]);
+    let order = |level: usize| match level {
+        3 => (middle[level] / fine[level]).log2(),
+        _ => (coarse[level] / middle[level]).log2(),
+    };
+    let orders: [f64; 4] = std::array::from_fn(order);
+    println!("orders {orders:.2?}");
+    assert!(orders.iter().all(|&order| order > 1.9), "{orders:?} {coarse:?} {middle:?} {fine:?}");
+}
+
 /// [octree Fig. 16] Still liquid under a gravity normal to its plane surface, through T-junctions: at rest to
 /// rounding in the second-order form; in the symmetric one only where no junction is degenerate; never in the
 /// naive one.

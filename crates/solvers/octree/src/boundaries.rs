@@ -11,7 +11,7 @@ use fluvial_octree::fractions::{
 use fluvial_octree::friction::rough_patches;
 use fluvial_octree::owed::swept_parts;
 use fluvial_octree::parting::parting_cells;
-use fluvial_solids::PlacedSolids;
+use fluvial_solids::{PlacedSolids, SMALLEST_OPEN_AREA};
 use std::sync::Arc;
 
 /// Solids' distances are true up to this many cells.
@@ -114,7 +114,9 @@ impl Model {
             out.kinks = measure_kinks(area, volume, tree, &out.phi_solid_node, &solids, known);
             out.open_on_sides(tree);
             let (reach, area) = (SOLID_BAND_CELLS * shape.dx_of(shape.levels - 1), &mut out.open_area);
-            area.iter_mut().filter(|a| **a < fluvial_solids::SMALLEST_OPEN_AREA).for_each(|a| *a = 0.0);
+            for open in area.iter_mut().filter(|open| **open > 0.0 && **open < SMALLEST_OPEN_AREA) {
+                (*open, out.snapped_faces) = (0.0, out.snapped_faces + 1);
+            }
             solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));
         }
         if self.setup.has_friction() {

@@ -307,6 +307,7 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) -> usize {
         let Ground { tree, boundaries, sources, .. } = ground;
+        clamps.add("closed_slivers", boundaries.snapped_faces);
         clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let PressureScratch { operator, velocity, .. } = scratch;
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = velocity;

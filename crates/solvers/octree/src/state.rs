@@ -107,6 +107,8 @@ pub(crate) struct Boundaries {
     /// Open part of faces and cells, without regard to sources.
     pub open_area: Vec<f32>,
     pub open_volume: Vec<f32>,
+    /// Faces with too little open area, which were closed.
+    pub snapped_faces: usize,
     /// Where they were measured in parts.
     pub kinks: Kinks,
     /// Velocity of solids across faces that they close, m/s.

@@ -39,7 +39,9 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("redistance", |n| step.redistance(new.phi, on, &mut c.distance, n))?;
     stages.run("particles", |_| swarm.release_drops(&step, new, &mut c.mass, on))?;
     next.volume = stages.run("settle_volume", |_| step.close_volume(new, &c.mass, start, on))?;
-    stages.run("advect_velocity", |_| step.carry_velocity(u, (start, new.phi), (on, along), &mut c.carry))?;
+    stages.run("advect_velocity", |n| {
+        step.carry_velocity(u, (start, new.phi), (on, along), &mut c.carry, n);
+    })?;
     stages.run("particles", |_| swarm.deposit(&step, u, new.phi, on))?;
     stages.run_if(rubs, "friction", |_| step.rub(u, new, on, &mut c.friction))?;
     stages.run("forces", |_| step.apply_forces(u, new, &c.mass, on.tree))?;

@@ -92,11 +92,13 @@ impl Step<'_> {
         (start, phi): (&Start, &[f32]),
         (ground, tracing): (Ground, &Tracing),
         scratch: &mut AdvectScratch,
+        clamps: &mut Clamps,
     ) {
         let path = self.transport(ground, tracing);
         advect::advect_velocity(u, &path, &start.u_face, (phi, VELOCITY_BAND_CELLS), scratch);
         if self.model.params.velocity_advection == Advection::MacCormack {
-            advect::correct_velocity(u, &path, &start.u_face, (&start.phi_cell, phi), scratch);
+            let held = advect::correct_velocity(u, &path, &start.u_face, (&start.phi_cell, phi), scratch);
+            clamps.add("velocity_held_in_range", held);
         }
         ground.sources.inner_faces().for_each(|(face, u_source)| u[face] = u_source);
     }

@@ -86,7 +86,8 @@ impl SheetsSolver {
         });
         let mut kappa = vec![0.0; cells.len()];
         let (band, contact) = (TENSION_BAND * h, self.setup.wall_contact_cosines());
-        clamps.add("curvature_limited", level_set::curvature(&mut kappa, &distance, &cells, band, &contact));
+        let limited = level_set::level_curvature(&mut kappa, &distance, &cells, band, &contact);
+        clamps.add("curvature_limited", limited);
         // Mean over 3^3 cells, those at the surface first: tension on waves of a few cells would feed on the
         // particles' noise.
         let weights: Vec<f32> = distance.iter().map(|d| (1.0 - d.abs() / band).max(0.0)).collect();

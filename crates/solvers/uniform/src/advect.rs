@@ -99,7 +99,7 @@ impl UniformSolver {
 
     /// u*(x) = u^n(x - u dt) on the faces of the new liquid; where there are particles, theirs replaces
     /// it, and sources give theirs.
-    pub(crate) fn advect_velocity(&mut self, dt_s: f64) {
+    pub(crate) fn advect_velocity(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let (transfer, has_particles) = (self.transfer(), self.params.has_particles());
         let mut buffer = std::mem::take(&mut self.work.u_free);
         let begin = self.start.of(&self.state);
@@ -128,7 +128,8 @@ impl UniformSolver {
             smooth_m: SMOOTH_CELLS * self.grid.dx,
             known: has_particles.then_some(known),
         };
-        level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        let held = level_set::advect_velocity(u_face, &transport, &mut work.level_set);
+        clamps.add("velocity_held_in_range", held);
         work.u_free = buffer;
         work.boundaries.sources.fill_velocity(u_face);
         if has_particles {

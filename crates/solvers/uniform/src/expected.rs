@@ -25,9 +25,9 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "static-drop",
-        variants: &["uniform/levelset", "uniform/flip"],
+        variants: &["uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
-        reason: "the drop's n = 2 oscillation gains 1.4 to 2.6 % a period too; the cause is not isolated. The drag on short waves cut the level set's speed by a third and its growth from 2.1 to 1.8",
+        reason: "from 0.002 to 0.004 of sqrt(sigma / (rho D)): a seventh of what the level set's is, but not at its end yet. What drives it is not isolated",
     },
     ExpectedFailure {
         case: "invariances",

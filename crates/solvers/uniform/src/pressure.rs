@@ -95,6 +95,7 @@ impl UniformSolver {
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, still)?;
         clamps.add("ghost_theta_floor", theta_floors);
         clamps.add("walls_still_pull", pulled);
+        clamps.add("closed_slivers", solids.fields.snapped_faces);
         keep_gaps(gap_cell, impulse_cell, parting);
         self.push_bodies(dt_s);
         self.mark_valid_faces();

@@ -32,7 +32,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
         true => s.control_mass(dt_s, clamps),
         false => s.control_volume(dt_s),
     })?;
-    stages.run("advect_velocity", |_| s.advect_velocity(dt_s))?;
+    stages.run("advect_velocity", |clamps| s.advect_velocity(dt_s, clamps))?;
     stages.run_if(s.setup.has_friction(), "friction", |_| s.rub(dt_s))?;
     stages.run("tension", |clamps| s.find_surface_pressure(clamps))?;
     stages.run("forces", |_| s.apply_forces())?;

@@ -57,7 +57,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         let solver = context.method.method.build(drop(per_diameter, mirrored))?;
         let samples = oscillate(context, solver, plan, mirrored)?;
         let (period, loss) = match signal::analyse(&samples, 0.0) {
-            Some(found) => (found.period_s, found.loss_over(1.0)),
+            Some(found) => (found.period_s, lost_in_a_period(&samples, &found)),
             None => (f64::NAN, f64::NAN),
         };
         let resolution = format!("{per_diameter} cells per diameter");
@@ -73,6 +73,15 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let curve = (0..=100).map(exact).map(|t| [t, AMPLITUDE * (TAU * t).cos()]).collect();
     outcome.plots.push(("drop-oscillation".into(), plot.with("linear theory", Style::Dashed, curve)));
     Ok(outcome)
+}
+
+/// From the start, which is a peak, to the last peak of the same sign. The moment that is measured is `a + 4/7 a^2` of a drop `R (1 + a P2)`:
+/// peaks of a long drop read higher than those of a flat one, by 3.4 % here, which half a period apart looked like a gain of
+/// 7 % a period.
+fn lost_in_a_period(samples: &[[f64; 2]], found: &signal::Oscillation) -> f64 {
+    let [start_s, start] = samples[0];
+    let last = found.peaks.iter().rev().find(|peak| peak[1] * start > 0.0);
+    last.map_or(f64::NAN, |last| 1.0 - (last[1] / start).powf(found.period_s / (last[0] - start_s)))
 }
 
 fn across_levels(context: &Context) -> Result<Outcome, CaseError> {

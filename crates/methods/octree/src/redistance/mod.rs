@@ -11,6 +11,7 @@
 //! would shrink a ball of five cells' diameter by a twentieth. Every round reads the last one's seeds, so
 //! that results do not depend on threads. Verified by `redistance.rs`.
 
+mod cubic;
 mod seeds;
 
 use crate::sides::TreeSides;
@@ -20,6 +21,11 @@ use fluvial_grids::sides::UNSEEN_CELLS;
 use seeds::{NONE, Seeds};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+/// Distances up to this are sharpened, cells: as far as differences of a cell beside the surface reach.
+const SHARP_CELLS: f32 = 3.0;
+/// Patches of a resolved surface are off by less than this, cells; where they are off by twice as much, at kinks of phi, they are
+/// taken as they are.
+const RESOLVED_CELLS: f32 = 0.02;
 /// Cells that one task of a round begins with.
 const TASK: usize = 1024;
 
@@ -33,6 +39,8 @@ pub struct RedistanceScratch {
     offers: Vec<AtomicU64>,
     /// Cells that took a seed in the last round.
     changed: Vec<u32>,
+    /// phi before.
+    before: Vec<f32>,
 }
 
 /// How it went.
@@ -71,7 +79,7 @@ pub fn redistance_on_sides(
     let cells = tree.cell_count();
     assert_eq!(phi_cell.len(), cells, "one phi per cell");
     assert!(closed.is_empty() || closed.len() == cells, "one mark per cell");
-    let RedistanceScratch { seeds, seed_of, offers, changed } = scratch;
+    let RedistanceScratch { seeds, seed_of, offers, changed, before } = scratch;
     seeds.find(seed_of, tree, phi_cell, closed, sides);
     if seeds.cells.is_empty() {
         return RedistanceInfo::default();
@@ -98,6 +106,9 @@ pub fn redistance_on_sides(
         rounds += 1;
         search.round(changed, is_free);
     }
+    before.clear();
+    before.extend_from_slice(phi_cell);
+    let sharpening = Sharpening { tree, seeds, phi_cell: before, closed };
     parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
         let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
         if seed == NONE {
@@ -106,6 +117,9 @@ pub fn redistance_on_sides(
         let home = seeds.cells[seed as usize] as usize;
         let mut distance =
             if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
+        if distance < SHARP_CELLS * tree.cell_dx(cell) && !sides.is_near(tree, cell) {
+            distance += sharpening.change(seed, cell, *phi < 0.0);
+        }
         // Seeds come around the edges of thin solids: the straight way to one may lead through the solid. To a cell that
         // touches this one any way leads that makes no detour: the straight one passes an edge, where rounding decides.
         let unseen_m = UNSEEN_CELLS * tree.cell_dx(cell);
@@ -118,6 +132,36 @@ pub fn redistance_on_sides(
         *phi = if *phi < 0.0 { -distance.max(f32::MIN_POSITIVE) } else { distance };
     });
     RedistanceInfo { seeds: seeds.cells.len(), flat: seeds.flat, rounds: rounds as usize }
+}
+
+/// Patches against the cubic of phi.
+struct Sharpening<'a> {
+    tree: &'a Octree,
+    seeds: &'a Seeds,
+    phi_cell: &'a [f32],
+    closed: &'a [bool],
+}
+
+impl Sharpening<'_> {
+    /// By how much the surface is farther from a cell's centre than its seed's patch: phi of the cubic at the patch's closest point, over its slope.
+    ///
+    /// A patch is a quadratic fitted to 27 cells, and off by a thousandth of a cell that depends on where the surface lies in the cells.
+    /// Second differences turned that into 1 % of a drop's curvature, which a drop of 16 cells that is bent by 2.4 % of a cell answered with 20 to
+    /// 60 % less tension than it should. Verified by `redistancing_keeps_how_curvature_answers`.
+    fn change(&self, seed: u32, cell: usize, is_wet: bool) -> f32 {
+        let Sharpening { tree, seeds, phi_cell, closed } = *self;
+        let (seed, x, dx) = (&seeds.seeds[seed as usize], tree.cell_center(cell), tree.cell_dx(cell));
+        let below = seed.below(x);
+        if !seed.sure || below.beyond > 0.0 {
+            return 0.0;
+        }
+        let is_out = |cell: usize| closed.get(cell) == Some(&true);
+        let level = tree.cells()[cell].level as usize;
+        let Some((at, phi)) = cubic::value_at(tree, phi_cell, level, below.point, is_out) else { return 0.0 };
+        let off = phi / seed.steepness() - seed.below(at).along;
+        let part = (2.0 - off.abs() / (RESOLVED_CELLS * dx)).clamp(0.0, 1.0);
+        if is_wet { -part * off } else { part * off }
+    }
 }
 
 /// A seed at a squared distance as one number: the smaller the better, of two equally near the one with the

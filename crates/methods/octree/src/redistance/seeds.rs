@@ -35,16 +35,27 @@ pub struct Seed {
     /// Second derivatives over the slope there, 1/m: xx yy zz, then yz zx xy.
     bend: [Vec3; 2],
     radius: f32,
+    /// Slope of phi there.
+    steepness: f32,
     /// Distance from the cell's centre to the surface.
     pub distance: f32,
     /// Was the surface found where it should be?
-    sure: bool,
+    pub sure: bool,
 }
 
 impl Seed {
     /// Distance from a point to the patch.
     #[inline]
     pub fn to(&self, x: Vec3) -> f32 {
+        let Below { along, beyond, .. } = self.below(x);
+        (along * along + beyond * beyond).sqrt()
+    }
+
+    /// The patch below a point.
+    ///
+    /// The surface falls away from the tangent plane by k t^2 / 2; seen from a distance a, by 1 / (1 + k a) of that.
+    #[inline]
+    pub fn below(&self, x: Vec3) -> Below {
         let r = x - self.point;
         let along = r.dot(self.normal);
         let mut aside = r - along * self.normal;
@@ -53,15 +64,30 @@ impl Seed {
         if beyond > 0.0 {
             aside *= self.radius / length;
         }
-        // The surface falls away from the tangent plane by k t^2 / 2; seen from a distance a, by 1 / (1 + k
-        // a) of that.
         let [square, mixed] = self.bend;
         let fall = square.dot(aside * aside)
             + 2.0 * mixed.dot(Vec3::new(aside.y * aside.z, aside.z * aside.x, aside.x * aside.y));
         let near = length.min(self.radius).max(f32::MIN_POSITIVE);
-        let along = along + 0.5 * fall / (1.0 + along * fall / (near * near)).max(0.5);
-        (along * along + beyond * beyond).sqrt()
+        let spread = (1.0 + along * fall / (near * near)).max(0.5);
+        let foot = aside / spread;
+        let point = self.point + foot - 0.5 * fall / (spread * spread) * self.normal;
+        Below { along: along + 0.5 * fall / spread, beyond, point }
     }
+
+    /// Slope of phi across the surface.
+    pub fn steepness(&self) -> f32 {
+        self.steepness
+    }
+}
+
+/// A patch as a point sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Below {
+    /// Signed distance along the patch's normal, and how far the patch has ended before.
+    pub along: f32,
+    pub beyond: f32,
+    /// Its closest point.
+    pub point: Vec3,
 }
 
 /// All seeds, in the order of their cells, and which of them touch.
@@ -311,6 +337,7 @@ fn patch(tree: &Octree, cell: usize, quadric: &Quadric, disc: f32) -> (Seed, boo
     let normal = vector(slope.map(|g| g / steep));
     let distance = foot.length();
     let sure = found.is_some() && distance < FARTHEST * dx;
-    let seed = Seed { point: x + foot, normal, bend, radius: disc * dx, distance, sure };
+    let (radius, steepness) = (disc * dx, steep as f32);
+    let seed = Seed { point: x + foot, normal, bend, radius, steepness, distance, sure };
     (seed, found.is_some())
 }

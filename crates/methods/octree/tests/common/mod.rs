@@ -113,8 +113,23 @@ pub fn project(geometry: &Geometry, form: FreeSurface, u_face: &[f32], tolerance
 /// Largest error of the pressure on every level for a ball of liquid with `p = r^2 - R^2` whose surface
 /// crosses four levels, over nine radii `0.4 + q sqrt(3)/2 dx`.
 pub fn ball_errors(finest: usize, passes: u32, form: FreeSurface, radii: &[i32]) -> ([f64; 4], GradientInfo) {
-    let centre = DVec3::splat(0.5);
-    let (mut worst, mut total) = ([0.0f64; 4], GradientInfo::default());
+    let mut worst = [0.0f64; 4];
+    let info = for_ball_errors(DVec3::splat(0.5), finest, passes, form, radii, |level, error| {
+        worst[level] = worst[level].max(error.abs());
+    });
+    (worst, info)
+}
+
+/// The same errors one by one, with their level, of a ball around any centre.
+pub fn for_ball_errors(
+    centre: DVec3,
+    finest: usize,
+    passes: u32,
+    form: FreeSurface,
+    radii: &[i32],
+    mut body: impl FnMut(usize, f64),
+) -> GradientInfo {
+    let mut total = GradientInfo::default();
     for &q in radii {
         let radius = 0.4 + q as f64 * 0.5 * 3f64.sqrt() / finest as f64;
         let tree =
@@ -127,13 +142,12 @@ pub fn ball_errors(finest: usize, passes: u32, form: FreeSurface, radii: &[i32])
         for cell in (0..tree.cell_count()).filter(|&cell| phi_cell[cell] < 0.0) {
             let x = tree.cell_center(cell).as_dvec3();
             let exact = (x - centre).length_squared() - radius * radius;
-            let level = tree.cells()[cell].level as usize;
-            worst[level] = worst[level].max((projected.p_cell[cell] - exact).abs());
+            body(tree.cells()[cell].level as usize, projected.p_cell[cell] - exact);
         }
         total.surface_junctions += projected.info.surface_junctions;
         total.degenerate_junctions += projected.info.degenerate_junctions;
     }
-    (worst, total)
+    total
 }
 
 /// Speed that is left of still liquid under a gravity normal to its tilted surface, as a part of what gravity
