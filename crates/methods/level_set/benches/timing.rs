@@ -90,7 +90,7 @@ fn run(n: usize) {
                 smooth_m: 0.0,
                 known: None,
             };
-            advect_velocity(&mut u_out, &transport, &mut scratch)
+            advect_velocity(&mut u_out, &transport, &mut scratch);
         });
     }
     let valid: [Vec<u8>; 3] = std::array::from_fn(|axis| {

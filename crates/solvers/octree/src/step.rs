@@ -27,21 +27,19 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let mut swarm = Swarm { particles: &mut next.particles, scratch: &mut c.particles };
     let thin = &stages.run("solids", |_| step.begin(&mut c.start))?;
     let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, &c.start))?;
-    let (start, along) = (&c.start, &flow.tracing);
-    let ahead = stages.run("adapt", |_| step.adapt(start, along, &mut c.sizes))?;
+    let (start, by) = (&c.start, &flow.tracing);
+    let ahead = stages.run("adapt", |_| step.adapt(start, by, &mut c.sizes))?;
     stages.run("particles", |_| swarm.begin(&step, start, ahead.size_cell, thin))?;
     let on = stages.run("solids", |_| step.ground(&ahead.tree, thin, &mut c.ground))?;
     stages.run("carry_volume", |_| step.carry_volume(&mut c.mass, start, flow, thin, on))?;
-    stages.run("advect_surface", |n| step.carry_surface(new, start, &ahead, (on, along), &mut c.carry, n))?;
+    stages.run("advect_surface", |n| step.carry_surface(new, start, &ahead, (on, by), &mut c.carry, n))?;
     stages.run("particles", |n| swarm.advect(&step, new.phi, on, start, n))?;
     stages.run("sources", |_| step.fill_sources(new.phi, on.tree))?;
     stages.run("settle_volume", |n| step.settle_volume(new, &mut c.mass, thin, on, n))?;
     stages.run("redistance", |n| step.redistance(new.phi, on, &mut c.distance, n))?;
     stages.run("particles", |_| swarm.release_drops(&step, new, &mut c.mass, on))?;
     next.volume = stages.run("settle_volume", |_| step.close_volume(new, &c.mass, start, on))?;
-    stages.run("advect_velocity", |n| {
-        step.carry_velocity(u, (start, new.phi), (on, along), &mut c.carry, n);
-    })?;
+    stages.run("advect_velocity", |n| step.carry_velocity(u, (start, new.phi), (on, by), &mut c.carry, n))?;
     stages.run("particles", |_| swarm.deposit(&step, u, new.phi, on))?;
     stages.run_if(rubs, "friction", |_| step.rub(u, new, on, &mut c.friction))?;
     stages.run("forces", |_| step.apply_forces(u, new, &c.mass, on.tree))?;
