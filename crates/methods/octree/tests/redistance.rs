@@ -6,7 +6,7 @@ use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::octree::Shape;
 use fluvial_grids::{Lattice, Octree, Sides};
 use fluvial_octree::contour::contour;
-use fluvial_octree::redistance::{RedistanceScratch, redistance, redistance_on_sides};
+use fluvial_octree::redistance::{Keeps, RedistanceScratch, redistance, redistance_on_sides};
 use fluvial_octree::sides::TreeSides;
 
 #[test]
@@ -167,6 +167,12 @@ fn a_wall_with_sides_is_no_surface() {
         (0..tree.cell_count()).map(|cell| (tree.cell_center(cell).x - 2.0).abs() < 0.5).collect();
     let before: Vec<f32> = closed.iter().map(|&closed| if closed { -0.1 } else { 0.5 }).collect();
     let mut phi = before.clone();
-    let info = redistance_on_sides(&mut phi, &tree, &closed, on_tree, &mut RedistanceScratch::default());
+    let info = redistance_on_sides(
+        &mut phi,
+        &tree,
+        &closed,
+        (on_tree, Keeps::Curvature),
+        &mut RedistanceScratch::default(),
+    );
     assert_eq!((info.seeds, phi), (0, before));
 }

@@ -141,7 +141,7 @@ impl OctreeSolver {
         }
         let boundaries = model.boundaries_on(&tree, 0.0, (fine, None), &mut scratch.ground.fractions);
         let (closed, redistancing) = (&boundaries.closed_cell, &mut scratch.distance.redistance);
-        redistance_on_sides(&mut phi_cell, &tree, closed, boundaries.sides(), redistancing);
+        redistance_on_sides(&mut phi_cell, &tree, closed, (boundaries.sides(), model.keeps()), redistancing);
         let solid = &boundaries.phi_solid_cell;
         extend_cells(&mut phi_cell, &tree, &boundaries.closed_cell, solid, &mut scratch.distance.extend);
         let mut u_face = vec![0.0; tree.face_count()];

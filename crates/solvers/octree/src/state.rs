@@ -23,7 +23,7 @@ use fluvial_octree::gradient::{Geometry, PressureGradient};
 use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::outlet::Outlet;
-use fluvial_octree::redistance::RedistanceScratch;
+use fluvial_octree::redistance::{Keeps, RedistanceScratch};
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
 use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepTimes};
@@ -44,6 +44,11 @@ pub(crate) struct Model {
 impl Model {
     pub fn sampler<'a>(&self, tree: &'a Octree) -> Sampler<'a> {
         Sampler::new(tree, self.params.interpolation())
+    }
+
+    /// What redistancing keeps: curvature where surface tension measures it.
+    pub fn keeps(&self) -> Keeps {
+        if self.setup.liquid.surface_tension > 0.0 { Keeps::Curvature } else { Keeps::Planes }
     }
 
     pub fn has_solids(&self) -> bool {

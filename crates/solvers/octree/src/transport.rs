@@ -77,8 +77,8 @@ impl Step<'_> {
         clamps: &mut Clamps,
     ) {
         let closed = &ground.boundaries.closed_cell;
-        let sides = ground.boundaries.sides();
-        let info = redistance_on_sides(phi, ground.tree, closed, sides, &mut scratch.redistance);
+        let kept = (ground.boundaries.sides(), self.model.keeps());
+        let info = redistance_on_sides(phi, ground.tree, closed, kept, &mut scratch.redistance);
         clamps.add("flat_distances", info.flat);
         if self.model.has_solids() {
             extend_cells(phi, ground.tree, closed, &ground.boundaries.phi_solid_cell, &mut scratch.extend);

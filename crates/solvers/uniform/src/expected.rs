@@ -35,18 +35,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "moved by half a cell: front, largest difference",
         reason: FRONT_TIP,
     },
-    ExpectedFailure {
-        case: "invariances",
-        variants: &["uniform/apic"],
-        quantity: "moved by half a cell: kinetic energy, largest difference",
-        reason: FRONT_TIP,
-    },
-    ExpectedFailure {
-        case: "invariances",
-        variants: &["uniform/apic"],
-        quantity: "mirrored: front, largest difference",
-        reason: "particles are seeded by the numbers of their cells, so that a mirrored scene has other particles: the tip of the tongue, a cell thick, is half a cell off; energies agree to 1 %",
-    },
 ];
 
 const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are a cell apart, 2 to 7 % at 16 cells; the body behind the tip is the same";

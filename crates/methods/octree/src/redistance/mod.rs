@@ -64,7 +64,17 @@ pub fn redistance(
     closed: &[bool],
     scratch: &mut RedistanceScratch,
 ) -> RedistanceInfo {
-    redistance_on_sides(phi_cell, tree, closed, TreeSides::NONE, scratch)
+    redistance_on_sides(phi_cell, tree, closed, (TreeSides::NONE, Keeps::Curvature), scratch)
+}
+
+/// What redistancing keeps of the surface beside its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Patches alone make distances: a plane that lies askew in the cells stays one, and still water at rest.
+    Planes,
+    /// Distances near the surface are those of phi's cubic, whose second differences surface tension takes. Still water does not rest
+    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`).
+    Curvature,
 }
 
 /// As [`redistance`], between thin solids. A thin solid is no surface, whatever lies on its two sides; cells next
@@ -73,7 +83,7 @@ pub fn redistance_on_sides(
     phi_cell: &mut [f32],
     tree: &Octree,
     closed: &[bool],
-    sides: TreeSides,
+    (sides, keeps): (TreeSides, Keeps),
     scratch: &mut RedistanceScratch,
 ) -> RedistanceInfo {
     let cells = tree.cell_count();
@@ -117,7 +127,8 @@ pub fn redistance_on_sides(
         let home = seeds.cells[seed as usize] as usize;
         let mut distance =
             if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
-        if distance < SHARP_CELLS * tree.cell_dx(cell) && !sides.is_near(tree, cell) {
+        let is_sharp = keeps == Keeps::Curvature && distance < SHARP_CELLS * tree.cell_dx(cell);
+        if is_sharp && !sides.is_near(tree, cell) {
             distance += sharpening.change(seed, cell, *phi < 0.0);
         }
         // Seeds come around the edges of thin solids: the straight way to one may lead through the solid. To a cell that
