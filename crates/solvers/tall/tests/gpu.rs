@@ -117,17 +117,20 @@ fn differences(a: &dyn Solver, b: &dyn Solver) -> [f64; 2] {
     [heights, velocities]
 }
 
-/// Beside the two goes a third on the processor that begins with a level a millionth of a cell higher: what
-/// rounding becomes in this flow. The GPU may be off by a few times as much.
+/// Beside the two go others on the processor that begin with a level some millionths of a cell higher or lower: what
+/// rounding becomes in this flow, which differs from one to the other. The GPU may be off by a few times as much as the
+/// farthest of them.
 #[test]
 fn a_hundred_steps_with_everything_are_the_same() {
     let Some(device) = open() else { return };
     println!("on {}", device.record());
-    let (mut cpu, mut shaken) = (on_processor(lively(0.0)), on_processor(lively(1e-6 / 16.0)));
+    let mut cpu = on_processor(lively(0.0));
+    let mut shaken = [1e-6, -1e-6, 2e-6].map(|cells| on_processor(lively(cells / 16.0)));
     let mut gpu = GpuTallSolver::new(on_processor(lively(0.0)), device).unwrap();
     let dt_s = 0.01;
     for step in 1..=100 {
-        let [a, b, _] = [&mut cpu as &mut dyn Solver, &mut gpu, &mut shaken].map(|s| s.step(dt_s).unwrap());
+        let [a, b] = [&mut cpu as &mut dyn Solver, &mut gpu].map(|s| s.step(dt_s).unwrap());
+        shaken.iter_mut().for_each(|s| drop(s.step(dt_s).unwrap()));
         for (name, a, b) in [
             ("volume", a.liquid_volume_m3, b.liquid_volume_m3),
             ("inflow", a.inflow_m3, b.inflow_m3),
@@ -144,7 +147,11 @@ fn a_hundred_steps_with_everything_are_the_same() {
             assert!(a.cells == b.cells && a.clamps == b.clamps, "{a:?} {b:?}");
         }
         if [1, 10, 100].contains(&step) {
-            let [ours, theirs] = [differences(&gpu, &cpu), differences(&shaken, &cpu)];
+            let ours = differences(&gpu, &cpu);
+            let theirs = shaken
+                .iter()
+                .map(|s| differences(s, &cpu))
+                .fold([0.0; 2], |most, off| [0, 1].map(|n| if off[n] > most[n] { off[n] } else { most[n] }));
             let fastest = a.max_speed_m_s;
             println!(
                 "after {step} steps: height and velocity off by {ours:?}, shaken {theirs:?}; speed {fastest:.2} m/s"
