@@ -157,6 +157,8 @@ fn a_hundred_steps_with_everything_are_the_same() {
                 "after {step} steps: height and velocity off by {ours:?}, shaken {theirs:?}; speed {fastest:.2} m/s"
             );
             assert!(ours[0] <= 1e-6 + 5.0 * theirs[0] && ours[1] <= 1e-5 + 5.0 * theirs[1]);
+            // One of them may have gone elsewhere by now; the device's water has not.
+            assert!(ours[0] <= 0.05 / 16.0, "height off by {} m", ours[0]);
         }
     }
 }
