@@ -117,7 +117,9 @@ pub fn redistance_on_sides(
         search.round(changed, is_free);
     }
     before.clear();
-    before.extend_from_slice(phi_cell);
+    if keeps == Keeps::Curvature {
+        before.extend_from_slice(phi_cell);
+    }
     let sharpening = Sharpening { tree, seeds, phi_cell: before, closed };
     parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
         let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
