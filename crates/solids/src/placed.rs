@@ -1,5 +1,6 @@
 //! Solids at one moment, evaluated point by point: for grids without rows.
 
+use crate::flat_sided::{FlatSided, Open};
 use crate::rasterize::ON_SURFACE_CELLS;
 use crate::{Motion, Pose, Shape, Twist};
 use fluvial_foundation::{Aabb, Vec3};
@@ -118,6 +119,22 @@ impl<'a> PlacedSolids<'a> {
         numbers.sort_unstable();
         let solids = numbers.into_iter().map(|n| self.solids[n]).collect();
         PlacedSolids { solids, order: vec![], boxes: vec![] }
+    }
+
+    /// What solids leave of the cell of edge `dx` above `low`, in closed form; `None` where another solid is around than boxes of some
+    /// cells' thickness, of which one at most reaches into the cell.
+    pub fn open_beside_box(&self, low: Vec3, dx: f32) -> Option<Open> {
+        let mut found = Some(Open::ALL);
+        self.for_each_near(low + 0.5 * dx, 2.0 * dx, |n| {
+            let open = FlatSided::of(&self.solids[n].0, dx).map(|solid| solid.open_part(low, dx));
+            found = match (found, open) {
+                (Some(before), Some(Open::ALL)) => Some(before),
+                (Some(Open::ALL), Some(open)) => Some(open),
+                _ => None,
+            };
+            if found.is_some() { 2.0 * dx } else { -1.0 }
+        });
+        found
     }
 
     /// Visits the solids whose boxes are no farther from a point than `reach`, which `body` may shorten on the way: in no

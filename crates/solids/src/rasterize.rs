@@ -471,6 +471,11 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
     let kinked: Vec<usize> = kinked.into_iter().flatten().collect();
     let measured = parallel::map_indices(kinked.len(), |n| {
         let (cell, at) = (kinked[n], cells.coordinates(kinked[n]));
+        if let Some(open) = solids.open_beside_box(nodes.position(at[0], at[1], at[2]), grid.dx) {
+            let at_wall = |face: usize| sides::neighbour(&cells, at, cell, face / 2, face % 2 == 1).is_none();
+            let area = |face: usize| if at_wall(face) && !walls[face] { 0.0 } else { open.areas[face] };
+            return (open.volume, std::array::from_fn(area));
+        }
         let near = near(at);
         let parts = KinkedCell::new(&near, &nodes, at, corners(at)).in_parts();
         let areas: [f32; 6] = std::array::from_fn(|face| {

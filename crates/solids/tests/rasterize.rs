@@ -245,6 +245,49 @@ fn edges_of_boxes_take_what_they_fill() {
     }
 }
 
+/// A slanted box in closed form leaves of cells and faces what measuring them in parts does, to what the parts are worth.
+#[test]
+fn boxes_close_what_parts_of_cells_say() {
+    let n = 16;
+    let grid = unit_grid(n);
+    let size = Vec3::new(0.31, 0.24, 0.42);
+    let slanted = |shape: Shape| Shape::Transform {
+        shape: Box::new(shape),
+        scale: 1.0,
+        rotation: fluvial_foundation::Quat::from_scaled_axis(Vec3::new(0.4, -0.7, 0.2)),
+        translate: Vec3::new(0.52, 0.47, 0.51),
+    };
+    let fields = |shape: &Shape| {
+        let mut fields = SolidFields::default();
+        rasterize(&mut fields, &[(shape, &Motion::Static)], [true; 6], &grid, 0.0);
+        fields
+    };
+    let plain = Shape::Box { min: -0.5 * size, max: 0.5 * size };
+    // An intersection with itself is no box to the program, but the same solid.
+    let exact = fields(&slanted(plain.clone()));
+    let parts = fields(&slanted(Shape::Intersection(vec![plain.clone(), plain])));
+    let filled: f64 = exact.open_volume.iter().map(|&v| 1.0 - f64::from(v)).sum();
+    let volume = size.as_dvec3().to_array().iter().product::<f64>() * (n * n * n) as f64;
+    assert!((filled / volume - 1.0).abs() < 5e-4, "{}", filled / volume);
+    let apart = |a: &[f32], b: &[f32]| {
+        let all = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+        let (mut worst, mut sum) = (0.0f32, 0.0);
+        for d in all {
+            (worst, sum) = (worst.max(d), sum + f64::from(d));
+        }
+        (worst, sum / volume.powf(2.0 / 3.0))
+    };
+    let (worst, mean) = apart(&exact.open_volume, &parts.open_volume);
+    assert!(worst < 0.03 && mean < 3e-3, "volumes differ by up to {worst}, {mean} in the mean");
+    for axis in 0..3 {
+        let (worst, mean) = apart(&exact.open_area[axis], &parts.open_area[axis]);
+        assert!(
+            worst < 0.06 && mean < 6e-3,
+            "axis {axis}: areas differ by up to {worst}, {mean} in the mean"
+        );
+    }
+}
+
 /// Walls of a box without a lid fill what they fill, whether nodes lie between their faces or not.
 #[test]
 fn walls_of_a_cell_are_as_thick_as_they_are() {
