@@ -26,8 +26,13 @@ impl<'a> Placed<'a> {
 
     /// Distance at a world position, where it is `known` (or, where positive, farther) at another one.
     pub(crate) fn distance_from(&self, x_in_world: Vec3, from_in_world: Vec3, known: f32) -> f32 {
-        let [x, from] = [x_in_world, from_in_world].map(|x| self.pose.body_from_world(x));
-        self.shape.distance_from(x, from, known)
+        match self.shape {
+            Shape::Mesh(_) | Shape::Transform { .. } => {
+                let [x, from] = [x_in_world, from_in_world].map(|x| self.pose.body_from_world(x));
+                self.shape.distance_from(x, from, known)
+            }
+            _ => self.distance(x_in_world),
+        }
     }
 
     /// Does the segment between two world positions come nearer to the solid than `margin` metres? `from` is

@@ -199,9 +199,17 @@ impl Corners<'_> {
     /// The part of a cell's open corners that holds most of the cell.
     fn largest_part(&self, at: [usize; 3]) -> u8 {
         let phi = self.phi(at);
+        // Far from solids, and deep in them, most cells are of one part.
+        if phi.iter().all(|&phi| phi > self.nodes.spacing) {
+            return 0xff;
+        }
+        let open = (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
+        if open == 0 {
+            return 0;
+        }
         let mut best = (0, f32::NEG_INFINITY);
         self.for_each_part(at, &phi, |part| {
-            let volume = if part == 0xff { 1.0 } else { open_cell_volume(signed(&phi, part)) };
+            let volume = if part == open { 1.0 } else { open_cell_volume(signed(&phi, part)) };
             if volume > best.1 {
                 best = (part, volume);
             }

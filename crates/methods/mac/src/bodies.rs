@@ -70,9 +70,10 @@ pub fn couple_bodies(
         for k in low[2]..high[2] {
             for j in low[1]..high[1] {
                 for i in low[0]..high[0] {
-                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
-                    let (cell, is_at_surface) = (cells.index(i, j, k), row != [0.0; RANK]);
+                    let cell = cells.index(i, j, k);
                     let closed = f64::from(1.0 - around.solids.open_volume[cell]);
+                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
+                    let is_at_surface = row != [0.0; RANK];
                     image[0] += closed;
                     if is_at_surface {
                         image[1] += closed;
@@ -121,6 +122,16 @@ struct AtSurface {
 /// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes; none where it closes none.
 fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Option<[f32; RANK]> {
     let (mut row, openings, mut is_own) = ([0.0; RANK], around.openings, false);
+    let closed_part = |axis: Axis, up: usize| {
+        let (faces, mut at) = (openings.grid.faces(axis), cell);
+        at[axis] += up;
+        1.0 - openings.area_face[axis][faces.index(at[0], at[1], at[2])]
+    };
+    // Inside a body all parts cancel; it is then the body of any face.
+    if AXES.into_iter().all(|axis| closed_part(axis, 0) == 1.0 && closed_part(axis, 1) == 1.0) {
+        let is_own = AXES.into_iter().any(|axis| around.body_at(axis, cell) == Some(n));
+        return is_own.then_some(row);
+    }
     for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
         let (faces, mut at) = (openings.grid.faces(axis), cell);
         at[axis] += up;
