@@ -127,7 +127,8 @@ impl<'a> PlacedSolids<'a> {
     }
 
     /// What solids leave of the cell of edge `dx` above `low`, in closed form; `None` where another solid is around than boxes of some
-    /// cells' thickness, of which one at most reaches into the cell.
+    /// cells' thickness, of which one at most reaches into the cell. The gap between two is not resolved by the grid; in closed form it
+    /// would keep slivers of faces that take the pressure solve five times as many iterations.
     pub fn open_beside_box(&self, low: Vec3, dx: f32) -> Option<Open> {
         let mut found = Some(Open::ALL);
         self.for_each_near(low + 0.5 * dx, 2.0 * dx, |n| {
@@ -140,6 +141,11 @@ impl<'a> PlacedSolids<'a> {
             if found.is_some() { 2.0 * dx } else { -1.0 }
         });
         found
+    }
+
+    /// The least thickness of any solid, metres, zero where it is not known.
+    pub(crate) fn thickness_m(&self) -> f32 {
+        self.solids.iter().map(|(solid, _)| solid.shape.thickness_m()).fold(f32::INFINITY, f32::min)
     }
 
     /// Visits the solids whose boxes are no farther from a point than `reach`, which `body` may shorten on the way: in no

@@ -426,7 +426,8 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let margin = ON_SURFACE_CELLS * grid.dx;
     let is_crossed = |a: Vec3, b: Vec3| solids.is_crossed(a, b, margin);
-    sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
+    let thin = (is_crossed, solids.thickness_m());
+    sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, thin, grid);
     let divided = std::mem::take(&mut out.side_search.divided);
     let phi_node = std::mem::take(&mut out.phi_node);
     let own_corners = std::mem::take(&mut out.sides.own_corners);
