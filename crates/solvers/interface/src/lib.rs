@@ -20,7 +20,7 @@ mod survey;
 
 pub use bodies::{FreeBody, Tie};
 pub use flow::Flow;
-pub use fluvial_bodies::{JointKind, Start, Weight};
+pub use fluvial_bodies::{Impulse, JointKind, Start, Weight};
 pub use method::{
     Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
     check_cell_count, read_method,

@@ -226,10 +226,19 @@ impl BodyStep {
     /// What the pressure's impulse `q` of the term's rows has given the bodies, `kg` being the momentum of a unit of
     /// it.
     pub fn push<T: Real>(&mut self, q: &[T], kg: f64, gravity: Vec3, dt_s: f64) {
-        let Some(bodies) = &mut self.moved else { return };
-        for (n, block) in self.term.blocks.iter().enumerate() {
+        let given = |block: &Block| {
             let sum = block.gather(q).map(|v| kg * v);
             let [linear, angular] = [&sum[..3], &sum[3..]].map(DVec3::from_slice);
+            Impulse { linear, angular }
+        };
+        let impulses: Vec<Impulse> = self.term.blocks.iter().map(given).collect();
+        self.give(&impulses, gravity, dt_s);
+    }
+
+    /// Gives each body what the pressure does to it in the step.
+    pub fn give(&mut self, impulses: &[Impulse], gravity: Vec3, dt_s: f64) {
+        let Some(bodies) = &mut self.moved else { return };
+        for (n, &Impulse { linear, angular }) in impulses.iter().enumerate() {
             bodies.twists[n] = pushed(&bodies.world, n, self.before[n], Impulse { linear, angular });
             let water =
                 Impulse { linear: linear + self.clinging[n][0], angular: angular + self.clinging[n][1] };
@@ -237,6 +246,18 @@ impl BodyStep {
             bodies.water[n] = water;
             bodies.given[n] = Impulse { linear: water.linear + weight, angular: water.angular };
         }
+    }
+
+    /// Velocities before the pressure acts, and those after it if the water did what it did in the last step, `step_ratio` times as
+    /// long; after [`Self::release`].
+    pub fn expected_twists(&self, step_ratio: f64) -> Vec<[Twist; 2]> {
+        let Some(Bodies { world, water, .. }) = &self.moved else { return vec![] };
+        let again = |n: usize| Impulse {
+            linear: step_ratio * water[n].linear,
+            angular: step_ratio * water[n].angular,
+        };
+        let both = |n: usize| [self.before[n], pushed(world, n, self.before[n], again(n))];
+        (0..world.len()).map(both).collect()
     }
 
     /// Tells the set-up's solids the velocities that the pressure has left them.
