@@ -248,15 +248,15 @@ impl BodyStep {
         }
     }
 
-    /// Velocities before the pressure acts, and those after it if the water did what it did in the last step, `step_ratio` times as
+    /// Velocities at the begin of the step, before the pressure acts, and after it if the water did what it did in the last step, `step_ratio` times as
     /// long; after [`Self::release`].
-    pub fn expected_twists(&self, step_ratio: f64) -> Vec<[Twist; 2]> {
+    pub fn expected_twists(&self, step_ratio: f64) -> Vec<[Twist; 3]> {
         let Some(Bodies { world, water, .. }) = &self.moved else { return vec![] };
         let again = |n: usize| Impulse {
             linear: step_ratio * water[n].linear,
             angular: step_ratio * water[n].angular,
         };
-        let both = |n: usize| [self.before[n], pushed(world, n, self.before[n], again(n))];
+        let both = |n: usize| [world.twist(n), self.before[n], pushed(world, n, self.before[n], again(n))];
         (0..world.len()).map(both).collect()
     }
 

@@ -8,7 +8,9 @@ use fluvial_grids::Lattice;
 use fluvial_solids::{Shape, Twist};
 use fluvial_solver_interface::{BodyReport, Impulse, Setup, StepTimes};
 use fluvial_surface::{MeshParams, mesh_samples};
-use fluvial_tall::bodies::{Coupled, Element, Pair, Pressed, added_masses, body_velocities, press, push};
+use fluvial_tall::bodies::{
+    Around, Coupled, Element, Pair, Pressed, added_masses, body_velocities, press, push,
+};
 
 /// The surface of a body, in its own frame.
 pub(crate) struct BodySurface {
@@ -28,8 +30,7 @@ impl BodySurface {
     fn new(shape: &Shape, volume_m3: f64, dx: f32, density: f64) -> BodySurface {
         let bounds = shape.bounds();
         let size = bounds.size();
-        let spacing =
-            dx.min(size.min_element() / LEAST_ELEMENTS).max(size.max_element() / MOST_ELEMENTS);
+        let spacing = dx.min(size.min_element() / LEAST_ELEMENTS).max(size.max_element() / MOST_ELEMENTS);
         let along = |a: usize| (size[a] / spacing).ceil() as usize + 4;
         let count = [along(0), along(1), along(2)];
         let reach = Vec3::from_array(count.map(|n| (n - 1) as f32 * spacing));
@@ -45,7 +46,10 @@ impl BodySurface {
             [(a + b + c) / 3.0, 0.5 * (b - a).cross(c - a)]
         };
         let elements = mesh.triangles.iter().map(element).collect();
-        BodySurface { elements, added: added_masses(size.as_dvec3(), volume_m3, density) }
+        // On the grid a body is about half a cell larger on every side.
+        let (size, seen) = (size.as_dvec3(), size.as_dvec3() + f64::from(dx));
+        let seen_m3 = volume_m3 * (seen / size).element_product();
+        BodySurface { elements, added: added_masses(seen, seen_m3, density) }
     }
 }
 
@@ -108,7 +112,7 @@ impl TallSolver {
             let turn = DMat3::from_quat(pose.rotation.as_dquat().normalize());
             let [added_mass, added_inertia] =
                 self.surfaces[n].added.map(|added| turn * DMat3::from_diagonal(added) * turn.transpose());
-            let [before, now] = twists[n].map(parts);
+            let [start, before, now] = twists[n].map(parts);
             let center = ((body.center - frame.origin) / frame.dx).as_dvec3() - 0.5;
             coupled.push(Coupled {
                 elements: first..elements.len(),
@@ -117,6 +121,7 @@ impl TallSolver {
                 inverse_inertia: body.inverse_inertia,
                 added_mass,
                 added_inertia,
+                start,
                 before,
                 now,
                 owed: self.state.owed[n],
@@ -124,7 +129,7 @@ impl TallSolver {
                 lent: Pair::default(),
             });
         }
-        pressed.resize(elements.len(), Pressed::Dry);
+        pressed.resize(elements.len(), Pressed::default());
     }
 
     /// The solids' velocities where they are bodies.
@@ -137,12 +142,24 @@ impl TallSolver {
 
     /// The bodies take up the pressure as it is.
     pub(crate) fn push_bodies(&mut self, dt_s: f64) {
-        let (dx, weight_pa) = (self.frame.dx, self.cell_weight_pa());
-        let Work { fields, solids, coupled, elements, pressed, multigrid, .. } = &mut self.work;
+        let weight_pa = self.cell_weight_pa();
+        let Work { fields, solids, u_carried, coupled, elements, pressed, multigrid, .. } = &mut self.work;
         if !coupled.is_empty() {
-            let seen = (&fields.phi[..], &solids.fraction[..], &multigrid.levels[0].p[..]);
-            press(pressed, elements, &fields.grid, seen, weight_pa);
-            coupled.iter_mut().for_each(|body| push(body, elements, pressed, (dx, weight_pa), dt_s));
+            let water = Around {
+                grid: &fields.grid,
+                phi: &fields.phi,
+                fraction: &solids.fraction,
+                p: &multigrid.levels[0].p,
+                u: u_carried,
+                fallen_m_s: dt_s as f32 * self.setup.liquid.gravity.y,
+                weight_pa,
+                density_kg_m3: self.setup.liquid.density,
+                dt_s: dt_s as f32,
+            };
+            for body in coupled {
+                press(pressed, elements, body, &water);
+                push(body, elements, pressed, &water);
+            }
         }
     }
 

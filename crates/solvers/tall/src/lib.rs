@@ -26,15 +26,15 @@ mod volume;
 pub use gpu::GpuTallSolver;
 pub use params::{Device, Params, PhiScheme, TallDivergence};
 
+use bodies::BodySurface;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError,
-    StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+    Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader,
+    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
 };
-use bodies::BodySurface;
 use frame::Frame;
 use solids::Terrain;
 use state::{State, Work};

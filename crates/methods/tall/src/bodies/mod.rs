@@ -15,6 +15,7 @@ use crate::field::{Velocity, around};
 use crate::pressure::stencil::{SOLID_ABOVE, is_unknown};
 use fluvial_foundation::{DMat3, DVec3, parallel};
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::LEAST_TALL;
 use std::ops::Range;
 
 /// A flat part of a body's surface.
@@ -27,30 +28,71 @@ pub struct Element {
 }
 
 /// What lies at an [`Element`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pressed {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
     /// Air.
+    #[default]
     Dry,
-    /// Water of this pressure, Pa.
-    Wet(f32),
+    /// Water.
+    Wet,
+    /// Water of a tall cell, whose flow around the body is not resolved.
+    Deep,
     /// Other solids alone. The water around the body is taken to reach in between.
     Enclosed,
+}
+
+/// What lies at an [`Element`], the pressure of water there, Pa, and its velocity where it is deep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pressed {
+    /// Water, air or a solid.
+    pub beside: Beside,
+    /// Zero where there is no water.
+    pub pressure_pa: f32,
+    /// m/s.
+    pub u: [f32; 3],
+}
+
+/// What water is seen by bodies.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The columns.
+    pub grid: &'a TallGrid,
+    /// Level set.
+    pub phi: &'a [f32],
+    /// Solid fraction.
+    pub fraction: &'a [f32],
+    /// Pressure, Pa.
+    pub p: &'a [f32],
+    /// Velocity before the pressure acts, m/s.
+    pub u: &'a [Velocity],
+    /// What gravity has added to it in this step.
+    pub fallen_m_s: f32,
+    /// Weight of a cell of water by area, `rho g dx`.
+    pub weight_pa: f32,
+    /// kg/m3.
+    pub density_kg_m3: f32,
+    /// Length of the step, s.
+    pub dt_s: f32,
 }
 
 /// Samples whose weights add up to less than this say nothing about a place.
 const LEAST_WEIGHT: f32 = 1e-3;
 
-/// What lies at a point (in cells), from the samples around it that are not solid. `weight_pa` is the weight of a cell of
-/// water by area, `rho g dx`: pressures are taken to the point's height as those of water at rest.
-pub fn pressed(
-    grid: &TallGrid,
-    (phi, fraction, p): (&[f32], &[f32], &[f32]),
-    point: [f32; 3],
-    weight_pa: f32,
-) -> Pressed {
+/// What lies at an element of a body that moves with `u_body` there, from the samples around it that are not solid.
+///
+/// Their pressures are taken to the element by the gradient that there is beside it: that of water at rest, and along the
+/// element's normal what makes the water as fast as the body. With the first alone the water receives more than a body loses:
+/// pressures lie half a cell before it.
+pub fn pressed(water: &Around, element: &Element, u_body: [f32; 3]) -> Pressed {
+    let &Around { grid, phi, fraction, p, u, weight_pa, fallen_m_s, density_kg_m3, dt_s } = water;
+    let (point, area) = (element.at, element.area);
+    let m2 = (area[0] * area[0] + area[1] * area[1] + area[2] * area[2]).sqrt();
+    let normal = area.map(|a| a / m2);
+    let stops_pa = density_kg_m3 * grid.dx_m / dt_s;
     let near = around(grid, point);
     let slab = grid.nx * grid.rows();
     let (mut open, mut distance, mut wet, mut sum) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
+    let (mut flow, mut deep) = ([0.0f32; 3], 0.0f32);
     for (n, place) in near.places.iter().enumerate() {
         let wx = if n % 2 == 1 { near.wx } else { 1.0 - near.wx };
         let wz = if n / 2 == 1 { near.wz } else { 1.0 - near.wz };
@@ -63,26 +105,50 @@ pub fn pressed(
             distance += w * phi[index];
             if is_unknown(phi[index], fraction[index]) {
                 let (i, j, k) = (index % grid.nx, index % slab / grid.nx, index / slab);
+                let above = grid.y(i, j, k) as f32 - point[1];
+                let v = [u[index][0], u[index][1] - fallen_m_s, u[index][2]];
+                let mut here = p[index] + weight_pa * above;
+                if grid.column(i, k)[1] > LEAST_TALL && j < 2 {
+                    deep += w;
+                } else {
+                    let away = (i as f32 - point[0]) * normal[0]
+                        + above * normal[1]
+                        + (k as f32 - point[2]) * normal[2];
+                    let lead = (u_body[0] - v[0]) * normal[0]
+                        + (u_body[1] - v[1]) * normal[1]
+                        + (u_body[2] - v[2]) * normal[2];
+                    here += stops_pa * away * lead;
+                }
                 wet += w;
-                sum += w * (p[index] + weight_pa * (grid.y(i, j, k) as f32 - point[1]));
+                sum += w * here;
+                (0..3).for_each(|c| flow[c] += w * v[c]);
             }
         }
     }
     if open < LEAST_WEIGHT {
-        return Pressed::Enclosed;
+        return Pressed { beside: Beside::Enclosed, ..Pressed::default() };
     }
-    if distance > 0.0 || wet < LEAST_WEIGHT { Pressed::Dry } else { Pressed::Wet(sum / wet) }
+    if distance > 0.0 || wet < LEAST_WEIGHT {
+        return Pressed::default();
+    }
+    match deep > 0.5 * wet {
+        true => Pressed { beside: Beside::Deep, pressure_pa: sum / wet, u: flow.map(|v| v / wet) },
+        false => Pressed { beside: Beside::Wet, pressure_pa: sum / wet, u: [0.0; 3] },
+    }
 }
 
-/// [`pressed`] of all elements.
-pub fn press(
-    out: &mut [Pressed],
-    elements: &[Element],
-    grid: &TallGrid,
-    fields: (&[f32], &[f32], &[f32]),
-    weight_pa: f32,
-) {
-    parallel::for_each_indexed_mut(out, |n, out| *out = pressed(grid, fields, elements[n].at, weight_pa));
+/// [`pressed`] of all elements of a body.
+pub fn press(out: &mut [Pressed], elements: &[Element], body: &Coupled, water: &Around) {
+    let dx = f64::from(water.grid.dx_m);
+    parallel::for_each_indexed_mut(&mut out[body.elements.clone()], |n, out| {
+        let element = &elements[body.elements.start + n];
+        let v = body.now[0] + body.now[1].cross(dx * (vector(element.at) - body.center));
+        *out = pressed(water, element, v.as_vec3().to_array());
+    });
+}
+
+fn vector(v: [f32; 3]) -> DVec3 {
+    DVec3::new(v[0].into(), v[1].into(), v[2].into())
 }
 
 /// Linear and angular parts of a velocity or an impulse, about the centre of mass.
@@ -103,7 +169,9 @@ pub struct Coupled {
     pub added_mass: DMat3,
     /// The same for its rotation, kg m2.
     pub added_inertia: DMat3,
-    /// Velocity before the pressure acts, m/s and rad/s.
+    /// Velocity at the begin of the step, m/s and rad/s.
+    pub start: Pair,
+    /// Velocity before the pressure acts.
     pub before: Pair,
     /// Velocity that the water meets.
     pub now: Pair,
@@ -115,47 +183,81 @@ pub struct Coupled {
     pub lent: Pair,
 }
 
-/// A body takes up the pressure on its elements: [`Coupled::now`] becomes the velocity after it.
-pub fn push(body: &mut Coupled, elements: &[Element], pressed: &[Pressed], (dx, weight_pa): (f32, f32), dt_s: f64) {
-    let (elements, pressed) = (&elements[body.elements.clone()], &pressed[body.elements.clone()]);
-    let vector = |v: [f32; 3]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
-    let weight = f64::from(weight_pa);
-    // The head of the water at the body, and the part of its surface that is wet.
-    let (mut wet_m2, mut all_m2, mut heads, mut reference) = (0.0, 0.0, 0.0, None);
-    for (element, pressed) in elements.iter().zip(pressed) {
+/// Drag coefficient of a body in a tall cell, by a quarter of its surface: a ball's.
+const DRAG: f64 = 0.5;
+
+/// Sums over the elements of a body.
+struct Sums {
+    /// Of the pressure, N and N m.
+    force: Pair,
+    /// Surface that is wet, that lies in tall cells, and all of it, m2.
+    wet_m2: f64,
+    deep_m2: f64,
+    all_m2: f64,
+    /// Mean velocity of the deep water, m/s.
+    u: DVec3,
+}
+
+fn sums(body: &Coupled, elements: &[Element], pressed: &[Pressed], water: &Around) -> Sums {
+    let both = || elements[body.elements.clone()].iter().zip(&pressed[body.elements.clone()]);
+    let (weight, dx) = (f64::from(water.weight_pa), f64::from(water.grid.dx_m));
+    let (mut wet_m2, mut deep_m2, mut all_m2, mut heads, mut u) = (0.0, 0.0, 0.0, 0.0, DVec3::ZERO);
+    let mut reference = None;
+    for (element, pressed) in both() {
         let area = vector(element.area).length();
         all_m2 += area;
-        if let Pressed::Wet(p) = pressed {
+        if matches!(pressed.beside, Beside::Wet | Beside::Deep) {
+            let p = f64::from(pressed.pressure_pa);
             wet_m2 += area;
-            heads += area * (f64::from(*p) + weight * f64::from(element.at[1]));
-            reference = reference.or(Some(f64::from(*p)));
+            heads += area * (p + weight * f64::from(element.at[1]));
+            reference = reference.or(Some(p));
+        }
+        if pressed.beside == Beside::Deep {
+            deep_m2 += area;
+            u += area * vector(pressed.u);
         }
     }
     // The surface is closed, so that a constant may be subtracted from the pressure: that of the first wet element.
-    let reference = reference.unwrap_or(0.0);
-    let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
-    for (element, pressed) in elements.iter().zip(pressed) {
-        let p = match pressed {
-            Pressed::Dry => 0.0,
-            Pressed::Wet(p) => f64::from(*p),
-            Pressed::Enclosed if wet_m2 > 0.0 => (heads / wet_m2 - weight * f64::from(element.at[1])).max(0.0),
-            Pressed::Enclosed => 0.0,
+    let (reference, head) = (reference.unwrap_or(0.0), if wet_m2 > 0.0 { heads / wet_m2 } else { 0.0 });
+    let mut force = Pair::default();
+    for (element, pressed) in both() {
+        let p = match pressed.beside {
+            Beside::Enclosed if wet_m2 > 0.0 => (head - weight * f64::from(element.at[1])).max(0.0),
+            _ => f64::from(pressed.pressure_pa),
         };
         let part = (reference - p) * vector(element.area);
-        force += part;
-        torque += (f64::from(dx) * (vector(element.at) - body.center)).cross(part);
+        force[0] += part;
+        force[1] += (dx * (vector(element.at) - body.center)).cross(part);
     }
-    let share = if all_m2 > 0.0 { wet_m2 / all_m2 } else { 0.0 };
+    Sums { force, wet_m2, deep_m2, all_m2, u: if deep_m2 > 0.0 { u / deep_m2 } else { u } }
+}
+
+/// A body takes up the pressure on its elements: [`Coupled::now`] becomes the velocity after it.
+///
+/// In tall cells the flow around a body is not resolved, and the pressure knows nothing of it. As much of the body as lies there moves the estimated
+/// mass of water with it, and feels drag, as in the paper.
+pub fn push(body: &mut Coupled, elements: &[Element], pressed: &[Pressed], water: &Around) {
+    let dt_s = f64::from(water.dt_s);
+    let sums = sums(body, elements, pressed, water);
+    let share = if sums.all_m2 > 0.0 { sums.wet_m2 / sums.all_m2 } else { 0.0 };
+    // What moves around a body half of which lies in cubic cells is resolved there.
+    let deep =
+        if sums.wet_m2 > 0.0 { (2.0 * sums.deep_m2 / sums.wet_m2 - 1.0).max(0.0) * share } else { 0.0 };
+    let speed = (body.start[0] - sums.u).length();
+    let drag = 0.5 * DRAG * f64::from(water.density_kg_m3) * 0.25 * deep * sums.all_m2 * speed;
     let masses = [
-        (DMat3::from_diagonal(body.inverse_mass), share * body.added_mass),
-        (body.inverse_inertia, share * body.added_inertia),
+        (DMat3::from_diagonal(body.inverse_mass), body.added_mass, drag * dt_s, sums.u),
+        (body.inverse_inertia, body.added_inertia, 0.0, DVec3::ZERO),
     ];
-    for (n, (inverse, added)) in masses.into_iter().enumerate() {
-        let (met, sum) = (body.now[n], dt_s * [force, torque][n] + body.owed[n]);
-        let right = body.before[n] + inverse * (sum + added * met);
-        body.now[n] = (DMat3::IDENTITY + inverse * added).inverse() * right;
-        body.lent[n] = added * (body.now[n] - met);
-        body.given[n] = sum - body.lent[n];
+    for (n, (inverse, added, drag, u)) in masses.into_iter().enumerate() {
+        let (lends, carries) = ((share - deep) * added, deep / LARGER * added);
+        let drags = DMat3::from_diagonal(DVec3::splat(drag));
+        let (met, sum) =
+            (body.now[n], dt_s * sums.force[n] + body.owed[n] + carries * body.start[n] + drags * u);
+        let right = body.before[n] + inverse * (sum + lends * met);
+        body.now[n] = (DMat3::IDENTITY + inverse * (lends + carries + drags)).inverse() * right;
+        body.lent[n] = lends * (body.now[n] - met);
+        body.given[n] = sum - (carries + drags) * body.now[n] - body.lent[n];
     }
 }
 
@@ -181,7 +283,7 @@ const LEAST_INERTIA: f64 = 0.2;
 const POINTS: usize = 400;
 
 /// Mass and inertia of the water that an ellipsoid moves with it, along and about its axes, for a body of `size` (along its axes) and
-/// volume in water of `density` [lamb-1932 §114, §115].
+/// volume in water of `density` [lamb-1932 §114, §115], times a factor that keeps on the safe side.
 ///
 /// Test: `ellipsoids_have_their_added_masses`.
 pub fn added_masses(size: DVec3, volume_m3: f64, density: f64) -> [DVec3; 2] {
@@ -204,7 +306,11 @@ pub fn added_masses(size: DVec3, volume_m3: f64, density: f64) -> [DVec3; 2] {
         let (sum, difference) = (square[j] + square[k], square[j] - square[k]);
         let below = 2.0 * difference + sum * (alpha[j] - alpha[k]);
         let round = LEAST_INERTIA * sum;
-        let turned = if below.abs() > 1e-9 * sum { difference * difference * (alpha[k] - alpha[j]) / below } else { 0.0 };
+        let turned = if below.abs() > 1e-9 * sum {
+            difference * difference * (alpha[k] - alpha[j]) / below
+        } else {
+            0.0
+        };
         0.2 * mass * (turned + round)
     };
     [LARGER * DVec3::new(along(0), along(1), along(2)), LARGER * DVec3::new(about(0), about(1), about(2))]
