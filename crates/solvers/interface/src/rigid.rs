@@ -248,16 +248,10 @@ impl BodyStep {
         }
     }
 
-    /// Velocities at the begin of the step, before the pressure acts, and after it if the water did what it did in the last step, `step_ratio` times as
-    /// long; after [`Self::release`].
-    pub fn expected_twists(&self, step_ratio: f64) -> Vec<[Twist; 3]> {
-        let Some(Bodies { world, water, .. }) = &self.moved else { return vec![] };
-        let again = |n: usize| Impulse {
-            linear: step_ratio * water[n].linear,
-            angular: step_ratio * water[n].angular,
-        };
-        let both = |n: usize| [world.twist(n), self.before[n], pushed(world, n, self.before[n], again(n))];
-        (0..world.len()).map(both).collect()
+    /// Velocities at the begin of the step, and before the pressure acts; after [`Self::release`].
+    pub fn twists_before(&self) -> Vec<[Twist; 2]> {
+        let Some(Bodies { world, .. }) = &self.moved else { return vec![] };
+        (0..world.len()).map(|n| [world.twist(n), self.before[n]]).collect()
     }
 
     /// Tells the set-up's solids the velocities that the pressure has left them.

@@ -100,8 +100,7 @@ impl TallSolver {
         bodies.clinging.clear();
         bodies.clinging.resize(bodies.coupled.len(), [DVec3::ZERO; 2]);
         bodies.release(setup.liquid.gravity, dt_s);
-        let ratio = if self.state.last_dt_s > 0.0 { dt_s / self.state.last_dt_s } else { 0.0 };
-        let twists = bodies.expected_twists(ratio);
+        let twists = bodies.twists_before();
         for (n, number) in setup.body_numbers().into_iter().enumerate() {
             let (pose, body) = (setup.solids[number].motion.pose(end_s), &bodies.coupled[n]);
             let first = elements.len();
@@ -112,7 +111,7 @@ impl TallSolver {
             let turn = DMat3::from_quat(pose.rotation.as_dquat().normalize());
             let [added_mass, added_inertia] =
                 self.surfaces[n].added.map(|added| turn * DMat3::from_diagonal(added) * turn.transpose());
-            let [start, before, now] = twists[n].map(parts);
+            let [start, before] = twists[n].map(parts);
             let center = ((body.center - frame.origin) / frame.dx).as_dvec3() - 0.5;
             coupled.push(Coupled {
                 elements: first..elements.len(),
@@ -123,7 +122,8 @@ impl TallSolver {
                 added_inertia,
                 start,
                 before,
-                now,
+                // The first cycle meets it as fast as it is: forces of the last step, taken for this one's, grow where steps differ.
+                now: start,
                 owed: self.state.owed[n],
                 given: Pair::default(),
                 lent: Pair::default(),

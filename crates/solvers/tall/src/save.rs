@@ -7,7 +7,6 @@ use fluvial_foundation::DVec3;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
-use fluvial_tall::bodies::Pair;
 use fluvial_tall::volume::measure;
 use std::io;
 
@@ -56,8 +55,8 @@ impl TallSolver {
         out.account(volume)?;
         if let Some(bodies) = bodies {
             bodies.save(out)?;
-            let numbers = |pair: &Pair| [pair[0].to_array(), pair[1].to_array()].concat();
-            out.list("bodies.owed", &owed.iter().flat_map(numbers).collect::<Vec<f64>>())?;
+            let numbers = owed.iter().flatten().flat_map(|v| v.to_array());
+            out.list("bodies.owed", &numbers.collect::<Vec<f64>>())?;
         }
         let TallGrid { nx: _, regular: _, nz: _, dx_m: _, columns } = grid;
         // The terrain is the set-up's.
@@ -85,7 +84,7 @@ impl TallSolver {
             if numbers.len() != 6 * self.surfaces.len() {
                 return Err(RestoreError::Mismatch("`bodies.owed` has another number of bodies".into()));
             }
-            let pair = |n: &[f64]| [DVec3::from_slice(&n[..3]), DVec3::from_slice(&n[3..])];
+            let pair = |n: &[f64]| [&n[..3], &n[3..]].map(DVec3::from_slice);
             read.owed = numbers.chunks(6).map(pair).collect();
         }
         let Fields { grid, phi, u, pressure, residual } = &mut read.fields;

@@ -38,3 +38,33 @@ fn a_heavy_cube_lies_still_on_the_floor() {
 fn restored_bodies_go_on_to_the_bit() {
     suite::restored_bodies_go_on_to_the_bit(build);
 }
+
+#[test]
+fn scratch() {
+    use fluvial_foundation::Vec3;
+    use fluvial_solids::{Pose, Shape};
+    use fluvial_solver_interface::{FreeBody, Solid, Start, Weight};
+    let cube = Shape::Box { min: Vec3::splat(-0.15), max: Vec3::splat(0.15) };
+    let mut setup = suite::tank(20, 0.5);
+    let pose = Pose { translate: Vec3::new(0.5, 0.5, 0.5), ..Pose::IDENTITY };
+    let start = Start { weight: Weight::Density(500.0), pose, ..Start::default() };
+    setup.solids.push(Solid::body("body", cube, FreeBody { start, joints: vec![] }));
+    let mut s = with_cubic(setup, 14);
+    println!("volume {}", s.initial_report().liquid_volume_m3);
+    for n in 0..80 {
+        let dt = if n % 2 == 0 { 0.0403 } else { 0.0014 };
+        let r = s.step(dt).unwrap();
+        let b = s.bodies().remove(0);
+        println!(
+            "{n} dt {dt:.4} y {:.5} v {:.5} {:.5} F {:.3} speed {:.4} h {:.4} {:.4} vol {:.1e}",
+            b.pose.translate.y,
+            b.twist.linear.x,
+            b.twist.linear.y,
+            b.force_n.y / (0.027 * 500.0 * 9.81),
+            r.max_speed_m_s,
+            s.height_at(0.1, 0.1),
+            s.height_at(0.5, 0.25),
+            r.volume_error
+        );
+    }
+}
