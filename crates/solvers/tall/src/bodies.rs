@@ -9,15 +9,19 @@ use fluvial_solids::{Shape, Twist};
 use fluvial_solver_interface::{BodyReport, Impulse, Setup, StepTimes};
 use fluvial_surface::{MeshParams, mesh_samples};
 use fluvial_tall::bodies::{
-    Around, Coupled, Element, Pair, Pressed, added_masses, body_velocities, press, push,
+    Around, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push,
 };
 
 /// The surface of a body, in its own frame.
 pub(crate) struct BodySurface {
     /// Middles and area vectors of its elements, m and m2.
     elements: Vec<[Vec3; 2]>,
-    /// Estimated mass and inertia of the water that it moves with it, along and about the axes of its frame.
+    /// Mass and inertia of the water that it moves with it, along and about the axes of its frame, and the larger ones of its image on the
+    /// grid.
+    carried: [DVec3; 2],
     added: [DVec3; 2],
+    /// Part of it that the grid does not resolve.
+    coarse: f64,
 }
 
 /// Elements are at most a cell long, there are at least so many along the body's shortest edge, and at most so many along its
@@ -49,7 +53,10 @@ impl BodySurface {
         // On the grid a body is about half a cell larger on every side.
         let (size, seen) = (size.as_dvec3(), size.as_dvec3() + f64::from(dx));
         let seen_m3 = volume_m3 * (seen / size).element_product();
-        BodySurface { elements, added: added_masses(seen, seen_m3, density) }
+        let coarse = (2.0 - size.min_element() / f64::from(dx)).clamp(0.0, 1.0);
+        let carried = added_masses(size, volume_m3, density);
+        let added = added_masses(seen, seen_m3, density).map(|added| LARGER * added);
+        BodySurface { elements, carried, added, coarse }
     }
 }
 
@@ -109,8 +116,8 @@ impl TallSolver {
                 area: (pose.rotation * *area).to_array(),
             }));
             let turn = DMat3::from_quat(pose.rotation.as_dquat().normalize());
-            let [added_mass, added_inertia] =
-                self.surfaces[n].added.map(|added| turn * DMat3::from_diagonal(added) * turn.transpose());
+            let in_world = |of_axis: DVec3| turn * DMat3::from_diagonal(of_axis) * turn.transpose();
+            let [added_mass, added_inertia] = self.surfaces[n].added.map(in_world);
             let [start, before] = twists[n].map(parts);
             let center = ((body.center - frame.origin) / frame.dx).as_dvec3() - 0.5;
             coupled.push(Coupled {
@@ -120,6 +127,8 @@ impl TallSolver {
                 inverse_inertia: body.inverse_inertia,
                 added_mass,
                 added_inertia,
+                carried: self.surfaces[n].carried.map(in_world),
+                coarse: self.surfaces[n].coarse,
                 start,
                 before,
                 // The first cycle meets it as fast as it is: forces of the last step, taken for this one's, grow where steps differ.

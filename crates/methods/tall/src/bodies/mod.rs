@@ -41,12 +41,12 @@ pub enum Beside {
     Enclosed,
 }
 
-/// What lies at an [`Element`], the pressure of water there, Pa, and its velocity where it is deep.
+/// What lies at an [`Element`], and the pressure and velocity of water there.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressed {
     /// Water, air or a solid.
     pub beside: Beside,
-    /// Zero where there is no water.
+    /// Pa; zero where there is no water.
     pub pressure_pa: f32,
     /// m/s.
     pub u: [f32; 3],
@@ -82,13 +82,13 @@ const LEAST_WEIGHT: f32 = 1e-3;
 ///
 /// Their pressures are taken to the element by the gradient that there is beside it: that of water at rest, and along the
 /// element's normal what makes the water as fast as the body. With the first alone the water receives more than a body loses:
-/// pressures lie half a cell before it.
-pub fn pressed(water: &Around, element: &Element, u_body: [f32; 3]) -> Pressed {
+/// pressures lie half a cell before it. `resolved` is one less [`Coupled::coarse`].
+pub fn pressed(water: &Around, element: &Element, u_body: [f32; 3], resolved: f32) -> Pressed {
     let &Around { grid, phi, fraction, p, u, weight_pa, fallen_m_s, density_kg_m3, dt_s } = water;
     let (point, area) = (element.at, element.area);
     let m2 = (area[0] * area[0] + area[1] * area[1] + area[2] * area[2]).sqrt();
     let normal = area.map(|a| a / m2);
-    let stops_pa = density_kg_m3 * grid.dx_m / dt_s;
+    let stops_pa = resolved * density_kg_m3 * grid.dx_m / dt_s;
     let near = around(grid, point);
     let slab = grid.nx * grid.rows();
     let (mut open, mut distance, mut wet, mut sum) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
@@ -131,10 +131,8 @@ pub fn pressed(water: &Around, element: &Element, u_body: [f32; 3]) -> Pressed {
     if distance > 0.0 || wet < LEAST_WEIGHT {
         return Pressed::default();
     }
-    match deep > 0.5 * wet {
-        true => Pressed { beside: Beside::Deep, pressure_pa: sum / wet, u: flow.map(|v| v / wet) },
-        false => Pressed { beside: Beside::Wet, pressure_pa: sum / wet, u: [0.0; 3] },
-    }
+    let beside = if deep > 0.5 * wet { Beside::Deep } else { Beside::Wet };
+    Pressed { beside, pressure_pa: sum / wet, u: flow.map(|v| v / wet) }
 }
 
 /// [`pressed`] of all elements of a body.
@@ -143,7 +141,7 @@ pub fn press(out: &mut [Pressed], elements: &[Element], body: &Coupled, water: &
     parallel::for_each_indexed_mut(&mut out[body.elements.clone()], |n, out| {
         let element = &elements[body.elements.start + n];
         let v = body.now[0] + body.now[1].cross(dx * (vector(element.at) - body.center));
-        *out = pressed(water, element, v.as_vec3().to_array());
+        *out = pressed(water, element, v.as_vec3().to_array(), 1.0 - body.coarse as f32);
     });
 }
 
@@ -169,6 +167,10 @@ pub struct Coupled {
     pub added_mass: DMat3,
     /// The same for its rotation, kg m2.
     pub added_inertia: DMat3,
+    /// Both as they are where the flow around it is not resolved.
+    pub carried: [DMat3; 2],
+    /// Part of it that the grid does not resolve, because it is small: 0 from two cells on, 1 at one.
+    pub coarse: f64,
     /// Velocity at the begin of the step, m/s and rad/s.
     pub start: Pair,
     /// Velocity before the pressure acts.
@@ -183,7 +185,7 @@ pub struct Coupled {
     pub lent: Pair,
 }
 
-/// Drag coefficient of a body in a tall cell, by a quarter of its surface: a ball's.
+/// Drag coefficient of a body whose flow is not resolved, by a quarter of its surface: a ball's.
 const DRAG: f64 = 0.5;
 
 /// Sums over the elements of a body.
@@ -194,7 +196,7 @@ struct Sums {
     wet_m2: f64,
     deep_m2: f64,
     all_m2: f64,
-    /// Mean velocity of the deep water, m/s.
+    /// Mean velocity of the water at it, m/s.
     u: DVec3,
 }
 
@@ -209,12 +211,12 @@ fn sums(body: &Coupled, elements: &[Element], pressed: &[Pressed], water: &Aroun
         if matches!(pressed.beside, Beside::Wet | Beside::Deep) {
             let p = f64::from(pressed.pressure_pa);
             wet_m2 += area;
+            u += area * vector(pressed.u);
             heads += area * (p + weight * f64::from(element.at[1]));
             reference = reference.or(Some(p));
         }
         if pressed.beside == Beside::Deep {
             deep_m2 += area;
-            u += area * vector(pressed.u);
         }
     }
     // The surface is closed, so that a constant may be subtracted from the pressure: that of the first wet element.
@@ -229,28 +231,31 @@ fn sums(body: &Coupled, elements: &[Element], pressed: &[Pressed], water: &Aroun
         force[0] += part;
         force[1] += (dx * (vector(element.at) - body.center)).cross(part);
     }
-    Sums { force, wet_m2, deep_m2, all_m2, u: if deep_m2 > 0.0 { u / deep_m2 } else { u } }
+    Sums { force, wet_m2, deep_m2, all_m2, u: if wet_m2 > 0.0 { u / wet_m2 } else { u } }
 }
 
 /// A body takes up the pressure on its elements: [`Coupled::now`] becomes the velocity after it.
 ///
-/// In tall cells the flow around a body is not resolved, and the pressure knows nothing of it. As much of the body as lies there moves the estimated
-/// mass of water with it, and feels drag, as in the paper.
+/// In tall cells, and where bodies are smaller than cells, the flow around them is not resolved and the pressure knows nothing of it. As much of a body
+/// moves the estimated mass of water with it and feels drag, as in the paper.
 pub fn push(body: &mut Coupled, elements: &[Element], pressed: &[Pressed], water: &Around) {
     let dt_s = f64::from(water.dt_s);
     let sums = sums(body, elements, pressed, water);
     let share = if sums.all_m2 > 0.0 { sums.wet_m2 / sums.all_m2 } else { 0.0 };
     // What moves around a body half of which lies in cubic cells is resolved there.
-    let deep =
-        if sums.wet_m2 > 0.0 { (2.0 * sums.deep_m2 / sums.wet_m2 - 1.0).max(0.0) * share } else { 0.0 };
+    let deep = if sums.wet_m2 > 0.0 {
+        (2.0 * sums.deep_m2 / sums.wet_m2 - 1.0).max(body.coarse) * share
+    } else {
+        0.0
+    };
     let speed = (body.start[0] - sums.u).length();
     let drag = 0.5 * DRAG * f64::from(water.density_kg_m3) * 0.25 * deep * sums.all_m2 * speed;
     let masses = [
-        (DMat3::from_diagonal(body.inverse_mass), body.added_mass, drag * dt_s, sums.u),
-        (body.inverse_inertia, body.added_inertia, 0.0, DVec3::ZERO),
+        (DMat3::from_diagonal(body.inverse_mass), body.added_mass, body.carried[0], drag * dt_s, sums.u),
+        (body.inverse_inertia, body.added_inertia, body.carried[1], 0.0, DVec3::ZERO),
     ];
-    for (n, (inverse, added, drag, u)) in masses.into_iter().enumerate() {
-        let (lends, carries) = ((share - deep) * added, deep / LARGER * added);
+    for (n, (inverse, added, carried, drag, u)) in masses.into_iter().enumerate() {
+        let (lends, carries) = ((share - deep) * added, deep * carried);
         let drags = DMat3::from_diagonal(DVec3::splat(drag));
         let (met, sum) =
             (body.now[n], dt_s * sums.force[n] + body.owed[n] + carries * body.start[n] + drags * u);
@@ -276,14 +281,14 @@ pub fn body_velocities(u_solid: &mut [Velocity], grid: &TallGrid, bodies: &[Coup
 
 /// By how much estimates of added masses are larger than those of ellipsoids: walls, edges and the voxels add to them. Too large
 /// ones take more turns, those below half of what they estimate would shake light bodies.
-const LARGER: f64 = 1.5;
+pub const LARGER: f64 = 1.5;
 /// Least added inertia as a part of the inertia of the water in the body's place: a ball has none, a cube does.
 const LEAST_INERTIA: f64 = 0.2;
 /// Points of the integral over confocal ellipsoids.
 const POINTS: usize = 400;
 
 /// Mass and inertia of the water that an ellipsoid moves with it, along and about its axes, for a body of `size` (along its axes) and
-/// volume in water of `density` [lamb-1932 §114, §115], times a factor that keeps on the safe side.
+/// volume in water of `density` [lamb-1932 §114, §115].
 ///
 /// Test: `ellipsoids_have_their_added_masses`.
 pub fn added_masses(size: DVec3, volume_m3: f64, density: f64) -> [DVec3; 2] {
@@ -313,5 +318,5 @@ pub fn added_masses(size: DVec3, volume_m3: f64, density: f64) -> [DVec3; 2] {
         };
         0.2 * mass * (turned + round)
     };
-    [LARGER * DVec3::new(along(0), along(1), along(2)), LARGER * DVec3::new(about(0), about(1), about(2))]
+    [DVec3::new(along(0), along(1), along(2)), DVec3::new(about(0), about(1), about(2))]
 }
