@@ -221,3 +221,88 @@ fn momentum_of_body_and_water_is_accounted_for() {
     let off = left_over(1, 0.3, 8.2, 0.2);
     assert!(off.abs() < 0.1, "half under water: {off}");
 }
+
+#[cfg(feature = "gpu")]
+mod on_gpu {
+    use super::*;
+    use fluvial_device::{AdapterChoice, Device, DeviceError, Recording};
+    use fluvial_tall::gpu::{GpuAround, GpuBodies, GpuGrid, Kernels};
+
+    /// Two turns of a body on the device and on the processor, from a pressure of no particular kind. Sums over elements are in another
+    /// order and precision there, and large pressures cancel in them.
+    #[test]
+    fn bodies_are_the_same() {
+        let device = match Device::open(&AdapterChoice::Auto) {
+            Ok(device) => device,
+            Err(fault @ DeviceError::NoAdapter { .. }) => return eprintln!("skipped: {fault}"),
+            Err(other) => panic!("{other}"),
+        };
+        let mut case = Case::new(16, [5.2, 5.3, 4.9], [11.0, 9.3, 11.6], 8.6);
+        case.grid.columns.iter_mut().skip(120).for_each(|column| column[1] = 8);
+        let wave = |n: usize, scale: f32| scale * (0.37 * n as f32).sin();
+        let p: Vec<f32> = (0..case.phi.len()).map(|n| 3e3 + wave(n, 2e3)).collect();
+        let u: Vec<Velocity> =
+            (0..p.len()).map(|n| [wave(n, 0.3), wave(n + 7, 0.2), wave(n + 3, 0.4), 1.0]).collect();
+        let mut body = case.body(0.3, DVec3::new(0.2, -0.4, 0.1));
+        (body.coarse, body.owed[1]) = (0.2, DVec3::new(0.5, 0.2, -0.1));
+        body.now[1] = DVec3::new(0.1, 0.3, -0.2);
+        let numbers = GpuBodies::new(&device, 1, case.elements.len()).unwrap();
+        numbers.upload(&device, &[body.clone()], &case.elements).unwrap();
+        let up = |values: &[f32]| device.storage_from("test", values).unwrap();
+        let (grid, phi, fraction) =
+            (GpuGrid::new(&device, &case.grid).unwrap(), up(&case.phi), up(&case.fraction));
+        let (p_b, u_b) = (up(&p), device.storage_from("test", &u).unwrap());
+        let u_solid = device.storage_from("test", &case.u_solid).unwrap();
+        let dt_s = 0.03;
+        let falls = device.uniform(&[0.0, GRAVITY, 0.0, dt_s]).unwrap();
+        let liquid = device.uniform(&[DENSITY, dt_s, 0.0, 0.0]).unwrap();
+        let around = GpuAround {
+            grid: &grid,
+            falls: &falls,
+            liquid: &liquid,
+            phi: &phi,
+            fraction: &fraction,
+            u: &u_b,
+            u_solid: &u_solid,
+        };
+        let (mut kernels, mut recording) = (Kernels::new(&device), Recording::new());
+        for _ in 0..2 {
+            for (kernel, buffers, groups) in
+                numbers.push(&around, &p_b).into_iter().chain([numbers.show(&around)])
+            {
+                recording.dispatch(&kernels.bind(kernel, buffers).unwrap(), groups);
+            }
+        }
+        device.submit(&recording).unwrap();
+        let mut other = [body.clone()];
+        numbers.read(&device, &mut other).unwrap();
+        let seen = Around { fallen_m_s: dt_s * GRAVITY, dt_s, ..case.around(&p, &u) };
+        let mut pressed = vec![Pressed::default(); case.elements.len()];
+        for _ in 0..2 {
+            press(&mut pressed, &case.elements, &body, &seen);
+            push(&mut body, &case.elements, &pressed, &seen);
+        }
+        body_velocities(&mut case.u_solid, &case.grid, std::slice::from_ref(&body));
+        assert!(
+            [Beside::Dry, Beside::Wet, Beside::Deep].iter().all(|b| pressed.iter().any(|p| p.beside == *b))
+        );
+        for (what, a, b) in [
+            ("now", body.now, other[0].now),
+            ("given", body.given, other[0].given),
+            ("lent", body.lent, other[0].lent),
+        ] {
+            for n in 0..2 {
+                let off = (a[n] - b[n]).length() / a[n].length();
+                println!("{what}: {:.1e} of {:.1e}", off * a[n].length(), a[n].length());
+                assert!(off < 2e-5, "{what}: {} and {}", a[n], b[n]);
+            }
+        }
+        let got = device.read(&u_solid).unwrap();
+        let off = got
+            .iter()
+            .zip(&case.u_solid)
+            .flat_map(|(a, b)| (0..4).map(|c| (a[c] - b[c]).abs()))
+            .fold(0.0, f32::max);
+        assert!(off < 1e-5, "velocities of solids: {off}");
+    }
+}

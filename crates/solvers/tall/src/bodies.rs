@@ -76,6 +76,12 @@ fn parts(twist: Twist) -> Pair {
 }
 
 impl TallSolver {
+    /// Elements of all bodies.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn element_count(&self) -> usize {
+        self.surfaces.iter().map(|surface| surface.elements.len()).sum()
+    }
+
     /// Weight of a cell of water by area, Pa.
     pub(crate) fn cell_weight_pa(&self) -> f32 {
         -self.setup.liquid.density * self.setup.liquid.gravity.y * self.frame.dx

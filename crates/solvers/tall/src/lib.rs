@@ -175,7 +175,11 @@ impl Solver for TallSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        parallel::on_worker(|| step::step(self, dt_s))
+        let result = parallel::on_worker(|| step::step(self, dt_s));
+        if result.is_err() {
+            self.place_bodies_of_state();
+        }
+        result
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {

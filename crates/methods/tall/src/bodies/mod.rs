@@ -204,7 +204,6 @@ fn sums(body: &Coupled, elements: &[Element], pressed: &[Pressed], water: &Aroun
     let both = || elements[body.elements.clone()].iter().zip(&pressed[body.elements.clone()]);
     let (weight, dx) = (f64::from(water.weight_pa), f64::from(water.grid.dx_m));
     let (mut wet_m2, mut deep_m2, mut all_m2, mut heads, mut u) = (0.0, 0.0, 0.0, 0.0, DVec3::ZERO);
-    let mut reference = None;
     for (element, pressed) in both() {
         let area = vector(element.area).length();
         all_m2 += area;
@@ -213,14 +212,14 @@ fn sums(body: &Coupled, elements: &[Element], pressed: &[Pressed], water: &Aroun
             wet_m2 += area;
             u += area * vector(pressed.u);
             heads += area * (p + weight * f64::from(element.at[1]));
-            reference = reference.or(Some(p));
         }
         if pressed.beside == Beside::Deep {
             deep_m2 += area;
         }
     }
-    // The surface is closed, so that a constant may be subtracted from the pressure: that of the first wet element.
-    let (reference, head) = (reference.unwrap_or(0.0), if wet_m2 > 0.0 { heads / wet_m2 } else { 0.0 });
+    let head = if wet_m2 > 0.0 { heads / wet_m2 } else { 0.0 };
+    // The surface is closed, so that a constant may be subtracted from the pressure: that of water at rest at the body's centre.
+    let reference = if wet_m2 > 0.0 { head - weight * body.center.y } else { 0.0 };
     let mut force = Pair::default();
     for (element, pressed) in both() {
         let p = match pressed.beside {
