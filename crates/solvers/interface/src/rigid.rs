@@ -103,6 +103,14 @@ impl Bodies {
         (0..self.world.len()).map(report).collect()
     }
 
+    /// Gives a body momentum in the next step's motion; `false` where there is no such body.
+    pub fn push(&mut self, n: usize, impulse: Impulse) -> bool {
+        let Some(given) = self.given.get_mut(n) else { return false };
+        given.linear += impulse.linear;
+        given.angular += impulse.angular;
+        true
+    }
+
     /// Their state as bytes.
     pub fn save(&self, out: &mut StateWriter) -> io::Result<()> {
         // The numbers follow from the set-up.

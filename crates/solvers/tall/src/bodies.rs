@@ -6,7 +6,7 @@ use crate::state::Work;
 use fluvial_foundation::{DMat3, DVec3, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_solids::{Shape, Twist};
-use fluvial_solver_interface::{BodyReport, Impulse, Setup, StepTimes};
+use fluvial_solver_interface::{Action, BodyReport, Impulse, Setup, StepTimes};
 use fluvial_surface::{MeshParams, mesh_samples};
 use fluvial_tall::bodies::{
     Around, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push,
@@ -185,6 +185,19 @@ impl TallSolver {
         let impulses: Vec<Impulse> = coupled.iter().map(given).collect();
         bodies.give(&impulses, self.setup.liquid.gravity, dt_s);
         bodies.tell(&mut self.setup);
+    }
+
+    /// Does what somebody who watches asks for.
+    pub(crate) fn do_action(&mut self, action: &Action) -> bool {
+        match action {
+            Action::Push { body, impulse } => {
+                self.state.bodies.as_mut().is_some_and(|bodies| bodies.push(*body, *impulse))
+            }
+            Action::Pour(source) => {
+                self.setup.sources.push(source.clone());
+                true
+            }
+        }
     }
 
     /// Where the bodies are, how they move and what the water does to them.

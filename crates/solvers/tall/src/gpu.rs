@@ -12,7 +12,7 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    BodyReport, Clamps, Listed, PressureReport, RestoreError, SetupError, Snapshot, Solver, Stages,
+    Action, BodyReport, Clamps, Listed, PressureReport, RestoreError, SetupError, Snapshot, Solver, Stages,
     StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_tall::exchange::CellList;
@@ -372,6 +372,20 @@ impl Solver for GpuTallSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.host().velocity_at(x_in_world)
+    }
+
+    fn act(&mut self, action: &Action) -> bool {
+        let was_fresh = self.fresh.get().is_some();
+        let mut host = self.take_host();
+        let is_done = host.do_action(action);
+        match was_fresh {
+            true => drop(self.fresh.set(host)),
+            false => self.stale = Mutex::new(Some(host)),
+        }
+        if let (Action::Pour(_), Err(fault)) = (action, self.water.expect_sources()) {
+            *self.fault.lock().expect("no panic holds it") = Some(fault.to_string());
+        }
+        is_done
     }
 
     fn bodies(&self) -> Vec<BodyReport> {

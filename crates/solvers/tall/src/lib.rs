@@ -32,8 +32,8 @@ use fluvial_grids::TriangleMesh;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+    Action, Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
 };
 use frame::Frame;
 use solids::Terrain;
@@ -218,6 +218,10 @@ impl Solver for TallSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.velocity_at_point(x_in_world)
+    }
+
+    fn act(&mut self, action: &Action) -> bool {
+        self.do_action(action)
     }
 
     fn bodies(&self) -> Vec<BodyReport> {

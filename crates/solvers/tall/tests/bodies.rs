@@ -1,9 +1,9 @@
 //! Bodies that the liquid moves.
 
 use fluvial_conformance as suite;
-use fluvial_foundation::Vec3;
-use fluvial_solids::{Pose, Shape};
-use fluvial_solver_interface::{FreeBody, Setup, Solid, Solver, Start, Weight};
+use fluvial_foundation::{DVec3, Vec3};
+use fluvial_solids::{Motion, Pose, Shape};
+use fluvial_solver_interface::{Action, FreeBody, Impulse, Setup, Solid, Solver, Source, Start, Weight};
 use fluvial_solver_tall::{Params, TallSolver};
 
 fn with_cubic(setup: Setup, cubic_cells: u32) -> Box<dyn Solver> {
@@ -84,4 +84,35 @@ fn a_dropped_block_floats_half_under() {
     let under: f64 = under / samples;
     println!("{under} of its height is under water");
     assert!((under - 0.5).abs() < 0.02, "{under} of its height is under water");
+}
+
+/// A push gives a body its momentum, and what is poured is in the account.
+#[test]
+fn who_watches_can_push_and_pour() {
+    let cube = Shape::Box { min: Vec3::splat(-0.1), max: Vec3::splat(0.1) };
+    let mut solver = build(with_body(16, 0.3, cube, 500.0, 0.7));
+    let mass_kg = 500.0 * 0.008;
+    let impulse = Impulse { linear: mass_kg * DVec3::X, angular: DVec3::ZERO };
+    assert!(solver.act(&Action::Push { body: 0, impulse }));
+    assert!(!solver.act(&Action::Push { body: 1, impulse }));
+    let source = Source {
+        shape: Shape::Sphere { center: Vec3::new(0.25, 0.8, 0.25), radius: 0.12 },
+        motion: Motion::default(),
+        velocity: Vec3::new(0.0, -1.0, 0.0),
+        active_s: [0.0, 0.1],
+    };
+    assert!(solver.act(&Action::Pour(source)));
+    let mut report = solver.initial_report();
+    let before_m3 = report.liquid_volume_m3;
+    for _ in 0..12 {
+        report = solver.step(0.01).unwrap();
+    }
+    assert!((solver.bodies()[0].twist.linear.x - 1.0).abs() < 1e-3, "{:?}", solver.bodies()[0]);
+    let disc_m2 = std::f64::consts::PI * 0.12 * 0.12;
+    let grown = (report.liquid_volume_m3 - before_m3) / (0.1 * disc_m2);
+    assert!(
+        (0.9..1.5).contains(&grown) && report.volume_error.abs() < 1e-6,
+        "{grown} {}",
+        report.volume_error
+    );
 }

@@ -105,6 +105,15 @@ impl GpuWater {
         }
     }
 
+    /// From now on steps read what sources give, also where there were none at the start.
+    pub fn expect_sources(&mut self) -> Result<(), DeviceError> {
+        if !std::mem::replace(&mut self.params.has_sources, true) {
+            let made = std::mem::take(&mut self.made);
+            (self.recordings, self.made) = record_all(&self.device, &self.buffers, &self.params, made)?;
+        }
+        Ok(())
+    }
+
     fn make_room(&mut self, inputs: &StepInputs) -> Result<(), DeviceError> {
         let b = &mut self.buffers;
         let lists = [inputs.moving, inputs.poured, inputs.drained];
