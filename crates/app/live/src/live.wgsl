@@ -21,7 +21,7 @@ struct View {
 @group(1) @binding(2) var back: texture_2d<f32>;
 @group(1) @binding(3) var smooth_sampler: sampler;
 
-const SUN: vec3<f32> = vec3<f32>(3.2, 3.0, 2.7);
+const SUN: vec3<f32> = vec3<f32>(2.7, 2.5, 2.2);
 const WATER_IOR_F0: f32 = 0.02;
 
 struct Vertex {
@@ -38,13 +38,13 @@ struct Shaded {
 
 fn sky(direction: vec3<f32>) -> vec3<f32> {
     let up = clamp(direction.y, -0.2, 1.0);
-    let horizon = vec3<f32>(0.78, 0.86, 0.93);
-    let zenith = vec3<f32>(0.20, 0.42, 0.78);
+    let horizon = vec3<f32>(0.50, 0.62, 0.72);
+    let zenith = vec3<f32>(0.07, 0.20, 0.46);
     var color = mix(horizon, zenith, pow(max(up, 0.0), 0.55));
     // Soft clouds that water can mirror.
     let over = direction.xz / max(direction.y + 0.12, 0.05);
     let cloud = sin(over.x * 1.7 + 0.6) * sin(over.y * 2.3 - 0.4) + 0.5 * sin(over.x * 4.1 + over.y * 3.3);
-    color = mix(color, vec3<f32>(0.95), 0.35 * smoothstep(0.25, 1.1, cloud) * smoothstep(0.02, 0.25, direction.y));
+    color = mix(color, vec3<f32>(0.80), 0.45 * smoothstep(0.25, 1.1, cloud) * smoothstep(0.02, 0.25, direction.y));
     let to_sun = max(dot(direction, view.sun.xyz), 0.0);
     color += vec3<f32>(1.0, 0.9, 0.7) * (0.25 * pow(to_sun, 32.0) + 6.0 * pow(to_sun, 1200.0));
     return color;
@@ -67,17 +67,18 @@ fn lit(world: vec3<f32>, normal: vec3<f32>) -> f32 {
 
 fn matte(color: vec3<f32>, world: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
     let sun = max(dot(normal, view.sun.xyz), 0.0) * lit(world, normal);
-    let ambient = mix(vec3<f32>(0.30, 0.27, 0.24), vec3<f32>(0.55, 0.66, 0.80), 0.5 + 0.5 * normal.y);
-    return color * (SUN * sun * 0.55 + ambient * 0.6);
+    let ambient = mix(vec3<f32>(0.24, 0.21, 0.18), vec3<f32>(0.42, 0.52, 0.66), 0.5 + 0.5 * normal.y);
+    return color * (SUN * sun * 0.5 + ambient * 0.8);
 }
 
 fn floor_color(world: vec3<f32>) -> vec3<f32> {
     let tile = view.low.w / 10.0;
     let cell = floor(world.xz / tile);
     let within = abs(fract(world.xz / tile) - 0.5);
-    let edge = smoothstep(0.5, 0.475, max(within.x, within.y));
+    let blur = smoothstep(1.0, 6.0, length(world - view.eye.xyz) / view.low.w - 1.5);
+    let edge = mix(smoothstep(0.5, 0.475, max(within.x, within.y)), 0.95, blur);
     let checker = 0.5 + 0.5 * (2.0 * fract(0.5 * (cell.x + cell.y)) - 0.5);
-    return mix(vec3<f32>(0.38), mix(vec3<f32>(0.62, 0.58, 0.52), vec3<f32>(0.74, 0.70, 0.64), checker), edge);
+    return mix(vec3<f32>(0.16), mix(vec3<f32>(0.34, 0.30, 0.25), vec3<f32>(0.44, 0.39, 0.33), checker), edge);
 }
 
 struct Screen { @builtin(position) clip: vec4<f32>, @location(0) at: vec2<f32> }
@@ -133,7 +134,10 @@ fn edge(in: Shaded) -> @location(0) vec4<f32> {
 // Distance of the farthest water that is seen from inside.
 @fragment
 fn far_side(in: Shaded) -> @location(0) vec4<f32> {
-    return vec4<f32>(length(in.world - view.eye.xyz), 0.0, 0.0, 1.0);
+    // Sixteen bits are too few for a distance: what they leave out comes after.
+    let all = length(in.world - view.eye.xyz);
+    let most = unpack2x16float(pack2x16float(vec2<f32>(all, 0.0))).x;
+    return vec4<f32>(most, all - most, 0.0, 1.0);
 }
 
 fn distance_behind(pixel: vec2<i32>, uv: vec2<f32>) -> f32 {
@@ -154,20 +158,27 @@ fn water(in: Shaded) -> @location(0) vec4<f32> {
     let uv = in.clip.xy / view.size.xy;
     let here = length(in.world - view.eye.xyz);
     let unit = 0.35 * view.low.w;
-    let exit = textureLoad(back, pixel_of(uv), 0).x;
-    let straight = max(min(select(here, exit, exit > here), distance_behind(pixel_of(uv), uv)) - here, 0.0);
-    // Refraction: what the bent ray meets after the water, looked up on the screen.
     let bent = refract(-toward, normal, 1.0 / 1.33);
+    let parts = textureLoad(back, pixel_of(uv), 0);
+    let exit = parts.x + parts.y;
+    // A wall of the tank is a mirror from inside at most angles: the way goes on to the floor.
+    let leaves = view.eye.xyz - exit * toward;
+    let near_wall = min(abs(leaves.xz - view.low.xz), abs(leaves.xz - view.high.xz));
+    let to_floor = (in.world.y - view.low.y) / max(-bent.y, 0.2);
+    let is_wall = min(near_wall.x, near_wall.y) < 0.01 * view.low.w;
+    let inside = select(max(exit - here, 0.0), max(to_floor, 0.0), is_wall || exit <= here);
+    let straight = min(inside, max(distance_behind(pixel_of(uv), uv) - here, 0.0));
+    // Refraction: what the bent ray meets after the water, looked up on the screen.
     let reach = min(straight, unit);
     let there = view.clip_from_world * vec4<f32>(in.world + reach * bent, 1.0);
     var at = vec2<f32>(0.5 + 0.5 * there.x / there.w, 0.5 - 0.5 * there.y / there.w);
     at = clamp(at, vec2<f32>(0.001), vec2<f32>(0.999));
     if distance_behind(pixel_of(at), at) < here { at = uv; }
     let through = textureSampleLevel(behind, smooth_sampler, at, 0.0).xyz;
-    let way = max(min(select(here, exit, exit > here), distance_behind(pixel_of(at), at)) - here, 0.0) / unit;
-    let kept = exp(-way * vec3<f32>(1.5, 0.42, 0.28));
+    let way = min(inside, max(distance_behind(pixel_of(at), at) - here, 0.0)) / unit;
+    let kept = exp(-way * vec3<f32>(2.2, 0.62, 0.42));
     let day = 0.55 + 0.45 * lit(in.world, normal);
-    let glow = vec3<f32>(0.03, 0.20, 0.26) * day;
+    let glow = vec3<f32>(0.012, 0.10, 0.14) * day;
     var color = through * kept + glow * (1.0 - exp(-0.9 * way));
     // Reflection.
     let mirrored = reflect(-toward, normal);
@@ -213,7 +224,7 @@ fn foam(in: Disc) -> @location(0) vec4<f32> {
 }
 
 fn film(x: vec3<f32>) -> vec3<f32> {
-    let y = 0.72 * x;
+    let y = 0.85 * x;
     return clamp((y * (2.51 * y + 0.03)) / (y * (2.43 * y + 0.59) + 0.14), vec3<f32>(0.0), vec3<f32>(1.0));
 }
 

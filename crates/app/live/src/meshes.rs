@@ -22,7 +22,7 @@ const BODY_COLORS: [Vec3; 6] = [
 ];
 const STONE: Vec3 = Vec3::new(0.55, 0.53, 0.50);
 /// Cover of a spray drop, a foam patch and a bubble, and how much larger than the particle they are drawn.
-const LOOKS: [(f32, f32); 3] = [(0.9, 1.2), (0.55, 3.0), (0.25, 1.5)];
+const LOOKS: [(f32, f32); 3] = [(0.8, 0.8), (0.35, 3.0), (0.12, 1.0)];
 
 fn vertex(x: Vec3, normal: Vec3, color: Vec3) -> Vertex {
     [x.x, x.y, x.z, normal.x, normal.y, normal.z, color.x, color.y, color.z]
@@ -57,7 +57,7 @@ fn triangles(
 
 /// The liquid. What lies on a wall is flat.
 pub(crate) fn liquid(drawn: &Drawn) -> Vec<Vertex> {
-    let (domain, near) = (drawn.domain, 1e-4 * drawn.domain.size().max_element());
+    let (domain, near) = (drawn.domain, 4e-3 * drawn.domain.size().max_element());
     let on_wall = |corners: [Vec3; 3]| {
         let lies = |a: usize, at: f32| corners.iter().all(|x| (x[a] - at).abs() < near);
         AXES.into_iter().any(|a| lies(a as usize, domain.min[a]) || lies(a as usize, domain.max[a]))
