@@ -21,7 +21,7 @@ mod survey;
 
 pub use bodies::{FreeBody, Tie};
 pub use flow::Flow;
-pub use fluvial_bodies::{JointKind, Start, Weight};
+pub use fluvial_bodies::{Impulse, JointKind, Start, Weight};
 pub use method::{
     Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
     check_cell_count, read_method,
@@ -116,6 +116,20 @@ pub struct SurfaceParams {
     pub smoothing: u32,
 }
 
+/// What somebody who watches does between steps.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Gives a body, by its number, momentum about its centre of mass.
+    Push {
+        /// Among the set-up's bodies.
+        body: usize,
+        /// N s and N m s.
+        impulse: Impulse,
+    },
+    /// Adds a source that the scene does not have.
+    Pour(Source),
+}
+
 /// A liquid that can be stepped through time and asked about.
 pub trait Solver: Send {
     /// The method's name in scene files.
@@ -156,6 +170,11 @@ pub trait Solver: Send {
     /// Where bodies are, how they move and what the liquid does to them, in the order of the set-up's.
     fn bodies(&self) -> Vec<BodyReport> {
         vec![]
+    }
+    /// Does what somebody who watches asks for; `false` where the method cannot. What is done is no part of the set-up: a state saved
+    /// after a source was added does not know it.
+    fn act(&mut self, _action: &Action) -> bool {
+        false
     }
     /// Writes everything that the next step reads and the set-up does not give.
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;
