@@ -23,7 +23,7 @@ pub fn balance_surface_air(pyramid: &mut Pyramid, diagram: &Diagram, solid: Opti
     let around = Around { view, solid };
     let leaves = view.leaves();
     let found = parallel::map_indices(leaves.len(), |n| around.is_surface_air(leaves[n]));
-    let air: Vec<Place> = leaves.into_iter().zip(found).filter(|(_, found)| *found).map(|l| l.0).collect();
+    let air: Vec<Place> = leaves.iter().zip(found).filter(|(_, found)| *found).map(|l| *l.0).collect();
     let changes = parallel::map_indices(air.len(), |n| around.changes(air[n], &air));
     for (home, channel, change) in changes.into_iter().flatten() {
         let grid = &mut pyramid.levels_mut()[home.level as usize].grid;

@@ -2,7 +2,7 @@
 
 use crate::band::Band;
 use crate::channels::PHI;
-use crate::flow::{Cursor, Flow};
+use crate::flow::{Cursors, Flow};
 use crate::neighbourhood::Slot;
 use crate::pairs::{SolidDistance, open_fraction};
 use crate::stencil::PowerFace;
@@ -44,13 +44,12 @@ impl Carrier<'_> {
     /// What leaves a leaf's power cell in the step, m3: `sum A u dt share` over its faces, share the liquid part of the slanting box that the
     /// face sweeps backwards along the flow, as on uniform grids and octrees. Both leaves at a face see the same flux, so that the
     /// sum over all changes by what enters and leaves alone. Test: `fluxes_carry_what_the_surface_shows`.
-    pub fn outflow_m3(&self, leaf: Place) -> f64 {
+    pub fn outflow_m3(&self, cursor: &mut Cursors, leaf: Place) -> f64 {
         let view = self.flow.view();
         let dx = f64::from(view.level(leaf.level).dx);
         let center = view.center(leaf).to_array().map(f64::from);
         let solid = self.solid.filter(|solid| solid(center) < CLEAR_OF_SOLIDS * dx);
         let power = view.diagram.table().get(view.code(leaf).expect("a leaf"));
-        let mut cursor = Cursor::default();
         let mut sum = 0.0;
         view.for_each_face(leaf, |face| {
             let Some(other) = face.other.filter(|_| face.outward != 0.0) else { return };
@@ -58,7 +57,7 @@ impl Carrier<'_> {
             let open = solid.map_or(1.0, |solid| open_fraction(shape, center, dx, solid));
             if open > 0.0 {
                 let swept = face.area * open * f64::from(face.outward * self.dt_s);
-                sum += swept * self.share(&mut cursor, [leaf, other], &face, (shape, center, solid));
+                sum += swept * self.share(cursor, [leaf, other], &face, (shape, center, solid));
             }
         });
         sum
@@ -67,7 +66,7 @@ impl Carrier<'_> {
     /// The liquid part of what a face sweeps.
     fn share(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut Cursors,
         beside: [Place; 2],
         face: &LeafFace,
         (shape, center, solid): (&PowerFace, [f64; 3], Option<SolidDistance>),
@@ -96,7 +95,7 @@ impl Carrier<'_> {
     }
 
     /// Liquid part of what a piece of a face sweeps, with the face's own velocity along the normal.
-    fn swept_share(&self, cursor: &mut Cursor, piece: &Piece, normal: Vec3, outward: f32) -> f64 {
+    fn swept_share(&self, cursor: &mut Cursors, piece: &Piece, normal: Vec3, outward: f32) -> f64 {
         let width = piece.edges[0].length().max(piece.edges[1].length());
         let boxes = (outward.abs() * self.dt_s / width).ceil().clamp(1.0, 16.0);
         let dt = self.dt_s / boxes;

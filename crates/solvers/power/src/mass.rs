@@ -16,7 +16,7 @@ use fluvial_drops::Drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_power::band::Band;
 use fluvial_power::channels::PHI;
-use fluvial_power::flow::{Cursor, Flow};
+use fluvial_power::flow::{Cursor, Cursors, Flow};
 use fluvial_power::flux::Carrier;
 use fluvial_power::pairs::SolidDistance;
 use fluvial_power::settle::{Settlement, displace};
@@ -30,6 +30,8 @@ use fluvial_volume::{Account, Expansion, beyond_swept};
 pub(crate) const FAR_LEAVES: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, leaves: the projection moves it to the surface.
 const DEEP_LEAVES: f32 = 2.0;
+/// Leaves per task.
+const LEAVES: usize = 512;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
 
@@ -87,12 +89,17 @@ impl Step<'_> {
         let solid: Option<SolidDistance> = if solids.is_empty() { None } else { Some(&distance) };
         let flow = old.tree.surface_flow();
         let carrier = Carrier { flow, band: &old.band, solid, dt_s: self.dt_s as f32, farthest };
-        let outflow = parallel::map_indices(leaves.len(), |n| {
-            let reach = farthest + 3.0 * view.level(leaves[n].level).dx;
-            if view.value(leaves[n], PHI) > reach { 0.0 } else { carrier.outflow_m3(leaves[n]) }
-        });
-        let (mut owed, out_m3) = self.carry_residual(flow, &leaves);
-        let shown = self.model.content(&old.tree, band, &leaves, end_s);
+        let outflow = parallel::map_indices(parallel::chunk_count(leaves.len(), LEAVES), |task| {
+            let mut cursors = Cursors::default();
+            let of_leaf = |leaf: &Place| {
+                let reach = farthest + 3.0 * view.level(leaf.level).dx;
+                if view.value(*leaf, PHI) > reach { 0.0 } else { carrier.outflow_m3(&mut cursors, *leaf) }
+            };
+            leaves[parallel::chunk_range(task, LEAVES, leaves.len())].iter().map(of_leaf).collect::<Vec<f64>>()
+        })
+        .concat();
+        let (mut owed, out_m3) = self.carry_residual(flow, leaves);
+        let shown = self.model.content(&old.tree, band, leaves, end_s);
         for (n, owed) in owed.iter_mut().enumerate() {
             *owed += old.held.content_m3[n] - outflow[n] - shown[n];
         }
@@ -150,7 +157,7 @@ impl Step<'_> {
             let (held, drops) = (Held::default(), Drops::default());
             return Settled { held, drops, account, corrected_m3, arrived: vec![] };
         }
-        let leaves = tree.view().leaves();
+        let leaves = tree.diagram.leaves().to_vec();
         let mut out_m3 = owed.out_m3;
         let mut residual = hand_over(self.old.tree.view(), tree.view(), &owed.m3);
         let mut drops = self.old.drops.clone();
@@ -270,7 +277,7 @@ impl State {
         let owed = self.held.residual_m3.iter().zip(view.leaves()).filter(|(residual, _)| **residual != 0.0);
         owed.map(|(residual, leaf)| {
             let dx = view.level(leaf.level).dx;
-            residual * f64::from(shape.share_of_cube(view.center(leaf), dx, dx))
+            residual * f64::from(shape.share_of_cube(view.center(*leaf), dx, dx))
         })
         .sum()
     }
@@ -301,8 +308,8 @@ fn share_overlap(view: View, x: Vec3, dx: f32, mut body: impl FnMut(Place, f64))
 /// leaves in it.
 fn hand_over(old: View, new: View, owed: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; new.pyramid.active_count()];
-    for (leaf, &owed) in old.leaves().into_iter().zip(owed).filter(|(_, owed)| **owed != 0.0) {
-        hand_to(new, old.center(leaf), leaf.level, owed, &mut out);
+    for (leaf, &owed) in old.leaves().iter().zip(owed).filter(|(_, owed)| **owed != 0.0) {
+        hand_to(new, old.center(*leaf), leaf.level, owed, &mut out);
     }
     out
 }
