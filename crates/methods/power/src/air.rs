@@ -2,15 +2,13 @@
 
 use crate::channels::PHI;
 use crate::diagram::Diagram;
-use crate::pairs::{SolidDistance, open_fraction};
+use crate::pairs::{CLEAR_OF_SOLIDS, SolidDistance, open_fraction};
 use crate::view::{LeafFace, Place, View};
 use fluvial_foundation::parallel;
 use fluvial_grids::pyramid::Pyramid;
 
 /// An air leaf lies beside the surface when its centre is nearer to it than this, in its own edges.
 const NEAR_LEAVES: f32 = 1.1;
-/// Solids farther from a leaf's centre than this cut none of its faces, in its own edges: power cells are no wider than that.
-const CLEAR_OF_SOLIDS: f64 = 1.5;
 
 /// Makes the velocity through power faces divergence-free in the air leaves beside the surface.
 ///

@@ -1,10 +1,10 @@
 //! How much liquid the band shows in every power cell.
 
-use crate::band::{self, Band, Voxel};
+use crate::band::{self, Band, PageCubes, Voxel};
 use crate::channels::PHI;
 use crate::neighbourhood::Code;
 use crate::view::{Place, View};
-use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_foundation::{Vec3, parallel};
 
 /// Voxels farther from the surface than this are on the side of all leaves around them, in edges of the leaf.
 const CLEAR_LEAVES: f32 = 1.5;
@@ -75,31 +75,22 @@ pub fn differing<M: Default + Send>(
 ) -> Vec<M> {
     let pages = band.grid.blocks().pages();
     let layout = band.grid.layout();
-    // Pages are cut into the smallest leaves' cubes.
-    let side = (view.pyramid.shape().dx / band.dx).round() as u32;
-    let sides = AXES.map(|a| side.min(layout.block_side(a)));
+    let cubes = PageCubes::new(band, view.pyramid.shape().dx);
     let of_page = |memory: &mut M, page: u64| {
         let (first, phi) = (layout.decode(layout.first_of(page)), band.grid.channel(page, band::PHI));
-        for z in (0..layout.block_side(2)).step_by(sides[2] as usize) {
-            for y in (0..layout.block_side(1)).step_by(sides[1] as usize) {
-                for x in (0..layout.block_side(0)).step_by(sides[0] as usize) {
-                    let low = x + 8 * y + 64 * z;
-                    let (least, most) = range(phi, low as usize, sides);
-                    if least > most {
-                        continue;
-                    }
-                    let at = [first[0] + x, first[1] + y, first[2] + z].map(|v| v / side);
-                    let found = view.find(view.leaf_at(at));
-                    let agrees = if found.whole == 0.0 { least >= band.dx } else { most <= -band.dx };
-                    let is_clear = found.is_uniform
-                        || least > CLEAR_LEAVES * found.dx
-                        || most < -CLEAR_LEAVES * found.dx;
-                    if !(agrees && is_clear) {
-                        cube(low, sides).filter(|&cell| phi[cell] != 0.0).for_each(|cell| {
-                            body(memory, &found, band.voxel(page, cell, has_solids));
-                        });
-                    }
-                }
+        for (low, at) in cubes.of_page(first) {
+            let (least, most) = range(phi, cubes, low);
+            if least > most {
+                continue;
+            }
+            let found = view.find(view.leaf_at(at));
+            let agrees = if found.whole == 0.0 { least >= band.dx } else { most <= -band.dx };
+            let clear = CLEAR_LEAVES * found.dx;
+            if agrees && (found.is_uniform || least > clear || most < -clear) {
+                continue;
+            }
+            for cell in cubes.rows(low).flatten().filter(|&cell| phi[cell] != 0.0) {
+                body(memory, &found, band.voxel(page, cell, has_solids));
             }
         }
     };
@@ -111,20 +102,12 @@ pub fn differing<M: Default + Send>(
     })
 }
 
-/// The cells of a page in a cube from one on.
-fn cube(low: u32, sides: [u32; 3]) -> impl Iterator<Item = usize> {
-    let row = move |n: u32| (low + 8 * (n % sides[1]) + 64 * (n / sides[1])) as usize;
-    (0..sides[1] * sides[2]).flat_map(move |n| row(n)..row(n) + sides[0] as usize)
-}
-
 /// Least and largest distance of the voxels in a cube of a page; the least is larger where there are none.
 #[inline]
-fn range(phi: &[f32; 256], low: usize, sides: [u32; 3]) -> (f32, f32) {
+fn range(phi: &[f32; 256], cubes: PageCubes, low: usize) -> (f32, f32) {
     let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
-    let side = sides[0] as usize;
-    for n in 0..(sides[1] * sides[2]) as usize {
-        let row = low + 8 * (n % sides[1] as usize) + 64 * (n / sides[1] as usize);
-        for &phi in &phi[row..row + side] {
+    for row in cubes.rows(low) {
+        for &phi in &phi[row] {
             least = least.min(if phi == 0.0 { f32::INFINITY } else { phi });
             most = most.max(if phi == 0.0 { f32::NEG_INFINITY } else { phi });
         }

@@ -134,11 +134,27 @@ impl<'a> Flow<'a> {
         dt_s: f32,
         steps: u32,
     ) -> Vec3 {
+        let here = self.velocity(cursor, x);
+        self.trace_back_from(cursor, (x, here), dt_s, steps)
+    }
+
+    /// The same from a point whose velocity is known.
+    #[inline]
+    pub fn trace_back_from<const CUBES: usize>(
+        &self,
+        cursor: &mut Cubes<CUBES>,
+        (x, here): (Vec3, Vec3),
+        dt_s: f32,
+        steps: u32,
+    ) -> Vec3 {
         let dt = dt_s / steps as f32;
-        let mut at = x;
-        for _ in 0..steps {
-            let middle = at - 0.5 * dt * self.velocity(cursor, at);
+        let (mut at, mut v) = (x, here);
+        for step in 1..=steps {
+            let middle = at - 0.5 * dt * v;
             at = self.clamp(at - dt * self.velocity(cursor, middle));
+            if step < steps {
+                v = self.velocity(cursor, at);
+            }
         }
         at
     }
@@ -180,18 +196,19 @@ impl<'a> Flow<'a> {
             let next = i64::from(at[a]) + 2 * child[a] as i64 - 1;
             next.clamp(0, i64::from(layout.cells()[a]) - 1) - i64::from(at[a])
         });
-        let step = |offset: [i64; 3]| layout.add(leaf.cell, layout.encode(offset));
-        self.view.code(Place { cell: step(beside), ..leaf })?;
+        // Of the leaf's own coordinate, the next one, and the one beside the octant.
+        let codes = AXES.map(|a| [0, 1, beside[a]].map(|n| layout.along(a, i64::from(at[a]) + n)));
+        let cell = |place: [usize; 3]| codes[0][place[0]] | codes[1][place[1]] | codes[2][place[2]];
+        self.view.code(Place { cell: cell([2; 3]), ..leaf })?;
         let mut corners = [Vec3::ZERO; 8];
         for axis in AXES {
             // The faces on both sides along the axis; the leaf's own row and the one beside it along the others.
             let mut value: [f32; 8] = std::array::from_fn(|n| {
                 let place = |a: usize| match (a == axis, n >> a & 1) {
-                    (true, high) => high as i64,
-                    (false, 0) => 0,
-                    (false, _) => beside[a],
+                    (true, high) => high,
+                    (false, low) => 2 * low,
                 };
-                value_in(grid, FACE_VELOCITY[axis], step(AXES.map(place)))
+                value_in(grid, FACE_VELOCITY[axis], cell(AXES.map(place)))
             });
             for a in AXES {
                 for n in (0..8).filter(|n| n >> a & 1 == 0) {

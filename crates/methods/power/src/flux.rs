@@ -4,7 +4,7 @@ use crate::band::Band;
 use crate::channels::PHI;
 use crate::flow::{Cursors, Flow};
 use crate::neighbourhood::Slot;
-use crate::pairs::{SolidDistance, open_fraction};
+use crate::pairs::{CLEAR_OF_SOLIDS, SolidDistance, open_fraction};
 use crate::stencil::PowerFace;
 use crate::view::{LeafFace, Place};
 use fluvial_foundation::{AXES, Vec3};
@@ -12,8 +12,6 @@ use fluvial_grids::cut::cube_below_plane;
 
 /// Leaves farther from the surface than this and the way of a step are clear of it, in their own edges.
 const CLEAR_LEAVES: f32 = 2.0;
-/// Solids farther from a leaf's centre than this cut none of its faces, in its own edges.
-const CLEAR_OF_SOLIDS: f64 = 1.5;
 /// Squares along each side of a plain face.
 const SQUARES: usize = 2;
 

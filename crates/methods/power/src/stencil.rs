@@ -37,6 +37,8 @@ pub struct PowerCell {
     /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is
     /// no face, as towards smaller leaves.
     pub level: [(f64, f64); 18],
+    /// Number of that face.
+    pub face_at: [u8; 18],
 }
 
 impl PowerCell {
@@ -79,7 +81,13 @@ impl PowerCell {
             faces.iter().map(pyramid).sum::<f64>()
         };
         let centroid = [0, 1, 2].map(|a| moment(a) / volume);
-        PowerCell { volume, centroid, faces, level }
+        let mut face_at = [0; 18];
+        for (n, face) in faces.iter().enumerate() {
+            if let Slot::Level(k) = face.slot {
+                face_at[k] = n as u8;
+            }
+        }
+        PowerCell { volume, centroid, faces, level, face_at }
     }
 }
 

@@ -109,10 +109,11 @@ impl<'a> View<'a> {
         self.leaf_at(AXES.map(|a| (t[a].max(0.0) as usize).min(cells[a] - 1) as u32))
     }
 
-    /// The leaf that holds a cell of the finest level.
+    /// The leaf that holds a cell of the finest level; beyond the box the nearest one.
     #[inline]
     pub fn leaf_at(&self, at: [u32; 3]) -> Place {
-        let at = at.map(i64::from);
+        let cells = self.pyramid.shape().cells(0);
+        let at = AXES.map(|a| (at[a] as i64).min(cells[a] as i64 - 1));
         for (l, level) in self.pyramid.levels().iter().enumerate() {
             let cell = level.grid.layout().encode(at.map(|v| v >> l));
             let place = Place { level: l as u32, cell };

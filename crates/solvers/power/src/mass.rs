@@ -15,7 +15,7 @@ use crate::state::{Held, Model, State, Step, Tree};
 use fluvial_drops::Drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_power::band::Band;
-use fluvial_power::channels::PHI;
+use fluvial_power::channels::{PHI, SCRATCH};
 use fluvial_power::flow::{Cursor, Cursors, Flow};
 use fluvial_power::flux::Carrier;
 use fluvial_power::pairs::SolidDistance;
@@ -172,7 +172,8 @@ impl Step<'_> {
             let open = |leaf: Place| f64::from(self.model.open_part(&solids, tree.view(), leaf));
             let (shift, held_back) = settlement.displacement(tree.view(), &asked, open);
             clamps.add("surface_displacement", held_back);
-            displace(band, tree.view(), &shift);
+            tree.pyramid.scatter(SCRATCH, &shift);
+            displace(band, tree.view(), SCRATCH);
             let Tree { pyramid, diagram } = tree;
             coarse::refresh(pyramid, diagram, band, &leaves);
             let now = self.model.content(tree, band, &leaves, end_s);

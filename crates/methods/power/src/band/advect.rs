@@ -53,11 +53,11 @@ impl Band {
             if is_known && stays(own, motion.farthest) {
                 return own;
             }
-            let way = motion.dt_s * motion.flow.velocity(cursors, x).length();
-            if is_known && stays(own, way) {
+            let v = motion.flow.velocity(cursors, x);
+            if is_known && stays(own, motion.dt_s * v.length()) {
                 return own;
             }
-            let from = motion.flow.trace_back(cursors, x, motion.dt_s, motion.steps);
+            let from = motion.flow.trace_back_from(cursors, (x, v), motion.dt_s, motion.steps);
             let linear = self.linear(from).unwrap_or_else(|| far(from));
             let phi =
                 if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };

@@ -11,6 +11,7 @@ mod redistance;
 mod volume;
 
 pub use advect::Motion;
+pub(crate) use pages::PageCubes;
 pub use pages::pages_near;
 pub use volume::{Voxel, part_below};
 
@@ -47,7 +48,7 @@ pub struct Band {
 
 /// A value as it is kept.
 #[inline]
-fn kept(phi: f32) -> f32 {
+pub(crate) fn kept(phi: f32) -> f32 {
     if phi == 0.0 { LEAST } else { phi }
 }
 
