@@ -16,7 +16,7 @@ use fluvial_drops::Drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_power::band::Band;
 use fluvial_power::channels::{PHI, SCRATCH};
-use fluvial_power::flow::{Cursor, Cursors, Flow};
+use fluvial_power::flow::{Cursor, Flow};
 use fluvial_power::flux::Carrier;
 use fluvial_power::pairs::SolidDistance;
 use fluvial_power::settle::{Settlement, displace};
@@ -30,8 +30,6 @@ use fluvial_volume::{Account, Expansion, beyond_swept};
 pub(crate) const FAR_LEAVES: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, leaves: the projection moves it to the surface.
 const DEEP_LEAVES: f32 = 2.0;
-/// Leaves per task.
-const LEAVES: usize = 512;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
 
@@ -89,15 +87,7 @@ impl Step<'_> {
         let solid: Option<SolidDistance> = if solids.is_empty() { None } else { Some(&distance) };
         let flow = old.tree.surface_flow();
         let carrier = Carrier { flow, band: &old.band, solid, dt_s: self.dt_s as f32, farthest };
-        let outflow = parallel::map_indices(parallel::chunk_count(leaves.len(), LEAVES), |task| {
-            let mut cursors = Cursors::default();
-            let of_leaf = |leaf: &Place| {
-                let reach = farthest + 3.0 * view.level(leaf.level).dx;
-                if view.value(*leaf, PHI) > reach { 0.0 } else { carrier.outflow_m3(&mut cursors, *leaf) }
-            };
-            leaves[parallel::chunk_range(task, LEAVES, leaves.len())].iter().map(of_leaf).collect::<Vec<f64>>()
-        })
-        .concat();
+        let outflow = carrier.outflows_m3();
         let (mut owed, out_m3) = self.carry_residual(flow, leaves);
         let shown = self.model.content(&old.tree, band, leaves, end_s);
         for (n, owed) in owed.iter_mut().enumerate() {

@@ -47,7 +47,7 @@ impl Band {
         }
         // Where the surface is not, only the side matters: redistancing finds the rest. What comes from near it is interpolated as well
         // as can be.
-        let stays = |phi: f32, way: f32| phi.abs() > 2.0 * way + FAR_VOXELS * self.dx;
+        let stays = |phi: f32, way: f32| phi.abs() > 1.5 * way + FAR_VOXELS * self.dx;
         let value = |cursors: &mut Cursors, x: Vec3, own: f32| {
             let is_known = own != 0.0;
             if is_known && stays(own, motion.farthest) {

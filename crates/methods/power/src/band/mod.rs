@@ -154,14 +154,23 @@ impl Band {
             return self.linear(x);
         }
         let codes = AXES.map(|a| [-1, 0, 1, 2].map(|n| layout.along(a, at[a] + n)));
+        // Along each axis the four lie in two pages at most: those of the first and of the last.
+        let pages: [&[f32; 256]; 8] = std::array::from_fn(|n| {
+            let [x, y, z] = AXES.map(|a| codes[a][3 * (n >> a & 1)]);
+            self.grid.channel(layout.page(x | y | z), PHI)
+        });
+        let is_second = |a: usize, n: usize| usize::from(layout.page(codes[a][n]) != layout.page(codes[a][0]));
+        let (page_x, cell_x) = ([0, 1, 2, 3].map(|n| is_second(0, n)), codes[0].map(|c| layout.cell_in_page(c)));
         let weight = AXES.map(|a| catmull_rom(t[a]));
         let (mut sum, mut missing) = (0.0, false);
         for z in 0..4 {
             for y in 0..4 {
-                let row = codes[1][y] | codes[2][z];
-                let values = codes[0].map(|x| self.phi(row | x));
+                let page = 2 * is_second(1, y) + 4 * is_second(2, z);
+                let row = layout.cell_in_page(codes[1][y] | codes[2][z]);
+                let values = [0, 1, 2, 3].map(|x| pages[page + page_x[x]][(row | cell_x[x]) & 255]);
                 missing |= values.contains(&0.0);
-                let along: f32 = weight[0].iter().zip(values).map(|(w, v)| w * v).sum();
+                let along = (weight[0][0] * values[0] + weight[0][1] * values[1])
+                    + (weight[0][2] * values[2] + weight[0][3] * values[3]);
                 sum += weight[1][y] * weight[2][z] * along;
             }
         }
