@@ -12,7 +12,7 @@
 use crate::measure::open_part;
 use crate::sources::{Exchange, Pushed};
 use crate::state::{Held, Model, State, Step, Tree};
-use fluvial_drops::Drops;
+use fluvial_drops::{Arrived, Drops};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_power::band::Band;
 use fluvial_power::channels::{PHI, SCRATCH};
@@ -40,8 +40,8 @@ pub(crate) struct Settled {
     pub account: Account,
     /// What the surface was displaced by so far, m3.
     pub corrected_m3: f64,
-    /// Drops that have become liquid of the grid: leaf, velocity, m3.
-    pub arrived: Vec<(Place, Vec3, f64)>,
+    /// Drops that have become liquid of the grid.
+    pub arrived: Vec<Arrived>,
 }
 
 /// What is owed to the leaves of the old tree after transport, m3, by number, and what has left through open walls.
@@ -64,7 +64,7 @@ impl Model {
         })
     }
 
-    fn open_part(&self, solids: &PlacedSolids, view: View, leaf: Place) -> f32 {
+    pub fn open_part(&self, solids: &PlacedSolids, view: View, leaf: Place) -> f32 {
         let points = (self.params.band_factor << leaf.level.min(2)) as usize;
         open_part(solids, view.center(leaf), view.level(leaf.level).dx, points)
     }

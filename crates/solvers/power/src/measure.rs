@@ -100,6 +100,7 @@ impl Model {
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
             raw_volume_error: account.error(),
+            displaced_m3: Some(state.corrected_m3),
             kinetic_energy_j: density * kinetic,
             potential_energy_j: density * potential,
             particles: state.drops.len(),
