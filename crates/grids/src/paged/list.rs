@@ -1,17 +1,14 @@
 //! The list of committed pages.
 
-/// Pages that share an entry of the directory.
-const GROUP: usize = 512;
 /// No position.
 const NONE: u32 = u32::MAX;
 
-/// Pages in ascending order, each once. A directory of groups of pages finds a page's position without a search.
+/// Pages in ascending order, each once. A table with open addresses finds a page's position without a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageList {
     pages: Vec<u64>,
-    /// By page divided by [`GROUP`]: which of `positions` it is, or [`NONE`].
-    directory: Vec<u32>,
-    positions: Vec<[u32; GROUP]>,
+    /// Positions at the places that pages are hashed to or the next free ones; at least half of the table is free.
+    table: Vec<u32>,
 }
 
 impl PageList {
@@ -35,9 +32,27 @@ impl PageList {
     /// Place of a page in the list.
     #[inline]
     pub fn position(&self, page: u64) -> Option<usize> {
-        let group = *self.directory.get(page as usize / GROUP)?;
-        let position = self.positions.get(group as usize)?[page as usize % GROUP];
-        (position != NONE).then_some(position as usize)
+        if self.table.is_empty() {
+            return None;
+        }
+        let mut place = self.place(page);
+        loop {
+            let position = self.table[place];
+            if position == NONE {
+                return None;
+            }
+            if self.pages[position as usize] == page {
+                return Some(position as usize);
+            }
+            place = (place + 1) & (self.table.len() - 1);
+        }
+    }
+
+    /// Where a page is looked for first. The table's length is a power of two.
+    #[inline]
+    fn place(&self, page: u64) -> usize {
+        let mixed = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.table.len() - 1)
     }
 
     /// Adds ascending pages.
@@ -59,16 +74,17 @@ impl PageList {
     }
 
     fn list_positions(&mut self) {
-        self.positions.clear();
-        self.directory.clear();
-        self.directory.resize(self.pages.last().map_or(0, |last| *last as usize / GROUP + 1), NONE);
-        for (position, &page) in self.pages.iter().enumerate() {
-            let group = &mut self.directory[page as usize / GROUP];
-            if *group == NONE {
-                *group = self.positions.len() as u32;
-                self.positions.push([NONE; GROUP]);
+        self.table.clear();
+        if self.pages.is_empty() {
+            return;
+        }
+        self.table.resize((2 * self.pages.len()).next_power_of_two(), NONE);
+        for position in 0..self.pages.len() {
+            let mut place = self.place(self.pages[position]);
+            while self.table[place] != NONE {
+                place = (place + 1) & (self.table.len() - 1);
             }
-            self.positions[*group as usize][page as usize % GROUP] = position as u32;
+            self.table[place] = position as u32;
         }
     }
 }
