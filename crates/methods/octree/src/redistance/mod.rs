@@ -14,6 +14,7 @@
 mod cubic;
 mod seeds;
 
+use crate::quadric::WallContact;
 use crate::sides::TreeSides;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
@@ -64,17 +65,28 @@ pub fn redistance(
     closed: &[bool],
     scratch: &mut RedistanceScratch,
 ) -> RedistanceInfo {
-    redistance_on_sides(phi_cell, tree, closed, (TreeSides::NONE, Keeps::Curvature), scratch)
+    redistance_on_sides(phi_cell, tree, closed, (TreeSides::NONE, Keeps::Curvature([None; 6])), scratch)
 }
 
 /// What redistancing keeps of the surface beside its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keeps {
     /// Patches alone make distances: a plane that lies askew in the cells stays one, and still water at rest.
     Planes,
     /// Distances near the surface are those of phi's cubic, whose second differences surface tension takes. Still water does not rest
-    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`).
-    Curvature,
+    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`). Beyond walls that the surface meets at their
+    /// contact angles it goes on as it does for the curvature; without an angle only what is inside counts.
+    Curvature(WallContact),
+}
+
+impl Keeps {
+    /// Contact angles, where curvature is kept.
+    fn contact(&self) -> Option<&WallContact> {
+        match self {
+            Keeps::Planes => None,
+            Keeps::Curvature(contact) => Some(contact),
+        }
+    }
 }
 
 /// As [`redistance`], between thin solids. A thin solid is no surface, whatever lies on its two sides; cells next
@@ -90,7 +102,8 @@ pub fn redistance_on_sides(
     assert_eq!(phi_cell.len(), cells, "one phi per cell");
     assert!(closed.is_empty() || closed.len() == cells, "one mark per cell");
     let RedistanceScratch { seeds, seed_of, offers, changed, before } = scratch;
-    seeds.find(seed_of, tree, phi_cell, closed, sides);
+    let contact = keeps.contact();
+    seeds.find(seed_of, tree, phi_cell, closed, (sides, contact.unwrap_or(&[None; 6])));
     if seeds.cells.is_empty() {
         return RedistanceInfo::default();
     }
@@ -117,10 +130,10 @@ pub fn redistance_on_sides(
         search.round(changed, is_free);
     }
     before.clear();
-    if keeps == Keeps::Curvature {
+    if contact.is_some() {
         before.extend_from_slice(phi_cell);
     }
-    let sharpening = Sharpening { tree, seeds, phi_cell: before, closed };
+    let sharpening = contact.map(|contact| Sharpening { tree, seeds, phi_cell: before, contact, closed });
     parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
         let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
         if seed == NONE {
@@ -129,8 +142,10 @@ pub fn redistance_on_sides(
         let home = seeds.cells[seed as usize] as usize;
         let mut distance =
             if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
-        let is_sharp = keeps == Keeps::Curvature && distance < SHARP_CELLS * tree.cell_dx(cell);
-        if is_sharp && !sides.is_near(tree, cell) {
+        if let Some(sharpening) = &sharpening
+            && distance < SHARP_CELLS * tree.cell_dx(cell)
+            && !sides.is_near(tree, cell)
+        {
             distance += sharpening.change(seed, cell, *phi < 0.0);
         }
         // Seeds come around the edges of thin solids: the straight way to one may lead through the solid. To a cell that
@@ -152,6 +167,7 @@ struct Sharpening<'a> {
     tree: &'a Octree,
     seeds: &'a Seeds,
     phi_cell: &'a [f32],
+    contact: &'a WallContact,
     closed: &'a [bool],
 }
 
@@ -162,7 +178,7 @@ impl Sharpening<'_> {
     /// Second differences turned that into 1 % of a drop's curvature, which a drop of 16 cells that is bent by 2.4 % of a cell answered with 20 to
     /// 60 % less tension than it should. Verified by `redistancing_keeps_how_curvature_answers`.
     fn change(&self, seed: u32, cell: usize, is_wet: bool) -> f32 {
-        let Sharpening { tree, seeds, phi_cell, closed } = *self;
+        let Sharpening { tree, seeds, phi_cell, contact, closed } = *self;
         let (seed, x, dx) = (&seeds.seeds[seed as usize], tree.cell_center(cell), tree.cell_dx(cell));
         let below = seed.below(x);
         if !seed.sure || below.beyond > 0.0 {
@@ -170,7 +186,9 @@ impl Sharpening<'_> {
         }
         let is_out = |cell: usize| closed.get(cell) == Some(&true);
         let level = tree.cells()[cell].level as usize;
-        let Some((at, phi)) = cubic::value_at(tree, phi_cell, level, below.point, is_out) else { return 0.0 };
+        let Some((at, phi)) = cubic::value_at(tree, (phi_cell, contact), level, below.point, is_out) else {
+            return 0.0;
+        };
         let off = phi / seed.steepness() - seed.below(at).along;
         let part = (2.0 - off.abs() / (RESOLVED_CELLS * dx)).clamp(0.0, 1.0);
         if is_wet { -part * off } else { part * off }

@@ -1,6 +1,6 @@
 //! Cells beside the surface and their patches of it.
 
-use crate::quadric::{Quadric, Touching};
+use crate::quadric::{Quadric, Touching, WallContact};
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -121,7 +121,7 @@ impl Seeds {
         tree: &Octree,
         phi: &[f32],
         closed: &[bool],
-        sides: TreeSides,
+        (sides, contact): (TreeSides, &WallContact),
     ) {
         seed_of.clear();
         seed_of.resize_with(tree.cell_count(), || AtomicU32::new(NONE));
@@ -140,7 +140,7 @@ impl Seeds {
         let pieces = parallel::map_indices(parallel::chunk_count(cells.len(), TASK), |n| {
             let mut piece = Piece::default();
             for seed in parallel::chunk_range(n, TASK, cells.len()) {
-                piece.add(tree, phi, cells[seed] as usize, seed_of, closed, sides);
+                piece.add(tree, phi, cells[seed] as usize, seed_of, closed, (sides, contact));
             }
             piece
         });
@@ -266,7 +266,7 @@ impl Piece {
         cell: usize,
         seed_of: &[AtomicU32],
         closed: &[bool],
-        sides: TreeSides,
+        (sides, contact): (TreeSides, &WallContact),
     ) {
         let touching = Touching::new(tree, cell);
         let (own, before) = (cell as u32, self.neighbours.len());
@@ -289,7 +289,9 @@ impl Piece {
                     found
                 };
                 let counts = |other: usize| closed.get(other) != Some(&true) || is_beside_open(other);
-                Quadric::fit_to(tree, phi, cell, &touching.only(counts))
+                let inside = touching.only(counts);
+                let fit = Quadric::fit_to(tree, phi, cell, &inside);
+                if at_solid { fit } else { fit.meeting_walls(tree, phi, cell, (&inside, contact)) }
             }
             Some(at) => {
                 let patch = sides.patch(tree, phi, at, 2);
