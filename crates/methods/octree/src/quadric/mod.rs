@@ -2,7 +2,7 @@
 
 mod walls;
 
-pub use walls::{WallContact, is_right_angle};
+pub use walls::{WallContact, is_right_angle, meets};
 
 use fluvial_grids::Octree;
 use fluvial_grids::curvature::Derivatives;

@@ -7,7 +7,7 @@ use fluvial_grids::Octree;
 pub type WallContact = [Option<f32>; 6];
 /// A surface that meets a wall at an angle as near to its contact angle as this goes on beyond the wall, by the slope of phi along the wall's
 /// normal; one that is off by twice as much is known from inside alone.
-const MEETS_WALL: f64 = 0.05;
+const MEETS_WALL: f32 = 0.05;
 /// The correction of a wall's slope for the distance from the contact line is limited to this part of it.
 const LARGEST_CORRECTION: f64 = 0.5;
 /// Cells no deeper below a wall than this have images beyond it, in edges of the leaf that the fit is for.
@@ -18,6 +18,11 @@ const LEAST_SINE2: f64 = 0.05;
 /// Does a contact angle mirror phi beyond its wall?
 pub fn is_right_angle(cosine: f32) -> bool {
     cosine.abs() < 1e-6
+}
+
+/// Is a slope of phi along a wall's normal that of its contact angle, but for so much? 1 where it is, 0 where not.
+pub fn meets(off: f32) -> f32 {
+    (2.0 - off.abs() / MEETS_WALL).clamp(0.0, 1.0)
 }
 
 impl Touching {
@@ -161,7 +166,7 @@ impl Walls {
             let mut at = [0.0; 3];
             at[axis] = out * self.away[side];
             let off = out * fit.slope(at)[axis] + f64::from(cosine);
-            part = part.min((2.0 - off.abs() / MEETS_WALL).clamp(0.0, 1.0));
+            part = part.min(f64::from(meets(off as f32)));
         }
         part
     }

@@ -1,15 +1,16 @@
 //! phi between equal cells: the cubic through four samples per axis, as on a uniform grid (`fluvial_level_set`).
 
-use crate::quadric::{WallContact, is_right_angle};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
 
+/// Walls no nearer than so many cells do not matter.
+pub const REACH: f32 = 1.5;
+
 /// The nearest point to `x` that has cell centres of a level on all sides, and the value of phi there; none where one of the 4^3 cells
-/// around is of another size or `is_out`. Fourth order. Walls that the surface meets at right angles mirror phi; at others the parabola
-/// through three samples.
+/// around is of another size or `is_out`. Fourth order beside walls that mirror phi; at others the parabola through three samples.
 pub fn value_at(
     tree: &Octree,
-    (phi, contact): (&[f32], &WallContact),
+    (phi, mirrors): (&[f32], [bool; 6]),
     level: usize,
     x: Vec3,
     is_out: impl Fn(usize) -> bool,
@@ -19,12 +20,11 @@ pub fn value_at(
     if size.iter().any(|&n| n < 4) {
         return None;
     }
-    let mirrors = |side: usize| contact[side].is_some_and(is_right_angle);
     let place = (x - shape.min) / dx - 0.5;
     // Samples reach two cells beyond a wall that mirrors them, none beyond others.
     let (mut inside, mut low) = ([0.0; 3], [0; 3]);
     for a in AXES {
-        let [below, above] = [2 * a, 2 * a + 1].map(|side| mirrors(side) as i64);
+        let [below, above] = [2 * a, 2 * a + 1].map(|side| mirrors[side] as i64);
         inside[a] = place[a].clamp(-0.5 * below as f32, (size[a] - 1) as f32 + 0.5 * above as f32);
         low[a] = (inside[a].floor() as i64 - 1).clamp(-2 * below, size[a] - 4 + 2 * above);
     }

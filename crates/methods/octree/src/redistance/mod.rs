@@ -14,12 +14,12 @@
 mod cubic;
 mod seeds;
 
-use crate::quadric::WallContact;
+use crate::quadric::{WallContact, is_right_angle};
 use crate::sides::TreeSides;
-use fluvial_foundation::parallel;
+use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::sides::UNSEEN_CELLS;
-use seeds::{NONE, Seeds};
+use seeds::{NONE, Seed, Seeds};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Distances up to this are sharpened, cells: as far as differences of a cell beside the surface reach.
@@ -178,7 +178,7 @@ impl Sharpening<'_> {
     /// Second differences turned that into 1 % of a drop's curvature, which a drop of 16 cells that is bent by 2.4 % of a cell answered with 20 to
     /// 60 % less tension than it should. Verified by `redistancing_keeps_how_curvature_answers`.
     fn change(&self, seed: u32, cell: usize, is_wet: bool) -> f32 {
-        let Sharpening { tree, seeds, phi_cell, contact, closed } = *self;
+        let Sharpening { tree, seeds, phi_cell, closed, .. } = *self;
         let (seed, x, dx) = (&seeds.seeds[seed as usize], tree.cell_center(cell), tree.cell_dx(cell));
         let below = seed.below(x);
         if !seed.sure || below.beyond > 0.0 {
@@ -186,12 +186,35 @@ impl Sharpening<'_> {
         }
         let is_out = |cell: usize| closed.get(cell) == Some(&true);
         let level = tree.cells()[cell].level as usize;
-        let Some((at, phi)) = cubic::value_at(tree, (phi_cell, contact), level, below.point, is_out) else {
-            return 0.0;
+        let off = |mirrors: [bool; 6]| {
+            let (at, phi) = cubic::value_at(tree, (phi_cell, mirrors), level, below.point, is_out)?;
+            Some(phi / seed.steepness() - seed.below(at).along)
         };
-        let off = phi / seed.steepness() - seed.below(at).along;
+        let (mirrors, met) = self.mirrors(seed, below.point, dx);
+        let inside = if met < 1.0 { off([false; 6]) } else { None };
+        let mirrored = if met > 0.0 { off(mirrors) } else { None };
+        let off = match (inside, mirrored) {
+            (Some(inside), Some(mirrored)) => inside + met * (mirrored - inside),
+            (one, other) => one.or(other).unwrap_or(0.0),
+        };
         let part = (2.0 - off.abs() / (RESOLVED_CELLS * dx)).clamp(0.0, 1.0);
         if is_wet { -part * off } else { part * off }
+    }
+
+    /// Which walls near a point of a seed's patch mirror phi, and by how much the patch meets them so, 0 to 1.
+    fn mirrors(&self, seed: &Seed, point: Vec3, dx: f32) -> ([bool; 6], f32) {
+        let bounds = self.tree.shape().bounds();
+        let (mut mirrors, mut met) = ([false; 6], 1.0f32);
+        for side in 0..6 {
+            let (axis, wall) = (side / 2, [bounds.min, bounds.max][side % 2][side / 2]);
+            if (point[axis] - wall).abs() < cubic::REACH * dx
+                && self.contact[side].is_some_and(is_right_angle)
+            {
+                mirrors[side] = true;
+                met = met.min(seed.meets(axis, wall));
+            }
+        }
+        (mirrors, if mirrors == [false; 6] { 0.0 } else { met })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cells beside the surface and their patches of it.
 
-use crate::quadric::{Quadric, Touching, WallContact};
+use crate::quadric::{Quadric, Touching, WallContact, meets};
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -72,6 +72,11 @@ impl Seed {
         let foot = aside / spread;
         let point = self.point + foot - 0.5 * fall / (spread * spread) * self.normal;
         Below { along: along + 0.5 * fall / spread, beyond, point }
+    }
+
+    /// Does the patch, gone on as it is bent, meet a wall across an axis at a right angle? 1 where it does, 0 where not.
+    pub fn meets(&self, axis: usize, wall: f32) -> f32 {
+        meets(self.normal[axis] + self.bend[0][axis] * (wall - self.point[axis]))
     }
 
     /// Slope of phi across the surface.
