@@ -165,10 +165,8 @@ impl Around {
             let v = &self.value[first + n..];
             v[0] + t[0] * (v[1] - v[0])
         };
-        let (near, far) = (
-            along_x(0) + t[1] * (along_x(3) - along_x(0)),
-            along_x(9) + t[1] * (along_x(12) - along_x(9)),
-        );
+        let (near, far) =
+            (along_x(0) + t[1] * (along_x(3) - along_x(0)), along_x(9) + t[1] * (along_x(12) - along_x(9)));
         near + t[2] * (far - near)
     }
 }

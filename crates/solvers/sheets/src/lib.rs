@@ -146,7 +146,7 @@ impl SheetsSolver {
         }
         self.extrapolate_velocity();
         if self.setup.has_moving_solids() {
-            self.grid_to_particles();
+            self.grid_to_particles(0.0);
         }
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.open(volume_m3);

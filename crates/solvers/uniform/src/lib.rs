@@ -168,7 +168,7 @@ impl UniformSolver {
 
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
-        self.update_particles();
+        self.update_particles(dt_s);
         self.measure_particles(report);
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);
