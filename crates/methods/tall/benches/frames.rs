@@ -72,6 +72,7 @@ fn params() -> WaterParams {
         has_sinks: false,
         beyond: None,
         has_moving: false,
+        bodies: [0; 2],
     }
 }
 

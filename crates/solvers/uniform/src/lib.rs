@@ -63,9 +63,6 @@ pub struct UniformSolver {
 impl UniformSolver {
     /// Places the liquid of a set-up on its grid.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        if !setup.refine.is_empty() {
-            return Err(SetupError::Unsupported { method: "uniform", feature: "[[refine]] regions".into() });
-        }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,

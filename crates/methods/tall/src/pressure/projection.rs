@@ -128,7 +128,8 @@ pub fn lateral_outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, [i, y, 
             Holds::Solid => (1.0, 0.0),
             Holds::Air => (0.0, 0.0),
             Holds::Cell => {
-                let part = solid_part(nearest(grid, liquid.fraction, beside, y_f));
+                let own = nearest(grid, liquid.fraction, [i, k], y_f);
+                let part = solid_part(own, nearest(grid, liquid.fraction, beside, y_f));
                 let air = part < 1.0 && nearest(grid, liquid.phi, beside, y_f) > 0.0;
                 (if air { 0.0 } else { part }, nearest(grid, liquid.u_solid, beside, y_f)[axis])
             }

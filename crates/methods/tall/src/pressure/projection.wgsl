@@ -71,7 +71,7 @@ fn lateral_outflow(i: i32, y: i32, k: i32) -> f32 {
         var solid_u = 0.0;
         if held == CELL {
             let part = blend1(fraction[at.low], fraction[at.high], at.weight);
-            solid = select(part, 1.0, part > SOLID_ABOVE);
+            solid = solid_part(blend1(fraction[own.low], fraction[own.high], own.weight), part);
             if solid < 1.0 && blend1(phi[at.low], phi[at.high], at.weight) > 0.0 { solid = 0.0; }
             solid_u = blend4(u_solid[at.low], u_solid[at.high], at.weight)[axis];
         }
