@@ -76,22 +76,26 @@ pub fn update<M: Default>(
         let (dx, uniform) = (f64::from(level.dx), diagram.uniform(l));
         let [fx, fy, fz] = FACE_VELOCITY;
         let [ex, ey, ez] = EDGE_VELOCITY;
-        level.grid.for_each_block_with(None, [fx, fy, fz, ex, ey, ez], |memory: &mut M, n, page, reader, mut out| {
-            let pairs = Pairs {
-                fields: reader,
-                layout,
-                table: diagram.table(),
-                boundary,
-                min: AXES.map(|a| f64::from(min[a])),
-                dx,
-                steps,
-            };
-            for cell in 0..64 {
-                let home = layout.first_of(page) | cell as u64;
-                stored_faces(&pairs, l, home, uniform[n] >> cell & 1 == 1, |face| {
-                    body(memory, &pairs, &face, &mut out[face.slot][cell]);
-                });
-            }
-        });
+        level.grid.for_each_block_with(
+            None,
+            [fx, fy, fz, ex, ey, ez],
+            |memory: &mut M, n, page, reader, mut out| {
+                let pairs = Pairs {
+                    fields: reader,
+                    layout,
+                    table: diagram.table(),
+                    boundary,
+                    min: AXES.map(|a| f64::from(min[a])),
+                    dx,
+                    steps,
+                };
+                for cell in 0..64 {
+                    let home = layout.first_of(page) | cell as u64;
+                    stored_faces(&pairs, l, home, uniform[n] >> cell & 1 == 1, |face| {
+                        body(memory, &pairs, &face, &mut out[face.slot][cell]);
+                    });
+                }
+            },
+        );
     }
 }

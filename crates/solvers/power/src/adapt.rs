@@ -104,7 +104,8 @@ impl Step<'_> {
                 (known - old.center(leaf).distance(x) - farthest).max(band.reach)
             })
         };
-        let tree = self.model.tree(distance, self.old.time_s + self.dt_s, self.old.tree.diagram.shared_table());
+        let tree =
+            self.model.tree(distance, self.old.time_s + self.dt_s, self.old.tree.diagram.shared_table());
         tree.map_err(|error| StepError::Pressure(format!("no memory for the tree: {error}")))
     }
 

@@ -2,7 +2,9 @@
 
 use crate::mass::FAR_LEAVES;
 use crate::state::{Step, Tree};
-use fluvial_drops::{Arrived, Drops, Home, MARGIN_CELLS, Obstacles, SMALLEST, fly, normal, out_of_solids, radius_m};
+use fluvial_drops::{
+    Arrived, Drops, Home, MARGIN_CELLS, Obstacles, SMALLEST, fly, normal, out_of_solids, radius_m,
+};
 use fluvial_foundation::Vec3;
 use fluvial_power::band::Band;
 use fluvial_power::channels::PHI;

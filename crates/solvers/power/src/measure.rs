@@ -59,14 +59,15 @@ impl Model {
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
         let cube = f64::from(band.dx).powi(3);
-        let differences = content::differing(view, band, !solids.is_empty(), |sums: &mut Sums<K>, found, voxel| {
-            let Voxel { center, part, open, .. } = voxel;
-            if part != found.whole && self.beyond_open_walls(center) <= 0.0 {
-                let volume = f64::from((part - found.whole) * open) * cube;
-                let terms = weigh(center, band.dx, found.leaf);
-                sums.0.iter_mut().zip(terms).for_each(|(sum, term)| *sum += volume * term);
-            }
-        });
+        let differences =
+            content::differing(view, band, !solids.is_empty(), |sums: &mut Sums<K>, found, voxel| {
+                let Voxel { center, part, open, .. } = voxel;
+                if part != found.whole && self.beyond_open_walls(center) <= 0.0 {
+                    let volume = f64::from((part - found.whole) * open) * cube;
+                    let terms = weigh(center, band.dx, found.leaf);
+                    sums.0.iter_mut().zip(terms).for_each(|(sum, term)| *sum += volume * term);
+                }
+            });
         for terms in differences {
             sums.iter_mut().zip(terms.0).for_each(|(sum, term)| *sum += term);
         }

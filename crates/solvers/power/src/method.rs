@@ -4,8 +4,8 @@ use crate::adapt::tree_shape;
 use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, PowerSolver, check_support};
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, TransportTest,
-    Variant, VolumeCorrection, Volumes, read_method,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
+    TransportTest, Variant, VolumeCorrection, Volumes, read_method,
 };
 use std::sync::Arc;
 

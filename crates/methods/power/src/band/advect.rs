@@ -86,22 +86,26 @@ impl Band {
         let pages = kept_pages.concat();
         new.grid.commit(&pages)?;
         let (min, dx, cells) = (new.min, new.dx, layout.cells());
-        new.grid.for_each_block_with(None, [PHI, SOLID], |cursors: &mut Cursors, _, page, _, [phi, solids]| {
-            let (known, own) = (self.grid.channel(page, SOLID), self.grid.channel(page, PHI));
-            let was_known = self.grid.blocks().position(page).is_some() && !solids_move;
-            for cell in 0..256 {
-                let at = layout.decode(layout.first_of(page) | cell as u64);
-                if AXES.iter().any(|&a| at[a] >= cells[a]) {
-                    continue;
+        new.grid.for_each_block_with(
+            None,
+            [PHI, SOLID],
+            |cursors: &mut Cursors, _, page, _, [phi, solids]| {
+                let (known, own) = (self.grid.channel(page, SOLID), self.grid.channel(page, PHI));
+                let was_known = self.grid.blocks().position(page).is_some() && !solids_move;
+                for cell in 0..256 {
+                    let at = layout.decode(layout.first_of(page) | cell as u64);
+                    if AXES.iter().any(|&a| at[a] >= cells[a]) {
+                        continue;
+                    }
+                    let [x, y, z] = at.map(|v| v as f32 + 0.5);
+                    let x = min + dx * Vec3::new(x, y, z);
+                    phi[cell] = kept(change(x, value(cursors, x, own[cell])));
+                    if let Some(solid) = solid {
+                        solids[cell] = if was_known { known[cell] } else { solid(x) };
+                    }
                 }
-                let [x, y, z] = at.map(|v| v as f32 + 0.5);
-                let x = min + dx * Vec3::new(x, y, z);
-                phi[cell] = kept(change(x, value(cursors, x, own[cell])));
-                if let Some(solid) = solid {
-                    solids[cell] = if was_known { known[cell] } else { solid(x) };
-                }
-            }
-        });
+            },
+        );
         Ok(new)
     }
 

@@ -159,8 +159,10 @@ impl Band {
             let [x, y, z] = AXES.map(|a| codes[a][3 * (n >> a & 1)]);
             self.grid.channel(layout.page(x | y | z), PHI)
         });
-        let is_second = |a: usize, n: usize| usize::from(layout.page(codes[a][n]) != layout.page(codes[a][0]));
-        let (page_x, cell_x) = ([0, 1, 2, 3].map(|n| is_second(0, n)), codes[0].map(|c| layout.cell_in_page(c)));
+        let is_second =
+            |a: usize, n: usize| usize::from(layout.page(codes[a][n]) != layout.page(codes[a][0]));
+        let (page_x, cell_x) =
+            ([0, 1, 2, 3].map(|n| is_second(0, n)), codes[0].map(|c| layout.cell_in_page(c)));
         let weight = AXES.map(|a| catmull_rom(t[a]));
         let (mut sum, mut missing) = (0.0, false);
         for z in 0..4 {
