@@ -359,6 +359,9 @@ fn failure(error: RunError, go_on: Option<String>) -> Failure {
                 "the frames written so far are complete; when the device works again, {go_on}; or choose `--set method.device=cpu`"
             )
         }
+        RunError::Promise { .. } => {
+            "the frames written so far are complete; choose another method, or tell its author".to_owned()
+        }
         RunError::Output(_) => {
             let go_on = go_on.unwrap_or("start it anew with another folder, -o".into());
             format!("the frames written so far are complete; when there is room again, {go_on}")

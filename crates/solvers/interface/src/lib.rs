@@ -16,6 +16,7 @@ mod save_parts;
 mod setup;
 mod snapshot;
 mod stages;
+mod support;
 mod survey;
 
 pub use bodies::{FreeBody, Tie};
@@ -35,6 +36,7 @@ pub use snapshot::{
     SparseLevelSet, UniformLevelSet, Wanted,
 };
 pub use stages::{Clamps, Stages};
+pub use support::{Feature, refuse};
 pub use survey::{Inside, Survey, VERTICES_PER_FACE, inside_cells, thinnest_wall_m};
 
 use fluvial_foundation::Vec3;
@@ -79,6 +81,8 @@ pub enum SetupError {
         method: &'static str,
         /// The scene's feature, by name.
         feature: String,
+        /// The key of a scene file that asks for it.
+        key: &'static str,
     },
     /// More cells than the method can have.
     #[error("too many cells: {cells:.3e}, about {gib:.0} GiB of memory; the method has {most:.0e} at most")]

@@ -34,6 +34,7 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Action, Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver,
     StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+    refuse,
 };
 use frame::Frame;
 use solids::Terrain;
@@ -73,24 +74,10 @@ pub struct TallSolver {
     computes_on: String,
 }
 
-/// Refuses by name what a scene asks for and this method lacks.
+/// Refuses by name what a scene asks for and this method lacks, beside its capabilities.
 fn check_support(setup: &Setup) -> Result<(), SetupError> {
-    let (liquid, domain) = (&setup.liquid, &setup.domain);
-    let is_tilted = liquid.gravity.x != 0.0 || liquid.gravity.z != 0.0 || liquid.gravity.y > 0.0;
-    let checks = [
-        (is_tilted, "gravity in another direction than -y"),
-        (liquid.surface_tension > 0.0, "surface tension"),
-        (setup.has_friction(), "friction"),
-        (!setup.refine.is_empty(), "[[refine]] regions"),
-        (setup.flow.is_some(), "[flow]"),
-        (domain.walls[2] == Wall::Open, "an open floor (`y_min`)"),
-    ];
-    match checks.into_iter().find(|(asked, _)| *asked) {
-        Some((_, feature)) => {
-            Err(SetupError::Unsupported { method: Params::NAME, feature: feature.to_owned() })
-        }
-        None => Ok(()),
-    }
+    let has_no_floor = setup.domain.walls[2] == Wall::Open;
+    refuse(Params::NAME, &[(has_no_floor, "an open floor (`y_min`)", "domain.walls")])
 }
 
 impl TallSolver {
