@@ -122,7 +122,7 @@ fn solid(in: Shaded) -> @location(0) vec4<f32> {
     var normal = normalize(in.normal);
     if dot(normal, toward) < 0.0 { normal = -normal; }
     // Grain of wood or stone.
-    let grain = 0.94 + 0.06 * sin(40.0 * dot(in.world, vec3<f32>(0.3, 1.0, 0.2)) / view.low.w * 6.0);
+    let grain = 0.985 + 0.015 * sin(40.0 * dot(in.world, vec3<f32>(0.3, 1.0, 0.2)) / view.low.w * 6.0);
     return vec4<f32>(matte(in.color * grain, in.world, normal), 1.0);
 }
 

@@ -20,7 +20,7 @@ const BODY_COLORS: [Vec3; 6] = [
     Vec3::new(0.24, 0.34, 0.52),
     Vec3::new(0.60, 0.52, 0.44),
 ];
-const STONE: Vec3 = Vec3::new(0.55, 0.53, 0.50);
+const STONE: Vec3 = Vec3::new(0.36, 0.32, 0.26);
 /// Cover of a spray drop, a foam patch and a bubble, and how much larger than the particle they are drawn.
 const LOOKS: [(f32, f32); 3] = [(0.8, 0.8), (0.35, 3.0), (0.12, 1.0)];
 
