@@ -110,7 +110,9 @@ impl UniformSolver {
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
         if has_particles {
             let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
-            if !self.setup.solids.is_empty() {
+            // Only among bodies, whose added mass depends on it: with it the tip of a tongue beside solids at rest ends elsewhere, by
+            // 3 % of a tank at 16 cells, whenever rounding differs.
+            if !work.bodies.is_empty() {
                 particles::mark_below(steep_cell, &work.boundaries.solids.fields.open_volume, 1.0, grid);
             }
             let deposit = Deposit { transfer, sides, u_face: begin.u_face, steep_cell };
