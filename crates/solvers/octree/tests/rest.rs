@@ -182,7 +182,7 @@ fn short_waves_do_not_grow() {
     let mut setup = tank(16, 0.47);
     setup.domain.grid.cells = [8, 16, 4];
     let column = |i: usize| {
-        let height = 0.47 + if i % 2 == 0 { 0.01 * dx } else { -0.01 * dx };
+        let height = 0.47 + if i.is_multiple_of(2) { 0.01 * dx } else { -0.01 * dx };
         let (min, max) = (i as f32 * dx, (i + 1) as f32 * dx);
         Shape::Box { min: Vec3::new(min, -1.0, -1.0), max: Vec3::new(max, height, 2.0) }
     };

@@ -71,10 +71,11 @@ pub fn redistance(
 /// What redistancing keeps of the surface beside its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keeps {
-    /// Patches alone make distances: a plane that lies askew in the cells stays one, and still water at rest.
+    /// Patches alone make distances: a plane that lies askew in the cells stays one, and still water at rest. They smooth: a call takes 0.5 % of a
+    /// ripple of two cells, 0.3 % of one of four and 0.08 % of one of eight.
     Planes,
-    /// Distances near the surface are those of phi's cubic, whose second differences surface tension takes. Still water does not rest
-    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`). Beyond walls that the surface meets at their
+    /// Distances near the surface are those of phi's cubic, whose second differences surface tension takes. Ripples keep their height to
+    /// 5e-4, but chequered ones of two cells grow by 0.3 a second on still water. Beyond walls that the surface meets at their
     /// contact angles it goes on as it does for the curvature; without an angle only what is inside counts.
     Curvature(WallContact),
 }
