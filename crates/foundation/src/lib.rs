@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows a grid or a liquid.
 
+pub mod bits;
 pub mod parallel;
 pub mod random;
 pub mod timers;

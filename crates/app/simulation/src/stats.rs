@@ -23,6 +23,8 @@ pub struct StatsLine<'a> {
     outflow_m3: f64,
     volume_error: f64,
     raw_volume_error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    displaced_m3: Option<f64>,
     kinetic_energy_j: f64,
     potential_energy_j: f64,
     max_speed_m_s: f64,
@@ -54,6 +56,7 @@ impl<'a> StatsLine<'a> {
             outflow_m3: report.outflow_m3,
             volume_error: report.volume_error,
             raw_volume_error: report.raw_volume_error,
+            displaced_m3: report.displaced_m3,
             kinetic_energy_j: report.kinetic_energy_j,
             potential_energy_j: report.potential_energy_j,
             max_speed_m_s: report.max_speed_m_s,

@@ -7,7 +7,7 @@
 //! Coordinates wrap around. Every axis has at least one layer of blocks beyond the domain, which stays empty:
 //! one step below coordinate 0 arrives there.
 
-use fluvial_foundation::{AXES, Axis};
+use fluvial_foundation::{AXES, Axis, bits};
 
 /// How coordinates become codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,16 +57,19 @@ impl Layout {
     }
 
     /// Cells of the domain along each axis.
+    #[inline]
     pub fn cells(&self) -> [u32; 3] {
         self.cells
     }
 
     /// Cells of a block along an axis.
+    #[inline]
     pub fn block_side(&self, axis: Axis) -> u32 {
         1 << self.block_log2[axis]
     }
 
     /// Number of pages that codes can name.
+    #[inline]
     pub fn pages(&self) -> u64 {
         1 << (self.bits - self.cell_bits)
     }
@@ -90,32 +93,22 @@ impl Layout {
     }
 
     /// The code at some coordinates or of some offset; coordinates wrap around.
+    #[inline(always)]
     pub fn encode(&self, at: [i64; 3]) -> u64 {
-        let spread = |axis: Axis| {
-            let (mut mask, mut value, mut code) = (self.mask[axis], at[axis] as u64, 0);
-            while mask != 0 {
-                let bit = mask & mask.wrapping_neg();
-                code |= if value & 1 == 1 { bit } else { 0 };
-                mask ^= bit;
-                value >>= 1;
-            }
-            code
-        };
-        spread(0) | spread(1) | spread(2)
+        let [x, y, z] = AXES.map(|axis| self.along(axis, at[axis]));
+        x | y | z
+    }
+
+    /// The bits of a code that one coordinate owns.
+    #[inline(always)]
+    pub fn along(&self, axis: Axis, at: i64) -> u64 {
+        bits::deposit(at as u64, self.mask[axis])
     }
 
     /// Coordinates of a code.
+    #[inline(always)]
     pub fn decode(&self, code: u64) -> [u32; 3] {
-        AXES.map(|axis| {
-            let (mut mask, mut value, mut place) = (self.mask[axis], 0, 0);
-            while mask != 0 {
-                let bit = mask & mask.wrapping_neg();
-                value |= ((code & bit != 0) as u32) << place;
-                mask ^= bit;
-                place += 1;
-            }
-            value
-        })
+        self.mask.map(|mask| bits::extract(code, mask) as u32)
     }
 
     /// The sum of two codes, axis by axis: other axes' bits are set to one in the first summand and hand
@@ -155,6 +148,7 @@ impl Layout {
     }
 
     /// Are these coordinates inside the domain?
+    #[inline]
     pub fn contains(&self, at: [i64; 3]) -> bool {
         AXES.iter().all(|&a| (0..self.cells[a] as i64).contains(&at[a]))
     }

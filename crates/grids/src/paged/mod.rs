@@ -148,6 +148,20 @@ impl<const CHANNELS: usize, const CELLS: usize> PagedGrid<CHANNELS, CELLS> {
         write: [usize; W],
         body: impl Fn(usize, u64, &Reader<CELLS>, [&mut [f32; CELLS]; W]) -> f64 + Sync + Send,
     ) -> f64 {
-        self.store.sum_pages(positions, write, body)
+        self.store.sum_pages(positions, write, |(): &mut (), n, page, reader, out| body(n, page, reader, out))
+    }
+
+    /// As [`Self::for_each_block`], with a memory that `body` finds as its last call has left it, or new: for what is merely
+    /// looked up again, since which calls share one is not defined.
+    pub fn for_each_block_with<const W: usize, M: Default>(
+        &mut self,
+        positions: Option<&[u32]>,
+        write: [usize; W],
+        body: impl Fn(&mut M, usize, u64, &Reader<CELLS>, [&mut [f32; CELLS]; W]) + Sync + Send,
+    ) {
+        self.store.sum_pages(positions, write, |memory, n, page, reader, out| {
+            body(memory, n, page, reader, out);
+            0.0
+        });
     }
 }

@@ -154,12 +154,12 @@ impl Store {
     /// Runs `body(position, page, reader, channels to be written)` in parallel over committed pages: those at
     /// the ascending `positions` of the list, or all. Returns the sum of what `body` returns, added in
     /// the order of fixed tasks. All channels but those in `write` can be read, in any page, through the
-    /// reader.
-    pub fn sum_pages<const CELLS: usize, const W: usize>(
+    /// reader. The pages of a task share a memory.
+    pub fn sum_pages<const CELLS: usize, const W: usize, M: Default>(
         &mut self,
         positions: Option<&[u32]>,
         write: [usize; W],
-        body: impl Fn(usize, u64, &Reader<CELLS>, [&mut [f32; CELLS]; W]) -> f64 + Sync + Send,
+        body: impl Fn(&mut M, usize, u64, &Reader<CELLS>, [&mut [f32; CELLS]; W]) -> f64 + Sync + Send,
     ) -> f64 {
         let mut written = 0u32;
         for channel in write {
@@ -176,7 +176,7 @@ impl Store {
         let store = &*self;
         let reader = Reader { store, written };
         parallel::ordered_sum(parallel::chunk_count(count, PAGES_PER_TASK), |task| {
-            let mut sum = 0.0;
+            let (mut sum, mut memory) = (0.0, M::default());
             for n in parallel::chunk_range(task, PAGES_PER_TASK, count) {
                 let position = positions.map_or(n, |p| p[n] as usize);
                 let page = pages[position];
@@ -188,7 +188,7 @@ impl Store {
                     // overlaps this one. `self` is borrowed uniquely until all turns have ended.
                     unsafe { &mut *store.channel_pointer::<CELLS>(page, channel).cast::<[f32; CELLS]>() }
                 });
-                sum += body(position, page, &reader, out);
+                sum += body(&mut memory, position, page, &reader, out);
             }
             sum
         })

@@ -4,8 +4,10 @@
 //! drops: they fly under gravity, slide along walls and solids, join where many meet, and become liquid of the
 //! grid again where they reach it. On any grid: cells, walls and solids are given as functions.
 
+mod arrival;
 mod flight;
 
+pub use arrival::{Arrived, Home, MARGIN_CELLS, SMALLEST, normal, out_of_solids};
 pub use flight::{Obstacles, fly};
 
 use fluvial_foundation::{Aabb, Vec3};

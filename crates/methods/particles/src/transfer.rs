@@ -392,7 +392,7 @@ fn flip(particles: &mut Particles, field: &VelocitySampler, sight: &Sight, ratio
 
 /// Velocity and its gradient at a point near thin solids; none elsewhere.
 #[inline]
-fn on_side(field: &VelocitySampler, sight: &Sight, x: Vec3) -> Option<(Vec3, [Vec3; 3])> {
+pub(crate) fn on_side(field: &VelocitySampler, sight: &Sight, x: Vec3) -> Option<(Vec3, [Vec3; 3])> {
     if sight.sides.is_empty() {
         return None;
     }

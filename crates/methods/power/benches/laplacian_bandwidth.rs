@@ -126,7 +126,7 @@ fn iterations(roots: usize) {
     let mut pyramid = Pyramid::build(Backing::Reserved, shape, divide).unwrap();
     let diagram = Diagram::new(&mut pyramid);
     let view = View { pyramid: &pyramid, diagram: &diagram };
-    let values: Vec<f32> = view.leaves().into_iter().map(|leaf| phi(view.center(leaf))).collect();
+    let values: Vec<f32> = view.leaves().iter().map(|leaf| phi(view.center(*leaf))).collect();
     pyramid.scatter(P, &values);
     pyramid.propagate(P);
     let boundary = Boundary { phi: Some(P), solid: None };

@@ -2,15 +2,13 @@
 
 use crate::channels::PHI;
 use crate::diagram::Diagram;
-use crate::pairs::{SolidDistance, open_fraction};
+use crate::pairs::{CLEAR_OF_SOLIDS, SolidDistance, open_fraction};
 use crate::view::{LeafFace, Place, View};
 use fluvial_foundation::parallel;
 use fluvial_grids::pyramid::Pyramid;
 
 /// An air leaf lies beside the surface when its centre is nearer to it than this, in its own edges.
 const NEAR_LEAVES: f32 = 1.1;
-/// Solids farther from a leaf's centre than this cut none of its faces, in its own edges: power cells are no wider than that.
-const CLEAR_OF_SOLIDS: f64 = 1.5;
 
 /// Makes the velocity through power faces divergence-free in the air leaves beside the surface.
 ///
@@ -23,7 +21,7 @@ pub fn balance_surface_air(pyramid: &mut Pyramid, diagram: &Diagram, solid: Opti
     let around = Around { view, solid };
     let leaves = view.leaves();
     let found = parallel::map_indices(leaves.len(), |n| around.is_surface_air(leaves[n]));
-    let air: Vec<Place> = leaves.into_iter().zip(found).filter(|(_, found)| *found).map(|l| l.0).collect();
+    let air: Vec<Place> = leaves.iter().zip(found).filter(|(_, found)| *found).map(|l| *l.0).collect();
     let changes = parallel::map_indices(air.len(), |n| around.changes(air[n], &air));
     for (home, channel, change) in changes.into_iter().flatten() {
         let grid = &mut pyramid.levels_mut()[home.level as usize].grid;

@@ -28,7 +28,8 @@ pub fn from_faces(pyramid: &mut Pyramid, diagram: &Diagram, phi: Option<usize>) 
     let is_wet = |place: Place| phi.is_none_or(|phi| view.value(place, phi) < 0.0);
     let at_transitions: Vec<Place> = view
         .leaves()
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|&leaf| view.code(leaf) != Some(Code::UNIFORM) && is_wet(leaf))
         .collect();
     let fitted = parallel::map_indices(at_transitions.len(), |n| fit(&view, at_transitions[n], &is_wet));
@@ -171,7 +172,7 @@ pub fn extend(
 ) {
     let view = View { pyramid, diagram };
     let is_known = |view: &View, leaf: Place| !view.value(leaf, CENTER_VELOCITY[0]).is_nan();
-    let all: Vec<Place> = view.leaves().into_iter().filter(|&leaf| !is_known(&view, leaf)).collect();
+    let all: Vec<Place> = view.leaves().iter().copied().filter(|&leaf| !is_known(&view, leaf)).collect();
     let mut unknown: Vec<Place> = all.iter().copied().filter(|&leaf| wanted(&view, leaf)).collect();
     for layer in 0..layers {
         let view = View { pyramid, diagram };

@@ -32,7 +32,7 @@ pub fn from_band(
     band: &Band,
     is_liquid: impl Fn(Vec3) -> bool + Sync,
 ) {
-    let leaves = View { pyramid, diagram }.leaves();
+    let leaves = diagram.leaves();
     let farthest = pyramid.shape().bounds().size().length();
     let found = parallel::map_indices(leaves.len(), |n| {
         let x = View { pyramid, diagram }.center(leaves[n]);
@@ -53,7 +53,7 @@ pub fn from_band(
         }
     });
     let values: Vec<Known> = found.iter().map(|f| f.0).collect();
-    write(pyramid, &leaves, &values);
+    write(pyramid, leaves, &values);
     let beyond = leaves.iter().zip(&found).filter(|(_, f)| !f.1).map(|(leaf, _)| *leaf).collect();
     hand_on(pyramid, diagram, beyond);
     pyramid.propagate(PHI);

@@ -1,6 +1,6 @@
 //! How much liquid the band shows in every power cell.
 
-use crate::band::{Band, Voxel};
+use crate::band::{self, Band, PageCubes, Voxel};
 use crate::channels::PHI;
 use crate::neighbourhood::Code;
 use crate::view::{Place, View};
@@ -8,22 +8,20 @@ use fluvial_foundation::{Vec3, parallel};
 
 /// Voxels farther from the surface than this are on the side of all leaves around them, in edges of the leaf.
 const CLEAR_LEAVES: f32 = 1.5;
+/// Pages per task.
+const PAGES: usize = 16;
 
-/// The leaf that was asked last.
-#[derive(Default)]
-struct Last {
-    leaf: Option<Found>,
-    sums: Vec<(u32, f64)>,
-}
-
-#[derive(Clone, Copy)]
-struct Found {
-    leaf: Place,
-    center: Vec3,
-    half: f32,
+/// A leaf with what voxels are compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The leaf.
+    pub leaf: Place,
+    /// Its number.
+    pub number: u32,
+    /// 1 where its centre is liquid, else 0.
+    pub whole: f32,
+    dx: f32,
     is_uniform: bool,
-    number: u32,
-    whole: f32,
 }
 
 impl<'a> View<'a> {
@@ -56,18 +54,65 @@ impl<'a> View<'a> {
         nearest
     }
 
-    fn find(&self, x: Vec3) -> Found {
-        let leaf = self.locate(x);
-        let is_uniform = self.code(leaf) == Some(Code::UNIFORM);
+    fn find(&self, leaf: Place) -> Found {
         Found {
             leaf,
-            center: self.center(leaf),
-            half: 0.5 * self.level(leaf.level).dx,
-            is_uniform,
             number: self.number(leaf) as u32,
             whole: f32::from(u8::from(self.value(leaf, PHI) < 0.0)),
+            dx: self.level(leaf.level).dx,
+            is_uniform: self.code(leaf) == Some(Code::UNIFORM),
         }
     }
+}
+
+/// Calls `body(memory of the task, leaf, voxel)` for the voxels that may differ from what the leaf that holds their centre is as a whole, full or
+/// empty, or, at transitions, lie in the power cell of another leaf. Returns the memories in the order of pages.
+pub fn differing<M: Default + Send>(
+    view: View,
+    band: &Band,
+    has_solids: bool,
+    body: impl Fn(&mut M, &Found, Voxel) + Sync,
+) -> Vec<M> {
+    let pages = band.grid.blocks().pages();
+    let layout = band.grid.layout();
+    let cubes = PageCubes::new(band, view.pyramid.shape().dx);
+    let of_page = |memory: &mut M, page: u64| {
+        let (first, phi) = (layout.decode(layout.first_of(page)), band.grid.channel(page, band::PHI));
+        for (low, at) in cubes.of_page(first) {
+            let (least, most) = range(phi, cubes, low);
+            if least > most {
+                continue;
+            }
+            let found = view.find(view.leaf_at(at));
+            let agrees = if found.whole == 0.0 { least >= band.dx } else { most <= -band.dx };
+            let clear = CLEAR_LEAVES * found.dx;
+            if agrees && (found.is_uniform || least > clear || most < -clear) {
+                continue;
+            }
+            for cell in cubes.rows(low).flatten().filter(|&cell| phi[cell] != 0.0) {
+                body(memory, &found, band.voxel(page, cell, has_solids));
+            }
+        }
+    };
+    parallel::map_indices(parallel::chunk_count(pages.len(), PAGES), |task| {
+        let mut memory = M::default();
+        let pages = &pages[parallel::chunk_range(task, PAGES, pages.len())];
+        pages.iter().for_each(|&page| of_page(&mut memory, page));
+        memory
+    })
+}
+
+/// Least and largest distance of the voxels in a cube of a page; the least is larger where there are none.
+#[inline]
+fn range(phi: &[f32; 256], cubes: PageCubes, low: usize) -> (f32, f32) {
+    let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
+    for row in cubes.rows(low) {
+        for &phi in &phi[row] {
+            least = least.min(if phi == 0.0 { f32::INFINITY } else { phi });
+            most = most.max(if phi == 0.0 { f32::NEG_INFINITY } else { phi });
+        }
+    }
+    (least, most)
 }
 
 /// Adds `differs(voxel)`, which is zero far from the surface, to what the leaf that holds the voxel's centre has, by number of leaf.
@@ -101,29 +146,24 @@ pub fn liquid(
         if view.value(leaves[n], PHI) < 0.0 { open_m3(leaves[n]) } else { 0.0 }
     });
     let voxel_m3 = f64::from(band.dx).powi(3);
-    let parts = band.by_page(has_solids, |last: &mut Last, Voxel { center, phi, part, open }| {
-        let mut found = match last.leaf {
-            Some(found) if (center - found.center).abs().max_element() < found.half => found,
-            _ => view.find(center),
-        };
-        last.leaf = Some(found);
-        if found.is_uniform || phi.abs() > CLEAR_LEAVES * 2.0 * found.half {
-            if part == found.whole {
-                return;
-            }
-        } else {
+    let parts = differing(view, band, has_solids, |sums: &mut Vec<(u32, f64)>, found, voxel| {
+        let Voxel { center, phi, part, open } = voxel;
+        let is_own = found.is_uniform || phi.abs() > CLEAR_LEAVES * found.dx;
+        let (mut number, mut whole) = (found.number, found.whole);
+        if !is_own {
             let leaf = view.power_leaf(found.leaf, center);
             if leaf != found.leaf {
-                found = view.find(view.center(leaf));
+                let other = view.find(leaf);
+                (number, whole) = (other.number, other.whole);
             }
         }
-        let differs = f64::from((part - found.whole) * open) * voxel_m3;
-        match last.sums.last_mut() {
-            Some((number, sum)) if *number == found.number => *sum += differs,
-            _ if differs != 0.0 => last.sums.push((found.number, differs)),
+        let differs = f64::from((part - whole) * open) * voxel_m3;
+        match sums.last_mut() {
+            Some((last, sum)) if *last == number => *sum += differs,
+            _ if differs != 0.0 => sums.push((number, differs)),
             _ => {}
         }
     });
-    parts.into_iter().flat_map(|last| last.sums).for_each(|(n, differs)| content[n as usize] += differs);
+    parts.into_iter().flatten().for_each(|(n, differs)| content[n as usize] += differs);
     content
 }

@@ -3,9 +3,11 @@
 use crate::channels;
 use crate::neighbourhood::{Code, Kind, larger_bit};
 use crate::stencil::{PowerCell, StencilTable};
+use crate::view::Place;
 use fluvial_foundation::AXES;
 use fluvial_grids::paged::{Layout, Reader};
 use fluvial_grids::pyramid::{Halo, Level, NEIGHBOURS, Pyramid, bits};
+use std::sync::Arc;
 
 /// The power diagram of the leaves of a pyramid, within the walls of its box.
 ///
@@ -14,7 +16,8 @@ use fluvial_grids::pyramid::{Halo, Level, NEIGHBOURS, Pyramid, bits};
 /// this side.
 #[derive(Clone, Debug, Default)]
 pub struct Diagram {
-    table: StencilTable,
+    table: Arc<StencilTable>,
+    leaves: Vec<Place>,
     /// By level and block: leaves away from walls whose neighbours are all of the same size.
     uniform: Vec<Vec<u64>>,
 }
@@ -23,14 +26,12 @@ impl Diagram {
     /// Finds the codes of all leaves, keeps them in the pyramid's field [`channels::CODE`] and prepares their
     /// power cells.
     pub fn new(pyramid: &mut Pyramid) -> Diagram {
-        let mut diagram = Diagram::default();
-        diagram.update(pyramid);
-        diagram
+        Diagram::with_table(pyramid, Arc::default())
     }
 
-    /// As [`Self::new`] for a new tree; power cells that are known stay.
-    pub fn update(&mut self, pyramid: &mut Pyramid) {
-        self.uniform.clear();
+    /// As [`Self::new`] with the power cells that another tree has met.
+    pub fn with_table(pyramid: &mut Pyramid, table: Arc<StencilTable>) -> Diagram {
+        let mut diagram = Diagram { table, leaves: list_leaves(pyramid), uniform: vec![] };
         for level in pyramid.levels_mut() {
             let uniform = encode_level(level);
             let mut codes = vec![Code::UNIFORM];
@@ -42,12 +43,25 @@ impl Diagram {
                     _ => None,
                 }));
             }
-            self.table.prepare(codes);
-            self.uniform.push(uniform);
+            StencilTable::prepare(&mut diagram.table, codes);
+            diagram.uniform.push(uniform);
         }
+        diagram
+    }
+
+    /// All leaves in the order of their numbers, which is that of places.
+    #[inline]
+    pub fn leaves(&self) -> &[Place] {
+        &self.leaves
+    }
+
+    /// What other trees can go on with.
+    pub fn shared_table(&self) -> Arc<StencilTable> {
+        self.table.clone()
     }
 
     /// The power cells that were met.
+    #[inline]
     pub fn table(&self) -> &StencilTable {
         &self.table
     }
@@ -65,6 +79,19 @@ impl Diagram {
             other => panic!("no leaf at {at:?}, but {other:?}"),
         }
     }
+}
+
+fn list_leaves(pyramid: &Pyramid) -> Vec<Place> {
+    let mut out = Vec::with_capacity(pyramid.active_count());
+    for (l, level) in pyramid.levels().iter().enumerate() {
+        let layout = level.grid.layout();
+        for (n, &page) in level.grid.blocks().pages().iter().enumerate() {
+            let first = layout.first_of(page);
+            let leaf = |cell: usize| Place { level: l as u32, cell: first | cell as u64 };
+            out.extend(bits(level.cells()[n].active).map(leaf));
+        }
+    }
+    out
 }
 
 /// The places around a cell that lie beyond the domain, a bit each.

@@ -61,7 +61,7 @@ pub fn stored_faces<F: Fields>(
     }
 }
 
-/// Runs `body(memory of the block, pairs, face, velocity)` over all faces of a pyramid, in parallel by blocks. Fields other than
+/// Runs `body(memory, pairs, face, velocity)` over all faces of a pyramid, in parallel by blocks. Fields other than
 /// face velocities can be read through the pairs.
 pub fn update<M: Default>(
     pyramid: &mut Pyramid,
@@ -76,23 +76,26 @@ pub fn update<M: Default>(
         let (dx, uniform) = (f64::from(level.dx), diagram.uniform(l));
         let [fx, fy, fz] = FACE_VELOCITY;
         let [ex, ey, ez] = EDGE_VELOCITY;
-        level.grid.for_each_block(None, [fx, fy, fz, ex, ey, ez], |n, page, reader, mut out| {
-            let pairs = Pairs {
-                fields: reader,
-                layout,
-                table: diagram.table(),
-                boundary,
-                min: AXES.map(|a| f64::from(min[a])),
-                dx,
-                steps,
-            };
-            let mut memory = M::default();
-            for cell in 0..64 {
-                let home = layout.first_of(page) | cell as u64;
-                stored_faces(&pairs, l, home, uniform[n] >> cell & 1 == 1, |face| {
-                    body(&mut memory, &pairs, &face, &mut out[face.slot][cell]);
-                });
-            }
-        });
+        level.grid.for_each_block_with(
+            None,
+            [fx, fy, fz, ex, ey, ez],
+            |memory: &mut M, n, page, reader, mut out| {
+                let pairs = Pairs {
+                    fields: reader,
+                    layout,
+                    table: diagram.table(),
+                    boundary,
+                    min: AXES.map(|a| f64::from(min[a])),
+                    dx,
+                    steps,
+                };
+                for cell in 0..64 {
+                    let home = layout.first_of(page) | cell as u64;
+                    stored_faces(&pairs, l, home, uniform[n] >> cell & 1 == 1, |face| {
+                        body(memory, &pairs, &face, &mut out[face.slot][cell]);
+                    });
+                }
+            },
+        );
     }
 }

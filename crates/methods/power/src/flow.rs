@@ -17,6 +17,7 @@ use crate::neighbourhood::Code;
 use crate::view::{Place, View, value_in};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::pyramid::NEIGHBOURS;
+use wide::f32x4;
 
 /// The velocity between nodes, or between faces.
 #[derive(Clone, Copy)]
@@ -24,36 +25,68 @@ pub struct Flow<'a> {
     view: View<'a>,
     min: Vec3,
     max: Vec3,
+    /// Half the smallest leaves' edge, m, and its reciprocal: no cube is smaller.
+    half: f32,
+    per_half: f32,
     is_per_axis: bool,
 }
 
-/// The cube that was asked last, with the velocities of its corners: back-traces stay in a cube for long.
+/// A cube in which velocity is trilinear, with the velocities of its corners.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
+struct Cube {
     low: Vec3,
-    size: f32,
-    corners: [Vec3; 8],
+    per_size: f32,
+    corners: [f32x4; 8],
 }
 
-impl Default for Cursor {
+/// Cubes that were asked before: back-traces stay near each other for long. A cube is found again by the smallest one that holds the point.
+pub struct Cubes<const CUBES: usize> {
+    keys: [u64; CUBES],
+    cubes: [Cube; CUBES],
+    last: usize,
+}
+
+/// For one point after another.
+pub type Cursor = Cubes<1>;
+/// For points all over a few pages: the place is given by the lowest bits along each axis, so that no two cubes of a region of
+/// eight by eight by four drive each other out.
+pub type Cursors = Cubes<256>;
+
+/// No cube.
+const NO_KEY: u64 = u64::MAX;
+
+impl<const CUBES: usize> Default for Cubes<CUBES> {
     fn default() -> Self {
-        Cursor { low: Vec3::NAN, size: 0.0, corners: [Vec3::ZERO; 8] }
+        let none = Cube { low: Vec3::ZERO, per_size: 0.0, corners: [f32x4::ZERO; 8] };
+        Cubes { keys: [NO_KEY; CUBES], cubes: [none; CUBES], last: 0 }
     }
 }
 
-impl Cursor {
-    /// Least and largest component along a direction at the corners of the cube.
+impl<const CUBES: usize> Cubes<CUBES> {
+    /// Least and largest component along a direction at the corners of the cube that was asked last.
     pub fn range(&self, direction: Vec3) -> (f32, f32) {
-        let along = self.corners.map(|v| v.dot(direction));
+        let along = self.cubes[self.last].corners.map(|v| vector(v).dot(direction));
         (along.into_iter().fold(f32::INFINITY, f32::min), along.into_iter().fold(f32::NEG_INFINITY, f32::max))
     }
+}
+
+#[inline(always)]
+fn vector(v: f32x4) -> Vec3 {
+    let [x, y, z, _] = v.to_array();
+    Vec3::new(x, y, z)
+}
+
+#[inline(always)]
+fn lanes(v: Vec3) -> f32x4 {
+    f32x4::from([v.x, v.y, v.z, 0.0])
 }
 
 impl<'a> Flow<'a> {
     /// The flow of a pyramid whose nodes are known.
     pub fn new(view: View<'a>) -> Self {
-        let bounds = view.pyramid.shape().bounds();
-        Flow { view, min: bounds.min, max: bounds.max, is_per_axis: false }
+        let shape = view.pyramid.shape();
+        let (bounds, half) = (shape.bounds(), 0.5 * shape.dx);
+        Flow { view, min: bounds.min, max: bounds.max, half, per_half: 1.0 / half, is_per_axis: false }
     }
 
     /// The same, per axis where all leaves around are of one size: trilinear in each component between the centres of the
@@ -68,34 +101,66 @@ impl<'a> Flow<'a> {
     }
 
     /// The nearest point of the box.
+    #[inline]
     pub fn clamp(&self, x: Vec3) -> Vec3 {
         x.clamp(self.min, self.max)
     }
 
     /// Velocity at a point, m/s; beyond the box that of its nearest point.
-    pub fn velocity(&self, cursor: &mut Cursor, x: Vec3) -> Vec3 {
+    #[inline]
+    pub fn velocity<const CUBES: usize>(&self, cursor: &mut Cubes<CUBES>, x: Vec3) -> Vec3 {
         let x = self.clamp(x);
-        let mut t = (x - cursor.low) / cursor.size;
-        // Not a number for a fresh cursor, so that the comparison fails.
-        if !(t.cmpge(Vec3::ZERO).all() && t.cmple(Vec3::ONE).all()) {
-            *cursor = self.load(x);
-            t = ((x - cursor.low) / cursor.size).clamp(Vec3::ZERO, Vec3::ONE);
+        let at = (x - self.min) * self.per_half;
+        let [i, j, k] = [at.x as u32, at.y as u32, at.z as u32];
+        let key = u64::from(i) | u64::from(j) << 21 | u64::from(k) << 42;
+        let slot = ((i & 7) | (j & 7) << 3 | (k & 3) << 6) as usize % CUBES;
+        if cursor.keys[slot] != key {
+            let middle = self.half * Vec3::new(i as f32 + 0.5, j as f32 + 0.5, k as f32 + 0.5);
+            cursor.cubes[slot] = self.load(self.clamp(self.min + middle));
+            cursor.keys[slot] = key;
         }
-        trilinear(&cursor.corners, t)
+        cursor.last = slot;
+        let cube = &cursor.cubes[slot];
+        let t = ((x - cube.low) * cube.per_size).clamp(Vec3::ZERO, Vec3::ONE);
+        vector(trilinear(&cube.corners, t))
     }
 
     /// Where liquid at `x` was `dt_s` ago, by `steps` steps of the midpoint rule [power §5].
-    pub fn trace_back(&self, cursor: &mut Cursor, x: Vec3, dt_s: f32, steps: u32) -> Vec3 {
+    #[inline]
+    pub fn trace_back<const CUBES: usize>(
+        &self,
+        cursor: &mut Cubes<CUBES>,
+        x: Vec3,
+        dt_s: f32,
+        steps: u32,
+    ) -> Vec3 {
+        let here = self.velocity(cursor, x);
+        self.trace_back_from(cursor, (x, here), dt_s, steps)
+    }
+
+    /// The same from a point whose velocity is known.
+    #[inline]
+    pub fn trace_back_from<const CUBES: usize>(
+        &self,
+        cursor: &mut Cubes<CUBES>,
+        (x, here): (Vec3, Vec3),
+        dt_s: f32,
+        steps: u32,
+    ) -> Vec3 {
         let dt = dt_s / steps as f32;
-        let mut at = x;
-        for _ in 0..steps {
-            let middle = at - 0.5 * dt * self.velocity(cursor, at);
+        let (mut at, mut v) = (x, here);
+        for step in 1..=steps {
+            let middle = at - 0.5 * dt * v;
             at = self.clamp(at - dt * self.velocity(cursor, middle));
+            if step < steps {
+                v = self.velocity(cursor, at);
+            }
         }
         at
     }
 
-    fn load(&self, x: Vec3) -> Cursor {
+    /// The cube that holds a point.
+    fn load(&self, x: Vec3) -> Cube {
         let leaf = self.view.locate(x);
         let level = self.view.level(leaf.level);
         let at = level.grid.layout().decode(leaf.cell);
@@ -105,19 +170,20 @@ impl<'a> Flow<'a> {
             let child = AXES.map(|a| usize::from(x[a] >= low[a] + 0.5 * level.dx));
             if let Some(corners) = self.between_faces(leaf, at, child) {
                 let low = low + 0.5 * level.dx * Vec3::from_array(child.map(|v| v as f32));
-                return Cursor { low, size: 0.5 * level.dx, corners };
+                return Cube { low, per_size: 2.0 / level.dx, corners: corners.map(lanes) };
             }
         }
         if code == Code::UNIFORM || code.has_larger() {
-            let corners = std::array::from_fn(|n| self.corner(leaf, n));
-            return Cursor { low, size: level.dx, corners };
+            let corners = std::array::from_fn(|n| lanes(self.corner(leaf, n)));
+            return Cube { low, per_size: 1.0 / level.dx, corners };
         }
         let half = 0.5 * level.dx;
         let child = AXES.map(|a| u32::from(x[a] >= low[a] + half));
-        let corners =
-            std::array::from_fn(|n| self.sub_node(leaf, code, AXES.map(|a| child[a] + (n as u32 >> a & 1))));
+        let corners = std::array::from_fn(|n| {
+            lanes(self.sub_node(leaf, code, AXES.map(|a| child[a] + (n as u32 >> a & 1))))
+        });
         let low = low + half * Vec3::from_array(child.map(|v| v as f32));
-        Cursor { low, size: half, corners }
+        Cube { low, per_size: 1.0 / half, corners }
     }
 
     /// Velocity at the corners of an octant of a leaf, per axis; None where the leaf beyond the octant's corner has another
@@ -130,18 +196,19 @@ impl<'a> Flow<'a> {
             let next = i64::from(at[a]) + 2 * child[a] as i64 - 1;
             next.clamp(0, i64::from(layout.cells()[a]) - 1) - i64::from(at[a])
         });
-        let step = |offset: [i64; 3]| layout.add(leaf.cell, layout.encode(offset));
-        self.view.code(Place { cell: step(beside), ..leaf })?;
+        // Of the leaf's own coordinate, the next one, and the one beside the octant.
+        let codes = AXES.map(|a| [0, 1, beside[a]].map(|n| layout.along(a, i64::from(at[a]) + n)));
+        let cell = |place: [usize; 3]| codes[0][place[0]] | codes[1][place[1]] | codes[2][place[2]];
+        self.view.code(Place { cell: cell([2; 3]), ..leaf })?;
         let mut corners = [Vec3::ZERO; 8];
         for axis in AXES {
             // The faces on both sides along the axis; the leaf's own row and the one beside it along the others.
             let mut value: [f32; 8] = std::array::from_fn(|n| {
                 let place = |a: usize| match (a == axis, n >> a & 1) {
-                    (true, high) => high as i64,
-                    (false, 0) => 0,
-                    (false, _) => beside[a],
+                    (true, high) => high,
+                    (false, low) => 2 * low,
                 };
-                value_in(grid, FACE_VELOCITY[axis], step(AXES.map(place)))
+                value_in(grid, FACE_VELOCITY[axis], cell(AXES.map(place)))
             });
             for a in AXES {
                 for n in (0..8).filter(|n| n >> a & 1 == 0) {
@@ -218,9 +285,11 @@ impl<'a> Flow<'a> {
 }
 
 /// Linear along each axis between the corners of a cube.
-fn trilinear(corners: &[Vec3; 8], t: Vec3) -> Vec3 {
-    let along_x = |n: usize| corners[n] + t.x * (corners[n + 1] - corners[n]);
+#[inline(always)]
+fn trilinear(corners: &[f32x4; 8], t: Vec3) -> f32x4 {
+    let [tx, ty, tz] = [t.x, t.y, t.z].map(f32x4::splat);
+    let along_x = |n: usize| corners[n] + tx * (corners[n + 1] - corners[n]);
     let (low, high) =
-        (along_x(0) + t.y * (along_x(2) - along_x(0)), along_x(4) + t.y * (along_x(6) - along_x(4)));
-    low + t.z * (high - low)
+        (along_x(0) + ty * (along_x(2) - along_x(0)), along_x(4) + ty * (along_x(6) - along_x(4)));
+    low + tz * (high - low)
 }

@@ -2,18 +2,18 @@
 
 use crate::band::Band;
 use crate::channels::PHI;
-use crate::flow::{Cursor, Flow};
+use crate::flow::{Cursors, Flow};
 use crate::neighbourhood::Slot;
-use crate::pairs::{SolidDistance, open_fraction};
+use crate::pairs::{CLEAR_OF_SOLIDS, SolidDistance, open_fraction};
 use crate::stencil::PowerFace;
 use crate::view::{LeafFace, Place};
-use fluvial_foundation::{AXES, Vec3};
+use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::cut::cube_below_plane;
 
 /// Leaves farther from the surface than this and the way of a step are clear of it, in their own edges.
 const CLEAR_LEAVES: f32 = 2.0;
-/// Solids farther from a leaf's centre than this cut none of its faces, in its own edges.
-const CLEAR_OF_SOLIDS: f64 = 1.5;
+/// Leaves per task.
+const LEAVES: usize = 256;
 /// Squares along each side of a plain face.
 const SQUARES: usize = 2;
 
@@ -41,33 +41,63 @@ struct Piece {
 }
 
 impl Carrier<'_> {
-    /// What leaves a leaf's power cell in the step, m3: `sum A u dt share` over its faces, share the liquid part of the slanting box that the
-    /// face sweeps backwards along the flow, as on uniform grids and octrees. Both leaves at a face see the same flux, so that the
-    /// sum over all changes by what enters and leaves alone. Test: `fluxes_carry_what_the_surface_shows`.
-    pub fn outflow_m3(&self, leaf: Place) -> f64 {
+    /// What leaves every leaf's power cell in the step, m3, by number: `sum A u dt share` over its faces, share the liquid part of the slanting
+    /// box that the face sweeps backwards along the flow, as on uniform grids and octrees. Every face is asked once, so that the sum over
+    /// all leaves changes by what enters and leaves alone. Test: `fluxes_carry_what_the_surface_shows`.
+    pub fn outflows_m3(&self) -> Vec<f64> {
         let view = self.flow.view();
+        let leaves = view.leaves();
+        let crossing = parallel::map_indices(parallel::chunk_count(leaves.len(), LEAVES), |task| {
+            let (mut cursors, mut crossing) = (Cursors::default(), vec![]);
+            for n in parallel::chunk_range(task, LEAVES, leaves.len()) {
+                if self.may_hold_liquid(leaves[n]) {
+                    self.add_faces(&mut cursors, &mut crossing, n);
+                }
+            }
+            crossing
+        });
+        let mut outflow = vec![0.0; leaves.len()];
+        for ([from, to], m3) in crossing.into_iter().flatten() {
+            outflow[from as usize] += m3;
+            outflow[to as usize] -= m3;
+        }
+        outflow
+    }
+
+    fn may_hold_liquid(&self, leaf: Place) -> bool {
+        let view = self.flow.view();
+        view.value(leaf, PHI) <= self.farthest + (1.0 + CLEAR_LEAVES) * view.level(leaf.level).dx
+    }
+
+    /// Adds what crosses the faces of a leaf that no leaf before it has asked: from which to which, m3.
+    fn add_faces(&self, cursors: &mut Cursors, crossing: &mut Vec<([u32; 2], f64)>, number: usize) {
+        let view = self.flow.view();
+        let leaf = view.leaves()[number];
         let dx = f64::from(view.level(leaf.level).dx);
         let center = view.center(leaf).to_array().map(f64::from);
         let solid = self.solid.filter(|solid| solid(center) < CLEAR_OF_SOLIDS * dx);
         let power = view.diagram.table().get(view.code(leaf).expect("a leaf"));
-        let mut cursor = Cursor::default();
-        let mut sum = 0.0;
         view.for_each_face(leaf, |face| {
             let Some(other) = face.other.filter(|_| face.outward != 0.0) else { return };
+            if other < leaf && self.may_hold_liquid(other) {
+                return;
+            }
             let shape = &power.faces[face.number];
             let open = solid.map_or(1.0, |solid| open_fraction(shape, center, dx, solid));
             if open > 0.0 {
                 let swept = face.area * open * f64::from(face.outward * self.dt_s);
-                sum += swept * self.share(&mut cursor, [leaf, other], &face, (shape, center, solid));
+                let share = self.share(cursors, [leaf, other], &face, (shape, center, solid));
+                if share != 0.0 {
+                    crossing.push(([number as u32, view.number(other) as u32], swept * share));
+                }
             }
         });
-        sum
     }
 
     /// The liquid part of what a face sweeps.
     fn share(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut Cursors,
         beside: [Place; 2],
         face: &LeafFace,
         (shape, center, solid): (&PowerFace, [f64; 3], Option<SolidDistance>),
@@ -96,7 +126,7 @@ impl Carrier<'_> {
     }
 
     /// Liquid part of what a piece of a face sweeps, with the face's own velocity along the normal.
-    fn swept_share(&self, cursor: &mut Cursor, piece: &Piece, normal: Vec3, outward: f32) -> f64 {
+    fn swept_share(&self, cursor: &mut Cursors, piece: &Piece, normal: Vec3, outward: f32) -> f64 {
         let width = piece.edges[0].length().max(piece.edges[1].length());
         let boxes = (outward.abs() * self.dt_s / width).ceil().clamp(1.0, 16.0);
         let dt = self.dt_s / boxes;

@@ -77,6 +77,9 @@ pub struct Site {
 pub const EDGE: i64 = 4;
 
 impl Code {
+    /// All codes are less than this.
+    pub const COUNT: usize = (HAS_LARGER as usize) + (1 << 9);
+
     /// All neighbours are of the same size.
     pub const UNIFORM: Code = Code((1 << 18) - 1);
 
@@ -96,6 +99,7 @@ impl Code {
     }
 
     /// Is some neighbour larger?
+    #[inline]
     pub fn has_larger(self) -> bool {
         self.0 & HAS_LARGER != 0
     }

@@ -2,7 +2,7 @@
 //! free surface crosses the segment between the centres [power §4.1].
 
 use crate::channels;
-use crate::neighbourhood::{Code, Kind, Slot};
+use crate::neighbourhood::{Code, Kind};
 use crate::stencil::{PowerFace, StencilTable};
 use fluvial_foundation::AXES;
 use fluvial_grids::paged::{Layout, Reader, SolverGrid};
@@ -20,6 +20,10 @@ pub struct Boundary<'a> {
     /// Solids.
     pub solid: Option<SolidDistance<'a>>,
 }
+
+/// Solids farther from a leaf's centre than this cut none of its faces, in its own edges: no corner of a power cell is farther away
+/// (`power_cells_are_small`).
+pub const CLEAR_OF_SOLIDS: f64 = 1.5;
 
 /// Fields that can be read page by page.
 pub trait Fields {
@@ -113,10 +117,13 @@ impl<F: Fields> Pairs<'_, F> {
         let open = match self.boundary.solid {
             None => 1.0,
             Some(solid) => {
-                let face = power.faces.iter().find(|f| f.slot == Slot::Level(k)).expect("it has an area");
+                let face = &power.faces[power.face_at[k] as usize];
                 let at = self.layout.decode(at);
                 let center = AXES.map(|a| self.min[a] + self.dx * (f64::from(at[a]) + 0.5));
-                open_fraction(face, center, self.dx, solid)
+                match solid(center) > CLEAR_OF_SOLIDS * self.dx {
+                    true => 1.0,
+                    false => open_fraction(face, center, self.dx, solid),
+                }
             }
         };
         Some(Pair { area, open_area: open * area, distance })
@@ -129,7 +136,7 @@ impl<F: Fields> Pairs<'_, F> {
         if power.level[seen_k].0 == 0.0 {
             return None;
         }
-        let face = power.faces.iter().find(|f| f.slot == Slot::Level(seen_k)).expect("it has an area");
+        let face = &power.faces[power.face_at[seen_k] as usize];
         let at = self.layout.decode(seen);
         let centroid = AXES.map(|a| self.min[a] + self.dx * (f64::from(at[a]) + 0.5 + face.centroid[a]));
         let sign = if seen == cell { 1.0 } else { -1.0 };

@@ -6,7 +6,7 @@
 use crate::neighbourhood::{Code, EDGE, Slot, nearer_half_space};
 use crate::polyhedron::Polyhedron;
 use fluvial_foundation::parallel;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A face of a power cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,8 @@ pub struct PowerCell {
     /// Of the face towards each place of the leaf's own level, area and distance; zero area where there is
     /// no face, as towards smaller leaves.
     pub level: [(f64, f64); 18],
+    /// Number of that face.
+    pub face_at: [u8; 18],
 }
 
 impl PowerCell {
@@ -79,7 +81,13 @@ impl PowerCell {
             faces.iter().map(pyramid).sum::<f64>()
         };
         let centroid = [0, 1, 2].map(|a| moment(a) / volume);
-        PowerCell { volume, centroid, faces, level }
+        let mut face_at = [0; 18];
+        for (n, face) in faces.iter().enumerate() {
+            if let Slot::Level(k) = face.slot {
+                face_at[k] = n as u8;
+            }
+        }
+        PowerCell { volume, centroid, faces, level, face_at }
     }
 }
 
@@ -87,25 +95,50 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The power cells that were met so far.
-#[derive(Clone, Debug, Default)]
+/// The power cells that were met so far. They depend on nothing but their codes: trees share them.
+#[derive(Clone, Debug)]
 pub struct StencilTable {
-    cells: BTreeMap<Code, PowerCell>,
+    cells: Vec<PowerCell>,
+    /// By code, the number of its cell.
+    number: Vec<u32>,
+}
+
+/// A code whose cell nobody has asked for.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Default for StencilTable {
+    fn default() -> Self {
+        StencilTable { cells: vec![], number: vec![UNKNOWN; Code::COUNT] }
+    }
 }
 
 impl StencilTable {
-    /// Makes the cells of all these codes known.
-    pub fn prepare(&mut self, codes: impl IntoIterator<Item = Code>) {
-        let mut new: Vec<Code> = codes.into_iter().filter(|c| !self.cells.contains_key(c)).collect();
+    /// Makes the cells of all these codes known; those that are stay.
+    pub fn prepare(table: &mut Arc<StencilTable>, codes: impl IntoIterator<Item = Code>) {
+        let mut new: Vec<Code> = codes.into_iter().filter(|c| !table.knows(*c)).collect();
+        if new.is_empty() {
+            return;
+        }
         new.sort_unstable();
         new.dedup();
         let cells = parallel::map_indices(new.len(), |n| PowerCell::new(new[n]));
-        self.cells.extend(new.into_iter().zip(cells));
+        let table = Arc::make_mut(table);
+        for (code, cell) in new.into_iter().zip(cells) {
+            table.number[code.0 as usize] = table.cells.len() as u32;
+            table.cells.push(cell);
+        }
+    }
+
+    /// Is a code's cell known?
+    #[inline]
+    pub fn knows(&self, code: Code) -> bool {
+        self.number[code.0 as usize] != UNKNOWN
     }
 
     /// A cell that is known.
+    #[inline]
     pub fn get(&self, code: Code) -> &PowerCell {
-        self.cells.get(&code).expect("codes are prepared before they are looked up")
+        &self.cells[self.number[code.0 as usize] as usize]
     }
 
     /// Number of codes that are known.

@@ -6,7 +6,7 @@ use crate::neighbourhood::{Code, Kind, Slot};
 use crate::velocity::location;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::paged::{Layout, SolverGrid};
-use fluvial_grids::pyramid::{Level, NEIGHBOURS, Pyramid, bits, opposite};
+use fluvial_grids::pyramid::{Level, NEIGHBOURS, Pyramid, opposite};
 
 /// A cell of a level, by the code of its level's layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +59,7 @@ pub fn value_in(grid: &SolverGrid, channel: usize, cell: u64) -> f32 {
 }
 
 /// Centre of a cell, m.
+#[inline]
 pub fn center_of(layout: &Layout, min: Vec3, dx: f32, cell: u64) -> Vec3 {
     let [x, y, z] = layout.decode(cell).map(|v| v as f32 + 0.5);
     min + dx * Vec3::new(x, y, z)
@@ -85,6 +86,7 @@ impl<'a> View<'a> {
     }
 
     /// Centre of a leaf, m.
+    #[inline]
     pub fn center(&self, place: Place) -> Vec3 {
         let level = self.level(place.level);
         center_of(level.grid.layout(), self.pyramid.shape().min, level.dx, place.cell)
@@ -104,7 +106,14 @@ impl<'a> View<'a> {
         let shape = self.pyramid.shape();
         let cells = shape.cells(0);
         let t = (x - shape.min) / shape.dx;
-        let at = AXES.map(|a| (t[a].max(0.0) as usize).min(cells[a] - 1) as i64);
+        self.leaf_at(AXES.map(|a| (t[a].max(0.0) as usize).min(cells[a] - 1) as u32))
+    }
+
+    /// The leaf that holds a cell of the finest level; beyond the box the nearest one.
+    #[inline]
+    pub fn leaf_at(&self, at: [u32; 3]) -> Place {
+        let cells = self.pyramid.shape().cells(0);
+        let at = AXES.map(|a| (at[a] as i64).min(cells[a] as i64 - 1));
         for (l, level) in self.pyramid.levels().iter().enumerate() {
             let cell = level.grid.layout().encode(at.map(|v| v >> l));
             let place = Place { level: l as u32, cell };
@@ -116,19 +125,9 @@ impl<'a> View<'a> {
     }
 
     /// All leaves in the order of their numbers.
-    pub fn leaves(&self) -> Vec<Place> {
-        let mut out = Vec::with_capacity(self.pyramid.active_count());
-        for (l, level) in self.pyramid.levels().iter().enumerate() {
-            let layout = level.grid.layout();
-            for (n, &page) in level.grid.blocks().pages().iter().enumerate() {
-                let first = layout.first_of(page);
-                out.extend(
-                    bits(level.cells()[n].active)
-                        .map(|cell| Place { level: l as u32, cell: first | cell as u64 }),
-                );
-            }
-        }
-        out
+    #[inline]
+    pub fn leaves(&self) -> &'a [Place] {
+        self.diagram.leaves()
     }
 
     /// The leaf at a place of a leaf's level, or the larger one that holds it.

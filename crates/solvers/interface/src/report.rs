@@ -97,6 +97,9 @@ pub struct StepReport {
     pub volume_error: f64,
     /// The same, had no volume correction acted: what transport alone lost or gained.
     pub raw_volume_error: f64,
+    /// Volume by which the surface was displaced since the start to show what the fluxes have carried, m3; none where a method does
+    /// not count it.
+    pub displaced_m3: Option<f64>,
     /// J.
     pub kinetic_energy_j: f64,
     /// J, against the domain's lower corner.

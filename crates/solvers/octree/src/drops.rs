@@ -3,23 +3,12 @@
 use crate::mass::{FAR_CELLS, MassScratch, Settled};
 use crate::state::{Ground, Start, Step};
 use crate::thin::ThinSolids;
-use fluvial_drops::{Drops, Obstacles, fly};
+use fluvial_drops::{Home, MARGIN_CELLS, Obstacles, SMALLEST, fly, normal, out_of_solids};
 use fluvial_foundation::Vec3;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::OUTSIDE;
 use fluvial_octree::sides::TreeSides;
-use fluvial_solids::PlacedSolids;
 
-/// The smallest drop, in finest cells' volumes; less waits for company.
-const SMALLEST: f64 = 1e-3;
-/// A drop closer to the surface than this has arrived, cells.
-const ARRIVES_CELLS: f32 = 0.5;
-/// Drops that fill this part of a cell are liquid that the tree can hold.
-const FULL: f64 = 0.5;
-/// More drops than this in one cell join.
-const MOST_IN_A_CELL: usize = 4;
-/// Drops keep this distance from solids and walls, finest cells.
-const MARGIN_CELLS: f32 = 0.02;
 /// Solids' distances are true up to this many finest cells.
 const SOLID_BAND_CELLS: f32 = 4.0;
 /// Cells with more of drops than this, in finest cells' volumes, should be finest ones: there they can collect.
@@ -54,11 +43,7 @@ impl Step<'_> {
         };
         thin.drive(&mut liquid.drops.x);
         for (_, sink) in setup.active_sinks(self.old.time_s) {
-            liquid.drops.retain(|drops, n| {
-                let stays = sink.shape.distance(drops.x[n]) > 0.0;
-                mass.out_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
-                stays
-            });
+            mass.out_m3 += liquid.drops.take_where(|x| sink.shape.distance(x) <= 0.0);
         }
         let (gravity, dt) = (setup.liquid.gravity, self.dt_s as f32);
         mass.out_m3 += fly(liquid.drops, &around, |from, to| sides.walk(from, to), gravity, dt);
@@ -66,34 +51,13 @@ impl Step<'_> {
     }
 
     fn let_arrive(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
-        let (tree, sides, open) = (ground.tree, ground.boundaries.sides(), &ground.boundaries.open_volume);
-        let (sampler, phi) = (self.model.sampler(tree), &mut *liquid.phi);
-        let arrived = &mut mass.arrived;
-        liquid.drops.retain(|drops, n| {
-            let (x, cell) = (drops.x[n], cell_of(tree, drops.x[n]));
-            let here = sides.sample(tree, phi, x).unwrap_or_else(|| sampler.cells(phi, x));
-            let arrives = here < ARRIVES_CELLS * tree.cell_dx(cell) && open[cell] > 0.0;
-            if arrives {
-                arrived.push((cell, drops.v[n], drops.volume_m3[n]));
-            }
-            !arrives
-        });
-        if !self.model.conserves_volume() {
-            return;
+        let home = OnTree { step: self, ground, phi: &*liquid.phi };
+        liquid.drops.arrive(&home, &mut mass.arrived);
+        if self.model.conserves_volume() {
+            let full = liquid.drops.fill_cells(&home, &mut mass.arrived);
+            let (phi, on) = (&mut *liquid.phi, (ground.tree.as_ref(), ground.boundaries.sides()));
+            full.into_iter().for_each(|(cell, volume_m3)| stamp(phi, on, cell, volume_m3));
         }
-        liquid.drops.join(MOST_IN_A_CELL, |x| cell_of(tree, x));
-        let enough_m3 = |cell: usize| FULL * f64::from(open[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
-        let mut full = volume_by_cell(liquid.drops, tree);
-        full.retain(|&(cell, volume_m3)| open[cell] > 0.0 && volume_m3 >= enough_m3(cell));
-        full.iter().for_each(|&(cell, volume_m3)| stamp(phi, (tree, sides), cell, volume_m3));
-        liquid.drops.retain(|drops, n| {
-            let cell = cell_of(tree, drops.x[n]);
-            let is_full = full.binary_search_by_key(&cell, |&(cell, _)| cell).is_ok();
-            if is_full {
-                arrived.push((cell, drops.v[n], drops.volume_m3[n]));
-            }
-            !is_full
-        });
     }
 
     /// Positive residuals in the air become drops, with the air's velocity and this step's gravity. Negative
@@ -116,7 +80,9 @@ impl Step<'_> {
             let volume_m3 = f64::from(residual[cell]) * f64::from(tree.cell_dx(cell)).powi(3);
             if volume_m3 > smallest_m3 {
                 let center = tree.cell_center(cell);
-                let x = sides.walk(center, out_of_solids(&obstacles, center, self.model.shape.dx));
+                let dx = self.model.shape.dx;
+                let distance = |x: Vec3| obstacles.distance(x, SOLID_BAND_CELLS * dx);
+                let x = sides.walk(center, out_of_solids(distance, center, dx));
                 residual[cell] = 0.0;
                 drops.push(x, sampler.velocity(&start.u_face, x) + push, volume_m3);
             }
@@ -160,37 +126,34 @@ impl Step<'_> {
     }
 }
 
-/// The nearest place outside of solids to a point of a cell that they cut.
-fn out_of_solids(solids: &PlacedSolids, x: Vec3, dx: f32) -> Vec3 {
-    let reach = SOLID_BAND_CELLS * dx;
-    let (distance, margin) = (|x: Vec3| solids.distance(x, reach), 2.0 * MARGIN_CELLS * dx);
-    if solids.is_empty() || distance(x) > margin {
-        return x;
-    }
-    x + (margin - distance(x)) * normal(distance, x, dx)
+/// The tree as drops see it.
+struct OnTree<'a> {
+    step: &'a Step<'a>,
+    ground: Ground<'a>,
+    phi: &'a [f32],
 }
 
-/// Direction of growing distance.
-fn normal(distance: impl Fn(Vec3) -> f32, x: Vec3, dx: f32) -> Vec3 {
-    let along = |axis: Vec3| distance(x + 0.1 * dx * axis) - distance(x - 0.1 * dx * axis);
-    Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)).normalize_or_zero()
+impl Home for OnTree<'_> {
+    fn cell_of(&self, x: Vec3) -> usize {
+        cell_of(self.ground.tree, x)
+    }
+
+    fn phi_at(&self, x: Vec3) -> f32 {
+        let (tree, sides) = (self.ground.tree, self.ground.boundaries.sides());
+        sides.sample(tree, self.phi, x).unwrap_or_else(|| self.step.model.sampler(tree).cells(self.phi, x))
+    }
+
+    fn edge_m(&self, cell: usize) -> f32 {
+        self.ground.tree.cell_dx(cell)
+    }
+
+    fn room_m3(&self, cell: usize) -> f64 {
+        f64::from(self.ground.boundaries.open_volume[cell]) * f64::from(self.edge_m(cell)).powi(3)
+    }
 }
 
 fn cell_of(tree: &Octree, x: Vec3) -> usize {
     tree.locate(x).cell as usize
-}
-
-/// Cells with drops that are sorted by cell, in ascending order, and how much of them there is, m3.
-fn volume_by_cell(drops: &Drops, tree: &Octree) -> Vec<(usize, f64)> {
-    let mut sums: Vec<(usize, f64)> = vec![];
-    for n in 0..drops.len() {
-        let (cell, volume_m3) = (cell_of(tree, drops.x[n]), drops.volume_m3[n]);
-        match sums.last_mut() {
-            Some((last, sum)) if *last == cell => *sum += volume_m3,
-            _ => sums.push((cell, volume_m3)),
-        }
-    }
-    sums
 }
 
 /// The cells that touch one and are seen by it, itself included, some of them more than once.

@@ -8,8 +8,10 @@ use fluvial_grids::paged::Backing;
 use fluvial_grids::pyramid::Pyramid;
 use fluvial_power::band::Band;
 use fluvial_power::diagram::Diagram;
+use fluvial_power::stencil::StencilTable;
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Setup, SetupError, StepError, Wall};
+use std::sync::Arc;
 
 /// Unless `levels` asks for it, no leaf is larger than 32 smallest ones, or than an eighth of the domain's shortest side.
 const MOST_LEVELS: usize = 6;
@@ -74,12 +76,17 @@ impl Model {
     }
 
     /// A tree for a surface of which `distance(x)` is a lower bound.
-    pub fn tree(&self, distance: impl Fn(Vec3) -> f32 + Sync, time_s: f64) -> std::io::Result<Tree> {
+    pub fn tree(
+        &self,
+        distance: impl Fn(Vec3) -> f32 + Sync,
+        time_s: f64,
+        table: Arc<StencilTable>,
+    ) -> std::io::Result<Tree> {
         let solids = self.setup.solids_at(time_s);
         let divide = |cell: Cell| self.is_divided(cell, distance(self.shape.center(cell)), &solids, time_s);
         let build = |backing: Backing| Pyramid::build(backing, self.shape, divide);
         let mut pyramid = build(Backing::Reserved).or_else(|_| build(Backing::Table))?;
-        let diagram = Diagram::new(&mut pyramid);
+        let diagram = Diagram::with_table(&mut pyramid, table);
         Ok(Tree { pyramid, diagram })
     }
 }
@@ -97,7 +104,8 @@ impl Step<'_> {
                 (known - old.center(leaf).distance(x) - farthest).max(band.reach)
             })
         };
-        let tree = self.model.tree(distance, self.old.time_s + self.dt_s);
+        let tree =
+            self.model.tree(distance, self.old.time_s + self.dt_s, self.old.tree.diagram.shared_table());
         tree.map_err(|error| StepError::Pressure(format!("no memory for the tree: {error}")))
     }
 

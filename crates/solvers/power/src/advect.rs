@@ -5,7 +5,7 @@ use crate::state::{Step, Tree};
 use fluvial_foundation::Vec3;
 use fluvial_power::band::{Band, Motion};
 use fluvial_power::channels::{EDGE_VELOCITY, FACE_VELOCITY, PHI};
-use fluvial_power::flow::Cursor;
+use fluvial_power::flow::Cursors;
 use fluvial_power::pairs::{Boundary, Fields, Pairs};
 use fluvial_power::view::{kind_in, value_in};
 use fluvial_power::{coarse, faces};
@@ -61,7 +61,7 @@ impl Step<'_> {
         let push = dt * self.model.setup.liquid.gravity;
         let Tree { pyramid, diagram } = tree;
         let levels = self.old.tree.pyramid.levels();
-        faces::update(pyramid, diagram, Boundary::default(), |cursors: &mut [Cursor; 2], pairs, face, u| {
+        faces::update(pyramid, diagram, Boundary::default(), |cursors: &mut [Cursors; 2], pairs, face, u| {
             let air = AIR_LEAVES * pairs.dx as f32;
             let next = pairs.next(face.from, face.k);
             if pairs.value(PHI, face.from).min(pairs.value(PHI, next)) > air {

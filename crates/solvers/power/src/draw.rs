@@ -10,7 +10,7 @@ use fluvial_power::channels::PHI;
 use fluvial_power::content;
 use fluvial_power::flow::Cursor;
 use fluvial_power::settle::Settlement;
-use fluvial_power::view::View;
+use fluvial_power::view::{Place, View};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{CutCell, SPARSE_BAND_CELLS, SparseLevelSet};
 use fluvial_surface::{
@@ -83,7 +83,7 @@ impl PowerSolver {
             }
             voxel_m3 * (f64::from(voxel.part * voxel.open) - self.drawn_share(voxel.center, solids))
         });
-        let cells = Leaves { view, domain: self.model.bounds, beside: Settlement::of_all(view, &leaves) };
+        let cells = Leaves { view, domain: self.model.bounds, beside: Settlement::of_all(view, leaves) };
         let half =
             |x: &Vec3| match solids.is_empty() || solids.distance(*x, band.dx) > ON_SOLID_VOXELS * band.dx {
                 true => band.dx,
@@ -143,13 +143,13 @@ impl PowerSolver {
     /// The leaves that a plane of constant z cuts.
     pub(crate) fn cut_at(&self, z: f32) -> Vec<CutCell> {
         let view = self.state.tree.view();
-        let cut = |leaf| {
+        let cut = |&leaf: &Place| {
             let (x, dx) = (view.center(leaf), view.level(leaf.level).dx);
             let min = x - 0.5 * dx;
             let inside = self.model.bounds.contains(x) && min.z <= z && z < min.z + dx;
             inside.then(|| CutCell { min: [min.x, min.y], dx, phi: view.value(leaf, PHI) })
         };
-        view.leaves().into_iter().filter_map(cut).collect()
+        view.leaves().iter().filter_map(cut).collect()
     }
 }
 

@@ -2,24 +2,47 @@
 
 use crate::mass::FAR_LEAVES;
 use crate::state::{Step, Tree};
-use fluvial_drops::{Drops, Obstacles, fly, radius_m};
+use fluvial_drops::{
+    Arrived, Drops, Home, MARGIN_CELLS, Obstacles, SMALLEST, fly, normal, out_of_solids, radius_m,
+};
 use fluvial_foundation::Vec3;
 use fluvial_power::band::Band;
 use fluvial_power::channels::PHI;
 use fluvial_power::flow::Cursor;
-use fluvial_power::view::Place;
+use fluvial_power::view::{Place, View};
 use fluvial_solids::PlacedSolids;
 
-/// The smallest drop, in smallest leaves' volumes; less waits for company.
-const SMALLEST: f64 = 1e-3;
-/// A drop closer to the surface than this has arrived, leaves.
-const ARRIVES_LEAVES: f32 = 0.5;
-/// Drops that fill this part of a leaf are liquid that the grid can hold.
-const FULL: f64 = 0.5;
-/// More drops than this in one leaf join.
-const MOST_IN_A_LEAF: usize = 4;
-/// Drops keep this distance from solids and walls, smallest leaves.
-const MARGIN_LEAVES: f32 = 0.02;
+/// The leaves as drops see them.
+struct OnLeaves<'a> {
+    step: &'a Step<'a>,
+    view: View<'a>,
+    band: &'a Band,
+    solids: PlacedSolids<'a>,
+}
+
+impl Home for OnLeaves<'_> {
+    fn cell_of(&self, x: Vec3) -> usize {
+        self.view.number(self.view.locate(x))
+    }
+
+    fn phi_at(&self, x: Vec3) -> f32 {
+        self.band.linear(x).unwrap_or_else(|| self.view.value(self.view.locate(x), PHI))
+    }
+
+    fn edge_m(&self, cell: usize) -> f32 {
+        self.view.level(self.view.leaves()[cell].level).dx
+    }
+
+    fn room_m3(&self, cell: usize) -> f64 {
+        let leaf = self.view.leaves()[cell];
+        let open = self.step.model.open_part(&self.solids, self.view, leaf);
+        f64::from(open) * self.view.power_volume(leaf)
+    }
+
+    fn may_fill(&self, cell: usize) -> bool {
+        self.view.leaves()[cell].level == 0
+    }
+}
 
 impl Step<'_> {
     /// Lets drops fly; those that reach liquid and those that fill a leaf become liquid of the grid. Returns where, with their
@@ -31,7 +54,7 @@ impl Step<'_> {
         band: &mut Band,
         residual: &mut [f64],
         out_m3: &mut f64,
-    ) -> Vec<(Place, Vec3, f64)> {
+    ) -> Vec<Arrived> {
         let (setup, dx) = (&self.model.setup, self.model.shape.dx);
         if drops.is_empty() {
             return vec![];
@@ -45,14 +68,10 @@ impl Step<'_> {
             solid_distance: distance,
             solid_normal: |x: Vec3| normal(distance, x, dx),
             solid_velocity: |x: Vec3| solids.velocity(x, 4.0 * dx),
-            margin_m: MARGIN_LEAVES * dx,
+            margin_m: MARGIN_CELLS * dx,
         };
         for (_, sink) in setup.active_sinks(self.old.time_s) {
-            drops.retain(|drops, n| {
-                let stays = sink.shape.distance(drops.x[n]) > 0.0;
-                *out_m3 += if stays { 0.0 } else { drops.volume_m3[n] };
-                stays
-            });
+            *out_m3 += drops.take_where(|x| sink.shape.distance(x) <= 0.0);
         }
         *out_m3 += fly(drops, &around, |_, to| to, setup.liquid.gravity, self.dt_s as f32);
         self.let_arrive(drops, tree, band, residual)
@@ -64,42 +83,16 @@ impl Step<'_> {
         tree: &Tree,
         band: &mut Band,
         residual: &mut [f64],
-    ) -> Vec<(Place, Vec3, f64)> {
-        let view = tree.view();
-        let mut arrived = vec![];
-        drops.retain(|drops, n| {
-            let x = drops.x[n];
-            let leaf = view.locate(x);
-            let arrives =
-                band.linear(x).unwrap_or_else(|| tree.phi(x)) < ARRIVES_LEAVES * view.level(leaf.level).dx;
-            if arrives {
-                arrived.push((leaf, drops.v[n], drops.volume_m3[n]));
-            }
-            !arrives
-        });
-        drops.join(MOST_IN_A_LEAF, |x| view.number(view.locate(x)));
-        let mut full: Vec<(Place, f64)> = vec![];
-        for n in 0..drops.len() {
-            let leaf = view.locate(drops.x[n]);
-            match full.last_mut() {
-                Some((last, sum)) if *last == leaf => *sum += drops.volume_m3[n],
-                _ => full.push((leaf, drops.volume_m3[n])),
-            }
-        }
-        full.retain(|(leaf, m3)| leaf.level == 0 && *m3 >= FULL * view.power_volume(*leaf));
-        drops.retain(|drops, n| {
-            let leaf = view.locate(drops.x[n]);
-            let is_full = full.iter().any(|(full, _)| *full == leaf);
-            if is_full {
-                arrived.push((leaf, drops.v[n], drops.volume_m3[n]));
-            }
-            !is_full
-        });
-        for (leaf, m3) in full {
-            let (center, radius) = (view.center(leaf), radius_m(m3));
+    ) -> Vec<Arrived> {
+        let (view, mut arrived) = (tree.view(), vec![]);
+        let solids = self.model.setup.solids_at(self.old.time_s + self.dt_s);
+        let home = OnLeaves { step: self, view, band, solids };
+        drops.arrive(&home, &mut arrived);
+        for (cell, m3) in drops.fill_cells(&home, &mut arrived) {
+            let (center, radius) = (view.center(view.leaves()[cell]), radius_m(m3));
             band.change(|x, phi| phi.min(x.distance(center) - radius));
         }
-        arrived.iter().for_each(|(leaf, _, m3)| residual[view.number(*leaf)] += m3);
+        arrived.iter().for_each(|(cell, _, m3)| residual[*cell] += m3);
         arrived
     }
 
@@ -126,7 +119,8 @@ impl Step<'_> {
         let flow = self.old.tree.surface_flow();
         for n in found {
             if residual[n] > smallest_m3 {
-                let x = out_of_solids(&solids, view.center(leaves[n]), self.model.shape.dx);
+                let distance = |x: Vec3| self.model.solid_distance(&solids, x);
+                let x = out_of_solids(distance, view.center(leaves[n]), self.model.shape.dx);
                 let v = flow.velocity(&mut Cursor::default(), x) + push;
                 drops.push(x, v, std::mem::take(&mut residual[n]));
             }
@@ -151,9 +145,10 @@ impl Step<'_> {
     }
 
     /// Drops that have become liquid give it their momentum: a face stands for half of the leaves beside it.
-    pub fn absorb_momentum(&self, tree: &mut Tree, arrived: &[(Place, Vec3, f64)], content_m3: &[f64]) {
-        for &(leaf, v, m3) in arrived {
+    pub fn absorb_momentum(&self, tree: &mut Tree, arrived: &[Arrived], content_m3: &[f64]) {
+        for &(cell, v, m3) in arrived {
             let view = tree.view();
+            let leaf = view.leaves()[cell];
             let part = |leaf: Place| content_m3[view.number(leaf)].max(0.0) / view.power_volume(leaf);
             let own = part(leaf);
             let half = 0.5 * m3 / view.power_volume(leaf);
@@ -173,19 +168,4 @@ impl Step<'_> {
             }
         }
     }
-}
-
-/// The nearest place outside of solids to a point of a leaf that they cut.
-fn out_of_solids(solids: &PlacedSolids, x: Vec3, dx: f32) -> Vec3 {
-    let (distance, margin) = (|x: Vec3| solids.distance(x, 4.0 * dx), 2.0 * MARGIN_LEAVES * dx);
-    if solids.is_empty() || distance(x) > margin {
-        return x;
-    }
-    x + (margin - distance(x)) * normal(distance, x, dx)
-}
-
-/// Direction of growing distance.
-fn normal(distance: impl Fn(Vec3) -> f32, x: Vec3, dx: f32) -> Vec3 {
-    let along = |axis: Vec3| distance(x + 0.1 * dx * axis) - distance(x - 0.1 * dx * axis);
-    Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)).normalize_or_zero()
 }

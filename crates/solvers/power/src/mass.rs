@@ -12,10 +12,10 @@
 use crate::measure::open_part;
 use crate::sources::{Exchange, Pushed};
 use crate::state::{Held, Model, State, Step, Tree};
-use fluvial_drops::Drops;
+use fluvial_drops::{Arrived, Drops};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_power::band::Band;
-use fluvial_power::channels::PHI;
+use fluvial_power::channels::{PHI, SCRATCH};
 use fluvial_power::flow::{Cursor, Flow};
 use fluvial_power::flux::Carrier;
 use fluvial_power::pairs::SolidDistance;
@@ -40,8 +40,8 @@ pub(crate) struct Settled {
     pub account: Account,
     /// What the surface was displaced by so far, m3.
     pub corrected_m3: f64,
-    /// Drops that have become liquid of the grid: leaf, velocity, m3.
-    pub arrived: Vec<(Place, Vec3, f64)>,
+    /// Drops that have become liquid of the grid.
+    pub arrived: Vec<Arrived>,
 }
 
 /// What is owed to the leaves of the old tree after transport, m3, by number, and what has left through open walls.
@@ -64,7 +64,7 @@ impl Model {
         })
     }
 
-    fn open_part(&self, solids: &PlacedSolids, view: View, leaf: Place) -> f32 {
+    pub fn open_part(&self, solids: &PlacedSolids, view: View, leaf: Place) -> f32 {
         let points = (self.params.band_factor << leaf.level.min(2)) as usize;
         open_part(solids, view.center(leaf), view.level(leaf.level).dx, points)
     }
@@ -87,12 +87,9 @@ impl Step<'_> {
         let solid: Option<SolidDistance> = if solids.is_empty() { None } else { Some(&distance) };
         let flow = old.tree.surface_flow();
         let carrier = Carrier { flow, band: &old.band, solid, dt_s: self.dt_s as f32, farthest };
-        let outflow = parallel::map_indices(leaves.len(), |n| {
-            let reach = farthest + 3.0 * view.level(leaves[n].level).dx;
-            if view.value(leaves[n], PHI) > reach { 0.0 } else { carrier.outflow_m3(leaves[n]) }
-        });
-        let (mut owed, out_m3) = self.carry_residual(flow, &leaves);
-        let shown = self.model.content(&old.tree, band, &leaves, end_s);
+        let outflow = carrier.outflows_m3();
+        let (mut owed, out_m3) = self.carry_residual(flow, leaves);
+        let shown = self.model.content(&old.tree, band, leaves, end_s);
         for (n, owed) in owed.iter_mut().enumerate() {
             *owed += old.held.content_m3[n] - outflow[n] - shown[n];
         }
@@ -150,7 +147,7 @@ impl Step<'_> {
             let (held, drops) = (Held::default(), Drops::default());
             return Settled { held, drops, account, corrected_m3, arrived: vec![] };
         }
-        let leaves = tree.view().leaves();
+        let leaves = tree.diagram.leaves().to_vec();
         let mut out_m3 = owed.out_m3;
         let mut residual = hand_over(self.old.tree.view(), tree.view(), &owed.m3);
         let mut drops = self.old.drops.clone();
@@ -165,7 +162,8 @@ impl Step<'_> {
             let open = |leaf: Place| f64::from(self.model.open_part(&solids, tree.view(), leaf));
             let (shift, held_back) = settlement.displacement(tree.view(), &asked, open);
             clamps.add("surface_displacement", held_back);
-            displace(band, tree.view(), &shift);
+            tree.pyramid.scatter(SCRATCH, &shift);
+            displace(band, tree.view(), SCRATCH);
             let Tree { pyramid, diagram } = tree;
             coarse::refresh(pyramid, diagram, band, &leaves);
             let now = self.model.content(tree, band, &leaves, end_s);
@@ -173,6 +171,8 @@ impl Step<'_> {
             residual.iter_mut().zip(now.iter().zip(&shown)).for_each(|(r, (now, shown))| *r += shown - now);
             shown = now;
         }
+        let is_open = |leaf: Place| self.model.open_part(&solids, tree.view(), leaf) > 0.5;
+        settlement.even_out(tree.view(), &mut residual, is_open);
         self.shed_drops(&mut drops, tree, &leaves, &mut residual);
         account.book_sources_and_sinks(exchange.in_m3, out_m3);
         account.measure(shown.iter().sum::<f64>() + residual.iter().sum::<f64>() + drops.total_m3());
@@ -270,7 +270,7 @@ impl State {
         let owed = self.held.residual_m3.iter().zip(view.leaves()).filter(|(residual, _)| **residual != 0.0);
         owed.map(|(residual, leaf)| {
             let dx = view.level(leaf.level).dx;
-            residual * f64::from(shape.share_of_cube(view.center(leaf), dx, dx))
+            residual * f64::from(shape.share_of_cube(view.center(*leaf), dx, dx))
         })
         .sum()
     }
@@ -301,8 +301,8 @@ fn share_overlap(view: View, x: Vec3, dx: f32, mut body: impl FnMut(Place, f64))
 /// leaves in it.
 fn hand_over(old: View, new: View, owed: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; new.pyramid.active_count()];
-    for (leaf, &owed) in old.leaves().into_iter().zip(owed).filter(|(_, owed)| **owed != 0.0) {
-        hand_to(new, old.center(leaf), leaf.level, owed, &mut out);
+    for (leaf, &owed) in old.leaves().iter().zip(owed).filter(|(_, owed)| **owed != 0.0) {
+        hand_to(new, old.center(*leaf), leaf.level, owed, &mut out);
     }
     out
 }

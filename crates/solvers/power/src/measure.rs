@@ -6,25 +6,16 @@ use crate::state::{Model, State, Step, Tree};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_power::band::{Band, Voxel};
 use fluvial_power::channels::{CENTER_VELOCITY, PHI};
-use fluvial_power::view::{Place, View};
+use fluvial_power::content;
+use fluvial_power::view::Place;
 use fluvial_solids::{PlacedSolids, Shape};
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 
-/// The leaf that was asked last.
-#[derive(Default)]
-struct Last(Option<(Place, Vec3, f32)>);
+struct Sums<const K: usize>([f64; K]);
 
-impl Last {
-    /// The leaf that holds a point.
-    fn leaf(&mut self, view: &View, x: Vec3) -> Place {
-        if let Some((leaf, center, half)) = self.0
-            && (x - center).abs().max_element() < half
-        {
-            return leaf;
-        }
-        let leaf = view.locate(x);
-        self.0 = Some((leaf, view.center(leaf), 0.5 * view.level(leaf.level).dx));
-        leaf
+impl<const K: usize> Default for Sums<K> {
+    fn default() -> Self {
+        Sums([0.0; K])
     }
 }
 
@@ -67,18 +58,19 @@ impl Model {
         for terms in parallel::map_indices(leaves.len(), of_leaf) {
             sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
         }
-        let voxel = f64::from(band.dx).powi(3);
+        let cube = f64::from(band.dx).powi(3);
         let differences =
-            band.sums(!solids.is_empty(), |last: &mut Last, Voxel { center, part, open, .. }| {
-                let leaf = last.leaf(&view, center);
-                let whole = f32::from(u8::from(view.value(leaf, PHI) < 0.0));
-                if part == whole || self.beyond_open_walls(center) > 0.0 {
-                    return [0.0; K];
+            content::differing(view, band, !solids.is_empty(), |sums: &mut Sums<K>, found, voxel| {
+                let Voxel { center, part, open, .. } = voxel;
+                if part != found.whole && self.beyond_open_walls(center) <= 0.0 {
+                    let volume = f64::from((part - found.whole) * open) * cube;
+                    let terms = weigh(center, band.dx, found.leaf);
+                    sums.0.iter_mut().zip(terms).for_each(|(sum, term)| *sum += volume * term);
                 }
-                let volume = f64::from((part - whole) * open) * voxel;
-                weigh(center, band.dx, leaf).map(|w| volume * w)
             });
-        sums.iter_mut().zip(differences).for_each(|(sum, term)| *sum += term);
+        for terms in differences {
+            sums.iter_mut().zip(terms.0).for_each(|(sum, term)| *sum += term);
+        }
         sums
     }
 
@@ -109,6 +101,7 @@ impl Model {
             outflow_m3: account.outflow_m3,
             volume_error: account.error(),
             raw_volume_error: account.error(),
+            displaced_m3: Some(state.corrected_m3),
             kinetic_energy_j: density * kinetic,
             potential_energy_j: density * potential,
             particles: state.drops.len(),

@@ -2,11 +2,12 @@
 
 use crate::adapt::tree_shape;
 use crate::expected::EXPECTED_FAILURES;
-use crate::{Params, PowerSolver, check_support};
+use crate::{Params, PowerSolver};
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
-    Volumes,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
+    TransportTest, Variant, VolumeCorrection, Volumes, read_method,
 };
+use std::sync::Arc;
 
 /// Memory by leaf and by voxel of the band, of the old and the new state together, and of the program itself: estimates,
 /// not yet compared with runs.
@@ -53,7 +54,6 @@ impl Listed for Params {
     }
 
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
-        check_support(setup)?;
         let longest = setup.domain.grid.cells.into_iter().fold(0, usize::max);
         if longest > MOST_CELLS {
             return Err(SetupError::Invalid(format!(
@@ -106,9 +106,17 @@ impl Listed for Params {
         Ok(Box::new(PowerSolver::new(setup, self.clone())?))
     }
 
-    /// None until tilted still water rests and walls let go: with two voxels a leaf all cases together take 210 s of a processor.
+    /// With two voxels a leaf, for speed.
     fn variants() -> Vec<Variant> {
-        vec![]
+        let params = Params { band_factor: 2, ..Params::default() };
+        let uncorrected = Params { volume_correction: VolumeCorrection::Off, ..params.clone() };
+        vec![Variant {
+            name: Params::NAME,
+            method: Arc::new(params),
+            uncorrected: Arc::new(uncorrected),
+            transport: TransportTest::None,
+            read: read_method::<Params>,
+        }]
     }
 
     fn expected_failures() -> &'static [ExpectedFailure] {

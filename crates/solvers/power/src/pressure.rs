@@ -158,7 +158,7 @@ fn tree_leaves(
     pyramid: &fluvial_grids::pyramid::Pyramid,
     diagram: &fluvial_power::diagram::Diagram,
 ) -> Vec<Place> {
-    View { pyramid, diagram }.leaves()
+    View { pyramid, diagram }.leaves().to_vec()
 }
 
 /// Velocity at centres, in the air and in solids around the liquid, on the faces there, and at nodes: all that the

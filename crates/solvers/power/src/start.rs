@@ -9,6 +9,7 @@ use fluvial_power::pairs::Boundary;
 use fluvial_power::{coarse, faces};
 use fluvial_volume::Account;
 use std::io;
+use std::sync::Arc;
 
 impl Model {
     /// Distance to the liquid at the start: without what lies beyond open walls.
@@ -42,7 +43,7 @@ impl Model {
         let distance = |x: Vec3| {
             band.linear(x).map(f32::abs).unwrap_or_else(|| self.setup.fill_distance(x).abs().max(band.reach))
         };
-        let Tree { mut pyramid, diagram } = self.tree(distance, 0.0)?;
+        let Tree { mut pyramid, diagram } = self.tree(distance, 0.0, Arc::default())?;
         coarse::from_band(&mut pyramid, &diagram, &band, |x| self.start_distance(x) < 0.0);
         let reach = 4.0 * self.shape.dx;
         faces::update(&mut pyramid, &diagram, Boundary::default(), |_: &mut (), _, face, u| {

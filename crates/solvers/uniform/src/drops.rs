@@ -4,26 +4,15 @@ use crate::UniformSolver;
 use crate::advect::surroundings;
 use crate::mass::{FAR_CELLS, MassWork};
 use crate::state::Fields;
-use fluvial_drops::{Drops, Obstacles, fly};
+use fluvial_drops::{Home, MARGIN_CELLS, Obstacles, SMALLEST, fly};
 use fluvial_foundation::parallel::{chunk_count, chunk_range, map_indices};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{Lattice, Sides};
-use fluvial_particles::flee;
+use fluvial_particles::{Surroundings, flee};
 use fluvial_solids::SolidFields;
 
-/// The smallest drop, in cells' volumes; less waits for company.
-const SMALLEST: f32 = 1e-3;
 /// A cell at the surface pays for negative residuals in the air as if it held this much, in cells' volumes.
 const SHARE_OF_THE_NEAR: f32 = 1e-4;
-/// A drop closer to the surface than this has arrived, cells.
-const ARRIVES_CELLS: f32 = 0.5;
-/// Drops that fill this part of a cell are liquid that the grid can hold.
-const FULL: f64 = 0.5;
-/// More drops than this in one cell join.
-const MOST_IN_A_CELL: usize = 4;
-/// Drops keep this distance from solids and walls, cells.
-const MARGIN_CELLS: f32 = 0.02;
-
 impl UniformSolver {
     /// Lets drops fly; those that reach liquid and those that fill a cell become liquid of the grid.
     pub(crate) fn move_drops(&mut self, dt_s: f64) {
@@ -57,33 +46,16 @@ impl UniformSolver {
         let (phi_cell, open_volume) = (&mut self.work.fields.phi_cell, &solids.open_volume);
         let MassWork { drops, arrived, volume_cell, .. } = &mut self.work.mass;
         let cell_m3 = f64::from(grid.dx).powi(3);
-        let mut arrive = |drops: &Drops, n: usize, cell: usize| {
-            let volume = drops.volume_m3[n] / cell_m3;
-            volume_cell[cell] += volume as f32;
-            arrived.push((cell, drops.v[n], volume));
-        };
-        drops.retain(|drops, n| {
-            let (x, cell) = (drops.x[n], cell_of(&cells, drops.x[n]));
-            let arrives =
-                sight.sample_cells(phi_cell, x) < ARRIVES_CELLS * grid.dx && open_volume[cell] > 0.0;
-            if arrives {
-                arrive(drops, n, cell);
-            }
-            !arrives
-        });
-        drops.join(MOST_IN_A_CELL, |x| cell_of(&cells, x));
-        let full = full_cells(drops, &cells, |cell| FULL * f64::from(open_volume[cell]) * cell_m3);
-        for &(cell, volume_m3) in &full {
+        let home = OnGrid { sight: &sight, cells: &cells, phi_cell, open_volume };
+        drops.arrive(&home, arrived);
+        let full = drops.fill_cells(&home, arrived);
+        for (cell, volume_m3) in full {
             stamp(phi_cell, (&cells, &solids.sides), cell, (volume_m3 / cell_m3) as f32);
         }
-        drops.retain(|drops, n| {
-            let cell = cell_of(&cells, drops.x[n]);
-            let is_full = full.binary_search_by_key(&cell, |&(cell, _)| cell).is_ok();
-            if is_full {
-                arrive(drops, n, cell);
-            }
-            !is_full
-        });
+        for (cell, _, volume) in arrived {
+            *volume /= cell_m3;
+            volume_cell[*cell] += *volume as f32;
+        }
     }
 
     /// Positive residuals in the air become drops, with the air's velocity and this step's gravity. Negative
@@ -120,7 +92,7 @@ impl UniformSolver {
         }
         let push = dt_s as f32 * self.setup.liquid.gravity;
         for cell in found {
-            if residual[cell] > SMALLEST {
+            if f64::from(residual[cell]) > SMALLEST {
                 let [i, j, k] = cells.coordinates(cell);
                 let x = cells.position(i, j, k);
                 let volume_m3 = f64::from(std::mem::take(&mut residual[cell])) * f64::from(grid.dx).powi(3);
@@ -156,18 +128,30 @@ fn cell_of(cells: &Lattice, x: Vec3) -> usize {
     cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)
 }
 
-/// Cells that hold `enough_m3` of drops sorted by cell, in ascending order, with how much.
-fn full_cells(drops: &Drops, cells: &Lattice, enough_m3: impl Fn(usize) -> f64) -> Vec<(usize, f64)> {
-    let mut sums: Vec<(usize, f64)> = vec![];
-    for n in 0..drops.len() {
-        let (cell, volume_m3) = (cell_of(cells, drops.x[n]), drops.volume_m3[n]);
-        match sums.last_mut() {
-            Some((last, sum)) if *last == cell => *sum += volume_m3,
-            _ => sums.push((cell, volume_m3)),
-        }
+/// The grid as drops see it.
+struct OnGrid<'a> {
+    sight: &'a Surroundings<'a>,
+    cells: &'a Lattice,
+    phi_cell: &'a [f32],
+    open_volume: &'a [f32],
+}
+
+impl Home for OnGrid<'_> {
+    fn cell_of(&self, x: Vec3) -> usize {
+        cell_of(self.cells, x)
     }
-    sums.retain(|&(cell, volume_m3)| enough_m3(cell) > 0.0 && volume_m3 >= enough_m3(cell));
-    sums
+
+    fn phi_at(&self, x: Vec3) -> f32 {
+        self.sight.sample_cells(self.phi_cell, x)
+    }
+
+    fn edge_m(&self, _cell: usize) -> f32 {
+        self.cells.spacing
+    }
+
+    fn room_m3(&self, cell: usize) -> f64 {
+        f64::from(self.open_volume[cell]) * f64::from(self.cells.spacing).powi(3)
+    }
 }
 
 /// The cells around one that it sees, itself included.

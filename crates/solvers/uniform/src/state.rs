@@ -250,6 +250,7 @@ pub(crate) struct ParticleWork {
     /// Velocity after transport, before forces: FLIP carries the difference.
     pub u_before_forces: FaceField,
     pub scratch: particles::Scratch,
+    pub collisions: particles::Collisions,
 }
 
 impl Work {

@@ -1,8 +1,8 @@
 //! Transport of the band by the flow of the octree [power §5].
 
 use super::{Band, PHI, SOLID, kept};
-use crate::flow::{Cursor, Flow};
-use fluvial_foundation::{AXES, Aabb, Vec3};
+use crate::flow::{Cursors, Flow};
+use fluvial_foundation::{AXES, Aabb, Vec3, parallel};
 use std::io;
 
 /// What moves a band in a step.
@@ -20,6 +20,8 @@ pub struct Motion<'a> {
 
 /// Voxels farther from the surface than this have no part in its place.
 const FAR_VOXELS: f32 = 4.0;
+/// Pages per task.
+const PAGES: usize = 64;
 
 impl Band {
     /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
@@ -45,52 +47,65 @@ impl Band {
         }
         // Where the surface is not, only the side matters: redistancing finds the rest. What comes from near it is interpolated as well
         // as can be.
-        let value = |cursor: &mut Cursor, x: Vec3| {
-            let way = motion.dt_s * motion.flow.velocity(cursor, x).length();
-            if let Some(phi) = self.linear(x).filter(|phi| phi.abs() > 2.0 * way + FAR_VOXELS * self.dx) {
-                return phi;
+        let stays = |phi: f32, way: f32| phi.abs() > 1.5 * way + FAR_VOXELS * self.dx;
+        let value = |cursors: &mut Cursors, x: Vec3, own: f32| {
+            let is_known = own != 0.0;
+            if is_known && stays(own, motion.farthest) {
+                return own;
             }
-            let from = motion.flow.trace_back(cursor, x, motion.dt_s, motion.steps);
+            let v = motion.flow.velocity(cursors, x);
+            if is_known && stays(own, motion.dt_s * v.length()) {
+                return own;
+            }
+            let from = motion.flow.trace_back_from(cursors, (x, v), motion.dt_s, motion.steps);
             let linear = self.linear(from).unwrap_or_else(|| far(from));
             let phi =
                 if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
             phi.clamp(-self.reach, self.reach)
         };
         // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.
-        let is_near = |x: Vec3| {
-            let from = motion.flow.trace_back(&mut Cursor::default(), x, motion.dt_s, motion.steps);
+        let is_near = |cursors: &mut Cursors, x: Vec3| {
+            let from = motion.flow.trace_back(cursors, x, motion.dt_s, motion.steps);
             self.linear(from).is_some_and(|phi| phi.abs() < self.reach)
         };
-        let near = fluvial_foundation::parallel::map_indices(pages.len(), |n| {
-            let bounds = self.page_box(pages[n]);
+        let is_kept = |cursors: &mut Cursors, page: u64| {
+            let bounds = self.page_box(page);
             let corner = |n: usize| {
                 let share = Vec3::from_array([n & 1, n >> 1 & 1, n >> 2].map(|v| v as f32));
                 bounds.min + share * bounds.size()
             };
-            is_near(0.5 * (bounds.min + bounds.max))
-                || (0..8).any(|n| is_near(corner(n)))
+            is_near(cursors, 0.5 * (bounds.min + bounds.max))
+                || (0..8).any(|n| is_near(cursors, corner(n)))
                 || forced.iter().any(|b| b.intersects(&bounds))
+        };
+        let kept_pages = parallel::map_indices(parallel::chunk_count(pages.len(), PAGES), |task| {
+            let mut cursors = Cursors::default();
+            let pages = &pages[parallel::chunk_range(task, PAGES, pages.len())];
+            pages.iter().copied().filter(|&page| is_kept(&mut cursors, page)).collect::<Vec<u64>>()
         });
-        let pages: Vec<u64> = pages.into_iter().zip(near).filter(|(_, near)| *near).map(|p| p.0).collect();
+        let pages = kept_pages.concat();
         new.grid.commit(&pages)?;
         let (min, dx, cells) = (new.min, new.dx, layout.cells());
-        new.grid.for_each_block(None, [PHI, SOLID], |_, page, _, [phi, solids]| {
-            let mut cursor = Cursor::default();
-            let known = self.grid.channel(page, SOLID);
-            let was_known = self.grid.blocks().position(page).is_some() && !solids_move;
-            for cell in 0..256 {
-                let at = layout.decode(layout.first_of(page) | cell as u64);
-                if AXES.iter().any(|&a| at[a] >= cells[a]) {
-                    continue;
+        new.grid.for_each_block_with(
+            None,
+            [PHI, SOLID],
+            |cursors: &mut Cursors, _, page, _, [phi, solids]| {
+                let (known, own) = (self.grid.channel(page, SOLID), self.grid.channel(page, PHI));
+                let was_known = self.grid.blocks().position(page).is_some() && !solids_move;
+                for cell in 0..256 {
+                    let at = layout.decode(layout.first_of(page) | cell as u64);
+                    if AXES.iter().any(|&a| at[a] >= cells[a]) {
+                        continue;
+                    }
+                    let [x, y, z] = at.map(|v| v as f32 + 0.5);
+                    let x = min + dx * Vec3::new(x, y, z);
+                    phi[cell] = kept(change(x, value(cursors, x, own[cell])));
+                    if let Some(solid) = solid {
+                        solids[cell] = if was_known { known[cell] } else { solid(x) };
+                    }
                 }
-                let [x, y, z] = at.map(|v| v as f32 + 0.5);
-                let x = min + dx * Vec3::new(x, y, z);
-                phi[cell] = kept(change(x, value(&mut cursor, x)));
-                if let Some(solid) = solid {
-                    solids[cell] = if was_known { known[cell] } else { solid(x) };
-                }
-            }
-        });
+            },
+        );
         Ok(new)
     }
 

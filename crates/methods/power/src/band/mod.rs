@@ -11,6 +11,7 @@ mod redistance;
 mod volume;
 
 pub use advect::Motion;
+pub(crate) use pages::PageCubes;
 pub use pages::pages_near;
 pub use volume::{Voxel, part_below};
 
@@ -47,7 +48,7 @@ pub struct Band {
 
 /// A value as it is kept.
 #[inline]
-fn kept(phi: f32) -> f32 {
+pub(crate) fn kept(phi: f32) -> f32 {
     if phi == 0.0 { LEAST } else { phi }
 }
 
@@ -99,6 +100,7 @@ impl Band {
     }
 
     /// Distance in the voxel at some coordinates, if there is one.
+    #[inline]
     pub fn phi_at(&self, at: [u32; 3]) -> Option<f32> {
         let phi = self.phi(self.grid.layout().encode(at.map(i64::from)));
         (phi != 0.0).then_some(phi)
@@ -114,18 +116,28 @@ impl Band {
         (at, t - Vec3::from_array(at.map(|v| v as f32)))
     }
 
-    /// Distance at a point, linear between voxels and on to the walls; None where a voxel is missing.
-    pub fn linear(&self, x: Vec3) -> Option<f32> {
-        let (at, t) = self.base(x);
+    /// The distances of the 2 x 2 x 2 voxels from one on, x fastest.
+    #[inline]
+    fn corners(&self, at: [i64; 3]) -> [f32; 8] {
         let layout = self.grid.layout();
         let code = layout.encode(at);
-        let mut corner = [0.0; 8];
-        for (n, value) in corner.iter_mut().enumerate() {
-            let [x, y, z] = [n & 1, n >> 1 & 1, n >> 2];
-            *value = self.phi(layout.add(code, self.steps[21 + x + 4 * y + 16 * z]));
-            if *value == 0.0 {
-                return None;
-            }
+        let cell = layout.cell_in_page(code);
+        // Most lie in one page, of 8 x 8 x 4 voxels.
+        if cell & 7 != 7 && cell >> 3 & 7 != 7 && cell >> 6 != 3 {
+            let page = self.grid.channel(layout.page(code), PHI);
+            return [0, 1, 8, 9, 64, 65, 72, 73].map(|step| page[(cell + step) & 255]);
+        }
+        let codes = AXES.map(|a| [0, 1].map(|n| layout.along(a, at[a] + n)));
+        std::array::from_fn(|n| self.phi(codes[0][n & 1] | codes[1][n >> 1 & 1] | codes[2][n >> 2]))
+    }
+
+    /// Distance at a point, linear between voxels and on to the walls; None where a voxel is missing.
+    #[inline]
+    pub fn linear(&self, x: Vec3) -> Option<f32> {
+        let (at, t) = self.base(x);
+        let corner = self.corners(at);
+        if corner.contains(&0.0) {
+            return None;
         }
         let along_x = |n: usize| corner[n] + t.x * (corner[n + 1] - corner[n]);
         let low = along_x(0) + t.y * (along_x(2) - along_x(0));
@@ -141,18 +153,27 @@ impl Band {
         if AXES.iter().any(|&a| at[a] < 1 || at[a] + 2 >= i64::from(cells[a])) {
             return self.linear(x);
         }
-        let code = layout.encode(at);
+        let codes = AXES.map(|a| [-1, 0, 1, 2].map(|n| layout.along(a, at[a] + n)));
+        // Along each axis the four lie in two pages at most: those of the first and of the last.
+        let pages: [&[f32; 256]; 8] = std::array::from_fn(|n| {
+            let [x, y, z] = AXES.map(|a| codes[a][3 * (n >> a & 1)]);
+            self.grid.channel(layout.page(x | y | z), PHI)
+        });
+        let is_second =
+            |a: usize, n: usize| usize::from(layout.page(codes[a][n]) != layout.page(codes[a][0]));
+        let (page_x, cell_x) =
+            ([0, 1, 2, 3].map(|n| is_second(0, n)), codes[0].map(|c| layout.cell_in_page(c)));
         let weight = AXES.map(|a| catmull_rom(t[a]));
         let (mut sum, mut missing) = (0.0, false);
         for z in 0..4 {
             for y in 0..4 {
-                let mut row = 0.0;
-                for x in 0..4 {
-                    let value = self.phi(layout.add(code, self.steps[x + 4 * y + 16 * z]));
-                    missing |= value == 0.0;
-                    row += weight[0][x] * value;
-                }
-                sum += weight[1][y] * weight[2][z] * row;
+                let page = 2 * is_second(1, y) + 4 * is_second(2, z);
+                let row = layout.cell_in_page(codes[1][y] | codes[2][z]);
+                let values = [0, 1, 2, 3].map(|x| pages[page + page_x[x]][(row | cell_x[x]) & 255]);
+                missing |= values.contains(&0.0);
+                let along = (weight[0][0] * values[0] + weight[0][1] * values[1])
+                    + (weight[0][2] * values[2] + weight[0][3] * values[3]);
+                sum += weight[1][y] * weight[2][z] * along;
             }
         }
         if missing { self.linear(x) } else { Some(sum) }

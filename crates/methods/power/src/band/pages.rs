@@ -1,4 +1,4 @@
-//! Which pages a band has.
+//! Which pages a band has, and how the smallest leaves cut them.
 
 use super::Band;
 use fluvial_foundation::{AXES, Aabb, Vec3, parallel};
@@ -32,6 +32,43 @@ pub fn pages_near(band: &Band, may_hold: impl Fn(Aabb) -> bool + Sync) -> Vec<u6
         boxes = kept
             .flat_map(|low| (0..8u32).map(move |n| [0, 1, 2].map(|a| low[a] + size * (n >> a & 1))))
             .collect();
+    }
+}
+
+/// How the smallest leaves cut pages into cubes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageCubes {
+    /// Voxels along a leaf.
+    side: u32,
+    /// Voxels of a cube along each axis; a leaf may be larger than a page.
+    sides: [u32; 3],
+    counts: [u32; 3],
+}
+
+impl PageCubes {
+    pub fn new(band: &Band, smallest_m: f32) -> PageCubes {
+        let (side, layout) = ((smallest_m / band.dx).round() as u32, band.grid.layout());
+        let sides = AXES.map(|a| side.min(layout.block_side(a)));
+        PageCubes { side, sides, counts: AXES.map(|a| layout.block_side(a) / sides[a]) }
+    }
+
+    /// Of every cube of a page: its first voxel, and the cell of the finest level that it lies in.
+    pub fn of_page(self, first: [u32; 3]) -> impl Iterator<Item = (usize, [u32; 3])> {
+        let [x, y, z] = self.counts;
+        (0..x * y * z).map(move |n| {
+            let at = [n % x, n / x % y, n / (x * y)];
+            let low = AXES.map(|a| at[a] * self.sides[a]);
+            ((low[0] + 8 * low[1] + 64 * low[2]) as usize, AXES.map(|a| (first[a] + low[a]) / self.side))
+        })
+    }
+
+    /// First voxels of a cube's rows, and how long these are.
+    pub fn rows(self, low: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let (length, y) = (self.sides[0] as usize, self.sides[1] as usize);
+        (0..y * self.sides[2] as usize).map(move |n| {
+            let row = low + 8 * (n % y) + 64 * (n / y);
+            row..row + length
+        })
     }
 }
 

@@ -1,13 +1,13 @@
 //! Distances anew, in parallel: pages sweep themselves, and again as long as a neighbour has changed.
 //!
-//! Voxels near the surface keep their values as long as those have the slope of a distance. All others solve `|grad phi| = 1` upwind (Godunov) by sweeps in eight directions within a page
+//! Voxels near the surface keep their values as long as those have the slope of a distance. All others solve `|grad phi| = 1` upwind (Godunov) by sweeps over the rows of a page, eight voxels at once,
 //! against the neighbours' last values. The paper's fast marching was serial; here a page reads what others had before the
 //! pass, so that the result does not depend on threads. First order, as theirs; verified by `band.rs`.
 
 use super::{Band, CURRENT, NEXT, PHI, kept};
-use fluvial_foundation::AXES;
 use fluvial_grids::paged::{Layout, Reader};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use wide::f32x8;
 
 /// Passes at most; the band is no more pages wide.
 const MOST_PASSES: usize = 64;
@@ -19,31 +19,36 @@ const ROW: usize = 10;
 const PLANE: usize = 100;
 type Halo = [f32; 600];
 
-/// Where a voxel of a page stands in its halo.
-#[inline]
-fn place(cell: usize) -> usize {
-    (cell & 7) + 1 + ROW * ((cell >> 3 & 7) + 1) + PLANE * ((cell >> 6) + 1)
+/// Where the row of voxels at y and z of a page stands in its halo.
+#[inline(always)]
+fn row_at(y: usize, z: usize) -> usize {
+    1 + ROW * (y + 1) + PLANE * (z + 1)
 }
 
-/// A page's values and those around it; corners and edges stay zero.
+/// A page's values and those around it; corners and edges keep what they had.
+#[inline]
 fn load(halo: &mut Halo, reader: &Reader<256>, layout: &Layout, page: u64, channel: usize) {
     let around = layout.around(page);
-    let own = reader.channel(page, channel);
-    (0..256).for_each(|cell| halo[place(cell)] = own[cell]);
-    let sides = [(1usize, 8usize), (ROW, 8), (PLANE, 4)];
-    for axis in AXES {
-        let (stride, length) = sides[axis];
-        let cell_stride = 1 << (3 * axis);
-        let mut at = [1; 3];
-        at[axis] = 0;
-        let low = reader.channel(around.page(at[0], at[1], at[2]), channel);
-        at[axis] = 2;
-        let high = reader.channel(around.page(at[0], at[1], at[2]), channel);
-        for cell in (0..256usize).filter(|c| (c / cell_stride).is_multiple_of(length)) {
-            let last = cell + (length - 1) * cell_stride;
-            halo[place(cell) - stride] = low[last];
-            halo[place(last) + stride] = high[cell];
+    let at = |x: usize, y: usize, z: usize| reader.channel(around.page(x, y, z), channel);
+    let (own, [xl, xh]) = (at(1, 1, 1), [at(0, 1, 1), at(2, 1, 1)]);
+    for z in 0..4 {
+        for y in 0..8 {
+            let (from, to) = (8 * y + 64 * z, row_at(y, z));
+            halo[to..to + 8].copy_from_slice(&own[from..from + 8]);
+            halo[to - 1] = xl[from + 7];
+            halo[to + 8] = xh[from];
         }
+    }
+    let ([yl, yh], [zl, zh]) = ([at(1, 0, 1), at(1, 2, 1)], [at(1, 1, 0), at(1, 1, 2)]);
+    for z in 0..4 {
+        let (low, high) = (row_at(0, z) - ROW, row_at(7, z) + ROW);
+        halo[low..low + 8].copy_from_slice(&yl[64 * z + 56..64 * z + 64]);
+        halo[high..high + 8].copy_from_slice(&yh[64 * z..64 * z + 8]);
+    }
+    for y in 0..8 {
+        let (low, high) = (row_at(y, 0) - PLANE, row_at(y, 3) + PLANE);
+        halo[low..low + 8].copy_from_slice(&zl[192 + 8 * y..192 + 8 * y + 8]);
+        halo[high..high + 8].copy_from_slice(&zh[8 * y..8 * y + 8]);
     }
 }
 
@@ -56,13 +61,7 @@ impl Band {
         self.grid.for_each_block(None, [CURRENT], |_, page, reader, [current]| {
             let mut phi = [0.0; 600];
             load(&mut phi, reader, &layout, page, PHI);
-            for (cell, out) in current.iter_mut().enumerate() {
-                *out = match phi[place(cell)] {
-                    0.0 => 0.0,
-                    _ => near_surface(&phi, place(cell), dx)
-                        .map_or(reach, |d| -d.clamp(LEAST_GIVEN * dx, reach)),
-                };
-            }
+            given_distances(current, &phi, dx, reach);
         });
         let passes = self.sweep();
         self.grid.for_each_block(None, [PHI], |_, page, reader, [phi]| {
@@ -89,14 +88,7 @@ impl Band {
             self.grid.for_each_block(Some(&active), [NEXT], |n, page, reader, [next]| {
                 let mut halo = [0.0; 600];
                 load(&mut halo, reader, &layout, page, CURRENT);
-                sweep_page(&mut halo, dx);
-                let before = reader.channel(page, CURRENT);
-                let mut has_changed = false;
-                for cell in 0..256 {
-                    next[cell] = halo[place(cell)];
-                    has_changed |= (next[cell] - before[cell]).abs() > SMALLEST_CHANGE * dx;
-                }
-                changed[n].store(has_changed, Relaxed);
+                changed[n].store(sweep_page(next, &mut halo, dx), Relaxed);
             });
             self.grid.for_each_block(Some(&active), [CURRENT], |_, page, reader, [current]| {
                 current.copy_from_slice(reader.channel(page, NEXT));
@@ -170,58 +162,103 @@ fn near_surface(phi: &Halo, at: usize, dx: f32) -> Option<f32> {
     }
 }
 
-/// Eight sweeps over a page.
-fn sweep_page(halo: &mut Halo, dx: f32) {
-    for direction in 0..8usize {
-        let along = |n: usize, a: usize, length: usize| {
-            if direction >> a & 1 == 1 { length - 1 - n } else { n }
-        };
-        for z in 0..4 {
-            for y in 0..8 {
-                let row = ROW * (along(y, 1, 8) + 1) + PLANE * (along(z, 2, 4) + 1);
-                for x in 0..8 {
-                    let at = along(x, 0, 8) + 1 + row;
-                    let own = halo[at];
-                    if own > 0.0 {
-                        let least = |stride: usize| {
-                            let known = |v: f32| if v == 0.0 { f32::MAX } else { v.abs() };
-                            known(halo[at - stride]).min(known(halo[at + stride]))
-                        };
-                        let around = [least(1), least(ROW), least(PLANE)];
-                        // What solves the equation is that much larger than the least of its neighbours.
-                        if own > around[0].min(around[1]).min(around[2]) + 0.577 * dx {
-                            halo[at] = own.min(upwind(around, dx));
-                        }
-                    }
+/// Distances near the surface as negative numbers, the reach as a bound in all other voxels, zero where there is none.
+fn given_distances(out: &mut [f32; 256], phi: &Halo, dx: f32, reach: f32) {
+    let near = NEAR_VOXELS * dx;
+    for z in 0..4 {
+        for y in 0..8 {
+            let row = row_at(y, z);
+            let around = [1, ROW, PLANE].map(|stride| (&phi[row - stride..][..8], &phi[row + stride..][..8]));
+            let own: &[f32; 8] = phi[row..row + 8].try_into().expect("a row");
+            // Voxels that neither lie beside the surface nor are near it find their distance from their neighbours.
+            let mut is_asked = [false; 8];
+            for x in 0..8 {
+                let crosses = |v: f32| (v != 0.0) & ((v < 0.0) != (own[x] < 0.0));
+                is_asked[x] = own[x].abs() < near;
+                for (low, high) in around {
+                    is_asked[x] |= crosses(low[x]) | crosses(high[x]);
                 }
+            }
+            for x in 0..8 {
+                let given = || near_surface(phi, row + x, dx).map(|d| -d.clamp(LEAST_GIVEN * dx, reach));
+                out[8 * y + 64 * z + x] = match (own[x] == 0.0, is_asked[x]) {
+                    (true, _) => 0.0,
+                    (_, true) => given().unwrap_or(reach),
+                    (_, false) => reach,
+                };
             }
         }
     }
 }
 
+/// What a voxel that does not exist has for a distance: nobody takes it.
+const NOWHERE: f32 = 1e15;
+/// Times that a row is solved in a visit: along it, values travel by one voxel each time.
+const ROUNDS: usize = 2;
+
+/// Four sweeps over the rows of a page, up and down along y and z. Given distances are negative in the halo and in `next`, missing ones zero. Returns
+/// whether any distance has changed.
+fn sweep_page(next: &mut [f32; 256], halo: &mut Halo, dx: f32) -> bool {
+    let mut before = [[0.0f32; 8]; 32];
+    for (n, before) in before.iter_mut().enumerate() {
+        before.copy_from_slice(&halo[row_at(n % 8, n / 8)..][..8]);
+    }
+    halo.iter_mut().for_each(|v| *v = if *v == 0.0 { NOWHERE } else { v.abs() });
+    for direction in 0..4usize {
+        for n in 0..32 {
+            let y = if direction & 1 == 1 { 7 - n % 8 } else { n % 8 };
+            let z = if direction & 2 == 2 { 3 - n / 8 } else { n / 8 };
+            let own = &before[y + 8 * z];
+            if own.iter().any(|v| *v > 0.0) {
+                solve_row(halo, row_at(y, z), own, dx);
+            }
+        }
+    }
+    let mut has_changed = false;
+    for (n, before) in before.iter().enumerate() {
+        let row = &halo[row_at(n % 8, n / 8)..][..8];
+        for x in 0..8 {
+            next[8 * n + x] = if before[x] > 0.0 { row[x] } else { before[x] };
+            has_changed |= (next[8 * n + x] - before[x]).abs() > SMALLEST_CHANGE * dx;
+        }
+    }
+    has_changed
+}
+
+/// Solves the equation in the voxels of a row that are not given.
+#[inline(always)]
+fn solve_row(halo: &mut Halo, row: usize, given: &[f32; 8], dx: f32) {
+    let eight = |halo: &Halo, at: usize| -> f32x8 {
+        let values: [f32; 8] = halo[at..at + 8].try_into().expect("a row");
+        f32x8::from(values)
+    };
+    let y = eight(halo, row - ROW).fast_min(eight(halo, row + ROW));
+    let z = eight(halo, row - PLANE).fast_min(eight(halo, row + PLANE));
+    let is_free = f32x8::from(*given).simd_gt(f32x8::ZERO);
+    for _ in 0..ROUNDS {
+        let own = eight(halo, row);
+        let x = eight(halo, row - 1).fast_min(eight(halo, row + 1));
+        // What solves the equation is that much larger than the least of its neighbours.
+        let may_fall = is_free & own.simd_gt(x.fast_min(y).fast_min(z) + 0.577 * dx);
+        if !may_fall.any() {
+            return;
+        }
+        let solved = own.fast_min(upwind([x, y, z], dx));
+        halo[row..row + 8].copy_from_slice(&may_fall.select(solved, own).to_array());
+    }
+}
+
 /// The solution of `sum max(d - a_k, 0)^2 = dx^2`.
-#[inline]
-fn upwind(a: [f32; 3], dx: f32) -> f32 {
-    let [mut p, mut q, mut r] = a;
-    if p > q {
-        std::mem::swap(&mut p, &mut q);
-    }
-    if q > r {
-        std::mem::swap(&mut q, &mut r);
-    }
-    if p > q {
-        std::mem::swap(&mut p, &mut q);
-    }
+#[inline(always)]
+fn upwind([a, b, c]: [f32x8; 3], dx: f32) -> f32x8 {
+    let (low, high) = (a.fast_min(b), a.fast_max(b));
+    let (p, q, r) = (low.fast_min(c), low.fast_max(c).fast_min(high), high.fast_max(c));
+    let square = f32x8::splat(dx * dx);
     let one = p + dx;
-    if one <= q {
-        return one;
-    }
-    let (sum, difference) = (p + q, p - q);
-    let two = 0.5 * (sum + (2.0 * dx * dx - difference * difference).max(0.0).sqrt());
-    if two <= r {
-        return two;
-    }
+    let difference = p - q;
+    let two = 0.5 * (p + q + (square + square - difference * difference).fast_max(f32x8::ZERO).sqrt());
     let sum = p + q + r;
     let squares = p * p + q * q + r * r;
-    (sum + (sum * sum - 3.0 * (squares - dx * dx)).max(0.0).sqrt()) / 3.0
+    let three = (sum + (sum * sum - 3.0 * (squares - square)).fast_max(f32x8::ZERO).sqrt()) * (1.0 / 3.0);
+    one.simd_le(q).select(one, two.simd_le(r).select(two, three))
 }
