@@ -1,13 +1,15 @@
 //! A body's term of the projection on a tree whose levels meet at the body.
 
 use crate::common::{at_cells, at_faces, quartered};
+use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{Aabb, DMat3, DVec3, Quat, Vec3};
 use fluvial_grids::Octree;
+use fluvial_grids::octree::Side;
 use fluvial_linear::LowRank;
 use fluvial_octree::bodies::{AroundBodies, couple_bodies};
-use fluvial_octree::divergence::inflow;
+use fluvial_octree::divergence::{face_volume, inflow};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
-use fluvial_octree::gradient::Geometry;
+use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient, gradient_row};
 use fluvial_solids::{CoupledBody, Shape};
 
 const DENSITY: f64 = 1000.0;
@@ -99,6 +101,50 @@ fn pressure_lifts_a_body_by_the_water_it_displaces() {
         })
         .collect();
     assert!(sizes.iter().all(|&n| n > 0), "cells by size: {sizes:?}");
+}
+
+/// What any pressure gives the water, the body and the walls is zero in all, across cells of three sizes and under a surface: their
+/// momentum changes by what acts from outside alone. The water's is that of the open parts of faces, at the surface of their wet
+/// part.
+#[test]
+fn momentum_of_body_and_water_stays() {
+    let case = Case::new();
+    let (tree, (term, _)) = (&case.tree, case.couple(Vec3::ZERO));
+    let mut open_area = case.open_area.clone();
+    let is_wall = |face: usize| tree.sides(face).contains(&Side::Outside);
+    (0..tree.face_count()).filter(|&face| is_wall(face)).for_each(|face| open_area[face] = 0.0);
+    for level in [10.0, 0.61] {
+        let phi_cell = at_cells(tree, |x| x.y + 0.1 * x.x - level);
+        let geometry = Geometry { tree, phi_cell: &phi_cell, open_area: &open_area };
+        let mut gradient = PressureGradient::default();
+        gradient.prepare(&geometry, &GradientParams { form: FreeSurface::Symmetric, ..Default::default() });
+        let random = |cell: usize| f64::from(unit_f32(7, cell as u64));
+        let slope = DVec3::new(2.0, -3.0, 1.0);
+        let any = |c: usize| 5.0 + slope.dot(tree.cell_center(c).as_dvec3()) + random(c);
+        let p: Vec<f64> =
+            (0..tree.cell_count()).map(|c| if phi_cell[c] < 0.0 { any(c) } else { 0.0 }).collect();
+        let body = term.blocks[0].gather(&p);
+        let (mut sum, mut size) = (DVec3::from_slice(&body[..3]), 0.0);
+        for face in 0..tree.face_count() {
+            let (axis, row) = (tree.face_axis(face), gradient.row(&geometry, face));
+            // What the surface leaves of the face is one over the factor that its gradient has there.
+            let plain: Vec<(usize, f64)> = gradient_row(tree, face).entries().collect();
+            let factor = row.entries().find(|(_, a)| *a != 0.0).map_or(1.0, |(cell, a)| {
+                a / plain.iter().find(|(other, _)| *other == cell).map_or(a, |(_, b)| *b)
+            });
+            let given = face_volume(tree, face) * f64::from(open_area[face]) / factor * row.apply(&p);
+            sum[axis] -= given;
+            size += given.abs();
+            if is_wall(face) {
+                let cell = tree.cells_beside(face).next().unwrap_or(0);
+                let outward = if tree.sides(face)[1] == Side::Outside { 1.0 } else { -1.0 };
+                sum[axis] += outward * f64::from(tree.cell_dx(cell)).powi(2) * p[cell];
+            }
+        }
+        let body = DVec3::from_slice(&body[..3]).length();
+        assert!(body > 1e-3 * size, "the pressure does not push the body: {body} of {size}");
+        assert!(sum.length() < 1e-4 * body, "level {level}: {sum} is left of {body}");
+    }
 }
 
 /// The rows times a velocity are what flows out of the cells when the body moves with it.
