@@ -57,6 +57,14 @@ impl TriangleMesh {
             .sum()
     }
 
+    /// Can it be drawn and written: are all numbers finite, all corners there, and velocities none or one for each vertex?
+    pub fn is_sound(&self) -> bool {
+        let vertices = self.positions.len();
+        self.positions.iter().chain(&self.velocities).all(|v| v.is_finite())
+            && self.triangles.iter().flatten().all(|&v| (v as usize) < vertices)
+            && (self.velocities.is_empty() || self.velocities.len() == vertices)
+    }
+
     /// Area-weighted vertex normals, unit length.
     pub fn vertex_normals(&self) -> Vec<Vec3> {
         let mut normals = vec![Vec3::ZERO; self.positions.len()];

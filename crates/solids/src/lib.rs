@@ -8,6 +8,7 @@ mod beam;
 mod bvh;
 mod contour;
 mod coupled;
+mod flat_sided;
 mod fractions;
 mod friction;
 mod grey_image;
@@ -30,6 +31,7 @@ mod tessellate;
 
 pub use beam::Column;
 pub use coupled::CoupledBody;
+pub use flat_sided::Open;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
 };

@@ -61,7 +61,10 @@ pub struct MeshDistance {
 
 impl std::fmt::Debug for MeshDistance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "MeshDistance({} triangles)", self.mesh.triangles.len())
+        // With the fingerprint: two meshes that print alike must be alike, for what is printed stands for the shape where
+        // saved states are compared with a set-up.
+        let (triangles, half_m) = (self.mesh.triangles.len(), self.half_thickness);
+        write!(f, "MeshDistance({triangles} triangles, {:016x}, shell {half_m:?})", self.fingerprint)
     }
 }
 

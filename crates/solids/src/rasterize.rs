@@ -351,15 +351,18 @@ fn update_faces(
         let mut snapped = 0;
         for j in range.lo[1]..range.hi[1] {
             for i in range.lo[0]..range.hi[0] {
-                let node = nodes.index(i, j, k);
+                let (node, n) = (nodes.index(i, j, k), i + faces.size[0] * j);
                 let corner = [node, node + s, node + t, node + s + t];
                 let phi = corner.map(|n| phi_node[n]);
                 let at_closed_wall = !is_inside_or_open(grid, walls, axis, [i, j, k]);
+                if phi.iter().all(|&phi| phi >= band) {
+                    (area[n], speed[n]) = (if at_closed_wall { 0.0 } else { 1.0 }, 0.0);
+                    continue;
+                }
                 let mut open = if at_closed_wall { 0.0 } else { open_face_area(phi) };
                 if open > 0.0 && open < SMALLEST_OPEN_AREA {
                     (open, snapped) = (0.0, snapped + 1);
                 }
-                let n = i + faces.size[0] * j;
                 area[n] = open;
                 let nearest = (0..4).fold(0, |best, c| if phi[c] < phi[best] { c } else { best });
                 speed[n] = match owner_node[corner[nearest]] {
@@ -386,8 +389,12 @@ fn update_volumes(out: &mut SolidFields, grid: &UniformGrid, dirty: NodeRange) {
         }
         for j in range.lo[1]..range.hi[1] {
             for i in range.lo[0]..range.hi[0] {
-                let cell = i + cells.size[0] * j;
-                volumes[cell] = open_cell_volume(nodes.corner_values(phi_node, nodes.index(i, j, k)));
+                let (cell, node) = (i + cells.size[0] * j, nodes.index(i, j, k));
+                volumes[cell] = match phi_node[node] {
+                    // No other corner is on another side of a surface that is farther than the cell's diagonal.
+                    phi if phi.abs() > 1.75 * grid.dx => (phi > 0.0) as usize as f32,
+                    _ => open_cell_volume(nodes.corner_values(phi_node, node)),
+                };
                 touched[cell] = true;
             }
         }
@@ -419,7 +426,8 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     let margin = ON_SURFACE_CELLS * grid.dx;
     let is_crossed = |a: Vec3, b: Vec3| solids.is_crossed(a, b, margin);
-    sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, is_crossed, grid);
+    let thin = (is_crossed, solids.thickness_m());
+    sides::find_sides(&mut out.sides, &mut out.side_search, &out.phi_node, thin, grid);
     let divided = std::mem::take(&mut out.side_search.divided);
     let phi_node = std::mem::take(&mut out.phi_node);
     let own_corners = std::mem::take(&mut out.sides.own_corners);
@@ -463,14 +471,21 @@ fn update_sides(out: &mut SolidFields, solids: &PlacedSolids, walls: [bool; 6], 
             _ => !is_plane(&seen(), grid.dx),
         }
     };
+    // A cell's corner that is farther from all solids than its diagonal tells all of it.
+    let is_near = |at: [usize; 3]| phi_node[nodes.index(at[0], at[1], at[2])].abs() < 1.75 * grid.dx;
     let kinked = parallel::map_indices(cells.size[2], |k| {
         let slab = k * cells.slab()..(k + 1) * cells.slab();
-        let touched = slab.filter(|&cell| out.is_touched[cell]);
+        let touched = slab.filter(|&cell| out.is_touched[cell] && is_near(cells.coordinates(cell)));
         touched.filter(|&cell| is_kinked(cells.coordinates(cell), own(cell))).collect::<Vec<_>>()
     });
     let kinked: Vec<usize> = kinked.into_iter().flatten().collect();
     let measured = parallel::map_indices(kinked.len(), |n| {
         let (cell, at) = (kinked[n], cells.coordinates(kinked[n]));
+        if let Some(open) = solids.open_beside_box(nodes.position(at[0], at[1], at[2]), grid.dx) {
+            let at_wall = |face: usize| sides::neighbour(&cells, at, cell, face / 2, face % 2 == 1).is_none();
+            let area = |face: usize| if at_wall(face) && !walls[face] { 0.0 } else { open.areas[face] };
+            return (open.volume, std::array::from_fn(area));
+        }
         let near = near(at);
         let parts = KinkedCell::new(&near, &nodes, at, corners(at)).in_parts();
         let areas: [f32; 6] = std::array::from_fn(|face| {

@@ -197,6 +197,20 @@ impl Shape {
         }
     }
 
+    /// How thick it is at least, metres, but for edges where it ends; zero where that is not known.
+    pub(crate) fn thickness_m(&self) -> f32 {
+        match self {
+            Shape::Box { min, max } => (*max - *min).min_element(),
+            Shape::Sphere { radius, .. } | Shape::Capsule { radius, .. } => 2.0 * radius,
+            Shape::Cylinder { from, to, radius } => from.distance(*to).min(2.0 * radius),
+            Shape::Torus { minor_radius, .. } => 2.0 * minor_radius,
+            Shape::Plane { .. } => f32::INFINITY,
+            Shape::Union(shapes) => shapes.iter().map(Shape::thickness_m).fold(f32::INFINITY, f32::min),
+            Shape::Transform { shape, scale, .. } => scale * shape.thickness_m(),
+            Shape::Mesh(_) | Shape::Intersection(_) | Shape::Difference(..) => 0.0,
+        }
+    }
+
     /// A box that holds the shape (infinite for planes); `min > max` for an empty shape.
     pub fn bounds(&self) -> Aabb {
         // A disk of radius r about a unit axis a reaches r sqrt(1 - a_i^2) along axis i.

@@ -8,6 +8,9 @@ use fluvial_grids::{Lattice, Sides, UniformGrid};
 /// The corners of a cell in a wall two cells thick are less deep than this on average, cells.
 const DEEPEST_CELLS: f32 = 1.0;
 
+/// Solids of this thickness have no sides, cells: walls of up to two do.
+const THICK_CELLS: f32 = 3.0;
+
 /// Two sides of a wall face away from each other: the cosine between them is less than this. Those of a wedge of 75
 /// degrees and more, and of bumps, do not.
 const OPPOSITE: f32 = -0.3;
@@ -46,7 +49,7 @@ pub(crate) struct Divided {
 }
 
 /// Finds the sides of thin solids from the distance at the nodes; `is_crossed(a, b)` says whether the segment
-/// between two open nodes meets a solid. `out` is empty when no face is barred.
+/// between two open nodes meets a solid, and all solids are at least `thickness_m` thick. `out` is empty when no face is barred.
 ///
 /// Open corners of a cell that grid edges join without meeting a solid lie on one side; the cell belongs to
 /// the side that holds most of it. A face is barred when its cells have no own corner in common there, and
@@ -56,12 +59,17 @@ pub(crate) fn find_sides(
     out: &mut Sides,
     search: &mut SideSearch,
     phi_node: &[f32],
-    is_crossed: impl Fn(Vec3, Vec3) -> bool + Sync + Send,
+    (is_crossed, thickness_m): (impl Fn(Vec3, Vec3) -> bool + Sync + Send, f32),
     grid: &UniformGrid,
 ) {
     let (nodes, cells) = (grid.nodes(), grid.cell_centers());
     search.divided.clear();
     find_crossed_edges(&mut search.crossed_node, phi_node, is_crossed, &nodes);
+    if thickness_m >= THICK_CELLS * grid.dx {
+        out.own_corners.clear();
+        out.barred.clear();
+        return;
+    }
     let crossed = &search.crossed_node;
     let corners = Corners { nodes: &nodes, phi_node, crossed_node: crossed };
     out.own_corners.resize(cells.len(), 0);
@@ -199,9 +207,17 @@ impl Corners<'_> {
     /// The part of a cell's open corners that holds most of the cell.
     fn largest_part(&self, at: [usize; 3]) -> u8 {
         let phi = self.phi(at);
+        // Far from solids, and deep in them, most cells are of one part.
+        if phi.iter().all(|&phi| phi > self.nodes.spacing) {
+            return 0xff;
+        }
+        let open = (0..8).fold(0, |open, n| open | ((phi[n] > 0.0) as u8) << n);
+        if open == 0 {
+            return 0;
+        }
         let mut best = (0, f32::NEG_INFINITY);
         self.for_each_part(at, &phi, |part| {
-            let volume = if part == 0xff { 1.0 } else { open_cell_volume(signed(&phi, part)) };
+            let volume = if part == open { 1.0 } else { open_cell_volume(signed(&phi, part)) };
             if volume > best.1 {
                 best = (part, volume);
             }

@@ -245,6 +245,44 @@ fn edges_of_boxes_take_what_they_fill() {
     }
 }
 
+/// Slanted boxes beside each other in closed form leave of cells and faces what measuring them in parts does, to what the parts are worth.
+#[test]
+fn boxes_close_what_parts_of_cells_say() {
+    let n = 16;
+    let grid = unit_grid(n);
+    let size = Vec3::new(0.31, 0.24, 0.42);
+    let slanted = |shape: Shape| Shape::Transform {
+        shape: Box::new(shape),
+        scale: 1.0,
+        rotation: fluvial_foundation::Quat::from_scaled_axis(Vec3::new(0.4, -0.7, 0.2)),
+        translate: Vec3::new(0.37, 0.47, 0.45),
+    };
+    let fields = |shapes: &[Shape]| {
+        let mut fields = SolidFields::default();
+        let solids: Vec<_> = shapes.iter().map(|shape| (shape, &Motion::Static)).collect();
+        rasterize(&mut fields, &solids, [true; 6], &grid, 0.0);
+        fields
+    };
+    // Beside it a second one, a cell and a fifth away.
+    let plain = Shape::Box { min: -0.5 * size, max: 0.5 * size };
+    let shift = Vec3::X * (size.x + 0.075);
+    let second = Shape::Box { min: shift - 0.5 * size, max: shift + 0.5 * size };
+    // An intersection with itself is no box to the program, but the same solid.
+    let twice = |shape: &Shape| Shape::Intersection(vec![shape.clone(), shape.clone()]);
+    let exact = fields(&[slanted(plain.clone()), slanted(second.clone())]);
+    let parts = fields(&[slanted(twice(&plain)), slanted(twice(&second))]);
+    let filled: f64 = exact.open_volume.iter().map(|&v| 1.0 - f64::from(v)).sum();
+    let volume = 2.0 * size.as_dvec3().to_array().iter().product::<f64>() * (n * n * n) as f64;
+    assert!((filled / volume - 1.0).abs() < 5e-4, "{}", filled / volume);
+    let apart = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let worst = apart(&exact.open_volume, &parts.open_volume);
+    assert!(worst < 0.03, "volumes differ by up to {worst}");
+    for axis in 0..3 {
+        let worst = apart(&exact.open_area[axis], &parts.open_area[axis]);
+        assert!(worst < 0.06, "axis {axis}: areas differ by up to {worst}");
+    }
+}
+
 /// Walls of a box without a lid fill what they fill, whether nodes lie between their faces or not.
 #[test]
 fn walls_of_a_cell_are_as_thick_as_they_are() {

@@ -22,6 +22,8 @@ pub struct Typed {
 pub enum Command {
     /// Simulate a scene: surfaces, statistics, probes, preview pictures and film.
     Run(RunArgs),
+    /// Watch a scene as it is simulated, push bodies and pour water; or draw one picture of it.
+    Live(crate::live::LiveArgs),
     /// Go on with a run that was stopped, killed or is too short; the result is the same to the bit.
     Resume(ResumeArgs),
     /// Verify the files of a run: what is missing or damaged, which frames can be trusted, how to go on.

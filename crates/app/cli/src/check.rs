@@ -24,8 +24,15 @@ pub fn check(args: CheckArgs) -> Result<(), Failure> {
     }
     ready.notes.iter().for_each(|note| say!("note: {note}"));
     say!("{}", summary(&ready, &prediction));
-    memory_warning(&prediction).iter().for_each(|warning| say!("warning: {warning}"));
-    say!("The scene is good.");
+    match memory_warning(&prediction) {
+        None => say!("The scene is good."),
+        Some(warning) => {
+            say!("warning: {warning}");
+            say!(
+                "The scene is good, but `fluvial run` refuses it on this machine unless --max-memory says otherwise."
+            );
+        }
+    }
     Ok(())
 }
 
@@ -58,8 +65,10 @@ pub fn summary(ready: &Ready, prediction: &Prediction) -> String {
 /// Disk space that a run of this many frames needs: for the frames and frame 0, and for the checkpoints, of which there
 /// is one more while it is being written.
 pub fn disk_bytes(ready: &Ready, prediction: &Prediction, frames: u32) -> u64 {
-    prediction.disk_bytes_per_frame * (u64::from(frames) + 1)
-        + prediction.checkpoint_bytes * (u64::from(ready.output.checkpoints_kept) + 1)
+    let frames = prediction.disk_bytes_per_frame.saturating_mul(u64::from(frames) + 1);
+    let checkpoints =
+        prediction.checkpoint_bytes.saturating_mul(u64::from(ready.output.checkpoints_kept) + 1);
+    frames.saturating_add(checkpoints)
 }
 
 /// A warning where the machine has less memory than the run will need.

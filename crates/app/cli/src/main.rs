@@ -10,6 +10,7 @@ mod check;
 mod export;
 mod failure;
 mod info;
+mod live;
 mod log;
 mod mesh;
 mod processor;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let Typed { command, threads } = Typed::parse();
     let result = use_threads(threads).and_then(|threads| match command {
         Command::Run(args) => run::run(args, threads),
+        Command::Live(args) => live::live(args, threads),
         Command::Resume(args) => resume::resume(args, threads),
         Command::Info(args) => info::info(args),
         Command::Report(args) => report::report(args),

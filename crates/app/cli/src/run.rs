@@ -1,6 +1,6 @@
 //! `fluvial run`, and the part of it that `fluvial resume` shares.
 
-use crate::args::{Bytes, RunArgs};
+use crate::args::{Bytes, RunArgs, SceneArgs};
 use crate::bar::{Bar, duration};
 use crate::check::{bytes, disk_bytes, fitting_resolution, summary};
 use crate::failure::Failure;
@@ -53,7 +53,7 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     };
     tracing::info!("computes on: {}", solver.computes_on());
     let mut settings = settings(&scene, &ready, &dir, plan, threads, picture);
-    settings.source = source(&args);
+    settings.source = source_of(&args.scene, !args.no_preview);
     settings.computes_on = solver.computes_on();
     settings.watch_disk = !args.limits.ignore_disk_space;
     let cache = Cache::create(settings, solver.method())?;
@@ -169,14 +169,15 @@ pub fn draws_pictures(ready: &Ready, wanted: bool) -> bool {
     ready.output.preview && wanted
 }
 
-fn source(args: &RunArgs) -> SceneSource {
-    let path = Path::new(&args.scene.scene);
+/// Where a scene came from.
+pub fn source_of(args: &SceneArgs, preview: bool) -> SceneSource {
+    let path = Path::new(&args.scene);
     let is_file = path.exists();
     let scene = match std::path::absolute(path) {
         Ok(absolute) if is_file => absolute.to_string_lossy().into_owned(),
-        _ => args.scene.scene.clone(),
+        _ => args.scene.clone(),
     };
-    SceneSource { scene, set: args.scene.overrides(), preview: !args.no_preview }
+    SceneSource { scene, set: args.overrides(), preview }
 }
 
 /// The files that a resolved scene names, as they are now.
@@ -258,7 +259,7 @@ pub fn disk_check(
 }
 
 /// An empty folder to write into; a run that is there already is never lost by accident.
-fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
+pub fn prepare_dir(dir: &Path, overwrite: bool) -> Result<(), Failure> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries.flatten().map(|e| e.path()).collect::<Vec<PathBuf>>(),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => vec![],
@@ -357,6 +358,9 @@ fn failure(error: RunError, go_on: Option<String>) -> Failure {
             format!(
                 "the frames written so far are complete; when the device works again, {go_on}; or choose `--set method.device=cpu`"
             )
+        }
+        RunError::Promise { .. } => {
+            "the frames written so far are complete; choose another method, or tell its author".to_owned()
         }
         RunError::Output(_) => {
             let go_on = go_on.unwrap_or("start it anew with another folder, -o".into());

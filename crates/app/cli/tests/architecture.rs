@@ -9,7 +9,7 @@ fn root() -> PathBuf {
 }
 
 /// Inside `app`, later ones may use earlier ones.
-const APP_ORDER: [&str; 6] = ["scene", "output", "preview", "simulation", "fluvial", "cli"];
+const APP_ORDER: [&str; 7] = ["scene", "output", "preview", "simulation", "fluvial", "live", "cli"];
 
 struct Crate {
     folder: String,

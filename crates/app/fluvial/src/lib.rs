@@ -29,7 +29,7 @@ pub use fluvial_foundation::{Aabb, Vec3};
 pub use fluvial_grids::{TriangleMesh, UniformGrid};
 pub use fluvial_scene::{Scene, SceneError};
 pub use fluvial_simulation::StepRecord;
-pub use fluvial_solids::{Motion, Shape};
+pub use fluvial_solids::{MeshDistance, Motion, Shape};
 /// Everything that a method of one's own implements: `Listed`, `Solver` and the types they speak of.
 pub use fluvial_solver_interface as interface;
 pub use fluvial_solver_interface::{

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Why a simulation could not begin or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scene makes no sense: the message has the line and the fix.
+    /// The scene makes no sense. [`SceneError::location`] and [`SceneError::help_text`] have the line and the fix.
     #[error(transparent)]
     Scene(#[from] SceneError),
     /// The method refuses the set-up.

@@ -1,6 +1,9 @@
 //! The library as a program that embeds it sees it.
 
-use fluvial::{ChosenMethod, Domain, Fill, Go, Liquid, Reached, Setup, Shape, Simulation, UniformGrid, Vec3};
+use fluvial::{
+    ChosenMethod, Domain, Fill, Flow, Go, MeshDistance, Motion, Reached, Refine, Setup, Shape, Simulation,
+    Solid, TriangleMesh, UniformGrid, Vec3,
+};
 
 #[path = "../examples/embed.rs"]
 #[allow(dead_code)]
@@ -8,17 +11,8 @@ mod embed;
 
 fn column() -> Setup {
     let shape = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(0.4, 0.5, 2.0) };
-    Setup {
-        domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [16; 3], dx: 1.0 / 16.0 }),
-        liquid: Liquid::default(),
-        fills: vec![Fill { shape, velocity: Vec3::ZERO }],
-        solids: vec![],
-        sources: vec![],
-        sinks: vec![],
-        refine: vec![],
-        flow: None,
-        cfl: 2.0,
-    }
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [16; 3], dx: 1.0 / 16.0 };
+    Setup { fills: vec![Fill { shape, velocity: Vec3::ZERO }], ..Setup::new(Domain::closed(grid)) }
 }
 
 #[test]
@@ -104,6 +98,56 @@ fn a_damaged_or_foreign_state_is_refused_and_leaves_no_trace() {
     refuse(&saved(&other), "another scene");
     water.restore(&mut good.as_slice(), good.len() as u64).unwrap();
     assert!(saved(&water) == good);
+}
+
+/// Two solids of as many triangles in different places: a state with one is none of a scene with the other.
+#[test]
+fn a_state_beside_another_mesh_is_refused() {
+    let corner = |n: u32| Vec3::new((n & 1) as f32, (n >> 1 & 1) as f32, (n >> 2 & 1) as f32);
+    let beside = |x: f32| {
+        let mesh = TriangleMesh {
+            positions: [0, 1, 2, 4].map(|n| Vec3::new(x, 0.1, 0.4) + 0.2 * corner(n)).to_vec(),
+            velocities: vec![],
+            triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+        };
+        let shape = Shape::Mesh(std::sync::Arc::new(MeshDistance::new(mesh).unwrap()));
+        let mut setup = column();
+        setup.solids = vec![Solid::new("wedge", shape, Motion::Static)];
+        Simulation::new(ChosenMethod::default(), setup).unwrap()
+    };
+    let mut saved = vec![];
+    beside(0.6).save(&mut saved).unwrap();
+    beside(0.6).restore(&mut saved.as_slice(), saved.len() as u64).expect("the same scene");
+    let error = beside(0.7).restore(&mut saved.as_slice(), saved.len() as u64).unwrap_err().to_string();
+    assert!(error.contains("another scene"), "{error}");
+}
+
+/// What a method lacks is refused where a set-up is built in Rust, too, and so are parameters that it does not have.
+#[test]
+fn nothing_is_accepted_and_ignored() {
+    let refused = |name: &str, change: fn(&mut Setup)| {
+        let mut setup = column();
+        change(&mut setup);
+        let method = ChosenMethod::new(name, serde_json::json!({})).unwrap();
+        Simulation::new(method, setup).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for name in ["uniform", "octree"] {
+        let flow = refused(name, |setup| setup.flow = Some(Flow::Enright { period_s: 3.0 }));
+        assert!(flow.contains("no support for [flow]"), "{name}: {flow}");
+    }
+    let refine = refused("uniform", |setup| {
+        let shape = Shape::Sphere { center: Vec3::splat(0.5), radius: 0.1 };
+        setup.refine.push(Refine { shape, dx: 0.1 });
+    });
+    assert!(refine.contains("no support for [[refine]]"), "{refine}");
+    let angles = refused("sheets", |setup| setup.domain.contact_angles_deg[2] = 60.0);
+    assert!(angles.contains("no support for contact angles"), "{angles}");
+    for name in fluvial::method_names() {
+        let nothing = refused(name, |setup| setup.domain.grid.cells[0] = 0);
+        assert!(nothing.contains("at least one cell"), "{name}: {nothing}");
+    }
+    let stranger = ChosenMethod::new("uniform", serde_json::json!({ "typo": 1 })).unwrap_err();
+    assert!(stranger.contains("no parameter `typo`"), "{stranger}");
 }
 
 #[test]

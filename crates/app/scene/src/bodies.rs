@@ -112,14 +112,6 @@ pub enum JointKindSpec {
 impl Scene {
     /// The bodies as solids; `solids` are those that have a name already.
     pub(crate) fn bodies(&self, solids: &[Solid]) -> Result<Vec<Solid>, SceneError> {
-        if let (false, Some(_)) = (self.method.capabilities().bodies, self.body.first()) {
-            let message = format!("the method `{}` has no support for [[body]]", self.method.name());
-            return Err(self.fail(
-                "body.0",
-                message,
-                "choose `uniform`, `octree` or `sheets` in [method], or make it a [[solid]]",
-            ));
-        }
         let mut bodies: Vec<Solid> = vec![];
         for (n, spec) in self.body.iter().enumerate() {
             let path = format!("body.{n}");

@@ -30,6 +30,7 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "flood",
         "tank",
         "lighthouse",
+        "manipulation",
         "floating-crates",
         "boat",
         "buoy",

@@ -8,8 +8,8 @@ use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Nozzle, Shape};
 use fluvial_solver_interface::{
-    Domain, Fill, Flow, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, SetupError, Sink, Solid, Source, Volumes,
-    Wall, inside_cells,
+    Domain, Feature, Fill, Flow, Liquid, Refine, Setup, SetupError, Sink, Solid, Source, Volumes, Wall,
+    inside_cells,
 };
 use fluvial_solver_registry::ChosenMethod;
 
@@ -130,33 +130,18 @@ impl Scene {
     }
 
     fn check_method(&self) -> Result<(), SceneError> {
-        self.method.check_params().map_err(|error| self.does_not_fit(error))?;
-        if !self.refine.is_empty() && !self.method.capabilities().adaptive {
-            let message = format!("the method `{}` has no support for [[refine]]", self.method.name());
-            let help =
-                "all its cells have one size: remove [[refine]] and choose `dx` or `resolution` in [domain]";
-            return Err(self.fail("refine.0", message, help));
-        }
-        if !self.method.capabilities().contact_angles {
-            let is_other = |angle: f32| angle != NEUTRAL_ANGLE_DEG;
-            if self.domain.contact_angles.to_array().into_iter().any(is_other) {
-                let message =
-                    format!("the method `{}` has no support for contact angles", self.method.name());
-                return Err(self.fail(
-                    "domain.contact_angles",
-                    message,
-                    "remove it, or choose `uniform` in [method]",
-                ));
-            }
-        }
-        Ok(())
+        self.method.check_params().map_err(|error| self.does_not_fit(error))
     }
 
     /// What the method refuses, at the key that asks for it: a parameter, something that it lacks, or too many cells.
     fn does_not_fit(&self, error: SetupError) -> SceneError {
-        if let SetupError::Unsupported { .. } = error {
-            let help = "remove that from the scene, or choose another method in [method]";
-            return self.fail("method.name", error.to_string(), help);
+        if let SetupError::Unsupported { key, .. } = error {
+            let rough = self.solid.iter().position(|solid| solid.friction > 0.0);
+            let place = match rough.filter(|_| key == Feature::Friction.key()) {
+                Some(n) => format!("solid.{n}.friction"),
+                None => key.to_owned(),
+            };
+            return self.fail(&place, error.to_string(), help_for_lacking(key));
         }
         if let SetupError::Parameter { name, message, help } = error {
             return self.fail(&format!("method.{name}"), message, help);
@@ -172,15 +157,8 @@ impl Scene {
 
     /// A flow that is given; what it excludes is refused.
     fn given_flow(&self, flow: &FlowSpec) -> Result<Flow, SceneError> {
-        if !self.method.capabilities().given_flow {
-            let message = format!("the method `{}` has no support for [flow]", self.method.name());
-            let able: Vec<&str> = fluvial_solver_registry::variants()
-                .iter()
-                .filter(|v| v.method.capabilities().given_flow)
-                .map(|v| v.method.name())
-                .collect();
-            let help = format!("set name = \"{}\" in [method], or remove [flow]", able.join("\" or \""));
-            return Err(self.fail("flow", message, help));
+        if !Feature::GivenFlow.is_in(&self.method.capabilities()) {
+            return Err(self.does_not_fit(Feature::GivenFlow.lacked_by(self.method.name())));
         }
         let unit_box = self.domain.min == [0.0; 3] && self.domain.max == [1.0; 3];
         if !unit_box {
@@ -529,6 +507,23 @@ impl Scene {
             }
         }
         Ok(())
+    }
+}
+
+/// What to do where a method lacks what a key asks for: the methods that have it.
+fn help_for_lacking(key: &str) -> String {
+    let feature = Feature::ALL.into_iter().find(|feature| feature.key() == key);
+    let has = |name: &&str| {
+        let method = ChosenMethod::new(name, serde_json::json!({}));
+        feature.is_some_and(|feature| method.is_ok_and(|method| feature.is_in(&method.capabilities())))
+    };
+    let able: Vec<String> =
+        fluvial_solver_registry::names().iter().filter(|name| has(name)).map(|n| format!("`{n}`")).collect();
+    match able.is_empty() {
+        true => "remove that from the scene, or choose another method in [method]".to_owned(),
+        false => {
+            format!("remove that from the scene, or choose another method in [method]: {}", able.join(", "))
+        }
     }
 }
 

@@ -68,6 +68,19 @@ impl Drawer {
         };
     }
 
+    /// The camera that it looks with.
+    pub fn camera(&self) -> Camera {
+        self.camera
+    }
+
+    /// Bodies stay where a solver has them.
+    pub fn place_bodies(&mut self, solver: &dyn Solver) {
+        let time_s = solver.time_s();
+        let still =
+            |body: BodyReport| Motion::Free { time_s: [time_s; 2], poses: [body.pose; 2], twist: body.twist };
+        self.move_bodies(solver.bodies().into_iter().map(still));
+    }
+
     /// From now on bodies move so; those beyond the list stay as they are.
     pub fn move_bodies(&mut self, motions: impl IntoIterator<Item = Motion>) {
         for (&number, motion) in self.bodies.iter().zip(motions) {
@@ -121,7 +134,8 @@ impl Drawer {
         RenderParams { width, height, edge_samples, light_map, clarity: self.clarity }
     }
 
-    fn solids_at(&self, time_s: f64) -> Vec<TriangleMesh> {
+    /// The solids where they are at a moment, metres.
+    pub fn solids_at(&self, time_s: f64) -> Vec<TriangleMesh> {
         let place = |(mesh, motion): &(TriangleMesh, Motion)| {
             let pose = motion.pose(time_s);
             let positions = mesh.positions.iter().map(|&p| pose.world_from_body(p)).collect();
@@ -132,7 +146,7 @@ impl Drawer {
 }
 
 /// Spray, foam and bubbles as the renderer wants them.
-fn white_points(points: &PointCloud) -> Vec<WhitePoint> {
+pub fn white_points(points: &PointCloud) -> Vec<WhitePoint> {
     let kinds = [WhiteKind::Spray, WhiteKind::Foam, WhiteKind::Bubble];
     let kind = |n: usize| points.kind.as_ref().and_then(|k| kinds.get(usize::from(k[n])).copied());
     let point = |n: usize| Some(WhitePoint { x: points.x[n], radius: points.radii[n], kind: kind(n)? });
@@ -254,11 +268,8 @@ impl Picture for RunPictures {
             );
         }
         let start = Instant::now();
-        let time_s = solver.time_s();
-        let still =
-            |body: BodyReport| Motion::Free { time_s: [time_s; 2], poses: [body.pose; 2], twist: body.twist };
-        self.drawer.move_bodies(solver.bodies().into_iter().map(still));
-        let image = self.drawer.draw(time_s, surface, whitewater, level);
+        self.drawer.place_bodies(solver);
+        let image = self.drawer.draw(solver.time_s(), surface, whitewater, level);
         image.write_png(&self.dir.join(picture_name(frame)))?;
         self.film.push(&image);
         self.last = Some((frame, image));

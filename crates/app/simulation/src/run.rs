@@ -138,6 +138,18 @@ pub enum RunError {
         /// The surface at that moment.
         snapshot: Option<PathBuf>,
     },
+    /// The method breaks what a solver promises: nothing that it says can be believed.
+    #[error("frame {frame}, t = {time_s:.6} s: the method `{method}` {what}; this is a defect of the method")]
+    Promise {
+        /// Which frame it led to.
+        frame: u32,
+        /// Before the step, seconds.
+        time_s: f64,
+        /// The method's name.
+        method: &'static str,
+        /// What it did.
+        what: String,
+    },
     /// A file could not be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -224,10 +236,14 @@ fn clip_to_frame(
     recorder: &mut dyn Recorder,
 ) -> Result<SuggestedDt, RunError> {
     let (suggested, time_s) = (solver.suggest_dt(), solver.time_s());
+    if suggested.dt_s.is_nan() || suggested.dt_s < 0.0 {
+        let what = format!("suggests a step of {} s", suggested.dt_s);
+        return Err(RunError::Promise { frame, time_s, method: solver.method(), what });
+    }
     let remaining_s = frame_end_s.min(suggested.ends_at_s) - time_s;
     // The small slack keeps 5.0000001 steps from becoming 6.
     let steps = (remaining_s / suggested.dt_s - 1e-6).ceil().max(1.0);
-    if suggested.dt_s.is_nan() || suggested.dt_s <= 0.0 || steps > MAX_STEPS_PER_FRAME {
+    if suggested.dt_s == 0.0 || steps > MAX_STEPS_PER_FRAME {
         let snapshot = recorder.failed(solver);
         return Err(RunError::BadStep { frame, time_s, dt_s: suggested.dt_s, snapshot });
     }
@@ -248,6 +264,9 @@ fn step_with_retries(
     for retries in 0.. {
         match solver.step(dt_s) {
             Ok(report) => {
+                if let Some(what) = broken_promise(&report, solver.time_s() - time_s, dt_s) {
+                    return Err(RunError::Promise { frame, time_s, method: solver.method(), what });
+                }
                 return Ok(Some(StepRecord {
                     frame,
                     step,
@@ -275,6 +294,22 @@ fn step_with_retries(
         }
     }
     unreachable!("the loop ends by success or by the last retry")
+}
+
+/// What a step did that no step may: advance by another time than asked for, or report numbers that are none.
+fn broken_promise(report: &StepReport, advanced_s: f64, dt_s: f64) -> Option<String> {
+    // Sums of step lengths round; a run of a day has times of 1e5 s.
+    if (advanced_s - dt_s).abs() > 1e-6 * dt_s + 1e-9 {
+        return Some(format!("advanced by {advanced_s:e} s where {dt_s:e} s were asked for"));
+    }
+    let numbers = [
+        ("liquid_volume_m3", report.liquid_volume_m3),
+        ("kinetic_energy_j", report.kinetic_energy_j),
+        ("potential_energy_j", report.potential_energy_j),
+        ("max_speed_m_s", report.max_speed_m_s),
+    ];
+    let bad = numbers.into_iter().find(|(_, value)| !value.is_finite());
+    bad.map(|(name, value)| format!("reports {name} = {value} after a step that it says succeeded"))
 }
 
 #[cfg(test)]
@@ -369,9 +404,31 @@ mod tests {
 
     #[test]
     fn a_bad_suggestion_is_an_error_not_an_endless_loop() {
-        for dt_s in [0.0, -1.0, f64::NAN, 1e-300] {
+        for dt_s in [0.0, 1e-300] {
             let (end, _) = run_block(&mut FallingBlock::new(dt_s), &AtomicBool::new(false));
             assert!(matches!(end, Err(RunError::BadStep { frame: 1, .. })), "{dt_s}: {end:?}");
+        }
+        for dt_s in [-1.0, f64::NAN] {
+            let (end, _) = run_block(&mut FallingBlock::new(dt_s), &AtomicBool::new(false));
+            let message = end.unwrap_err().to_string();
+            assert!(message.contains("`falling-block` suggests a step of"), "{message}");
+        }
+    }
+
+    /// A step that says that it succeeded and did not advance, advanced too far, or lost its numbers ends the run.
+    #[test]
+    fn a_broken_promise_is_an_error_not_an_endless_loop() {
+        for (advances, volume_m3, said) in [
+            (0.0, 1.0, "advanced by 0e0 s"),
+            (2.0, 1.0, "advanced by"),
+            (1.0, f64::NAN, "reports liquid_volume_m3 = NaN"),
+        ] {
+            let mut block = FallingBlock::new(0.01);
+            (block.advances, block.volume_m3) = (advances, volume_m3);
+            let (end, notes) = run_block(&mut block, &AtomicBool::new(false));
+            let message = end.unwrap_err().to_string();
+            assert!(message.contains(said) && message.contains("defect of the method"), "{message}");
+            assert_eq!(notes.steps.len(), 1, "only the initial state is recorded");
         }
     }
 

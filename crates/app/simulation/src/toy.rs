@@ -88,6 +88,10 @@ pub struct FallingBlock {
     pub tries: u32,
     /// As if somebody had asked to stop.
     pub gives_up_at_try: Option<u32>,
+    /// By how many times the asked length a step advances: 1 as promised.
+    pub advances: f64,
+    /// What it reports as its volume.
+    pub volume_m3: f64,
 }
 
 impl FallingBlock {
@@ -103,6 +107,8 @@ impl FallingBlock {
             longest_good_dt_s: f64::INFINITY,
             tries: 0,
             gives_up_at_try: None,
+            advances: 1.0,
+            volume_m3: 1.0,
         }
     }
 }
@@ -127,13 +133,13 @@ impl Solver for FallingBlock {
         }
         self.v -= Self::G * dt_s;
         self.y += self.v * dt_s;
-        self.time_s += dt_s;
+        self.time_s += self.advances * dt_s;
         Ok(self.initial_report())
     }
     fn initial_report(&self) -> StepReport {
         StepReport {
             cells: 1,
-            liquid_volume_m3: 1.0,
+            liquid_volume_m3: self.volume_m3,
             kinetic_energy_j: 500.0 * self.v * self.v,
             potential_energy_j: 1000.0 * Self::G * (self.y + 0.5),
             max_speed_m_s: self.v.abs(),

@@ -239,12 +239,12 @@ fn points_inside(shape: &PieceShape, case: u64, count: u64) -> Vec<DVec3> {
     (0..count).map(between).filter(|&x| winding(x) > 0.99).collect()
 }
 
-/// Linear fields are reproduced inside and on faces; on convex pieces no weight is negative; on others they
-/// stay bounded.
+/// No weight is negative; linear fields are reproduced inside and on faces of convex pieces, and of others wherever weights
+/// that are not negative can be tilted so far.
 #[test]
 fn coordinates_are_linear_and_bounded() {
     let (mut scratch, mut shape, mut weights) = (CutScratch::default(), PieceShape::default(), vec![]);
-    let (mut convex, mut largest) = (0, 0.0f64);
+    let (mut convex, mut others, mut linear) = (0, 0, 0);
     for case in 0..300u64 {
         let grid = unit_grid([2, 1, 1]);
         let phi_node = random_liquid(&grid, 2, case);
@@ -258,20 +258,59 @@ fn coordinates_are_linear_and_bounded() {
             for x in points_inside(&shape, case, 30) {
                 assert!(shape.boundary().coordinates(&mut weights, x), "case {case}");
                 let sum: f64 = weights.iter().sum();
+                assert!((sum - 1.0).abs() < 1e-9, "case {case}: {sum}");
+                assert!(weights.iter().all(|w| *w > -1e-9), "case {case}");
                 let at = shape.positions.iter().zip(&weights).map(|(p, w)| *w * *p).sum::<DVec3>();
-                assert!((sum - 1.0).abs() < 1e-9 && (at - x).length() < 1e-5, "case {case}: {sum} {at} {x}");
-                let absolute: f64 = weights.iter().map(|w| w.abs()).sum();
-                if is_convex {
-                    assert!(weights.iter().all(|w| *w > -1e-6), "case {case}");
-                    convex += 1;
-                }
-                largest = largest.max(absolute);
+                let is_linear = (at - x).length() < 1e-5;
+                assert!(is_linear || !is_convex, "case {case}: {at} {x}");
+                convex += is_convex as usize;
+                (others, linear) =
+                    (others + !is_convex as usize, linear + (is_linear && !is_convex) as usize);
             }
         }
     }
-    println!("largest sum of absolute weights {largest}, {convex} points in convex pieces");
+    println!("{convex} points in convex pieces; {linear} of {others} in others reproduce linear fields");
     assert!(convex > 500);
-    assert!(largest < 10.0, "{largest}");
+    assert!(linear * 100 > others * 99, "{linear} of {others}");
+}
+
+/// A gap of a millionth of a cell between two parts of a piece that move towards each other: near it the interpolant has no
+/// more speed than its vertices, at whatever distance. Coordinates with negative weights multiply it by 500.
+#[test]
+fn a_thin_gap_amplifies_nothing() {
+    let gap = 1e-6;
+    let mut shape = PieceShape::default();
+    let mut add_box = |min: DVec3, max: DVec3, is_hole: bool| {
+        let first = shape.positions.len() as u32;
+        for n in 0..8 {
+            let at = |axis: usize| if n >> axis & 1 == 0 { min[axis] } else { max[axis] };
+            shape.positions.push(DVec3::new(at(0), at(1), at(2)));
+        }
+        // Quadrilaterals, counter-clockwise seen from outside.
+        for [a, b, c, d] in
+            [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]]
+        {
+            for mut t in [[a, b, c], [a, c, d]] {
+                if is_hole {
+                    t.swap(1, 2);
+                }
+                shape.triangles.push(t.map(|v| first + v));
+            }
+        }
+    };
+    add_box(DVec3::ZERO, DVec3::ONE, false);
+    add_box(DVec3::new(0.1, 0.1, 0.5), DVec3::new(0.9, 0.9, 0.5 + gap), true);
+    shape.vertices = (0..16).collect();
+    // Both sides of the gap close, as they do before drops merge.
+    let towards = |p: &DVec3| DVec3::new(0.0, 0.0, if p.z > 0.5 { -1.0 } else { 1.0 });
+    let values: Vec<DVec3> = shape.positions.iter().map(towards).collect();
+    let mut weights = vec![];
+    for distance in [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.4] {
+        for x in [DVec3::new(0.4, 0.3, 0.5 - distance), DVec3::new(0.15, 0.85, 0.5 + gap + distance)] {
+            let u = shape.boundary().interpolate(&values, x, &mut weights).expect("inside");
+            assert!(u.length() <= 1.0 + 1e-9, "{u} at a distance of {distance}");
+        }
+    }
 }
 
 /// On faces, edges and vertices the interpolant has its exact limits, and tends to them.

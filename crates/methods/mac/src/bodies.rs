@@ -70,9 +70,10 @@ pub fn couple_bodies(
         for k in low[2]..high[2] {
             for j in low[1]..high[1] {
                 for i in low[0]..high[0] {
-                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
-                    let (cell, is_at_surface) = (cells.index(i, j, k), row != [0.0; RANK]);
+                    let cell = cells.index(i, j, k);
                     let closed = f64::from(1.0 - around.solids.open_volume[cell]);
+                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
+                    let is_at_surface = row != [0.0; RANK];
                     image[0] += closed;
                     if is_at_surface {
                         image[1] += closed;
@@ -83,17 +84,54 @@ pub fn couple_bodies(
                 }
             }
         }
-        let [linear, angular] = weight_at_surface((n, block, body.center), around);
+        let AtSurface { wet: [linear, angular], all, is_alone } =
+            weight_at_surface((n, block, body.center), around);
         let (cell_m3, gravity_m_s) = (f64::from(grid.dx).powi(3), around.gravity_m_s.as_dvec3());
         let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
         let excess = body.excess_weight(cell_m3 * image[0], wet_part, gravity_m_s, around.density);
-        clinging[0] = [linear + excess, angular];
+        let torque =
+            if is_alone { all[1] + hydrostatic_torque(block, body.center, around) } else { DVec3::ZERO };
+        clinging[0] = [linear + excess, angular - wet_part * torque];
     });
+}
+
+/// The angular momentum that pressure gives a body in a step where it holds all water at rest, N m s: `q = g . x dt / dx` in the
+/// body's rows. With the weight at its surface it should be none about the centre of a body that is wholly under water; what there
+/// is, is the grid's image of the body, whose centre lies elsewhere, and a neutral body would begin to turn.
+fn hydrostatic_torque(block: &Block, center: Vec3, around: &AroundBodies) -> DVec3 {
+    let (grid, cells) = (around.openings.grid, around.openings.grid.cell_centers());
+    let mut sum = DVec3::ZERO;
+    for (&cell, row) in block.rows.iter().zip(&block.values) {
+        let [i, j, k] = cells.coordinates(cell as usize);
+        let q = around.gravity_m_s.dot(cells.position(i, j, k) - center) / grid.dx;
+        sum += f64::from(q) * Vec3::new(row[3], row[4], row[5]).as_dvec3();
+    }
+    around.density * f64::from(grid.dx).powi(3) * sum
+}
+
+/// See [`weight_at_surface`].
+struct AtSurface {
+    /// Momentum and angular momentum of wet cells, N s and N m s.
+    wet: [DVec3; 2],
+    /// Those of all cells, as if all were wet.
+    all: [DVec3; 2],
+    /// No wall and no other solid closes a part of them.
+    is_alone: bool,
 }
 
 /// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes; none where it closes none.
 fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Option<[f32; RANK]> {
     let (mut row, openings, mut is_own) = ([0.0; RANK], around.openings, false);
+    let closed_part = |axis: Axis, up: usize| {
+        let (faces, mut at) = (openings.grid.faces(axis), cell);
+        at[axis] += up;
+        1.0 - openings.area_face[axis][faces.index(at[0], at[1], at[2])]
+    };
+    // Inside a body all parts cancel; it is then the body of any face.
+    if AXES.into_iter().all(|axis| closed_part(axis, 0) == 1.0 && closed_part(axis, 1) == 1.0) {
+        let is_own = AXES.into_iter().any(|axis| around.body_at(axis, cell) == Some(n));
+        return is_own.then_some(row);
+    }
     for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
         let (faces, mut at) = (openings.grid.faces(axis), cell);
         at[axis] += up;
@@ -116,12 +154,12 @@ fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Op
 /// and left out. Momentum and angular momentum of body `n`, N s and N m s.
 ///
 /// Test: `a_neutral_body_stays` of `uniform`.
-fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundBodies) -> [DVec3; 2] {
+fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundBodies) -> AtSurface {
     let AroundBodies { openings, solids, unknown_cell, gravity_m_s, density, .. } = *around;
     let (grid, cells) = (openings.grid, openings.grid.cell_centers());
     let cell_kg = density * f64::from(grid.dx).powi(3);
-    let mut sum = [DVec3::ZERO; 2];
-    for cell in block.rows.iter().map(|&row| row as usize).filter(|&cell| unknown_cell[cell]) {
+    let mut sum = AtSurface { wet: [DVec3::ZERO; 2], all: [DVec3::ZERO; 2], is_alone: true };
+    for cell in block.rows.iter().map(|&row| row as usize) {
         let at = cells.coordinates(cell);
         let closed = |axis: Axis, up: usize| {
             let (faces, mut face) = (grid.faces(axis), at);
@@ -131,6 +169,7 @@ fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundB
             (part, part == 0.0 || around.body_at(axis, face) == Some(n) || is_wall, is_wall)
         };
         let faces = AXES.map(|axis| [closed(axis, 0), closed(axis, 1)]);
+        sum.is_alone &= faces.iter().flatten().all(|(_, is_own, is_wall)| *is_own && !is_wall);
         if !faces.iter().flatten().all(|(_, is_own, _)| *is_own) {
             continue;
         }
@@ -140,7 +179,12 @@ fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundB
         };
         let push = cell_kg * (gravity_m_s * Vec3::new(lacks(0), lacks(1), lacks(2))).as_dvec3();
         let arm = (cells.position(at[0], at[1], at[2]) - center).as_dvec3();
-        sum = [sum[0] + push, sum[1] + arm.cross(push)];
+        let both = [push, arm.cross(push)];
+        let add = |to: [DVec3; 2]| [to[0] + both[0], to[1] + both[1]];
+        sum.all = add(sum.all);
+        if unknown_cell[cell] {
+            sum.wet = add(sum.wet);
+        }
     }
     sum
 }

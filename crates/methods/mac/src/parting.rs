@@ -40,10 +40,13 @@ pub fn find_parting_cells(
         *may_part = false;
         for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]) {
             let face = lattices[axis].index(at[0], at[1], at[2]) + up * lattices[axis].stride(axis);
+            if *may_part || open_area[axis][face] >= 1.0 {
+                continue;
+            }
             let is_wall = at[axis] + up == up * grid.cells[axis];
             let holds =
                 if is_wall { holds_wall[2 * axis + up] } else { holds(cells.position(at[0], at[1], at[2])) };
-            *may_part |= open_area[axis][face] < 1.0 && !holds;
+            *may_part = !holds;
         }
     });
 }

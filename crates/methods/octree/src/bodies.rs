@@ -72,6 +72,8 @@ pub fn couple_bodies(
         block.weight = body.inverse_mass_matrix(around.density);
         // What the body closes of all cells, of those at its surface, and of the wet ones among them, m3.
         let mut image = [0.0; 3];
+        // The angular momentum that water at rest would give the body if all of it were wet, and should not: see `fluvial_mac`.
+        let (mut turning, mut is_alone, gravity_m_s) = (DVec3::ZERO, true, around.gravity_m_s.as_dvec3());
         for cell in around.cells_of(n) {
             let row = row_of(n, body.center, around, cell as usize);
             let cell_m3 = f64::from(around.tree.cell_dx(cell as usize)).powi(3);
@@ -82,13 +84,23 @@ pub fn couple_bodies(
                 image[2] += if around.phi_cell[cell as usize] < 0.0 { closed_m3 } else { 0.0 };
                 block.rows.push(cell);
                 block.values.push(row);
-                let [linear, angular] = weight_at_surface(n, body.center, around, cell as usize);
-                clinging[0] = [clinging[0][0] + linear, clinging[0][1] + angular];
+                let arm = (around.tree.cell_center(cell as usize) - body.center).as_dvec3();
+                turning +=
+                    around.density * gravity_m_s.dot(arm) * DVec3::from_slice(&row.map(f64::from)[3..]);
+                let weight = weight_at_surface(n, around, cell as usize);
+                is_alone &= weight.is_some_and(|(_, is_at_wall)| !is_at_wall);
+                let push = weight.map_or(DVec3::ZERO, |(push, _)| push);
+                turning += arm.cross(push);
+                if around.phi_cell[cell as usize] < 0.0 {
+                    clinging[0] = [clinging[0][0] + push, clinging[0][1] + arm.cross(push)];
+                }
             }
         }
         let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
-        let gravity_m_s = around.gravity_m_s.as_dvec3();
         clinging[0][0] += body.excess_weight(image[0], wet_part, gravity_m_s, around.density);
+        if is_alone {
+            clinging[0][1] -= wet_part * turning;
+        }
     });
 }
 
@@ -108,23 +120,21 @@ fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: usize) -> [f32; R
     row.map(|v| v as f32)
 }
 
-fn weight_at_surface(n: usize, center: Vec3, around: &AroundBodies, cell: usize) -> [DVec3; 2] {
-    let AroundBodies { tree, open_area, open_volume, phi_cell, gravity_m_s, density, .. } = *around;
-    if phi_cell[cell] >= 0.0 {
-        return [DVec3::ZERO; 2];
-    }
+/// Momentum by the weight of the water between the centre of a cell and the surface of body `n`, N s, and whether the cell lies at
+/// a wall; `None` where another solid closes a part of the cell.
+fn weight_at_surface(n: usize, around: &AroundBodies, cell: usize) -> Option<(DVec3, bool)> {
+    let AroundBodies { tree, open_area, open_volume, gravity_m_s, density, .. } = *around;
     let closed = tree.cell_faces()[cell].map(|face| {
         let part = 1.0 - open_area[face as usize];
         let is_wall = tree.sides(face as usize).contains(&Side::Outside);
         (part, part == 0.0 || around.body_at(face) == Some(n as u32) || is_wall, is_wall)
     });
     if !closed.iter().all(|(_, is_own, _)| *is_own) {
-        return [DVec3::ZERO; 2];
+        return None;
     }
     let part = |side: usize| if closed[side].2 { 0.0 } else { closed[side].0 };
     let lacks = AXES.map(|a| 0.5 * (part(2 * a) + part(2 * a + 1)) - (1.0 - open_volume[cell]));
     let cell_kg = density * f64::from(tree.cell_dx(cell)).powi(3);
     let push = cell_kg * (gravity_m_s * Vec3::from_array(lacks)).as_dvec3();
-    let arm = (tree.cell_center(cell) - center).as_dvec3();
-    [push, arm.cross(push)]
+    Some((push, closed.iter().any(|(.., is_wall)| *is_wall)))
 }

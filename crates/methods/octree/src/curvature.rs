@@ -1,7 +1,7 @@
 //! Mean curvature of the surface where it crosses faces [octree §4.6].
 
-use crate::quadric::Quadric;
 pub use crate::quadric::WallContact;
+use crate::quadric::{Quadric, is_right_angle};
 use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::curvature::{Curvature, Derivatives};
@@ -170,7 +170,7 @@ fn walk(tree: &Octree, contact: &WallContact, cell: usize, d: [isize; 3]) -> Opt
         for _ in 0..d[axis].abs() {
             let side = 2 * axis + up as usize;
             match tree.leaf_across(at as usize, side)? {
-                OUTSIDE if contact[side].is_some_and(|cosine| cosine.abs() < 1e-6) => up = !up,
+                OUTSIDE if contact[side].is_some_and(is_right_angle) => up = !up,
                 OUTSIDE => return None,
                 next if equal.contains(&(next as usize)) => at = next,
                 _ => return None,

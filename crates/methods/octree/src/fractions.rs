@@ -107,7 +107,13 @@ pub fn measure_kinks(
         let before = known.and_then(|(tree, known)| {
             tree.leaf_at(level, at).map(|cell| known.volume_cell[cell as usize]).filter(|v| !v.is_nan())
         });
-        before.unwrap_or_else(|| kinked(level, at, phi).in_parts().open_volume(open_corners(&phi)))
+        before.unwrap_or_else(|| {
+            let cell = kinked(level, at, phi);
+            match solids.open_beside_box(cell.low, cell.dx) {
+                Some(open) => open.volume,
+                None => cell.in_parts().open_volume(open_corners(&phi)),
+            }
+        })
     });
     let is_kinked = |cell: usize| !of_cell[cell].is_nan();
     let of_face = parallel::map_indices(tree.face_count(), |face| {
@@ -127,7 +133,11 @@ pub fn measure_kinks(
                 for (corner, node) in corners.into_iter().zip(tree.face_nodes(level, axis, at)) {
                     phi[corner] = phi_solid_node[node as usize];
                 }
-                kinked(level, at, phi).lower_face_in_parts(axis).open_area(axis, false, open_corners(&phi))
+                let cell = kinked(level, at, phi);
+                match solids.open_beside_box(cell.low, cell.dx) {
+                    Some(open) => open.areas[2 * axis],
+                    None => cell.lower_face_in_parts(axis).open_area(axis, false, open_corners(&phi)),
+                }
             })
         };
         let (level, at) = (place.level as usize, place.at.map(u32::from));

@@ -127,8 +127,8 @@ pub fn for_around(tree: &Octree, at: [u32; 3], mut body: impl FnMut(usize)) {
     }
 }
 
-/// Velocity of particles at the finest faces near them, `u_f = sum w v / sum w`, and the weight `sum w`, w
-/// the trilinear kernel of radius dx: `body(face, u, weight)` may change the face's value. `near_cell` are
+/// Velocity of particles at the finest faces near them, `u_f = sum w v / sum w`, the weight `sum w`, and where they are, `sum w x / sum w`, w
+/// the trilinear kernel of radius dx: `body(face, mean)` may change the face's value. `near_cell` are
 /// the cells of [`Bins::mark_around`] all particles; `v` and `x` are in sorted order. Verified by
 /// `particles.rs`.
 pub fn to_faces(
@@ -137,7 +137,7 @@ pub fn to_faces(
     (bins, near_cell): (&Bins, &[AtomicBool]),
     (x, v): (&[Vec3], &[Vec3]),
     sides: TreeSides,
-    body: impl Fn(usize, f32, f32) -> f32 + Sync,
+    body: impl Fn(usize, Mean) -> f32 + Sync,
 ) {
     let is_near = |side: Side| match side {
         Side::Cell(cell) => near_cell.get(cell as usize).is_some_and(|near| near.load(Relaxed)),
@@ -149,16 +149,27 @@ pub fn to_faces(
         parallel::for_each_indexed_mut(&mut u_face[faces], |n, u| {
             let face = first + n;
             if tree.sides(face).into_iter().any(is_near) {
-                let (mean, weight) = at_face(tree, bins, (x, v), sides, face, axis);
-                if weight > 0.0 {
-                    *u = body(face, mean, weight);
+                let mean = at_face(tree, bins, (x, v), sides, face, axis);
+                if mean.weight > 0.0 {
+                    *u = body(face, mean);
                 }
             }
         });
     }
 }
 
-/// The weighted mean of an axis' velocities around a finest face, and the sum of weights.
+/// Particles around a face.
+#[derive(Clone, Copy, Debug)]
+pub struct Mean {
+    /// Their velocity along the face's axis, m/s.
+    pub u: f32,
+    /// Their place.
+    pub x: Vec3,
+    /// The sum of their weights.
+    pub weight: f32,
+}
+
+/// The weighted mean of the particles around a finest face.
 fn at_face(
     tree: &Octree,
     bins: &Bins,
@@ -166,21 +177,24 @@ fn at_face(
     sides: TreeSides,
     face: usize,
     axis: Axis,
-) -> (f32, f32) {
+) -> Mean {
     let at = tree.face_places()[face].at.map(u32::from);
     let (center, inverse) = (tree.face_center(face, axis), 1.0 / tree.shape().dx);
-    let (mut sum, mut weights) = (0.0f32, 0.0f32);
+    let (mut u, mut away, mut weights) = (0.0f32, Vec3::ZERO, 0.0f32);
     for_around(tree, at, |cell| {
         let is_seen = || tree.cells_beside(face).any(|beside| sides.sees(tree, beside, cell));
         if bins.of(cell).is_empty() || !is_seen() {
             return;
         }
         for p in bins.of(cell) {
-            let away = ((x[p] - center) * inverse).abs();
-            let weight = (1.0 - away.x).max(0.0) * (1.0 - away.y).max(0.0) * (1.0 - away.z).max(0.0);
-            sum += weight * v[p][axis];
+            let d = x[p] - center;
+            let near = 1.0 - (d * inverse).abs();
+            let weight = near.x.max(0.0) * near.y.max(0.0) * near.z.max(0.0);
+            u += weight * v[p][axis];
+            away += weight * d;
             weights += weight;
         }
     });
-    (if weights > 0.0 { sum / weights } else { 0.0 }, weights)
+    let per_weight = 1.0 / weights.max(f32::MIN_POSITIVE);
+    Mean { u: u * per_weight, x: center + away * per_weight, weight: weights }
 }

@@ -65,9 +65,9 @@ proptest! {
         bins.mark_around(&mut near, &tree, |_| true);
         prop_assert_eq!(near.len(), tree.cells_of(0).len());
         let mut u_face = vec![9.0; tree.face_count()];
-        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), TreeSides::NONE, |_, u, weight| {
-            assert!(weight > 0.0);
-            u
+        to_faces(&mut u_face, &tree, (&bins, &near), (&x, &v), TreeSides::NONE, |_, mean| {
+            assert!(mean.weight > 0.0);
+            mean.u
         });
         for axis in AXES {
             for face in tree.faces(axis) {

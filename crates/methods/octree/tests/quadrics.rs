@@ -1,6 +1,6 @@
 // Private to the crate, and complete in itself.
-#[path = "../src/quadric.rs"]
-#[allow(dead_code)]
+#[path = "../src/quadric/mod.rs"]
+#[allow(dead_code, unused_imports)]
 mod quadric;
 
 use fluvial_foundation::Vec3;

@@ -171,7 +171,7 @@ fn a_wall_with_sides_is_no_surface() {
         &mut phi,
         &tree,
         &closed,
-        (on_tree, Keeps::Curvature),
+        (on_tree, Keeps::Curvature([None; 6])),
         &mut RedistanceScratch::default(),
     );
     assert_eq!((info.seeds, phi), (0, before));

@@ -78,7 +78,9 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
         stage("advect and sort", t, n);
         let t = Instant::now();
         let [a, b] = &mut grid_u;
-        particles_to_faces(a, b, &particles, &ranges, grid, fluvial_grids::Sides::NONE, transfer);
+        let sides = fluvial_grids::Sides::NONE;
+        let deposit = Deposit { transfer: *transfer, sides, u_face: u, steep_cell: &[] };
+        particles_to_faces(a, b, &particles, &ranges, grid, &deposit);
         stage("particles to faces", t, n);
         let t = Instant::now();
         faces_to_particles(&mut particles, u, b, grid, fluvial_grids::Sides::NONE, transfer, &Flight::NONE);

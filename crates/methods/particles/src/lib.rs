@@ -8,7 +8,7 @@
 //! 1. [`advect`] moves the particles through the grid's velocity and sorts them by cell, which makes every
 //!    gather local; the old ones stay untouched until the step has succeeded;
 //! 2. [`correct_by_particles`] mends the level set that the grid advected; the caller redistances it;
-//! 3. [`particles_to_faces`], the caller's forces and pressure, [`faces_to_particles`];
+//! 3. [`particles_to_faces`], the caller's forces and pressure, [`faces_to_particles`], with FLIP [`collide`];
 //! 4. [`resample`] keeps the band evenly filled, and writes to the old particles' place. Liquid from sources
 //!    goes through it before the next correction.
 //!
@@ -17,6 +17,7 @@
 //! as [`UniformGrid::sample_velocity`](fluvial_grids::UniformGrid::sample_velocity) does.
 
 mod advect;
+mod collide;
 mod correct;
 mod deep;
 mod near;
@@ -31,9 +32,10 @@ mod transfer;
 mod velocity;
 
 pub use advect::{AdvectReport, advect};
+pub use collide::{Collisions, Members, collide};
 pub use correct::correct_by_particles;
 pub use deep::find_liquid_from_deep;
-pub use near::mark_near;
+pub use near::{mark_below, mark_near};
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, Occasion, ResampleReport, resample};
 pub use reserve::Reserve;
@@ -41,4 +43,4 @@ pub use sight::flee;
 pub use sort::{CellRanges, Scratch};
 pub use surface::{Average, Averager, LOWEST_IN_CELLS, particle_radius_m};
 pub use surroundings::Surroundings;
-pub use transfer::{Flight, Transfer, faces_to_particles, particles_to_faces};
+pub use transfer::{Deposit, Flight, Transfer, faces_to_particles, particles_to_faces};

@@ -8,15 +8,20 @@ use fluvial_grids::UniformGrid;
 ///
 /// Test: `cells_around_the_liquid_are_near`.
 pub fn mark_near(near_cell: &mut Vec<u8>, phi_cell: &[f32], grid: &UniformGrid) {
+    mark_below(near_cell, phi_cell, 0.0, grid);
+}
+
+/// Marks the cells whose 27 cells around hold one with a value below `limit`.
+pub fn mark_below(near_cell: &mut Vec<u8>, value_cell: &[f32], limit: f32, grid: &UniformGrid) {
     let [nx, ny, nz] = grid.cells;
-    assert_eq!(phi_cell.len(), nx * ny * nz);
-    near_cell.resize(phi_cell.len(), 0);
-    // Wet along x and y within each slab; then along z.
+    assert_eq!(value_cell.len(), nx * ny * nz);
+    near_cell.resize(value_cell.len(), 0);
+    // Below it along x and y within each slab; then along z.
     let slabs: Vec<Vec<u8>> = parallel::map_indices(nz, |k| {
-        let phi = &phi_cell[nx * ny * k..nx * ny * (k + 1)];
+        let values = &value_cell[nx * ny * k..nx * ny * (k + 1)];
         let mut wide = vec![0u8; nx * ny];
-        for (phi, wide) in phi.chunks(nx).zip(wide.chunks_mut(nx)) {
-            for (i, _) in phi.iter().enumerate().filter(|(_, phi)| **phi < 0.0) {
+        for (values, wide) in values.chunks(nx).zip(wide.chunks_mut(nx)) {
+            for (i, _) in values.iter().enumerate().filter(|(_, value)| **value < limit) {
                 wide[i.saturating_sub(1)..(i + 2).min(nx)].fill(1);
             }
         }

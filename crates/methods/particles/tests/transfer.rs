@@ -201,6 +201,41 @@ fn apic_reproduces_linear_fields() {
     assert!(reached > 1500);
 }
 
+/// FLIP particles above a tilted plane, as beside a solid, moved by a linear field: with its slope they give the faces on that
+/// plane its value, without they give that of their own places.
+#[test]
+fn particles_on_one_side_of_a_face_deposit_with_a_slope() {
+    let grid = grid([9, 8, 7], 0.1);
+    let rows = [Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.3, 0.7, -1.1), Vec3::new(-0.4, 2.0, -1.7)];
+    let linear = |x: Vec3| Vec3::new(0.2, -1.0, 0.4) + Vec3::from(rows.map(|row| row.dot(x)));
+    let exact = fill_faces(&grid, linear);
+    let mut particles = Particles::default();
+    let middle = 0.5 * (grid.bounds().min + grid.bounds().max);
+    let all = scattered(&grid, 8000, 0.6, false);
+    for &x in all.x.iter().filter(|x| (**x - middle).dot(Vec3::new(0.3, 1.0, 0.2)) > 0.0) {
+        particles.push(x, linear(x), None);
+    }
+    let cloud = Cloud::of(particles, &grid);
+    let worst = |steep: u8| {
+        let (mut u, mut w) = (FaceField::constant(&grid, 7.0), FaceField::constant(&grid, 7.0));
+        let deposit = Deposit {
+            transfer: Transfer::Flip { ratio: 0.98 },
+            sides: fluvial_grids::Sides::NONE,
+            u_face: &exact,
+            steep_cell: &vec![steep; grid.cell_count()],
+        };
+        particles_to_faces(&mut u, &mut w, &cloud.particles, &cloud.ranges, &grid, &deposit);
+        let off =
+            |axis: usize, n: usize| if w[axis][n] > 0.5 { (u[axis][n] - exact[axis][n]).abs() } else { 0.0 };
+        (0..3)
+            .flat_map(|axis| (0..u[axis].len()).map(move |n| (axis, n)))
+            .map(|(a, n)| off(a, n))
+            .fold(0.0, f32::max)
+    };
+    assert!(worst(1) < 2e-5, "off by {}", worst(1));
+    assert!(worst(0) > 0.05, "off by {}: the particles lie around the faces", worst(0));
+}
+
 /// A slab of one cell has no neighbour along its thin axis, whichever it is.
 #[test]
 fn thin_slabs_work_along_every_axis() {

@@ -54,7 +54,8 @@ fn basin([nx, regular, nz]: [usize; 3]) -> (TallGrid, WaterFields, Ground, Vec<[
         }
     }
     let ground = Ground { first: vec![0; nx * nz + 1], cells: vec![], height: 4096, above: 0.0 };
-    let limits = grid.columns.iter().map(|c| [(c[0] + 2) as f32, f32::MAX]).collect();
+    // The domain ends far above: with a ceiling just over the columns, what rises above them is cut off.
+    let limits = vec![[f32::MAX; 2]; grid.columns.len()];
     (grid, fields, ground, limits)
 }
 
@@ -72,6 +73,7 @@ fn params() -> WaterParams {
         has_sinks: false,
         beyond: None,
         has_moving: false,
+        bodies: [0; 2],
     }
 }
 

@@ -12,6 +12,7 @@
 //! The README maps sections and equations of the paper to functions and lists what differs.
 
 pub mod advect;
+pub mod bodies;
 pub mod exchange;
 pub mod extrapolate;
 pub mod field;

@@ -1,5 +1,6 @@
 //! Every kernel against exact or manufactured solutions, and against its twin on the GPU.
 
+mod bodies;
 #[cfg(feature = "gpu")]
 mod parity;
 mod pressure;

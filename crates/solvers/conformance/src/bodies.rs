@@ -58,6 +58,38 @@ pub fn a_neutral_body_stays_where_it_is(build: Build, most_m: f32) {
     assert!(report.pose.translate.distance(at) < most_m, "{report:?}");
 }
 
+/// A cube of the water's density off the grid's symmetries does not begin to turn: the water at rest around it does not turn its
+/// image on the grid either. `most_1_s` is the largest angular velocity after a second, rad/s.
+pub fn a_neutral_body_does_not_turn(build: Build, most_1_s: f32) {
+    let mut solver = build(with_body(16, 0.7, cube(0.25), body(1000.0, Vec3::new(0.52, 0.31, 0.49))));
+    advance(&mut *solver, 1.0);
+    let spin = first(&*solver).twist.angular;
+    assert!(spin.length() < most_1_s, "it turns with {spin} rad/s");
+}
+
+/// A floating box is let go tilted: after how many seconds it is level for the first time, a quarter of its period of roll.
+pub fn time_of_a_box_to_roll_level(build: Build) -> f64 {
+    let shape = Shape::Box { min: Vec3::new(-0.25, -0.15, -0.25), max: Vec3::new(0.25, 0.15, 0.25) };
+    let mut free = body(500.0, Vec3::new(0.5, 0.5, 0.5));
+    free.start.pose.rotation = fluvial_foundation::Quat::from_rotation_z(0.08);
+    (free.start.locked_translation, free.start.locked_rotation) = ([true, false, true], [true, true, false]);
+    let mut solver = build(with_body(16, 0.5, shape, free));
+    let angle = |solver: &dyn Solver| {
+        let up = first(solver).pose.rotation * Vec3::Y;
+        f64::from((-up.x).atan2(up.y))
+    };
+    let (mut time_s, mut before) = (0.0, 0.08);
+    while time_s < 2.0 {
+        solver.step(0.01).unwrap();
+        let now = angle(&*solver);
+        if now < 0.0 {
+            return time_s + 0.01 * before / (before - now);
+        }
+        (time_s, before) = (time_s + 0.01, now);
+    }
+    panic!("it has not come level in {time_s} s");
+}
+
 /// A ball of a hundredth of the water's density rises at once and steadily: nothing shakes it.
 pub fn a_light_ball_rises_without_shaking(build: Build) {
     let ball = Shape::Sphere { center: Vec3::ZERO, radius: 0.12 };

@@ -25,7 +25,7 @@ use fluvial_grids::{Lattice, TriangleMesh, UniformGrid};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Listed, ParticleSet, PressureReport, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted, refuse,
 };
 use fluvial_volume::Account;
 use solids::Boundary;
@@ -49,21 +49,14 @@ pub struct CutCellSolver {
     asked_to_stop: Option<StopQuestion>,
 }
 
-/// Refuses by name what a scene asks for and this method lacks.
+/// Refuses by name what a scene asks for and this method lacks, beside its capabilities.
 fn check_support(setup: &Setup) -> Result<(), SetupError> {
-    let checks = [
-        (setup.has_moving_solids(), "moving solids"),
-        (setup.sources.iter().any(|s| !s.motion.is_static()), "moving sources"),
-        (setup.has_friction(), "friction"),
-        (!setup.refine.is_empty(), "[[refine]] regions"),
-        (setup.flow.is_some(), "[flow]"),
+    let has_moving_sources = setup.sources.iter().any(|s| !s.motion.is_static());
+    let exceptions = [
+        (setup.has_moving_solids(), "moving solids", "solid"),
+        (has_moving_sources, "moving sources", "source"),
     ];
-    match checks.into_iter().find(|(asked, _)| *asked) {
-        Some((_, feature)) => {
-            Err(SetupError::Unsupported { method: Params::NAME, feature: feature.to_owned() })
-        }
-        None => Ok(()),
-    }
+    refuse(Params::NAME, &exceptions)
 }
 
 /// The domain's grid with a ring of cells beyond open walls.

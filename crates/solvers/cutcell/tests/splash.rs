@@ -4,7 +4,7 @@ use fluvial_conformance::{advance, dam_break, tank};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_cutcell::{CutCellSolver, Params};
-use fluvial_solver_interface::{Setup, Solver, Source};
+use fluvial_solver_interface::{Setup, Solid, Solver, Source};
 
 fn build(setup: Setup) -> CutCellSolver {
     CutCellSolver::new(setup, Params { tracker_factor: 2, ..Params::default() }).unwrap()
@@ -42,4 +42,25 @@ fn a_source_adds_what_it_says() {
     let last = reports.last().unwrap();
     assert!((last.inflow_m3 / (0.4 * 0.0625) - 1.0).abs() < 0.01, "booked inflow {}", last.inflow_m3);
     assert!(last.volume_error.abs() < 1e-5, "volume error {}", last.volume_error);
+}
+
+/// A jet of 1.5 m/s falls on a ball: nothing gets faster than twice what it can fall to. Beside thin gaps in the film on
+/// the ball, interpolation inside pieces once made 1300 m/s of it, and 140,000 a few steps later.
+#[test]
+fn a_jet_over_a_ball_is_no_faster_than_it_falls() {
+    let ball = |y: f32, radius: f32| Shape::Sphere { center: Vec3::new(0.5, y, 0.5), radius };
+    let mut setup = tank(16, 0.25);
+    setup.fills.clear();
+    setup.sources = vec![Source {
+        shape: ball(0.85, 0.08),
+        motion: Motion::Static,
+        velocity: Vec3::new(0.0, -1.5, 0.0),
+        active_s: [0.0, 10.0],
+    }];
+    setup.solids = vec![Solid::new("ball", ball(0.4, 0.15), Motion::default())];
+    let can_fall_m_s = (1.5f64.powi(2) + 2.0 * 9.81 * 0.85).sqrt();
+    for report in advance(&mut build(setup), 0.3) {
+        let fastest = report.max_speed_m_s / can_fall_m_s;
+        assert!(fastest < 2.0, "{fastest} times as fast as it can fall");
+    }
 }

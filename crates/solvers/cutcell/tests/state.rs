@@ -4,7 +4,7 @@ use fluvial_conformance::dam_break;
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_cutcell::{CutCellSolver, Params, Transfer};
-use fluvial_solver_interface::{Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, Wall};
+use fluvial_solver_interface::{Method, Setup, Sink, Solid, Solver, Source, StateReader, StateWriter, Wall};
 
 /// Everything that a scene may have at once: a source that starts and ends, a sink, an open wall, a solid, tension.
 fn busy() -> Setup {
@@ -69,7 +69,7 @@ fn what_is_lacking_is_refused_by_name() {
     let refused = |change: fn(&mut Setup)| {
         let mut setup = dam_break(4, 1.0);
         change(&mut setup);
-        CutCellSolver::new(setup, Params::default()).err().map(|e| e.to_string()).unwrap_or_default()
+        Method::build(&Params::default(), setup).err().map(|e| e.to_string()).unwrap_or_default()
     };
     let with_moving = |setup: &mut Setup| {
         let motion = Motion::Constant { linear: Vec3::X, angular: Vec3::ZERO, about: Vec3::ZERO };

@@ -16,11 +16,12 @@ mod save_parts;
 mod setup;
 mod snapshot;
 mod stages;
+mod support;
 mod survey;
 
 pub use bodies::{FreeBody, Tie};
 pub use flow::Flow;
-pub use fluvial_bodies::{JointKind, Start, Weight};
+pub use fluvial_bodies::{Impulse, JointKind, Start, Weight};
 pub use method::{
     Capabilities, Entry, ExpectedFailure, Listed, Method, Needs, Scenario, TransportTest, Variant, Volumes,
     check_cell_count, read_method,
@@ -35,6 +36,7 @@ pub use snapshot::{
     SparseLevelSet, UniformLevelSet, Wanted,
 };
 pub use stages::{Clamps, Stages};
+pub use support::{Feature, refuse};
 pub use survey::{Inside, Survey, VERTICES_PER_FACE, inside_cells, thinnest_wall_m};
 
 use fluvial_foundation::Vec3;
@@ -79,6 +81,8 @@ pub enum SetupError {
         method: &'static str,
         /// The scene's feature, by name.
         feature: String,
+        /// The key of a scene file that asks for it.
+        key: &'static str,
     },
     /// More cells than the method can have.
     #[error("too many cells: {cells:.3e}, about {gib:.0} GiB of memory; the method has {most:.0e} at most")]
@@ -110,6 +114,20 @@ pub enum SetupError {
 pub struct SurfaceParams {
     /// Smoothing passes over the mesh that keep its volume; 0 for the raw surface.
     pub smoothing: u32,
+}
+
+/// What somebody who watches does between steps.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Gives a body, by its number, momentum about its centre of mass.
+    Push {
+        /// Among the set-up's bodies.
+        body: usize,
+        /// N s and N m s.
+        impulse: Impulse,
+    },
+    /// Adds a source that the scene does not have.
+    Pour(Source),
 }
 
 /// A liquid that can be stepped through time and asked about.
@@ -152,6 +170,11 @@ pub trait Solver: Send {
     /// Where bodies are, how they move and what the liquid does to them, in the order of the set-up's.
     fn bodies(&self) -> Vec<BodyReport> {
         vec![]
+    }
+    /// Does what somebody who watches asks for; `false` where the method cannot. What is done is no part of the set-up: a state saved
+    /// after a source was added does not know it.
+    fn act(&mut self, _action: &Action) -> bool {
+        false
     }
     /// Writes everything that the next step reads and the set-up does not give.
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()>;

@@ -3,6 +3,7 @@
 //! A solver crate implements [`Method`] and [`Listed`] for its parameters and stands in the registry's list;
 //! scene format, schema, prediction, validation and benchmarks ask here and know no method by name.
 
+use crate::support;
 use crate::{ParamError, Setup, SetupError, Solver, Survey, Tracker};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -21,8 +22,8 @@ pub trait Method: std::fmt::Debug + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// By which factor its pressure solve reduces the residual.
     fn pressure_tolerance(&self) -> f64;
-    /// Refuses a set-up that is too large for the method, or that its parameters do not fit. Nothing large may
-    /// be allocated to find out.
+    /// Refuses a set-up that makes no sense, that asks for what the method lacks by its capabilities, that is too large for
+    /// it, or that its parameters do not fit. Nothing large may be allocated to find out.
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
     /// What it will do otherwise than the set-up says, a sentence each.
     fn notes(&self, setup: &Setup) -> Vec<String>;
@@ -46,7 +47,7 @@ pub trait Listed:
     fn capabilities(&self) -> Capabilities;
     /// See [`Method::pressure_tolerance`].
     fn pressure_tolerance(&self) -> f64;
-    /// See [`Method::check_size`].
+    /// See [`Method::check_size`]; numbers and capabilities have been checked before.
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
     /// See [`Method::notes`].
     fn notes(&self, _: &Setup) -> Vec<String> {
@@ -84,7 +85,7 @@ impl<M: Listed> Method for M {
     }
 
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
-        check_bodies(self, setup)?;
+        support::check(M::NAME, &Listed::capabilities(self), setup)?;
         Listed::check_size(self, setup)
     }
 
@@ -97,16 +98,8 @@ impl<M: Listed> Method for M {
     }
 
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
-        check_bodies(self, &setup)?;
+        support::check(M::NAME, &Listed::capabilities(self), &setup)?;
         Listed::build(self, setup)
-    }
-}
-
-/// A method that cannot move bodies must not take them for solids.
-fn check_bodies<M: Listed>(method: &M, setup: &Setup) -> Result<(), SetupError> {
-    match Listed::capabilities(method).bodies || setup.body_numbers().is_empty() {
-        true => Ok(()),
-        false => Err(SetupError::Unsupported { method: M::NAME, feature: "[[body]]".into() }),
     }
 }
 

@@ -103,6 +103,14 @@ impl Bodies {
         (0..self.world.len()).map(report).collect()
     }
 
+    /// Gives a body momentum in the next step's motion; `false` where there is no such body.
+    pub fn push(&mut self, n: usize, impulse: Impulse) -> bool {
+        let Some(given) = self.given.get_mut(n) else { return false };
+        given.linear += impulse.linear;
+        given.angular += impulse.angular;
+        true
+    }
+
     /// Their state as bytes.
     pub fn save(&self, out: &mut StateWriter) -> io::Result<()> {
         // The numbers follow from the set-up.
@@ -226,10 +234,19 @@ impl BodyStep {
     /// What the pressure's impulse `q` of the term's rows has given the bodies, `kg` being the momentum of a unit of
     /// it.
     pub fn push<T: Real>(&mut self, q: &[T], kg: f64, gravity: Vec3, dt_s: f64) {
-        let Some(bodies) = &mut self.moved else { return };
-        for (n, block) in self.term.blocks.iter().enumerate() {
+        let given = |block: &Block| {
             let sum = block.gather(q).map(|v| kg * v);
             let [linear, angular] = [&sum[..3], &sum[3..]].map(DVec3::from_slice);
+            Impulse { linear, angular }
+        };
+        let impulses: Vec<Impulse> = self.term.blocks.iter().map(given).collect();
+        self.give(&impulses, gravity, dt_s);
+    }
+
+    /// Gives each body what the pressure does to it in the step.
+    pub fn give(&mut self, impulses: &[Impulse], gravity: Vec3, dt_s: f64) {
+        let Some(bodies) = &mut self.moved else { return };
+        for (n, &Impulse { linear, angular }) in impulses.iter().enumerate() {
             bodies.twists[n] = pushed(&bodies.world, n, self.before[n], Impulse { linear, angular });
             let water =
                 Impulse { linear: linear + self.clinging[n][0], angular: angular + self.clinging[n][1] };
@@ -237,6 +254,12 @@ impl BodyStep {
             bodies.water[n] = water;
             bodies.given[n] = Impulse { linear: water.linear + weight, angular: water.angular };
         }
+    }
+
+    /// Velocities at the begin of the step, and before the pressure acts; after [`Self::release`].
+    pub fn twists_before(&self) -> Vec<[Twist; 2]> {
+        let Some(Bodies { world, .. }) = &self.moved else { return vec![] };
+        (0..world.len()).map(|n| [world.twist(n), self.before[n]]).collect()
     }
 
     /// Tells the set-up's solids the velocities that the pressure has left them.

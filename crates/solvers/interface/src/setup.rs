@@ -192,6 +192,21 @@ const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 const FARTHEST_DOMAINS: f64 = 100.0;
 
 impl Setup {
+    /// A domain with water's constants and nothing in it; `cfl` is 2.
+    pub fn new(domain: Domain) -> Self {
+        Setup {
+            domain,
+            liquid: Liquid::default(),
+            fills: vec![],
+            solids: vec![],
+            sources: vec![],
+            sinks: vec![],
+            refine: vec![],
+            flow: None,
+            cfl: 2.0,
+        }
+    }
+
     /// Distance to the liquid at the start, negative inside, metres.
     pub fn fill_distance(&self, x: Vec3) -> f32 {
         self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)

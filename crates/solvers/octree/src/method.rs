@@ -2,7 +2,7 @@
 
 use crate::adapt::{size_given, tree_shape};
 use crate::expected::EXPECTED_FAILURES;
-use crate::{OctreeSolver, Params, count_first_tree};
+use crate::{OctreeSolver, Params, estimate_first_tree};
 use fluvial_foundation::Vec3;
 use fluvial_grids::octree::MAX_CELLS;
 use fluvial_solids::PlacedSolids;
@@ -99,10 +99,10 @@ impl Listed for Params {
         notes
     }
 
-    /// The first tree is built and counted; a splash makes it grow towards one that is fine all along the
+    /// The first tree is built and counted, a very large one estimated; a splash makes it grow towards one that is fine all along the
     /// surface.
     fn predict(&self, scenario: &Scenario) -> Needs {
-        let first = count_first_tree(scenario.setup, self).unwrap_or_default();
+        let first = estimate_first_tree(scenario.setup, self).unwrap_or_default();
         let has_particles = self.tracker == Tracker::Flip;
         let share = lively_share(scenario, if has_particles { LIVELY_SHARE_FLIP } else { LIVELY_SHARE });
         let faces = first.surface_faces;

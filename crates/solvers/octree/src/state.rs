@@ -48,7 +48,10 @@ impl Model {
 
     /// What redistancing keeps: curvature where surface tension measures it.
     pub fn keeps(&self) -> Keeps {
-        if self.setup.liquid.surface_tension > 0.0 { Keeps::Curvature } else { Keeps::Planes }
+        match self.setup.liquid.surface_tension > 0.0 {
+            true => Keeps::Curvature(self.setup.wall_contact_cosines()),
+            false => Keeps::Planes,
+        }
     }
 
     pub fn has_solids(&self) -> bool {
@@ -298,6 +301,9 @@ pub(crate) struct TransportScratch {
     /// The start's velocity, without divergence in the air at the surface.
     pub u_face: Vec<f32>,
     pub tracing: Tracing,
+    /// The same at points, for the surface.
+    pub u_point: Vec<f32>,
+    pub tracing_points: Tracing,
     pub air: AirScratch,
 }
 

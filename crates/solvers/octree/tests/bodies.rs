@@ -22,6 +22,11 @@ fn a_neutral_body_stays_where_it_is() {
 }
 
 #[test]
+fn a_neutral_body_does_not_turn() {
+    suite::a_neutral_body_does_not_turn(TRACKERS[0], 1e-3);
+}
+
+#[test]
 fn a_light_ball_rises_without_shaking() {
     suite::a_light_ball_rises_without_shaking(TRACKERS[0]);
 }

@@ -38,25 +38,9 @@ pub struct PowerSolver {
     asked_to_stop: Option<StopQuestion>,
 }
 
-/// Refuses by name what a scene asks for and this method lacks.
-fn check_support(setup: &Setup) -> Result<(), SetupError> {
-    let checks = [
-        (setup.liquid.surface_tension > 0.0, "surface tension"),
-        (setup.has_friction(), "friction"),
-        (setup.flow.is_some(), "[flow]"),
-    ];
-    match checks.into_iter().find(|(asked, _)| *asked) {
-        Some((_, feature)) => {
-            Err(SetupError::Unsupported { method: Params::NAME, feature: feature.to_owned() })
-        }
-        None => Ok(()),
-    }
-}
-
 impl PowerSolver {
     /// Places the liquid of a set-up.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        check_support(&setup)?;
         let shape = adapt::tree_shape(&setup, &params)?;
         let model =
             Model { bounds: setup.domain.bounds(), setup, params, shape, flows_m3_s: Mutex::default() };

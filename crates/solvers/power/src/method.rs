@@ -2,7 +2,7 @@
 
 use crate::adapt::tree_shape;
 use crate::expected::EXPECTED_FAILURES;
-use crate::{Params, PowerSolver, check_support};
+use crate::{Params, PowerSolver};
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
     TransportTest, Variant, VolumeCorrection, Volumes, read_method,
@@ -54,7 +54,6 @@ impl Listed for Params {
     }
 
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError> {
-        check_support(setup)?;
         let longest = setup.domain.grid.cells.into_iter().fold(0, usize::max);
         if longest > MOST_CELLS {
             return Err(SetupError::Invalid(format!(

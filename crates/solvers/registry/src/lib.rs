@@ -79,8 +79,19 @@ impl ChosenMethod {
     pub fn new(name: &str, params: serde_json::Value) -> Result<Self, String> {
         let entry = methods().into_iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| format!("there is no method `{name}`"))?;
+        if let Some(stranger) = first_stranger(&entry, &params) {
+            return Err(format!("the method `{name}` has no parameter `{stranger}`"));
+        }
         (entry.read)(params).map(ChosenMethod).map_err(|error| error.to_string())
     }
+}
+
+/// The first of some parameters that a method does not have.
+fn first_stranger(entry: &Entry, params: &serde_json::Value) -> Option<String> {
+    let schema = (entry.schema)(&mut SchemaGenerator::default());
+    let known = schema.get("properties").and_then(serde_json::Value::as_object);
+    let is_known = |name: &str| known.is_some_and(|known| known.contains_key(name));
+    params.as_object()?.keys().find(|name| !is_known(name)).cloned()
 }
 
 impl Deref for ChosenMethod {
@@ -190,6 +201,11 @@ mod tests {
         assert!(flip.capabilities().particles);
         assert_ne!(flip, ChosenMethod::default());
         assert!(ChosenMethod::new("none", serde_json::json!({})).unwrap_err().contains("no method `none`"));
+        for (method, stranger) in [("uniform", "typo"), ("uniform", "band_factor"), ("octree", "flip_ratioo")]
+        {
+            let refused = ChosenMethod::new(method, serde_json::json!({ stranger: 1 })).unwrap_err();
+            assert!(refused.contains(&format!("`{method}` has no parameter `{stranger}`")), "{refused}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::state::{Carriers, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_mac::{drift_with_solids, mark_unknowns};
-use fluvial_particles::{self as carriers, Flight, Transfer};
+use fluvial_particles::{self as carriers, Flight, Members, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, spread_velocity};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, StepError};
@@ -36,7 +36,7 @@ impl SheetsSolver {
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
-        let Carriers { before, after, ranges, scratch, drift_face } = &mut work.carriers;
+        let Carriers { before, after, ranges, scratch, drift_face, .. } = &mut work.carriers;
         let mut around = surroundings(&self.setup, solids, &self.grid);
         if self.setup.has_moving_solids() {
             let SolidFields { phi_node, u_solid, .. } = &self.state.boundaries.solids.fields;
@@ -186,8 +186,9 @@ impl SheetsSolver {
         known_face.clone_from(valid_face);
     }
 
-    /// `u <- alpha (u + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})` [sheets eq. 6].
-    pub(crate) fn grid_to_particles(&mut self) {
+    /// `u <- alpha (u + I(g_{t+1} - g*)) + (1 - alpha) I(g_{t+1})` [sheets eq. 6]; beyond the paper, particles that cross
+    /// each other collide.
+    pub(crate) fn grid_to_particles(&mut self, dt_s: f64) {
         let work = &mut self.work;
         let (carrier, u_before) = (&mut work.carriers.before, &mut work.velocity.u_before);
         let particles = &mut work.population.particles;
@@ -204,6 +205,14 @@ impl SheetsSolver {
             &transfer,
             &Flight::NONE,
         );
+        let neighbours = &work.population.neighbours;
+        let members = Members {
+            of_cell: |cell| neighbours.of_cell(cell),
+            weight: |p| particles.mass[p] as f32,
+            near_cell: &[],
+        };
+        let (u_face, collisions) = (&work.fields.u_face, &mut work.carriers.collisions);
+        carriers::collide(carrier, u_face, (grid, sides), &members, dt_s as f32, collisions);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         self.prescribe_in_sources();
     }

@@ -30,7 +30,7 @@ use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
     SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, UniformLevelSet, Wanted,
+    SurfaceParams, UniformLevelSet, Wanted, refuse,
 };
 use measure::Measured;
 use state::{State, Work};
@@ -55,16 +55,11 @@ pub struct SheetsSolver {
 impl SheetsSolver {
     /// Fills the liquid of a set-up with particles.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        let unsupported =
-            |feature: &str| SetupError::Unsupported { method: "sheets", feature: feature.into() };
-        if !setup.refine.is_empty() {
-            return Err(unsupported("[[refine]] regions"));
-        }
-        if setup.flow.is_some()
-            && !(setup.solids.is_empty() && setup.sources.is_empty() && setup.sinks.is_empty())
-        {
-            return Err(unsupported("solids, sources or sinks in a given flow"));
-        }
+        let is_bare = setup.solids.is_empty() && setup.sources.is_empty() && setup.sinks.is_empty();
+        refuse(
+            Params::NAME,
+            &[(setup.flow.is_some() && !is_bare, "solids, sources or sinks in a given flow", "flow")],
+        )?;
         let grid = setup.domain.grid;
         let open_walls = setup.open_walls();
         let bounds = grid.bounds();
@@ -151,7 +146,7 @@ impl SheetsSolver {
         }
         self.extrapolate_velocity();
         if self.setup.has_moving_solids() {
-            self.grid_to_particles();
+            self.grid_to_particles(0.0);
         }
         let volume_m3 = self.volume_of(self.work.population.particles.total_mass());
         self.work.account.open(volume_m3);

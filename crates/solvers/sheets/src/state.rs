@@ -161,6 +161,7 @@ pub(crate) struct Carriers {
     pub after: carriers::Particles,
     pub ranges: carriers::CellRanges,
     pub scratch: carriers::Scratch,
+    pub collisions: carriers::Collisions,
     /// Velocity that the flow moves with beside solids, where any moves.
     pub drift_face: FaceField,
 }

@@ -40,7 +40,7 @@ fn advance(s: &mut SheetsSolver, stages: &mut Stages, dt_s: f64) -> Result<Press
     stages.run("tension", |clamps| s.apply_surface_tension(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.run("extrapolate", |_| s.extrapolate_velocity())?;
-    stages.run("grid_to_particles", |_| s.grid_to_particles())?;
+    stages.run("grid_to_particles", |_| s.grid_to_particles(dt_s))?;
     Ok(pressure)
 }
 

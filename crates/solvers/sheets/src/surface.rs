@@ -27,7 +27,8 @@ const FILL_REACH_CELLS: f32 = 3.0;
 const PLAY_CELLS: f32 = 0.15;
 pub(crate) const PLAY_OF_MASS_CELLS: f32 = 0.3;
 const BENT_BESIDE_SOLIDS_CELLS: f32 = 0.5;
-/// Cells that a moving solid cuts know their distance from those beside them, in its corners from those beside these.
+/// Cells that a moving solid cuts know their distance from those beside them, in its corners from those beside these; so
+/// do cramped cells where the mass says nothing.
 const ROUNDS_OF_CONTINUATION: usize = 3;
 /// The surface is looked for within this many cells.
 const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
@@ -141,7 +142,8 @@ impl SheetsSolver {
         let part = self.mended_part(dt_s as f64);
         let Population { neighbours, params, mass_cell: mass, .. } = &self.work.population;
         let Solids { fields, closed_cell: closed, .. } = &*self.work.boundaries.solids;
-        let Density { crowding_cell: crowding, shift_cell, carried_cell, .. } = &mut self.work.density;
+        let Density { crowding_cell: crowding, shift_cell, carried_cell, pass: known_cell, .. } =
+            &mut self.work.density;
         let open = &fields.open_volume;
         let open_before = &self.state.boundaries.solids.fields.open_volume;
         let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
@@ -176,8 +178,9 @@ impl SheetsSolver {
                 *out = UNKNOWN;
                 return;
             }
-            // The centre of a cramped cell lies in a solid, where the density says nothing.
+            // The centre of a cramped cell lies in a solid, where the density says nothing: the cells beside it must.
             if open[cell] < CRAMPED {
+                *out = UNKNOWN;
                 return;
             }
             let measured =
@@ -190,16 +193,19 @@ impl SheetsSolver {
                 }
             };
         });
-        for _ in 0..if moves { ROUNDS_OF_CONTINUATION } else { 0 } {
-            let known = self.work.fields.distance_cell.iter().zip(closed);
-            carried_cell.clear();
-            carried_cell.extend(known.map(|(d, closed)| if *closed { UNKNOWN } else { *d }));
-            let known_cell = &*carried_cell;
+        for _ in 0..ROUNDS_OF_CONTINUATION {
+            known_cell.clone_from(&self.work.fields.distance_cell);
+            let (known_cell, carried_cell) = (&*known_cell, &*carried_cell);
             cells.for_each_mut(&mut self.work.fields.distance_cell, |cell, at, out| {
-                if *out == UNKNOWN && is_near(cell) && !closed[cell] {
+                if *out != UNKNOWN || !is_near(cell) || closed[cell] {
+                    return;
+                }
+                if moves {
                     let by_mass = distance_of_crowding(crowding[cell]);
                     *out = continued(known_cell, walls, at, &cells)
                         .map_or(UNKNOWN, |distance| distance.min(by_mass + BENT_BESIDE_SOLIDS_CELLS));
+                } else if carried_cell[cell] != UNKNOWN {
+                    *out = held_beside(known_cell, carried_cell[cell], walls, at, &cells).unwrap_or(UNKNOWN);
                 }
             });
         }
@@ -291,6 +297,40 @@ fn continued(distance_cell: &[f32], walls: &Walls, at: [usize; 3], cells: &Latti
         }
     }
     (count > 0.0).then(|| sum / count)
+}
+
+/// The distance carried to a cell as those beside it allow: a distance changes by no more than a cell from one cell to the
+/// next. None where no cell beside it knows its own.
+///
+/// Where liquid flows out of what a solid covers, what is carried comes from a plane through the cell's own value: its
+/// slope, and so the value, grew by a factor in every step, to infinity.
+///
+/// Test: `a_jet_over_a_ball_knows_its_surface_and_its_speed`.
+fn held_beside(
+    distance_cell: &[f32],
+    carried: f32,
+    walls: &Walls,
+    at: [usize; 3],
+    cells: &Lattice,
+) -> Option<f32> {
+    let seen = walls.seen_from(cells.position(at[0], at[1], at[2]));
+    let (mut lowest, mut highest) = (f32::NEG_INFINITY, f32::INFINITY);
+    for (axis, up) in AXES.into_iter().flat_map(|axis| [(axis, false), (axis, true)]) {
+        let mut beside = at;
+        beside[axis] = if up { at[axis] + 1 } else { at[axis].wrapping_sub(1) };
+        if beside[axis] >= cells.size[axis] || seen.is_some_and(|seen| !seen.sees(beside)) {
+            continue;
+        }
+        let distance = distance_cell[cells.index(beside[0], beside[1], beside[2])];
+        if distance != UNKNOWN {
+            (lowest, highest) = (lowest.max(distance - 1.0), highest.min(distance + 1.0));
+        }
+    }
+    match (lowest.is_finite(), lowest <= highest) {
+        (false, _) => None,
+        (true, true) => Some(carried.clamp(lowest, highest)),
+        (true, false) => Some(0.5 * (lowest + highest)),
+    }
 }
 
 /// The distance's slope at a cell along each axis, a cell; none where it is not known.

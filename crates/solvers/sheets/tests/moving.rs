@@ -44,13 +44,14 @@ fn water_in_a_shaken_bowl_does_not_shoot_up_its_walls() {
     assert!(fastest < 1.0, "{fastest} m/s in a bowl of 0.13 m/s");
 }
 
-/// Water that followed a plate's way back at 0.2 m/s shot up along it.
+/// Water that followed a plate's way back at 0.2 m/s shot up along it. Before the plate turns the water stands 0.53 m high, below
+/// the ceiling at 0.58 m.
 #[test]
 fn water_follows_a_plate() {
     let mut setup = slab(24, 0.3);
     setup.fills[0].shape = Shape::Box { min: Vec3::ZERO, max: Vec3::new(0.607, 0.313, 1.0) };
     let shape = Shape::Box { min: Vec3::new(0.607, -1.0, -1.0), max: Vec3::new(0.649, 2.0, 2.0) };
-    let motion = along_x([(0.0, 0.0), (1.5, -0.3), (3.0, 0.0)].into_iter());
+    let motion = along_x([(0.0, 0.0), (1.25, -0.25), (2.5, 0.0)].into_iter());
     setup.solids.push(Solid::new("plate", shape, motion));
     let fastest = fastest_until(setup, 2.1);
     assert!(fastest < 1.5, "{fastest} m/s behind a plate of 0.2 m/s");

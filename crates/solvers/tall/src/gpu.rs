@@ -12,8 +12,8 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Clamps, Listed, PressureReport, RestoreError, SetupError, Snapshot, Solver, Stages, StateReader,
-    StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    Action, BodyReport, Clamps, Listed, PressureReport, RestoreError, SetupError, Snapshot, Solver, Stages,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_tall::exchange::CellList;
 use fluvial_tall::gpu::{GpuWater, StepInputs, StepNumbers, WaterFields, WaterParams};
@@ -80,6 +80,7 @@ fn water_params(solver: &TallSolver) -> WaterParams {
         has_sinks: !setup.sinks.is_empty(),
         beyond: solver.has_outside.then(|| solver.frame.beyond()),
         has_moving: setup.has_moving_solids(),
+        bodies: [solver.surfaces.len(), solver.element_count()],
     }
 }
 
@@ -148,10 +149,12 @@ impl GpuTallSolver {
         let mut limits = std::mem::take(&mut host.work.limits);
         host.limit_tops(&mut limits, begin_s, end_s);
         let moving = host.setup.has_moving_solids().then(|| host.moving_cells(end_s));
+        host.couple_bodies(dt_s);
         let are_new = limits != self.limits;
         let inputs = StepInputs {
             limits: are_new.then_some(&limits[..]),
             moving: moving.as_ref(),
+            bodies: Some((&host.work.coupled, &host.work.elements)),
             ..StepInputs::default()
         };
         self.water.give(&inputs).map_err(failed)?;
@@ -187,6 +190,7 @@ impl GpuTallSolver {
         self.check_fault()?;
         host.setup.check_step(dt_s, host.state.limiting_speed_m_s)?;
         let mut stages = Stages::new(host.asked_to_stop.clone());
+        stages.run("bodies", |_| host.move_bodies(dt_s))?;
         stages.try_run("solids", |_| self.give_solids(host, dt_s))?;
         stages.try_run("sources", |_| self.give_sources(host, dt_s))?;
         stages.ask()?;
@@ -195,7 +199,7 @@ impl GpuTallSolver {
         let start = Instant::now();
         self.water.submit(dt_s as f32, redistances, is_first).map_err(failed)?;
         // From here on the state on the device is another one.
-        match self.finish(host, &mut stages, start) {
+        match self.finish(host, &mut stages, start, dt_s) {
             Ok(report) => Ok(stages.commit("commit", report, |_| host.commit_numbers(dt_s))),
             Err(error @ StepError::Device(_)) => Err(error),
             Err(error) => {
@@ -211,14 +215,19 @@ impl GpuTallSolver {
         host: &mut TallSolver,
         stages: &mut Stages,
         start: Instant,
+        dt_s: f64,
     ) -> Result<StepReport, StepError> {
         stages.ask()?;
         let (numbers, times) = self.water.numbers().map_err(failed)?;
+        self.water.read_bodies(&mut host.work.coupled).map_err(failed)?;
         times.iter().for_each(|stage| stages.add_time(stage.name, stage.seconds));
         // What is not the device's own time is that of submitting and waiting.
         let on_device: f64 = times.iter().map(|stage| stage.seconds).sum();
         stages.add_time("submit", (start.elapsed().as_secs_f64() - on_device).max(0.0));
-        stages.try_run("measure", |clamps| host.finish_on_device(&numbers, clamps))
+        stages.try_run("measure", |clamps| {
+            host.release_bodies(dt_s);
+            host.finish_on_device(&numbers, clamps)
+        })
     }
 
     /// After a failed step: the state that was before it.
@@ -308,6 +317,9 @@ impl Solver for GpuTallSolver {
         let was_fresh = self.fresh.get().is_some();
         let mut host = self.take_host();
         let result = parallel::on_worker(|| self.step_with(&mut host, dt_s));
+        if result.is_err() {
+            host.place_bodies_of_state();
+        }
         match result.is_err() && was_fresh {
             true => drop(self.fresh.set(host)),
             false => self.stale = Mutex::new(Some(host)),
@@ -360,6 +372,24 @@ impl Solver for GpuTallSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.host().velocity_at(x_in_world)
+    }
+
+    fn act(&mut self, action: &Action) -> bool {
+        let was_fresh = self.fresh.get().is_some();
+        let mut host = self.take_host();
+        let is_done = host.do_action(action);
+        match was_fresh {
+            true => drop(self.fresh.set(host)),
+            false => self.stale = Mutex::new(Some(host)),
+        }
+        if let (Action::Pour(_), Err(fault)) = (action, self.water.expect_sources()) {
+            *self.fault.lock().expect("no panic holds it") = Some(fault.to_string());
+        }
+        is_done
+    }
+
+    fn bodies(&self) -> Vec<BodyReport> {
+        self.with_host(TallSolver::body_reports)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

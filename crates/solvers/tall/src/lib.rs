@@ -5,6 +5,7 @@
 
 mod adapt;
 mod advect;
+mod bodies;
 mod draw;
 mod expected;
 mod frame;
@@ -25,13 +26,15 @@ mod volume;
 pub use gpu::GpuTallSolver;
 pub use params::{Device, Params, PhiScheme, TallDivergence};
 
+use bodies::BodySurface;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError,
-    StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+    Action, Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver,
+    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
+    refuse,
 };
 use frame::Frame;
 use solids::Terrain;
@@ -62,6 +65,8 @@ pub struct TallSolver {
     /// Can liquid leave the domain?
     has_outside: bool,
     flows: Flows,
+    /// Of the bodies.
+    surfaces: Vec<BodySurface>,
     state: State,
     work: Work,
     asked_to_stop: Option<StopQuestion>,
@@ -69,24 +74,10 @@ pub struct TallSolver {
     computes_on: String,
 }
 
-/// Refuses by name what a scene asks for and this method lacks.
+/// Refuses by name what a scene asks for and this method lacks, beside its capabilities.
 fn check_support(setup: &Setup) -> Result<(), SetupError> {
-    let (liquid, domain) = (&setup.liquid, &setup.domain);
-    let is_tilted = liquid.gravity.x != 0.0 || liquid.gravity.z != 0.0 || liquid.gravity.y > 0.0;
-    let checks = [
-        (is_tilted, "gravity in another direction than -y"),
-        (liquid.surface_tension > 0.0, "surface tension"),
-        (setup.has_friction(), "friction"),
-        (!setup.refine.is_empty(), "[[refine]] regions"),
-        (setup.flow.is_some(), "[flow]"),
-        (domain.walls[2] == Wall::Open, "an open floor (`y_min`)"),
-    ];
-    match checks.into_iter().find(|(asked, _)| *asked) {
-        Some((_, feature)) => {
-            Err(SetupError::Unsupported { method: Params::NAME, feature: feature.to_owned() })
-        }
-        None => Ok(()),
-    }
+    let has_no_floor = setup.domain.walls[2] == Wall::Open;
+    refuse(Params::NAME, &[(has_no_floor, "an open floor (`y_min`)", "domain.walls")])
 }
 
 impl TallSolver {
@@ -101,6 +92,7 @@ impl TallSolver {
             has_solids: !setup.solids.is_empty() || !frame.is_open_above,
             has_outside: setup.open_walls().contains(&true),
             flows: Flows::default(),
+            surfaces: bodies::surfaces(&setup, &frame),
             work: Work::new(&grid),
             state: State::new(grid),
             asked_to_stop: None,
@@ -110,6 +102,9 @@ impl TallSolver {
             frame,
             terrain,
         };
+        solver.state.bodies = Bodies::new(&solver.setup)?;
+        solver.state.owed = vec![Default::default(); solver.surfaces.len()];
+        solver.place_bodies_of_state();
         solver.place_liquid();
         let mut solids = std::mem::take(&mut solver.state.solids);
         solver.place_solids(&mut solids, &solver.state.fields.grid, 0.0);
@@ -138,10 +133,16 @@ impl TallSolver {
 
     /// The same for what is not a field.
     fn commit_numbers(&mut self, dt_s: f64) {
-        let (state, work) = (&mut self.state, &self.work);
+        let (state, work) = (&mut self.state, &mut self.work);
         state.volume = work.volume;
         state.kinetic_energy_j = work.kinetic_energy_j;
         state.limiting_speed_m_s = work.limiting_speed_m_s;
+        if let Some(bodies) = work.bodies.take() {
+            state.bodies = Some(bodies);
+            state.owed.clear();
+            state.owed.extend(work.coupled.iter().map(|body| body.lent));
+        }
+        state.last_dt_s = dt_s;
         state.time_s += dt_s;
         state.steps += 1;
     }
@@ -161,7 +162,11 @@ impl Solver for TallSolver {
     }
 
     fn step(&mut self, dt_s: f64) -> Result<StepReport, StepError> {
-        parallel::on_worker(|| step::step(self, dt_s))
+        let result = parallel::on_worker(|| step::step(self, dt_s));
+        if result.is_err() {
+            self.place_bodies_of_state();
+        }
+        result
     }
 
     fn stop_when(&mut self, asked: StopQuestion) {
@@ -200,6 +205,14 @@ impl Solver for TallSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.velocity_at_point(x_in_world)
+    }
+
+    fn act(&mut self, action: &Action) -> bool {
+        self.do_action(action)
+    }
+
+    fn bodies(&self) -> Vec<BodyReport> {
+        self.body_reports()
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -51,7 +51,7 @@ impl Listed for Params {
             surface_tension: false,
             any_gravity: false,
             thin_walls: false,
-            bodies: false,
+            bodies: true,
         }
     }
 

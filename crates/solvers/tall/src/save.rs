@@ -3,6 +3,7 @@
 
 use crate::TallSolver;
 use crate::state::{Fields, State};
+use fluvial_foundation::DVec3;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
@@ -24,6 +25,7 @@ impl TallSolver {
             has_outside: _,
             // Measured again where it is asked for.
             flows: _,
+            surfaces: _,
             // The frame loop's.
             asked_to_stop: _,
             computes_on: _,
@@ -41,12 +43,21 @@ impl TallSolver {
             limiting_speed_m_s,
             time_s,
             steps,
+            last_dt_s,
+            bodies,
+            owed,
         } = state;
         out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
+        out.value("last_dt_s", *last_dt_s)?;
         out.account(volume)?;
+        if let Some(bodies) = bodies {
+            bodies.save(out)?;
+            let numbers = owed.iter().flatten().flat_map(|v| v.to_array());
+            out.list("bodies.owed", &numbers.collect::<Vec<f64>>())?;
+        }
         let TallGrid { nx: _, regular: _, nz: _, dx_m: _, columns } = grid;
         // The terrain is the set-up's.
         out.field("tall", &columns.iter().map(|c| c[1] as u32).collect::<Vec<_>>())?;
@@ -65,7 +76,17 @@ impl TallSolver {
         read.time_s = from.value("time_s")?;
         read.steps = from.value("steps")?;
         read.kinetic_energy_j = from.value("kinetic_energy_j")?;
+        read.last_dt_s = from.value("last_dt_s")?;
         read.volume = from.account()?;
+        read.bodies = self.state.bodies.clone().map(|bodies| bodies.restored(from)).transpose()?;
+        if read.bodies.is_some() {
+            let numbers: Vec<f64> = from.list("bodies.owed")?;
+            if numbers.len() != 6 * self.surfaces.len() {
+                return Err(RestoreError::Mismatch("`bodies.owed` has another number of bodies".into()));
+            }
+            let pair = |n: &[f64]| [&n[..3], &n[3..]].map(DVec3::from_slice);
+            read.owed = numbers.chunks(6).map(pair).collect();
+        }
         let Fields { grid, phi, u, pressure, residual } = &mut read.fields;
         let mut tall = vec![0u32; grid.columns.len()];
         from.field("tall", &mut tall)?;
@@ -83,7 +104,11 @@ impl TallSolver {
             u.iter_mut().zip(&component).for_each(|(u, c)| u[axis] = *c);
         }
         from.end()?;
-        self.place_solids(&mut read.solids, &read.fields.grid, read.time_s);
+        let time_s = read.time_s;
+        if let Some(bodies) = &read.bodies {
+            bodies.place(&mut self.setup, time_s);
+        }
+        self.place_solids(&mut read.solids, &read.fields.grid, time_s);
         measure(&mut read.held, &read.fields.grid, &read.fields.phi, &read.solids.open());
         self.state = read;
         Ok(())

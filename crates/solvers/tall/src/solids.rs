@@ -130,18 +130,20 @@ impl TallSolver {
         }
     }
 
-    /// Solids that move at a moment, by the cells that they touch.
+    /// Solids that move at a moment, by the cells that they touch, with the numbers of bodies, from 1 on, behind their velocities.
     pub(crate) fn moving_cells(&self, time_s: f64) -> CellList {
         let (frame, setup) = (&self.frame, &self.setup);
         let moving = moving_solids(setup, time_s);
         // A cell that a solid touches, or whose own solid takes its velocity, is no farther away.
-        let near = 2.0 * frame.dx;
+        let (near, among_moving) = (2.0 * frame.dx, setup.bodies_among_moving());
         let all = setup.solids.iter().filter(|s| !s.motion.is_static());
         let boxes = all.map(|s| s.motion.pose(time_s).world_bounds(s.shape.bounds()).expand(near));
         frame.list(boxes, |i, y, k| {
             let x = frame.center(i, y, k);
-            let (part, v) = (filled(&moving, x, frame.dx), moving.velocity(x, near));
-            (part > 0.0 || v != Vec3::ZERO).then_some((y, part, [v.x, v.y, v.z, 0.0]))
+            let (n, v) = moving.nearest_solid(x, near)?;
+            let part = filled(&moving, x, frame.dx);
+            let body = among_moving[n].map_or(0.0, |body| (body + 1) as f32);
+            (part > 0.0 || v != Vec3::ZERO).then_some((y, part, [v.x, v.y, v.z, body]))
         })
     }
 

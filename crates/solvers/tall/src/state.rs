@@ -2,6 +2,8 @@
 
 use crate::solids::SolidFields;
 use fluvial_grids::TallGrid;
+use fluvial_solver_interface::{Bodies, BodyStep};
+use fluvial_tall::bodies::{Coupled, Element, Pair, Pressed};
 use fluvial_tall::extrapolate;
 use fluvial_tall::field::Velocity;
 use fluvial_tall::hierarchy::coarsen_until;
@@ -54,6 +56,11 @@ pub(crate) struct State {
     pub time_s: f64,
     /// Steps taken.
     pub steps: u64,
+    /// Length of the last step, seconds; zero where there was none.
+    pub last_dt_s: f64,
+    /// Rigid bodies, and what the last step has lent each of them (`fluvial_tall::bodies`).
+    pub bodies: Option<Bodies>,
+    pub owed: Vec<Pair>,
 }
 
 impl State {
@@ -67,6 +74,9 @@ impl State {
             limiting_speed_m_s: 0.0,
             time_s: 0.0,
             steps: 0,
+            last_dt_s: 0.0,
+            bodies: None,
+            owed: vec![],
         }
     }
 }
@@ -111,6 +121,11 @@ pub(crate) struct Work {
     pub spread: Vec<f32>,
     pub target: Vec<f32>,
     pub shift: Vec<(f32, bool)>,
+    pub bodies: BodyStep,
+    pub coupled: Vec<Coupled>,
+    /// All bodies' surfaces, and what lies there.
+    pub elements: Vec<Element>,
+    pub pressed: Vec<Pressed>,
 }
 
 impl Work {
@@ -146,6 +161,10 @@ impl Work {
             spread: vec![0.0; columns],
             target: vec![0.0; columns],
             shift: vec![(0.0, false); columns],
+            bodies: BodyStep::default(),
+            coupled: vec![],
+            elements: vec![],
+            pressed: vec![],
         }
     }
 }

@@ -6,6 +6,7 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(s: &mut TallSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
+    stages.run("bodies", |_| s.move_bodies(dt_s))?;
     stages.run("solids", |_| s.move_solids(dt_s))?;
     // 1: velocity extrapolation.
     stages.run("extrapolate", |_| s.extrapolate())?;

@@ -7,7 +7,7 @@ use crate::state::{BeginMut, Boundaries, Fields, ParticleWork, Solids};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_level_set as level_set;
 use fluvial_mac::{find_closed_cells, find_parting_cells, find_rough_patches};
-use fluvial_particles::{self as particles, Flight, Liquid, Occasion};
+use fluvial_particles::{self as particles, Flight, Liquid, Members, Occasion, Transfer};
 use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl UniformSolver {
 
     /// Particles receive the change of the grid's velocity, and the band below the surface is refilled: over
     /// the particles of the state, which the step has no more use for.
-    pub(crate) fn update_particles(&mut self) {
+    pub(crate) fn update_particles(&mut self, dt_s: f64) {
         if !self.params.has_particles() {
             return;
         }
@@ -131,6 +131,13 @@ impl UniformSolver {
             &transfer,
             &flight,
         );
+        if matches!(transfer, Transfer::Flip { .. }) {
+            let ranges = &moving.cell_ranges;
+            let near_cell = &moving.near_cell;
+            let members = Members { of_cell: |cell| ranges.of_cell(cell), weight: |_| 1.0, near_cell };
+            let (moved, collisions) = (&mut moving.moved, &mut moving.collisions);
+            particles::collide(moved, carrier, (&self.grid, sides), &members, dt_s as f32, collisions);
+        }
         (work.u_free, work.fields.u_face) = (buffer, u_face);
         self.exchange_particles();
         self.resample_step(Occasion::Step);

@@ -6,7 +6,7 @@ use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, AdvectionScheme, KnownFaces, PhiAdvection, VelocityTransport};
 use fluvial_mac::{Openings, fastest_boundary_m_s, open_gaps, without_slivers};
-use fluvial_particles::{self as particles, Surroundings};
+use fluvial_particles::{self as particles, Deposit, Surroundings};
 use fluvial_solids::SolidFields;
 use fluvial_solver_interface::{Clamps, Setup};
 
@@ -105,11 +105,16 @@ impl UniformSolver {
         let begin = self.start.of(&self.state);
         let carrier = self.carrier(&mut buffer, begin.u_face, &self.state.boundaries);
         let work = &mut self.work;
-        let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, .. } = &mut work.particles;
+        let ParticleWork { moved, cell_ranges, weight_face, u_before_forces, steep_cell, .. } =
+            &mut work.particles;
         let Fields { phi_cell, u_face, .. } = &mut work.fields;
         if has_particles {
             let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
-            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, grid, sides, &transfer);
+            if !self.setup.solids.is_empty() {
+                particles::mark_below(steep_cell, &work.boundaries.solids.fields.open_volume, 1.0, grid);
+            }
+            let deposit = Deposit { transfer, sides, u_face: begin.u_face, steep_cell };
+            particles::particles_to_faces(u_face, weight_face, moved, cell_ranges, grid, &deposit);
         }
         let known =
             KnownFaces { weight_face, full_weight: FULL_WEIGHT, reach_cells: self.setup.cfl.ceil() as usize };

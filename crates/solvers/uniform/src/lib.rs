@@ -63,9 +63,6 @@ pub struct UniformSolver {
 impl UniformSolver {
     /// Places the liquid of a set-up on its grid.
     pub fn new(setup: Setup, params: Params) -> Result<Self, SetupError> {
-        if !setup.refine.is_empty() {
-            return Err(SetupError::Unsupported { method: "uniform", feature: "[[refine]] regions".into() });
-        }
         let grid = setup.domain.grid;
         let mut solver = UniformSolver {
             cfl_band_cells: setup.cfl.ceil() + 3.0,
@@ -171,7 +168,7 @@ impl UniformSolver {
 
     /// The step has succeeded: what it made becomes the state.
     fn commit(&mut self, dt_s: f64, report: &mut StepReport) {
-        self.update_particles();
+        self.update_particles(dt_s);
         self.measure_particles(report);
         let (state, work) = (&mut self.state, &mut self.work);
         std::mem::swap(&mut state.fields, &mut work.fields);

@@ -4,7 +4,9 @@ use crate::UniformSolver;
 use crate::particle_mass::Carried;
 use crate::state::{Boundaries, Fields, State, Work};
 use fluvial_drops::Drops;
-use fluvial_foundation::parallel::{for_each_indexed_mut, map_indices, ordered_max, ordered_sum};
+use fluvial_foundation::parallel::{
+    CHUNK, chunk_count, chunk_range, for_each_indexed_mut, map_indices, ordered_max, ordered_sum,
+};
 use fluvial_foundation::{AXES, DVec3, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_level_set as level_set;
@@ -120,7 +122,7 @@ impl UniformSolver {
                     if fraction == 0.0 && !unknown[cell] {
                         continue;
                     }
-                    let square = openings.mean_square_speed(u, [i, j, k]);
+                    let [square, outflow] = openings.flow(u, [i, j, k]);
                     let mut x = cells.position(i, j, k).as_dvec3() - floor;
                     if fraction > 0.0 && fraction < 1.0 {
                         let out = phi_gradient(phi, &cells, [i, j, k]).normalize_or_zero().as_dvec3();
@@ -149,7 +151,7 @@ impl UniformSolver {
                             Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
                             None => work.particles.spreading_cell.get(cell).copied().unwrap_or(0.0),
                         };
-                        divergence = max_or_nan(divergence, (openings.outflow(u, [i, j, k]) - wanted).abs());
+                        divergence = max_or_nan(divergence, (outflow - wanted).abs());
                     }
                 }
             }
@@ -162,7 +164,7 @@ impl UniformSolver {
             drops.0 += cells * flying.v[n].as_dvec3().length_squared();
             drops.1 -= cells * gravity.dot(flying.x[n].as_dvec3() - floor);
         }
-        let faces = AXES.iter().map(|&a| work.valid_face[a].iter().filter(|&&v| v == 1).count()).sum();
+        let faces = AXES.iter().map(|&axis| count_valid(&work.valid_face[axis])).sum();
         let [max_speed_m_s, resolved_m_s] =
             [0, 1].map(|n| ordered_max(slabs.len(), |k| slabs[k].3[n] as f64).sqrt());
         let report = StepReport {
@@ -331,6 +333,13 @@ fn phi_gradient(phi: &[f32], cells: &Lattice, at: [usize; 3]) -> Vec3 {
         phi[high] - phi[low]
     };
     Vec3::new(slope(0), slope(1), slope(2)) / (2.0 * cells.spacing)
+}
+
+fn count_valid(valid_face: &[u8]) -> usize {
+    let chunks = map_indices(chunk_count(valid_face.len(), CHUNK), |chunk| {
+        valid_face[chunk_range(chunk, CHUNK, valid_face.len())].iter().filter(|&&valid| valid == 1).count()
+    });
+    chunks.into_iter().sum()
 }
 
 fn max_or_nan(a: f32, b: f32) -> f32 {

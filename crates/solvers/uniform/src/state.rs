@@ -243,11 +243,14 @@ pub(crate) struct ParticleWork {
     pub misfit_cell: Vec<f32>,
     /// Divergence times dx that brings the particles' density back, m/s.
     pub spreading_cell: Vec<f32>,
+    /// Cells beside solids.
+    pub steep_cell: Vec<u8>,
     /// What the particles weigh on the faces.
     pub weight_face: FaceField,
     /// Velocity after transport, before forces: FLIP carries the difference.
     pub u_before_forces: FaceField,
     pub scratch: particles::Scratch,
+    pub collisions: particles::Collisions,
 }
 
 impl Work {

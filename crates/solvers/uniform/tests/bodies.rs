@@ -25,6 +25,18 @@ fn a_neutral_body_stays_where_it_is() {
 }
 
 #[test]
+fn a_neutral_body_does_not_turn() {
+    TRACKERS[..2].iter().for_each(|build| suite::a_neutral_body_does_not_turn(*build, 1e-3));
+}
+
+#[test]
+fn particles_let_a_box_roll_as_a_level_set_does() {
+    let [levelset_s, flip_s] = [0, 1].map(|n| suite::time_of_a_box_to_roll_level(TRACKERS[n]));
+    let off = flip_s / levelset_s - 1.0;
+    assert!(off.abs() < 0.03, "level after {flip_s} s with particles, {levelset_s} s without: {off}");
+}
+
+#[test]
 fn a_light_ball_rises_without_shaking() {
     suite::a_light_ball_rises_without_shaking(TRACKERS[0]);
 }

@@ -41,6 +41,14 @@ impl Recorder for Cache {
         let outputs_s = &mut self.run.totals.outputs_s;
         let wants_mesh = self.formats.mesh != MeshFormat::None || self.picture.is_some();
         let mesh = wants_mesh.then(|| outputs_s.stage("surface", || solver.surface(&self.surface)));
+        if mesh.as_ref().is_some_and(|mesh| !mesh.is_sound()) {
+            let said = format!("the method `{}` made a surface with numbers that are none", solver.method());
+            return Err(OutputError::new(
+                "draw frame",
+                &self.dir.join(frame.to_string()),
+                io::Error::other(said),
+            ));
+        }
         let time = FrameTime { frame, fps: self.run.fps };
         let (mut white, mut volume) = (None, None);
         if let Some(whitewater) = &mut self.whitewater {

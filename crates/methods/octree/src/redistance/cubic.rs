@@ -1,41 +1,51 @@
 //! phi between equal cells: the cubic through four samples per axis, as on a uniform grid (`fluvial_level_set`).
 
-use fluvial_foundation::Vec3;
+use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::OUTSIDE;
+
+/// Walls no nearer than so many cells do not matter.
+pub const REACH: f32 = 1.5;
 
 /// The nearest point to `x` that has cell centres of a level on all sides, and the value of phi there; none where one of the 4^3 cells
-/// around is of another size or `is_out`. Fourth order; at walls the parabola through three samples.
+/// around is of another size or `is_out`. Fourth order beside walls that mirror phi; at others the parabola through three samples.
 pub fn value_at(
     tree: &Octree,
-    phi: &[f32],
+    (phi, mirrors): (&[f32], [bool; 6]),
     level: usize,
     x: Vec3,
     is_out: impl Fn(usize) -> bool,
 ) -> Option<(Vec3, f32)> {
     let shape = tree.shape();
-    let (size, dx) = (shape.cells(level), shape.dx_of(level));
+    let (size, dx) = (shape.cells(level).map(|n| n as i64), shape.dx_of(level));
     if size.iter().any(|&n| n < 4) {
         return None;
     }
     let place = (x - shape.min) / dx - 0.5;
-    let inside = place.max(Vec3::ZERO).min(Vec3::from_array(size.map(|n| (n - 1) as f32)));
-    let low: [u32; 3] =
-        std::array::from_fn(|a| (inside[a].floor() as i64 - 1).clamp(0, size[a] as i64 - 4) as u32);
-    let weights: [[f32; 4]; 3] = std::array::from_fn(|a| weights(inside[a] - low[a] as f32));
-    let mut sum = 0.0;
-    for block in 0..8u32 {
-        let part: [u32; 3] = std::array::from_fn(|a| 2 * (block >> a & 1));
-        let cells = tree.leaves_around(level, std::array::from_fn(|a| low[a] + part[a]));
-        for (n, &cell) in cells.iter().enumerate() {
-            if cell == OUTSIDE || is_out(cell as usize) {
-                return None;
-            }
-            let [i, j, k] = std::array::from_fn(|a| part[a] as usize + (n >> a & 1));
-            sum += weights[0][i] * weights[1][j] * weights[2][k] * phi[cell as usize];
-        }
+    // Samples reach two cells beyond a wall that mirrors them, none beyond others.
+    let (mut inside, mut low) = ([0.0; 3], [0; 3]);
+    for a in AXES {
+        let [below, above] = [2 * a, 2 * a + 1].map(|side| mirrors[side] as i64);
+        inside[a] = place[a].clamp(-0.5 * below as f32, (size[a] - 1) as f32 + 0.5 * above as f32);
+        low[a] = (inside[a].floor() as i64 - 1).clamp(-2 * below, size[a] - 4 + 2 * above);
     }
-    Some((shape.min + (inside + 0.5) * dx, sum))
+    let weights: [[f32; 4]; 3] = std::array::from_fn(|a| weights(inside[a] - low[a] as f32));
+    let columns: [[u32; 4]; 3] = std::array::from_fn(|a| {
+        std::array::from_fn(|n| match low[a] + n as i64 {
+            out if out < 0 => (-1 - out) as u32,
+            out if out >= size[a] => (2 * size[a] - 1 - out) as u32,
+            within => within as u32,
+        })
+    });
+    let mut sum = 0.0;
+    for place in 0..64 {
+        let n = [place & 3, place >> 2 & 3, place >> 4];
+        let cell = tree.leaf_at(level, std::array::from_fn(|a| columns[a][n[a]]))? as usize;
+        if is_out(cell) {
+            return None;
+        }
+        sum += weights[0][n[0]] * weights[1][n[1]] * weights[2][n[2]] * phi[cell];
+    }
+    Some((shape.min + (Vec3::from_array(inside) + 0.5) * dx, sum))
 }
 
 /// Weights of samples at 0, 1, 2, 3 for a point between 0 and 3: Lagrange's cubic in the middle, the parabola of the nearest

@@ -14,11 +14,12 @@
 mod cubic;
 mod seeds;
 
+use crate::quadric::{WallContact, is_right_angle};
 use crate::sides::TreeSides;
-use fluvial_foundation::parallel;
+use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::sides::UNSEEN_CELLS;
-use seeds::{NONE, Seeds};
+use seeds::{NONE, Seed, Seeds};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Distances up to this are sharpened, cells: as far as differences of a cell beside the surface reach.
@@ -64,17 +65,28 @@ pub fn redistance(
     closed: &[bool],
     scratch: &mut RedistanceScratch,
 ) -> RedistanceInfo {
-    redistance_on_sides(phi_cell, tree, closed, (TreeSides::NONE, Keeps::Curvature), scratch)
+    redistance_on_sides(phi_cell, tree, closed, (TreeSides::NONE, Keeps::Curvature([None; 6])), scratch)
 }
 
 /// What redistancing keeps of the surface beside its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keeps {
     /// Patches alone make distances: a plane that lies askew in the cells stays one, and still water at rest.
     Planes,
     /// Distances near the surface are those of phi's cubic, whose second differences surface tension takes. Still water does not rest
-    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`).
-    Curvature,
+    /// with it: short waves grow to 2.5e-4 m/s in eight seconds (`still_water_rests_for_long`). Beyond walls that the surface meets at their
+    /// contact angles it goes on as it does for the curvature; without an angle only what is inside counts.
+    Curvature(WallContact),
+}
+
+impl Keeps {
+    /// Contact angles, where curvature is kept.
+    fn contact(&self) -> Option<&WallContact> {
+        match self {
+            Keeps::Planes => None,
+            Keeps::Curvature(contact) => Some(contact),
+        }
+    }
 }
 
 /// As [`redistance`], between thin solids. A thin solid is no surface, whatever lies on its two sides; cells next
@@ -90,7 +102,8 @@ pub fn redistance_on_sides(
     assert_eq!(phi_cell.len(), cells, "one phi per cell");
     assert!(closed.is_empty() || closed.len() == cells, "one mark per cell");
     let RedistanceScratch { seeds, seed_of, offers, changed, before } = scratch;
-    seeds.find(seed_of, tree, phi_cell, closed, sides);
+    let contact = keeps.contact();
+    seeds.find(seed_of, tree, phi_cell, closed, (sides, contact.unwrap_or(&[None; 6])));
     if seeds.cells.is_empty() {
         return RedistanceInfo::default();
     }
@@ -117,10 +130,10 @@ pub fn redistance_on_sides(
         search.round(changed, is_free);
     }
     before.clear();
-    if keeps == Keeps::Curvature {
+    if contact.is_some() {
         before.extend_from_slice(phi_cell);
     }
-    let sharpening = Sharpening { tree, seeds, phi_cell: before, closed };
+    let sharpening = contact.map(|contact| Sharpening { tree, seeds, phi_cell: before, contact, closed });
     parallel::for_each_indexed_mut(phi_cell, |cell, phi| {
         let (seed, x) = (seed_of[cell].load(Relaxed), tree.cell_center(cell));
         if seed == NONE {
@@ -129,8 +142,10 @@ pub fn redistance_on_sides(
         let home = seeds.cells[seed as usize] as usize;
         let mut distance =
             if home == cell { seeds.own_distance(seed, x) } else { seeds.seeds[seed as usize].to(x) };
-        let is_sharp = keeps == Keeps::Curvature && distance < SHARP_CELLS * tree.cell_dx(cell);
-        if is_sharp && !sides.is_near(tree, cell) {
+        if let Some(sharpening) = &sharpening
+            && distance < SHARP_CELLS * tree.cell_dx(cell)
+            && !sides.is_near(tree, cell)
+        {
             distance += sharpening.change(seed, cell, *phi < 0.0);
         }
         // Seeds come around the edges of thin solids: the straight way to one may lead through the solid. To a cell that
@@ -152,6 +167,7 @@ struct Sharpening<'a> {
     tree: &'a Octree,
     seeds: &'a Seeds,
     phi_cell: &'a [f32],
+    contact: &'a WallContact,
     closed: &'a [bool],
 }
 
@@ -162,7 +178,7 @@ impl Sharpening<'_> {
     /// Second differences turned that into 1 % of a drop's curvature, which a drop of 16 cells that is bent by 2.4 % of a cell answered with 20 to
     /// 60 % less tension than it should. Verified by `redistancing_keeps_how_curvature_answers`.
     fn change(&self, seed: u32, cell: usize, is_wet: bool) -> f32 {
-        let Sharpening { tree, seeds, phi_cell, closed } = *self;
+        let Sharpening { tree, seeds, phi_cell, closed, .. } = *self;
         let (seed, x, dx) = (&seeds.seeds[seed as usize], tree.cell_center(cell), tree.cell_dx(cell));
         let below = seed.below(x);
         if !seed.sure || below.beyond > 0.0 {
@@ -170,10 +186,35 @@ impl Sharpening<'_> {
         }
         let is_out = |cell: usize| closed.get(cell) == Some(&true);
         let level = tree.cells()[cell].level as usize;
-        let Some((at, phi)) = cubic::value_at(tree, phi_cell, level, below.point, is_out) else { return 0.0 };
-        let off = phi / seed.steepness() - seed.below(at).along;
+        let off = |mirrors: [bool; 6]| {
+            let (at, phi) = cubic::value_at(tree, (phi_cell, mirrors), level, below.point, is_out)?;
+            Some(phi / seed.steepness() - seed.below(at).along)
+        };
+        let (mirrors, met) = self.mirrors(seed, below.point, dx);
+        let inside = if met < 1.0 { off([false; 6]) } else { None };
+        let mirrored = if met > 0.0 { off(mirrors) } else { None };
+        let off = match (inside, mirrored) {
+            (Some(inside), Some(mirrored)) => inside + met * (mirrored - inside),
+            (one, other) => one.or(other).unwrap_or(0.0),
+        };
         let part = (2.0 - off.abs() / (RESOLVED_CELLS * dx)).clamp(0.0, 1.0);
         if is_wet { -part * off } else { part * off }
+    }
+
+    /// Which walls near a point of a seed's patch mirror phi, and by how much the patch meets them so, 0 to 1.
+    fn mirrors(&self, seed: &Seed, point: Vec3, dx: f32) -> ([bool; 6], f32) {
+        let bounds = self.tree.shape().bounds();
+        let (mut mirrors, mut met) = ([false; 6], 1.0f32);
+        for side in 0..6 {
+            let (axis, wall) = (side / 2, [bounds.min, bounds.max][side % 2][side / 2]);
+            if (point[axis] - wall).abs() < cubic::REACH * dx
+                && self.contact[side].is_some_and(is_right_angle)
+            {
+                mirrors[side] = true;
+                met = met.min(seed.meets(axis, wall));
+            }
+        }
+        (mirrors, if mirrors == [false; 6] { 0.0 } else { met })
     }
 }
 

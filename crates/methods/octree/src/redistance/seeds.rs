@@ -1,6 +1,6 @@
 //! Cells beside the surface and their patches of it.
 
-use crate::quadric::{Quadric, Touching};
+use crate::quadric::{Quadric, Touching, WallContact, meets};
 use crate::sides::TreeSides;
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
@@ -74,6 +74,11 @@ impl Seed {
         Below { along: along + 0.5 * fall / spread, beyond, point }
     }
 
+    /// Does the patch, gone on as it is bent, meet a wall across an axis at a right angle? 1 where it does, 0 where not.
+    pub fn meets(&self, axis: usize, wall: f32) -> f32 {
+        meets(self.normal[axis] + self.bend[0][axis] * (wall - self.point[axis]))
+    }
+
     /// Slope of phi across the surface.
     pub fn steepness(&self) -> f32 {
         self.steepness
@@ -121,7 +126,7 @@ impl Seeds {
         tree: &Octree,
         phi: &[f32],
         closed: &[bool],
-        sides: TreeSides,
+        (sides, contact): (TreeSides, &WallContact),
     ) {
         seed_of.clear();
         seed_of.resize_with(tree.cell_count(), || AtomicU32::new(NONE));
@@ -140,7 +145,7 @@ impl Seeds {
         let pieces = parallel::map_indices(parallel::chunk_count(cells.len(), TASK), |n| {
             let mut piece = Piece::default();
             for seed in parallel::chunk_range(n, TASK, cells.len()) {
-                piece.add(tree, phi, cells[seed] as usize, seed_of, closed, sides);
+                piece.add(tree, phi, cells[seed] as usize, seed_of, closed, (sides, contact));
             }
             piece
         });
@@ -266,7 +271,7 @@ impl Piece {
         cell: usize,
         seed_of: &[AtomicU32],
         closed: &[bool],
-        sides: TreeSides,
+        (sides, contact): (TreeSides, &WallContact),
     ) {
         let touching = Touching::new(tree, cell);
         let (own, before) = (cell as u32, self.neighbours.len());
@@ -289,7 +294,9 @@ impl Piece {
                     found
                 };
                 let counts = |other: usize| closed.get(other) != Some(&true) || is_beside_open(other);
-                Quadric::fit_to(tree, phi, cell, &touching.only(counts))
+                let inside = touching.only(counts);
+                let fit = Quadric::fit_to(tree, phi, cell, &inside);
+                if at_solid { fit } else { fit.meeting_walls(tree, phi, cell, (&inside, contact)) }
             }
             Some(at) => {
                 let patch = sides.patch(tree, phi, at, 2);

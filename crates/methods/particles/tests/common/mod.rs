@@ -59,15 +59,10 @@ impl Cloud {
     pub fn to_faces(&self, grid: &UniformGrid, transfer: &Transfer) -> (FaceField, FaceField) {
         // Garbage first: the transfer must overwrite all of it.
         let (mut u, mut w) = (FaceField::constant(grid, 7.0), FaceField::constant(grid, 7.0));
-        particles_to_faces(
-            &mut u,
-            &mut w,
-            &self.particles,
-            &self.ranges,
-            grid,
-            fluvial_grids::Sides::NONE,
-            transfer,
-        );
+        let still = FaceField::constant(grid, 0.0);
+        let sides = fluvial_grids::Sides::NONE;
+        let deposit = Deposit { transfer: *transfer, sides, u_face: &still, steep_cell: &[] };
+        particles_to_faces(&mut u, &mut w, &self.particles, &self.ranges, grid, &deposit);
         (u, w)
     }
 

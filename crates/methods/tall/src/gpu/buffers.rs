@@ -1,6 +1,6 @@
 //! Memory of the state and of a step on the device.
 
-use super::{GpuGrid, MultigridBuffers};
+use super::{GpuBodies, GpuGrid, MultigridBuffers};
 use crate::exchange::{Beyond, CellList};
 use crate::field::Velocity;
 use crate::hierarchy::coarsen_until;
@@ -35,6 +35,8 @@ pub struct WaterParams {
     pub beyond: Option<Beyond>,
     /// Do solids move?
     pub has_moving: bool,
+    /// How many bodies there are, and how many elements they have in all.
+    pub bodies: [usize; 2],
 }
 
 /// The state of a simulation as arrays in main memory.
@@ -152,6 +154,8 @@ pub(super) struct Buffers {
     pub shift: Buffer<f32>,
     pub by_column: Buffer<f32>,
     pub by_row: Buffer<f32>,
+    /// Where there are bodies.
+    pub bodies: Option<GpuBodies>,
 }
 
 /// Columns far beyond any grid.
@@ -231,6 +235,9 @@ impl Buffers {
             shift: column()?,
             by_column: device.storage("numbers", super::numbers::SLOTS * columns)?,
             by_row: device.storage("numbers", super::numbers::ROW * grid.nz)?,
+            bodies: (params.bodies[0] > 0)
+                .then(|| GpuBodies::new(device, params.bodies[0], params.bodies[1]))
+                .transpose()?,
         })
     }
 }

@@ -1,11 +1,13 @@
 //! The kernels on the GPU: their sources, grids as they see them, and how many workgroups they take.
 
+mod bodies;
 mod buffers;
 mod multigrid;
 mod numbers;
 mod record;
 mod settle;
 mod water;
+pub use bodies::{GpuAround, GpuBodies};
 pub use buffers::{WaterFields, WaterParams};
 pub use multigrid::{GpuMultigrid, Inputs, MultigridBuffers};
 pub use numbers::StepNumbers;
@@ -20,6 +22,7 @@ use std::collections::BTreeMap;
 pub fn source(name: &str) -> ShaderSource {
     let parts = match name {
         "advect" => shader_parts!["../columns.wgsl", "../advect/advect.wgsl"] as &[_],
+        "bodies" => shader_parts!["../columns.wgsl", "../bodies/bodies.wgsl"],
         "exchange" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../exchange/exchange.wgsl"],
         "extrapolate" => shader_parts!["../columns.wgsl", "../extrapolate/extrapolate.wgsl"],
         "ground" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../solids/ground.wgsl"],

@@ -201,13 +201,15 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     /// Records the cycles of Algorithm 2, lines 8 to 13.
     pub fn solve(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
-        for _ in 0..cycles.full {
-            self.full_cycle(out, cycles)?;
+        (0..cycles.full + cycles.v).try_for_each(|n| self.cycle(out, n, cycles))
+    }
+
+    /// Records cycle `n` of a solution: full ones come first.
+    pub fn cycle(&mut self, out: &mut Recording, n: usize, cycles: &Cycles) -> Result<(), DeviceError> {
+        match n < cycles.full {
+            true => self.full_cycle(out, cycles),
+            false => self.v_cycle(out, 0, false, cycles),
         }
-        for _ in 0..cycles.v {
-            self.v_cycle(out, 0, false, cycles)?;
-        }
-        Ok(())
     }
 
     fn v_cycle(

@@ -1,7 +1,7 @@
 //! A step as recorded dispatches, in the order of the solver on the CPU, whose twin this is.
 
 use super::buffers::{Buffers, GpuSolids, GpuState, WaterParams};
-use super::{GpuMultigrid, Kernels, item_groups};
+use super::{GpuAround, GpuMultigrid, Kernels, item_groups};
 use crate::extrapolate::BandParams;
 use crate::field::Velocity;
 use crate::redistance::PASSES;
@@ -311,9 +311,35 @@ impl Buffers {
             self.grid.own().into_iter().chain(fields)
         };
         let entry = if params.is_counting { "right_side_counting" } else { "right_side" };
-        let right_side = shape().chain([(9, multigrid.inputs().b.binding())]);
-        multigrid.run(&mut out, ("projection", entry), right_side, self.grid.sample_groups())?;
-        multigrid.solve(&mut out, cycles)?;
+        let around = GpuAround {
+            grid: &self.grid,
+            falls: &self.advect,
+            liquid: &self.projection,
+            phi: &self.phi,
+            fraction: &self.solids.fraction,
+            u,
+            u_solid: &self.solids.u_solid,
+        };
+        for cycle in 0..cycles.full + cycles.v {
+            if let Some(bodies) = &self.bodies {
+                let (kernel, buffers, groups) = bodies.show(&around);
+                multigrid.run(&mut out, kernel, buffers, groups)?;
+            }
+            if cycle == 0 || self.bodies.is_some() {
+                let right_side = shape().chain([(9, multigrid.inputs().b.binding())]);
+                multigrid.run(&mut out, ("projection", entry), right_side, self.grid.sample_groups())?;
+            }
+            multigrid.cycle(&mut out, cycle, cycles)?;
+            if let Some(bodies) = &self.bodies {
+                for (kernel, buffers, groups) in bodies.push(&around, multigrid.pressure()) {
+                    multigrid.run(&mut out, kernel, buffers, groups)?;
+                }
+            }
+        }
+        if let Some(bodies) = &self.bodies {
+            let (kernel, buffers, groups) = bodies.show(&around);
+            multigrid.run(&mut out, kernel, buffers, groups)?;
+        }
         let pressure = [(3, multigrid.pressure().binding()), (5, self.pressure.binding())];
         multigrid.run(&mut out, ("hierarchy", "copy"), pressure, item_groups(self.pressure.len()))?;
         let free = &self.vectors[0];

@@ -8,6 +8,7 @@
 use super::buffers::Buffers;
 use super::record::Recorder;
 use super::{Kernels, Made, StepNumbers, WaterFields, WaterParams};
+use crate::bodies::{Coupled, Element};
 use crate::exchange::CellList;
 use crate::solids::Ground;
 use fluvial_device::{Clock, Device, DeviceError, Recording, StageTime};
@@ -26,6 +27,8 @@ pub struct StepInputs<'a> {
     pub poured_column: Option<&'a [f32]>,
     /// Sinks: the least phi that they leave.
     pub drained: Option<&'a CellList>,
+    /// Bodies and their surfaces at the end of the step.
+    pub bodies: Option<(&'a [Coupled], &'a [Element])>,
 }
 
 struct Recordings {
@@ -96,6 +99,18 @@ impl GpuWater {
         {
             list.map_or(Ok(()), |list| to.upload(device, list))?;
         }
+        match (inputs.bodies, &b.bodies) {
+            (Some((bodies, elements)), Some(to)) => to.upload(device, bodies, elements),
+            _ => Ok(()),
+        }
+    }
+
+    /// From now on steps read what sources give, also where there were none at the start.
+    pub fn expect_sources(&mut self) -> Result<(), DeviceError> {
+        if !std::mem::replace(&mut self.params.has_sources, true) {
+            let made = std::mem::take(&mut self.made);
+            (self.recordings, self.made) = record_all(&self.device, &self.buffers, &self.params, made)?;
+        }
         Ok(())
     }
 
@@ -136,6 +151,11 @@ impl GpuWater {
         let clock = &self.recordings.steps[self.last[0]][self.last[1]].1;
         let times = clock.as_ref().map_or(Ok(vec![]), |clock| self.device.times(clock))?;
         Ok((numbers, times))
+    }
+
+    /// What the last step made of the bodies.
+    pub fn read_bodies(&self, bodies: &mut [Coupled]) -> Result<(), DeviceError> {
+        self.buffers.bodies.as_ref().map_or(Ok(()), |from| from.read(&self.device, bodies))
     }
 
     /// Back to the state before the last step. Where solids move, theirs of that moment must have been given again.

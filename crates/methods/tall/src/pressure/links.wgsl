@@ -9,8 +9,11 @@ const LEAST_THETA: f32 = 1e-3;
 
 struct Link { weight: f32, own: f32, solid: f32 }
 
-fn link(here: f32, there: f32, part: f32, distance: f32) -> Link {
-    let solid = select(part, 1.0, part > SOLID_ABOVE);
+fn solid_part(own: f32, there: f32) -> f32 {
+    return select(min(own, there), 1.0, there > SOLID_ABOVE);
+}
+
+fn link(here: f32, there: f32, solid: f32, distance: f32) -> Link {
     let scale = 1.0 / distance;
     if solid >= 1.0 { return Link(0.0, 0.0, solid); }
     if there > 0.0 {
@@ -39,16 +42,17 @@ fn layer(i: i32, k: i32) -> f32 {
 // The link in direction d: x-, x+, y-, y+, z-, z+.
 fn link_to(s: Sample, d: i32) -> Link {
     let here = phi[s.index];
+    let own = fraction[s.index];
     if d / 2 == 1 {
         let ends_apart = f32(column_of(s.i, s.k).y - 1);
         if d == 2 {
             if s.j == 0 { return Link(0.0, 0.0, 1.0); }
             let below = s.index - grid.nx;
-            return link(here, phi[below], fraction[below], select(1.0, ends_apart, s.j == 1));
+            return link(here, phi[below], solid_part(own, fraction[below]), select(1.0, ends_apart, s.j == 1));
         }
         if s.j + 1 < row_count() {
             let above = s.index + grid.nx;
-            return link(here, phi[above], fraction[above], select(1.0, ends_apart, s.j == 0));
+            return link(here, phi[above], solid_part(own, fraction[above]), select(1.0, ends_apart, s.j == 0));
         }
         return link(here, grid.dx_m, 0.0, 1.0);
     }
@@ -59,5 +63,6 @@ fn link_to(s: Sample, d: i32) -> Link {
     if held == SOLID { return Link(0.0, 0.0, 1.0); }
     if held == AIR { return link(here, grid.dx_m, 0.0, 1.0); }
     let p = nearest(i, k, f32(s.y));
-    return link(here, blend1(phi[p.low], phi[p.high], p.weight), blend1(fraction[p.low], fraction[p.high], p.weight), 1.0);
+    let part = solid_part(own, blend1(fraction[p.low], fraction[p.high], p.weight));
+    return link(here, blend1(phi[p.low], phi[p.high], p.weight), part, 1.0);
 }

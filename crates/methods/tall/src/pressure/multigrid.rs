@@ -131,11 +131,14 @@ impl Multigrid {
 
     /// Solves for the right side in the finest level's `b`, from the pressure in its `p`.
     pub fn solve(&mut self, cycles: &Cycles) {
-        for _ in 0..cycles.full {
-            self.full_cycle(cycles);
-        }
-        for _ in 0..cycles.v {
-            self.v_cycle(0, cycles);
+        (0..cycles.full + cycles.v).for_each(|n| self.cycle(n, cycles));
+    }
+
+    /// Cycle `n` of a solution: full ones come first.
+    pub fn cycle(&mut self, n: usize, cycles: &Cycles) {
+        match n < cycles.full {
+            true => self.full_cycle(cycles),
+            false => self.v_cycle(0, cycles),
         }
     }
 

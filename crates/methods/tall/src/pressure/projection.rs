@@ -103,41 +103,56 @@ pub fn right_side_counting(out: &mut [f32], grid: &TallGrid, u: &[Velocity], liq
 /// half's thickness. The middle one of an odd number belongs to both halves.
 fn missed(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, s: Sample) -> f32 {
     let [terrain, tall] = grid.column(s.i, s.k);
-    let side = |t: i32| lateral_outflow(grid, u, liquid, [s.i as i32, terrain + t, s.k as i32]);
-    let (bottom, top) = (side(0), side(tall - 1));
+    let at = |n: usize, t: i32| lateral_face(grid, u, liquid, [s.i as i32, terrain + t, s.k as i32], n);
     let mut sum = 0.0;
-    for t in 1..tall - 1 {
-        let from_middle = 2 * t - (tall - 1);
-        let part = match (from_middle.signum(), s.j) {
-            (0, _) => 0.5,
-            (-1, 0) | (1, 1) => 1.0,
-            _ => continue,
-        };
-        sum += part * (side(t) - bottom.blend(top, t as f32 / (tall - 1) as f32));
+    for n in 0..SIDES.len() {
+        let (bottom, top) = (at(n, 0), at(n, tall - 1));
+        // Where its own face is solid an end cannot answer: its pressure would drive what flows along, not what flows through.
+        if [bottom.1, top.1][s.j] >= 1.0 {
+            continue;
+        }
+        for t in 1..tall - 1 {
+            let from_middle = 2 * t - (tall - 1);
+            let part = match (from_middle.signum(), s.j) {
+                (0, _) => 0.5,
+                (-1, 0) | (1, 1) => 1.0,
+                _ => continue,
+            };
+            sum += part * (at(n, t).0 - bottom.0.blend(top.0, t as f32 / (tall - 1) as f32));
+        }
     }
     sum / (0.5 * tall as f32)
 }
 
 /// Sum over the four lateral faces of cell (i, y, k), inside a column, of the outward velocity.
-pub fn lateral_outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, [i, y, k]: [i32; 3]) -> f32 {
-    let mut sum = 0.0;
-    for (n, [di, dk]) in SIDES.into_iter().enumerate() {
-        let (axis, sign) = (if n < 2 { 0 } else { 2 }, if n % 2 == 1 { 1.0 } else { -1.0 });
-        let (beside, y_f) = ([i + di, k + dk], y as f32);
-        let (solid, u_solid) = match grid.holds(beside[0], y, beside[1]) {
-            Holds::Solid => (1.0, 0.0),
-            Holds::Air => (0.0, 0.0),
-            Holds::Cell => {
-                let part = solid_part(nearest(grid, liquid.fraction, beside, y_f));
-                let air = part < 1.0 && nearest(grid, liquid.phi, beside, y_f) > 0.0;
-                (if air { 0.0 } else { part }, nearest(grid, liquid.u_solid, beside, y_f)[axis])
-            }
-        };
-        let here = nearest(grid, u, [i, k], y_f)[axis];
-        let mean = 0.5 * (here + nearest(grid, u, beside, y_f)[axis]);
-        sum += sign * (mean * (1.0 - solid) + u_solid * solid);
-    }
-    sum
+pub fn lateral_outflow(grid: &TallGrid, u: &[Velocity], liquid: &Liquid, cell: [i32; 3]) -> f32 {
+    (0..SIDES.len()).fold(0.0, |sum, n| sum + lateral_face(grid, u, liquid, cell, n).0)
+}
+
+/// The outward velocity through lateral face `n` of cell (i, y, k), and the solid part of that face.
+fn lateral_face(
+    grid: &TallGrid,
+    u: &[Velocity],
+    liquid: &Liquid,
+    [i, y, k]: [i32; 3],
+    n: usize,
+) -> (f32, f32) {
+    let [di, dk] = SIDES[n];
+    let (axis, sign) = (if n < 2 { 0 } else { 2 }, if n % 2 == 1 { 1.0 } else { -1.0 });
+    let (beside, y_f) = ([i + di, k + dk], y as f32);
+    let (solid, u_solid) = match grid.holds(beside[0], y, beside[1]) {
+        Holds::Solid => (1.0, 0.0),
+        Holds::Air => (0.0, 0.0),
+        Holds::Cell => {
+            let own = nearest(grid, liquid.fraction, [i, k], y_f);
+            let part = solid_part(own, nearest(grid, liquid.fraction, beside, y_f));
+            let air = part < 1.0 && nearest(grid, liquid.phi, beside, y_f) > 0.0;
+            (if air { 0.0 } else { part }, nearest(grid, liquid.u_solid, beside, y_f)[axis])
+        }
+    };
+    let here = nearest(grid, u, [i, k], y_f)[axis];
+    let mean = 0.5 * (here + nearest(grid, u, beside, y_f)[axis]);
+    (sign * (mean * (1.0 - solid) + u_solid * solid), solid)
 }
 
 /// The solid's velocity beyond face `d`: that of the neighbour's solid; terrain and walls rest.

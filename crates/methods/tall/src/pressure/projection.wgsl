@@ -57,42 +57,41 @@ fn right_side(@builtin(global_invocation_id) id: vec3<u32>) {
     out[s.index] = scale * outflow(s);
 }
 
-// Sum over the four lateral faces of cell (i, y, k), inside a column, of the outward velocity.
-fn lateral_outflow(i: i32, y: i32, k: i32) -> f32 {
-    var sum = 0.0;
-    for (var n = 0; n < 4; n += 1) {
-        let d = select(n + 2, n, n < 2);
-        let step = step_to(d);
-        let axis = d / 2;
-        let at = nearest(i + step.x, k + step.z, f32(y));
-        let own = nearest(i, k, f32(y));
-        let held = holds(i + step.x, y, k + step.z);
-        var solid = select(0.0, 1.0, held == SOLID);
-        var solid_u = 0.0;
-        if held == CELL {
-            let part = blend1(fraction[at.low], fraction[at.high], at.weight);
-            solid = select(part, 1.0, part > SOLID_ABOVE);
-            if solid < 1.0 && blend1(phi[at.low], phi[at.high], at.weight) > 0.0 { solid = 0.0; }
-            solid_u = blend4(u_solid[at.low], u_solid[at.high], at.weight)[axis];
-        }
-        let here = blend4(u[own.low], u[own.high], own.weight)[axis];
-        let mean = 0.5 * (here + blend4(u[at.low], u[at.high], at.weight)[axis]);
-        sum += select(-1.0, 1.0, (n & 1) == 1) * (mean * (1.0 - solid) + solid_u * solid);
+// The outward velocity through lateral face n of cell (i, y, k), inside a column, and the solid part of that face.
+fn lateral_face(i: i32, y: i32, k: i32, n: i32) -> vec2<f32> {
+    let d = select(n + 2, n, n < 2);
+    let step = step_to(d);
+    let axis = d / 2;
+    let at = nearest(i + step.x, k + step.z, f32(y));
+    let own = nearest(i, k, f32(y));
+    let held = holds(i + step.x, y, k + step.z);
+    var solid = select(0.0, 1.0, held == SOLID);
+    var solid_u = 0.0;
+    if held == CELL {
+        let part = blend1(fraction[at.low], fraction[at.high], at.weight);
+        solid = solid_part(blend1(fraction[own.low], fraction[own.high], own.weight), part);
+        if solid < 1.0 && blend1(phi[at.low], phi[at.high], at.weight) > 0.0 { solid = 0.0; }
+        solid_u = blend4(u_solid[at.low], u_solid[at.high], at.weight)[axis];
     }
-    return sum;
+    let here = blend4(u[own.low], u[own.high], own.weight)[axis];
+    let mean = 0.5 * (here + blend4(u[at.low], u[at.high], at.weight)[axis]);
+    return vec2<f32>(select(-1.0, 1.0, (n & 1) == 1) * (mean * (1.0 - solid) + solid_u * solid), solid);
 }
 
-// What the sub-cells of a tall cell's half let out beyond the line between its ends.
+// What the sub-cells of a tall cell's half let out beyond the line between its ends, through sides whose faces at its end are open.
 fn missed(s: Sample) -> f32 {
     let c = column_of(s.i, s.k);
-    let bottom = lateral_outflow(s.i, c.x, s.k);
-    let top = lateral_outflow(s.i, c.x + c.y - 1, s.k);
     var sum = 0.0;
-    for (var t = 1; t < c.y - 1; t += 1) {
-        let from_middle = 2 * t - (c.y - 1);
-        var part = 1.0;
-        if from_middle == 0 { part = 0.5; } else if (from_middle > 0) != (s.j == 1) { continue; }
-        sum += part * (lateral_outflow(s.i, c.x + t, s.k) - blend1(bottom, top, f32(t) / f32(c.y - 1)));
+    for (var n = 0; n < 4; n += 1) {
+        let bottom = lateral_face(s.i, c.x, s.k, n);
+        let top = lateral_face(s.i, c.x + c.y - 1, s.k, n);
+        if select(bottom.y, top.y, s.j == 1) >= 1.0 { continue; }
+        for (var t = 1; t < c.y - 1; t += 1) {
+            let from_middle = 2 * t - (c.y - 1);
+            var part = 1.0;
+            if from_middle == 0 { part = 0.5; } else if (from_middle > 0) != (s.j == 1) { continue; }
+            sum += part * (lateral_face(s.i, c.x + t, s.k, n).x - blend1(bottom.x, top.x, f32(t) / f32(c.y - 1)));
+        }
     }
     return sum / (0.5 * f32(c.y));
 }

@@ -5,7 +5,11 @@
 //! - solid (terrain, wall, solid fraction above [`SOLID_ABOVE`]): both zero;
 //! - air: the ghost value p phi'/phi, so that p = 0 on the surface; `own` is 1 / theta with theta = phi /
 //!   (phi - phi');
-//! - otherwise 1 - s for both, s being the neighbour's solid fraction.
+//! - otherwise 1 - s for both, s being the solid part of the face, which is the lesser fraction of its two cells.
+//!
+//! The paper takes the neighbour's fraction for that of the face, so that two cells disagree about the face between them: a solid that begins in the
+//! middle of a cell then pushes one and a half times the water that it displaces, half before that cell and all of it inside.
+//! Test: `momentum_of_body_and_water_is_accounted_for`.
 //!
 //! Inside a tall cell the next cell's value lies on the line between the ends: the difference is that between
 //! the ends over their distance, so that the neighbour is the other end and both numbers are divided by h -
@@ -80,15 +84,14 @@ pub struct Link {
     pub solid: f32,
 }
 
-/// Solid fraction as stencils see it.
-pub(crate) fn solid_part(fraction: f32) -> f32 {
-    if fraction > SOLID_ABOVE { 1.0 } else { fraction }
+/// Solid part of the face between an unknown and a cell with these solid fractions.
+pub(crate) fn solid_part(own: f32, there: f32) -> f32 {
+    if there > SOLID_ABOVE { 1.0 } else { own.min(there) }
 }
 
-/// The link of a sample with phi `here` to a neighbour with phi `there` and a solid fraction, both ends
+/// The link of a sample with phi `here` to a neighbour with phi `there` across a face with a solid part, both ends
 /// `distance` cells apart.
-pub fn link(here: f32, there: f32, fraction: f32, distance: f32) -> Link {
-    let solid = solid_part(fraction);
+pub fn link(here: f32, there: f32, solid: f32, distance: f32) -> Link {
     let scale = 1.0 / distance;
     if solid >= 1.0 {
         Link { weight: 0.0, own: 0.0, solid }
@@ -110,7 +113,7 @@ pub fn is_unknown(phi: f32, fraction: f32) -> bool {
 /// The six links of an unknown, in the order of [`Row`]. The air above the column is one cell away from the
 /// surface.
 pub fn links(grid: &TallGrid, phi: &[f32], fraction: &[f32], s: Sample) -> [Link; 6] {
-    let here = phi[s.index];
+    let (here, own) = (phi[s.index], fraction[s.index]);
     let mut all = [WALL; 6];
     for (side, [di, dk]) in SIDES.into_iter().enumerate() {
         let (i, k) = (s.i as i32 + di, s.k as i32 + dk);
@@ -119,18 +122,19 @@ pub fn links(grid: &TallGrid, phi: &[f32], fraction: &[f32], s: Sample) -> [Link
             Holds::Air => link(here, grid.dx_m, 0.0, 1.0),
             Holds::Cell => {
                 let y = s.y as f32;
-                link(here, nearest(grid, phi, [i, k], y), nearest(grid, fraction, [i, k], y), 1.0)
+                let part = solid_part(own, nearest(grid, fraction, [i, k], y));
+                link(here, nearest(grid, phi, [i, k], y), part, 1.0)
             }
         };
     }
     let ends_apart = (grid.column(s.i, s.k)[1] - 1) as f32;
     if s.j > 0 {
         let (below, distance) = (s.index - grid.nx, if s.j == 1 { ends_apart } else { 1.0 });
-        all[2] = link(here, phi[below], fraction[below], distance);
+        all[2] = link(here, phi[below], solid_part(own, fraction[below]), distance);
     }
     all[3] = if s.j + 1 < grid.rows() {
         let (above, distance) = (s.index + grid.nx, if s.j == 0 { ends_apart } else { 1.0 });
-        link(here, phi[above], fraction[above], distance)
+        link(here, phi[above], solid_part(own, fraction[above]), distance)
     } else {
         link(here, grid.dx_m, 0.0, 1.0)
     };

@@ -1,5 +1,9 @@
 //! Quadratic fits to values at cell centres, on any tree.
 
+mod walls;
+
+pub use walls::{WallContact, is_right_angle, meets};
+
 use fluvial_grids::Octree;
 use fluvial_grids::curvature::Derivatives;
 use fluvial_grids::octree::OUTSIDE;
@@ -24,15 +28,6 @@ const PULL: f64 = 1e-6;
 /// and the surface of still water left its place at a rate of 30 a second.
 /// Verified by `redistancing_does_not_feed_on_its_errors`.
 const PULL_AT_WALL: f64 = 1e-3;
-
-/// Cosines of the angles at which a surface meets the six walls of the domain, measured in the liquid; none at open ones.
-pub type WallContact = [Option<f32>; 6];
-/// The correction of a wall's slope for the distance from the contact line is limited to this part of it.
-const LARGEST_CORRECTION: f64 = 0.5;
-/// Cells no deeper below a wall than this have images beyond it, in edges of the leaf that the fit is for.
-const DEEPEST_IMAGE: f64 = 1.01;
-/// Least squared sine of a contact angle for which the surface's profile at the wall is looked at.
-const LEAST_SINE2: f64 = 0.05;
 
 /// `q(d)`, with `d` counted in the cell's edges from its centre; `q` keeps the unit of the values, over the
 /// edge.
@@ -217,30 +212,6 @@ impl Touching {
             body(d, values[other as usize] as f64 / dx as f64);
         }
     }
-
-    /// The 27 cells around a leaf if those inside the walls are equal; what lies beyond a wall is never looked at.
-    fn even_to_walls(&self, tree: &Octree, cell: usize, walls: &WallContact) -> Option<[u32; 27]> {
-        let nodes = tree.cell_nodes(cell).map(|node| &tree.node_cells()[node as usize]);
-        let equal = tree.cells_of(tree.cells()[cell].level as usize);
-        let cells: [u32; 27] = std::array::from_fn(|n| nodes[EVEN[n].0][EVEN[n].1]);
-        (0..27).all(|n| equal.contains(&(cells[inside_walls(n, walls).0] as usize))).then_some(cells)
-    }
-}
-
-/// Of the 27 cells around a leaf that walls are beside: the number of the cell inside the walls that is nearest to cell n, and
-/// the walls between the two.
-fn inside_walls(n: usize, walls: &WallContact) -> (usize, [Option<usize>; 3]) {
-    let (mut inner, mut crossed) = (n, [None; 3]);
-    for (axis, stride) in [1, 3, 9].into_iter().enumerate() {
-        match n / stride % 3 {
-            0 if walls[2 * axis].is_some() => (inner, crossed[axis]) = (inner + stride, Some(2 * axis)),
-            2 if walls[2 * axis + 1].is_some() => {
-                (inner, crossed[axis]) = (inner - stride, Some(2 * axis + 1))
-            }
-            _ => {}
-        }
-    }
-    (inner, crossed)
 }
 
 /// Corner of a cell and octant around it where the 27 cells around are found, x fastest.
@@ -383,65 +354,6 @@ impl Quadric {
         }
         let mut normal = Normal::new();
         touching.for_cells_around(tree, cell, values, |d, value| normal.add(d, cubic_basis(d), value));
-        let c: [f64; CUBIC_TERMS] = normal.solve(PULL);
-        Quadric { c: std::array::from_fn(|i| c[i]) }
-    }
-
-    /// As [`Self::fit_evenly`], for a distance whose zero set meets walls at their contact angles: it goes on beyond them as
-    /// `fluvial_level_set::curvature` has it. Between equal cells that completes the 27 which the fit reads away from walls;
-    /// elsewhere the cells at the wall have images beyond it. Verified by `balls_that_meet_a_wall_at_its_contact_angle`.
-    pub fn fit_between_walls(tree: &Octree, values: &[f32], cell: usize, contact: &WallContact) -> Quadric {
-        let touching = Touching::new(tree, cell);
-        let (bounds, x, dx) = (tree.shape().bounds(), tree.cell_center(cell), tree.cell_dx(cell));
-        let away = [(x - bounds.min).to_array(), (bounds.max - x).to_array()];
-        let is_beside = |side: usize| away[side % 2][side / 2] < 0.75 * dx;
-        let beside: WallContact = std::array::from_fn(|side| contact[side].filter(|_| is_beside(side)));
-        if !touching.at_wall || beside == [None; 6] {
-            return Quadric::fit_evenly(tree, values, cell);
-        }
-        let is_right = |cosine: &f32| cosine.abs() < 1e-6;
-        let profile = match beside.iter().flatten().all(is_right) {
-            true => [0.0; 3],
-            false => {
-                let fit = Quadric::fit_evenly(tree, values, cell).derivatives();
-                [0, 1, 2].map(|axis| fit.curvature_towards(axis, LEAST_SINE2))
-            }
-        };
-        let beyond = |side: usize, value: f64, by: f64| {
-            let cosine = f64::from(beside[side].unwrap_or(0.0));
-            let off = profile[side / 2] * (value - 0.5 * by * cosine);
-            value - by * cosine * (1.0 - off.clamp(-LARGEST_CORRECTION, LARGEST_CORRECTION))
-        };
-        if let Some(cells) = touching.even_to_walls(tree, cell, &beside) {
-            let mut c = [0.0; PADDED];
-            for (n, part) in EVEN_FIT.iter().enumerate() {
-                let (inner, crossed) = inside_walls(n, &beside);
-                let mut value = values[cells[inner] as usize] as f64 / dx as f64;
-                crossed.into_iter().flatten().for_each(|side| value = beyond(side, value, 1.0));
-                for i in 0..PADDED {
-                    c[i] += part[i] * value;
-                }
-            }
-            return Quadric { c: std::array::from_fn(|i| c[i]) };
-        }
-        let mut normal = Normal::new();
-        touching.for_cells_around(tree, cell, values, |d, value| {
-            // The cell, its images beyond one wall, and theirs beyond the others.
-            let (mut images, mut len) = ([(d, value); 8], 1);
-            for side in (0..6).filter(|&side| beside[side].is_some()) {
-                let (axis, out) = (side / 2, [-1.0, 1.0][side % 2]);
-                let depth = f64::from(away[side % 2][axis] / dx) - out * d[axis];
-                if depth < DEEPEST_IMAGE && 2 * len <= images.len() {
-                    for n in 0..len {
-                        let (mut d, value) = images[n];
-                        d[axis] += 2.0 * out * depth;
-                        images[len + n] = (d, beyond(side, value, 2.0 * depth));
-                    }
-                    len *= 2;
-                }
-            }
-            images[..len].iter().for_each(|&(d, value)| normal.add(d, cubic_basis(d), value));
-        });
         let c: [f64; CUBIC_TERMS] = normal.solve(PULL);
         Quadric { c: std::array::from_fn(|i| c[i]) }
     }
