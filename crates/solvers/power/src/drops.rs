@@ -88,9 +88,17 @@ impl Step<'_> {
         let solids = self.model.setup.solids_at(self.old.time_s + self.dt_s);
         let home = OnLeaves { step: self, view, band, solids };
         drops.arrive(&home, &mut arrived);
-        for (cell, m3) in drops.fill_cells(&home, &mut arrived) {
-            let (center, radius) = (view.center(view.leaves()[cell]), radius_m(m3));
-            band.change(|x, phi| phi.min(x.distance(center) - radius));
+        let full = drops.fill_cells(&home, &mut arrived);
+        if !full.is_empty() {
+            let end_s = self.old.time_s + self.dt_s;
+            let before = self.model.content(tree, band, view.leaves(), end_s);
+            for (cell, m3) in full {
+                let (center, radius) = (view.center(view.leaves()[cell]), radius_m(m3));
+                band.change(|x, phi| phi.min(x.distance(center) - radius));
+            }
+            // What the balls show is the drops' volume, which would else count twice.
+            let after = self.model.content(tree, band, view.leaves(), end_s);
+            residual.iter_mut().zip(before.iter().zip(after)).for_each(|(r, (was, is))| *r += was - is);
         }
         arrived.iter().for_each(|(cell, _, m3)| residual[*cell] += m3);
         arrived
