@@ -38,7 +38,10 @@ struct App<'a> {
 }
 
 /// Opens a window on a session and returns when it is closed.
-pub fn open<'a>(session: &'a mut Session, mut recorder: Option<&'a mut dyn Recorder>) -> Result<(), LiveError> {
+pub fn open<'a>(
+    session: &'a mut Session,
+    mut recorder: Option<&'a mut dyn Recorder>,
+) -> Result<(), LiveError> {
     let no_display = |e: winit::error::EventLoopError| LiveError::NoDisplay(e.to_string());
     let events = EventLoop::new().map_err(no_display)?;
     events.set_control_flow(ControlFlow::Poll);
