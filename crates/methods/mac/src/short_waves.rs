@@ -11,7 +11,7 @@
 
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_grids::{FaceField, Lattice, UniformGrid};
+use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
 /// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per
 /// metre, with 4 it loses.
@@ -58,8 +58,10 @@ pub struct SurfaceCells {
 }
 
 impl SurfaceCells {
-    /// Lists the cells of a level set whose values are `unit` times a distance in cells.
-    pub fn find(&mut self, phi: &[f32], unit: f32, grid: &UniformGrid) {
+    /// Lists the cells of a level set whose values are `unit` times a distance in cells. What lies behind a thin solid
+    /// is no part of a cell's surface: water on one side of a bowl's wall felt how it moved on the other, and still
+    /// water stirred itself along round walls. Test: `waves_end_at_thin_walls`.
+    pub fn find(&mut self, phi: &[f32], unit: f32, grid: &UniformGrid, sides: &Sides) {
         let cells = grid.cell_centers();
         let (nx, reach_m, crossed_m) = (cells.size[0], REACH * unit, FARTHEST_CROSSED * unit);
         let near = |cell: usize| phi[cell].abs() < reach_m;
@@ -93,9 +95,11 @@ impl SurfaceCells {
                     for axis in AXES {
                         let stride = cells.stride(axis);
                         let inner = at[axis] > 0 && at[axis] + 1 < cells.size[axis];
-                        between |= ((inner && near(cell - stride) && near(cell + stride)) as u8) << axis;
+                        let is_open = ![false, true].into_iter().any(|up| sides.is_barred(cell, axis, up));
+                        let is_between = inner && is_open && near(cell - stride) && near(cell + stride);
+                        between |= (is_between as u8) << axis;
                     }
-                    let normal = normal(phi, &cells, cell, at);
+                    let normal = normal(phi, &cells, cell, at, sides);
                     found.push(SurfaceCell { cell: cell as u32, at: at.map(|v| v as u16), between, normal });
                 }
             }
@@ -158,13 +162,14 @@ pub fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) 
     sum / 12.0
 }
 
-/// Direction of growing phi by central differences, one-sided at the walls.
+/// Direction of growing phi by central differences, one-sided at walls and thin solids.
 #[inline]
-fn normal(phi: &[f32], cells: &Lattice, cell: usize, at: [usize; 3]) -> Vec3 {
+fn normal(phi: &[f32], cells: &Lattice, cell: usize, at: [usize; 3], sides: &Sides) -> Vec3 {
     let gradient = AXES.map(|axis| {
         let stride = cells.stride(axis);
-        let low = if at[axis] > 0 { cell - stride } else { cell };
-        let high = if at[axis] + 1 < cells.size[axis] { cell + stride } else { cell };
+        let low = if at[axis] > 0 && !sides.is_barred(cell, axis, false) { cell - stride } else { cell };
+        let above = at[axis] + 1 < cells.size[axis] && !sides.is_barred(cell, axis, true);
+        let high = if above { cell + stride } else { cell };
         (phi[high] - phi[low]) / ((high - low) / stride).max(1) as f32
     });
     Vec3::from_array(gradient).normalize_or_zero()

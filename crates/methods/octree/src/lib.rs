@@ -46,6 +46,7 @@ pub mod outlet;
 pub mod owed;
 pub mod particles;
 pub mod parting;
+pub mod point;
 mod quadric;
 pub mod redistance;
 pub mod regions;

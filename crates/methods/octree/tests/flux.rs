@@ -8,6 +8,7 @@ use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::owed::{Owed, carry_residual, hand_over, leave_closed_cells};
+use fluvial_octree::point::point_velocities;
 use fluvial_octree::settle::Settlement;
 use fluvial_octree::sides::TreeSides;
 use fluvial_octree::volume::{Fits, liquid_fractions};
@@ -247,4 +248,27 @@ fn a_film_on_a_floor_that_cuts_cells_moves_by_its_depth() {
             );
         }
     }
+}
+
+/// The means over faces of a wave give its values at their centres, walls included.
+#[test]
+fn point_velocities_are_of_fourth_order() {
+    let error = |n: usize| -> f64 {
+        let dx = 1.0 / n as f64;
+        let tree = Octree::build(
+            Shape { min: Vec3::ZERO, dx: dx as f32, levels: 1, roots: [n, n, n / 2] },
+            0,
+            |_| true,
+        );
+        let k = std::f64::consts::TAU;
+        let wave = |x: DVec3| DVec3::Y * (k * x.x).cos() * (k * x.z).cos() * x.y;
+        // The mean of cos(k x) over a cell is the value in its middle times this.
+        let part = (0.5 * k * dx).sin() / (0.5 * k * dx);
+        let (exact, mean) = (at_faces(&tree, wave), at_faces(&tree, |x| wave(x) * part * part));
+        let mut found = vec![];
+        point_velocities(&mut found, &tree, &mean, &vec![1.0; tree.face_count()]);
+        found.iter().zip(&exact).map(|(a, b)| f64::from(a - b).abs()).fold(0.0, f64::max)
+    };
+    let (coarse, fine) = (error(16), error(32));
+    assert!(coarse / fine > 2f64.powf(3.8), "{coarse:e}, {fine:e}");
 }

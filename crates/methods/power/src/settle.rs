@@ -120,6 +120,33 @@ impl Settlement {
     }
 }
 
+impl Settlement {
+    /// Evens out what the leaves that the surface passes through or beside are still owed, m3 by number: each pair exchanges a part of
+    /// the difference, so that the sum stays.
+    ///
+    /// One displacement answers to what a leaf and its neighbours are owed together. What alternates between neighbours asks for none and would
+    /// be kept for ever; in standing waves it grew by a twentieth in a step. Test: `what_alternates_is_evened_out`.
+    pub fn even_out(&self, view: View, owed: &mut [f64], is_open: impl Fn(Place) -> bool + Sync + Send) {
+        let is_at_surface = parallel::map_indices(self.near.len(), |n| {
+            let (leaf, dx) = (self.near[n], view.level(self.near[n].level).dx);
+            view.value(leaf, PHI).abs() < dx && is_open(leaf)
+        });
+        let cube = |n: usize| f64::from(view.level(self.near[n].level).dx).powi(3);
+        let before = &*owed;
+        let part = |n: usize| before[self.number[n] as usize] / cube(n);
+        let changes = parallel::map_indices(self.near.len(), |n| {
+            let exchange = |&m: &u32| match is_at_surface[n] && is_at_surface[m as usize] {
+                true => BESIDE * cube(n).min(cube(m as usize)) * (part(m as usize) - part(n)),
+                false => 0.0,
+            };
+            self.beside(n).iter().map(exchange).sum::<f64>()
+        });
+        for (&number, change) in self.number.iter().zip(changes) {
+            owed[number as usize] += change;
+        }
+    }
+}
+
 /// What the 27 centres at and around a leaf have of a field, x fastest.
 struct Around {
     leaf: Option<Place>,

@@ -11,7 +11,8 @@ use fluvial_power::flow::Flow;
 use fluvial_power::flux::Carrier;
 use fluvial_power::neighbourhood::Code;
 use fluvial_power::pairs::Boundary;
-use fluvial_power::view::View;
+use fluvial_power::settle::Settlement;
+use fluvial_power::view::{Place, View};
 use fluvial_power::{air, coarse, content, faces};
 
 fn plane(x: Vec3) -> f32 {
@@ -148,4 +149,49 @@ fn air_beside_a_surface_keeps_its_volume() {
     air::balance_surface_air(&mut pyramid, &diagram, None);
     let after = excess(&pyramid);
     assert!(before > 0.5 && after < 1e-4, "{before} 1/s, then {after}");
+}
+
+/// What is owed to every second leaf of a surface is shared, and the sum stays.
+#[test]
+fn what_alternates_is_evened_out() {
+    let (pyramid, diagram, _) = liquid(|_| Vec3::ZERO);
+    let view = View { pyramid: &pyramid, diagram: &diagram };
+    let leaves = view.leaves();
+    let settlement = Settlement::new(view, leaves);
+    let is_at_surface = |leaf: Place| view.value(leaf, PHI).abs() < view.level(leaf.level).dx;
+    let sign = |leaf: Place| {
+        let at = view.center(leaf) / view.level(leaf.level).dx;
+        if (at.x.floor() + at.y.floor() + at.z.floor()) as i64 % 2 == 0 { 1.0 } else { -1.0 }
+    };
+    let asked = |leaf: &Place| {
+        if is_at_surface(*leaf) { (0.3 + sign(*leaf)) * view.power_volume(*leaf) } else { 0.0 }
+    };
+    let before: Vec<f64> = leaves.iter().map(asked).collect();
+    let mut after = before.clone();
+    (0..8).for_each(|_| settlement.even_out(view, &mut after, |_| true));
+    let (sum, kept): (f64, f64) = (before.iter().sum(), after.iter().sum());
+    assert!((kept - sum).abs() < 1e-12 * before.iter().map(|v| v.abs()).sum::<f64>(), "{sum} {kept}");
+    let alternating = |owed: &[f64]| {
+        let of = |(leaf, owed): (&Place, &f64)| sign(*leaf) * owed;
+        leaves.iter().zip(owed).map(of).sum::<f64>()
+    };
+    let (first, last) = (alternating(&before), alternating(&after));
+    assert!(last.abs() < 0.2 * first, "{last} of {first}");
+    assert!(
+        leaves.iter().zip(&after).all(|(leaf, owed)| is_at_surface(*leaf) || *owed == 0.0),
+        "none goes into the air"
+    );
+}
+
+/// A plane at any place between voxels and with any slope of the function that has it shows the volume below it.
+#[test]
+fn what_is_shown_does_not_depend_on_the_slope_of_the_distance() {
+    for (n, slope) in [(0, 0.92), (1, 1.0), (2, 1.08), (3, 0.92), (4, 1.08)] {
+        let height = 4.13 + 0.17 * n as f32;
+        let mut band = Band::empty(Vec3::ZERO, 1.0, [8, 16, 8], 20.0).unwrap();
+        let pages = pages_near(&band, |_| true);
+        band.fill(&pages, |x| slope * (x.y - height), None).unwrap();
+        let [parts] = band.sums(false, |_: &mut (), voxel| [f64::from(voxel.part)]);
+        assert!((parts - 64.0 * f64::from(height)).abs() < 1e-3, "{parts} of {}", 64.0 * height);
+    }
 }

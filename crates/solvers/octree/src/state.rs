@@ -301,6 +301,9 @@ pub(crate) struct TransportScratch {
     /// The start's velocity, without divergence in the air at the surface.
     pub u_face: Vec<f32>,
     pub tracing: Tracing,
+    /// The same at points, for the surface.
+    pub u_point: Vec<f32>,
+    pub tracing_points: Tracing,
     pub air: AirScratch,
 }
 

@@ -27,12 +27,12 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let mut swarm = Swarm { particles: &mut next.particles, scratch: &mut c.particles };
     let thin = &stages.run("solids", |_| step.begin(&mut c.start))?;
     let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, &c.start))?;
-    let (start, by) = (&c.start, &flow.tracing);
+    let (start, by, to) = (&c.start, &flow.tracing, &flow.tracing_points);
     let ahead = stages.run("adapt", |_| step.adapt(start, by, &mut c.sizes))?;
     stages.run("particles", |_| swarm.begin(&step, start, ahead.size_cell, thin))?;
     let on = stages.run("solids", |_| step.ground(&ahead.tree, thin, &mut c.ground))?;
     stages.run("carry_volume", |_| step.carry_volume(&mut c.mass, start, flow, thin, on))?;
-    stages.run("advect_surface", |n| step.carry_surface(new, start, &ahead, (on, by), &mut c.carry, n))?;
+    stages.run("advect_surface", |n| step.carry_surface(new, start, &ahead, (on, to), &mut c.carry, n))?;
     stages.run("particles", |n| swarm.advect(&step, new.phi, on, start, n))?;
     stages.run("sources", |_| step.fill_sources(new.phi, on.tree))?;
     stages.run("settle_volume", |n| step.settle_volume(new, &mut c.mass, thin, on, n))?;

@@ -10,6 +10,7 @@ use fluvial_octree::air::balance_surface_air;
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::interpolate::Tracing;
+use fluvial_octree::point::point_velocities;
 use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solver_interface::Clamps;
 
@@ -19,18 +20,20 @@ const VELOCITY_BAND_CELLS: f32 = 3.0;
 
 impl Step<'_> {
     /// The velocity that carries surface and velocity: the start's, divergence-free in the air beside the
-    /// surface.
+    /// surface. The surface itself moves by its values at points.
     pub fn transport_velocity<'b>(
         &self,
         scratch: &'b mut TransportScratch,
         start: &Start,
     ) -> &'b TransportScratch {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
-        let TransportScratch { u_face, tracing, air } = scratch;
+        let TransportScratch { u_face, u_point, tracing, tracing_points, air } = scratch;
         u_face.clone_from(&start.u_face);
         let geometry = Geometry { tree, phi_cell: &start.phi_cell, open_area: &boundaries.open_area };
         balance_surface_air(u_face, &geometry, &boundaries.closed_cell, air);
         tracing.fill(tree, u_face);
+        point_velocities(u_point, tree, u_face, &boundaries.open_area);
+        tracing_points.fill(tree, u_point);
         scratch
     }
 

@@ -171,6 +171,8 @@ impl Step<'_> {
             residual.iter_mut().zip(now.iter().zip(&shown)).for_each(|(r, (now, shown))| *r += shown - now);
             shown = now;
         }
+        let is_open = |leaf: Place| self.model.open_part(&solids, tree.view(), leaf) > 0.5;
+        settlement.even_out(tree.view(), &mut residual, is_open);
         self.shed_drops(&mut drops, tree, &leaves, &mut residual);
         account.book_sources_and_sinks(exchange.in_m3, out_m3);
         account.measure(shown.iter().sum::<f64>() + residual.iter().sum::<f64>() + drops.total_m3());

@@ -45,7 +45,7 @@ impl UniformSolver {
         }
         let Fields { phi_cell, u_face, .. } = &self.work.fields;
         let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
-        cells.find(phi_cell, grid.dx, grid);
+        cells.find(phi_cell, grid.dx, grid, &self.work.boundaries.solids.fields.sides);
         pressure_cell.clear();
         pressure_cell.resize(phi_cell.len(), 0.0);
         rough_cell.resize(phi_cell.len(), 0.0);
