@@ -60,7 +60,7 @@ pub(crate) fn liquid(drawn: &Drawn) -> Vec<Vertex> {
     let (domain, near) = (drawn.domain, 4e-3 * drawn.domain.size().max_element());
     let on_wall = |corners: [Vec3; 3]| {
         let lies = |a: usize, at: f32| corners.iter().all(|x| (x[a] - at).abs() < near);
-        AXES.into_iter().any(|a| lies(a as usize, domain.min[a]) || lies(a as usize, domain.max[a]))
+        AXES.into_iter().any(|a| lies(a, domain.min[a]) || lies(a, domain.max[a]))
     };
     let mut out = Vec::with_capacity(3 * drawn.liquid.triangles.len());
     triangles(&mut out, &drawn.liquid, Vec3::ONE, -1.0, on_wall);

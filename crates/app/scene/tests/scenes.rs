@@ -417,7 +417,7 @@ fn bodies_that_make_no_sense_are_refused_with_the_fix() {
             ),
             "tied to no other body",
         ),
-        (format!("{ball}\nmass = 1\n[method]\nname = \"tall\""), "`tall` has no support for [[body]]"),
+        (format!("{ball}\nmass = 1\n[method]\nname = \"cutcell\""), "`cutcell` has no support for [[body]]"),
     ] {
         let error = pool_with(&format!("[[body]]\n{body}\n")).expect_err(message).to_string();
         assert!(error.contains(message), "{error} instead of {message}");

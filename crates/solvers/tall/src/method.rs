@@ -65,7 +65,8 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let lets_go = setup.domain.walls.contains(&Wall::Solid) || setup.solids.iter().any(|s| !s.sticky);
+        let lets_go = setup.domain.walls.contains(&Wall::Solid)
+            || setup.solids.iter().any(|s| s.free.is_none() && !s.sticky);
         let note = "walls and solids hold on to liquid until air reaches in between, as if all were `sticky`";
         if lets_go { vec![note.to_owned()] } else { vec![] }
     }

@@ -166,11 +166,11 @@ fn a_hundred_steps_with_everything_are_the_same() {
                 "after {step} steps: height and velocity off by {ours:?}, shaken {theirs:?}; speed {fastest:.2} m/s"
             );
             assert!(ours[0] <= 1e-6 + 5.0 * theirs[0] && ours[1] <= 1e-5 + 5.0 * theirs[1]);
-            // One of them may have gone elsewhere by now; the device's water has not, but for the height of a crest or two, where a
-            // drop more or less on a vertical is a cell.
+            // In no more places than rounding does it, but for a crest or two, where a drop more or less on a vertical is a cell.
             let far = places_apart(&gpu, &cpu, 0.05 / 16.0);
-            println!("{far} of 256 heights are off by more than a twentieth of a cell");
-            assert!(far <= 2, "{far} heights are off");
+            let shaken_far = shaken.iter().map(|s| places_apart(s, &cpu, 0.05 / 16.0)).max().unwrap_or(0);
+            println!("{far} of 256 heights are off by more than a twentieth of a cell, {shaken_far} shaken");
+            assert!(far <= shaken_far.max(2), "{far} heights are off, {shaken_far} shaken");
         }
     }
 }
