@@ -4,10 +4,9 @@ use crate::adapt::tree_shape;
 use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, PowerSolver};
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    TransportTest, Variant, VolumeCorrection, Volumes, read_method,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
+    Volumes,
 };
-use std::sync::Arc;
 
 /// Memory by leaf and by voxel of the band, of the old and the new state together, and of the program itself: estimates,
 /// not yet compared with runs.

@@ -67,7 +67,7 @@ impl Model {
         match self.conserves_volume() {
             true => {
                 let leaves = state.tree.view().leaves();
-                state.held.content_m3 = self.content(&state.tree, &state.band, &leaves, 0.0);
+                state.held.content_m3 = self.content(&state.tree, &state.band, leaves, 0.0);
                 state.held.residual_m3 = vec![0.0; leaves.len()];
                 state.volume.open(state.held.content_m3.iter().sum());
             }

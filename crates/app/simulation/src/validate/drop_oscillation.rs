@@ -23,7 +23,10 @@ pub const ACROSS_LEVELS: Case = Case {
     what: "the drop of drop-oscillation, one half of it in cells twice as large as the other's",
     source: "Lamb 1932 §275 (Rayleigh 1879); Ando and Batty 2020 §4.6",
     // Trackers share the pressure jump at the surface.
-    applies: |method| method.method.capabilities().adaptive && !method.method.capabilities().particles,
+    applies: |method| {
+        let has = method.method.capabilities();
+        has.adaptive && has.surface_tension && !has.particles
+    },
     run: across_levels,
 };
 
