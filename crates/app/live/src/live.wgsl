@@ -134,9 +134,9 @@ fn edge(in: Shaded) -> @location(0) vec4<f32> {
 // Distance of the farthest water that is seen from inside.
 @fragment
 fn far_side(in: Shaded) -> @location(0) vec4<f32> {
-    // Sixteen bits are too few for a distance: what they leave out comes after.
+    // Sixteen bits are too few for a distance: what they leave out comes after. They hold ten bits of the fraction.
     let all = length(in.world - view.eye.xyz);
-    let most = unpack2x16float(pack2x16float(vec2<f32>(all, 0.0))).x;
+    let most = bitcast<f32>(bitcast<u32>(all) & 0xFFFFE000u);
     return vec4<f32>(most, all - most, 0.0, 1.0);
 }
 

@@ -71,6 +71,7 @@ impl Account {
 /// vectors or zero.
 ///
 /// Test: `the_centre_of_what_a_wall_and_a_surface_leave`.
+#[inline]
 pub fn liquid_center(fraction: f64, open: f64, out: DVec3, away: DVec3) -> DVec3 {
     // What a cell beside a thin wall holds for its neighbours makes it no larger.
     let open = open.clamp(f64::MIN_POSITIVE, 1.0);

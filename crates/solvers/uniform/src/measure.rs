@@ -116,6 +116,13 @@ impl UniformSolver {
             let (mut count, mut kinetic, mut potential) = (0usize, 0.0f64, 0.0f64);
             let (mut speed2, mut resolved_speed2, mut divergence) = (0.0f32, 0.0f32, 0.0f32);
             for j in 0..cells.size[1] {
+                let row = cells.index(0, j, k)..cells.index(0, j, k) + cells.size[0];
+                let is_wet = unknown[row.clone()].iter().fold(false, |any, &liquid| any | liquid)
+                    || !has_particles
+                        && fields.fraction_cell[row].iter().fold(false, |any, &f| any | (f != 0.0));
+                if !is_wet {
+                    continue;
+                }
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
                     let fraction = if has_particles { 0.0 } else { f64::from(fields.fraction_cell[cell]) };
@@ -148,6 +155,7 @@ impl UniformSolver {
                             continue;
                         }
                         let wanted = match fields.residual_cell.get(cell) {
+                            Some(&0.0) => 0.0,
                             Some(&owed) => work.mass.wanted_m_s(owed, phi[cell], &openings, [i, j, k]),
                             None => work.particles.spreading_cell.get(cell).copied().unwrap_or(0.0),
                         };
