@@ -175,7 +175,7 @@ fn still_water_rests_in_tilted_boxes() {
 }
 
 /// Ripples of two cells, a hundredth of a cell high, keep their energy: the surface and the volume that fluxes carry agree. Where they did not,
-/// settling the difference fed the ripples: their speed was 2.3 times as high after two seconds, and 3 m/s after five.
+/// settling the difference fed the ripples: within three seconds their speed was 2.3 times as high.
 #[test]
 fn short_waves_do_not_grow() {
     let dx = 1.0 / 16.0;
