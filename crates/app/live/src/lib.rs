@@ -1,6 +1,6 @@
 //! A simulation to watch and to touch.
 //!
-//! [`Session`] is the simulation: frames, single steps, pushes and pours, and what is seen of it ([`Drawn`]). [`Renderer`] draws that on the GPU: water that
+//! [`Session`] is the simulation: frames, single steps, pushes and pours, and what is seen of it ([`Drawn`]). `Renderer` draws that on the GPU: water that
 //! refracts and mirrors, shadows, spray and foam. The window and its headless twin are built from the two; both need the feature `gpu`,
 //! the window `window` too.
 

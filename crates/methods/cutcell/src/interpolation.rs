@@ -11,7 +11,7 @@
 //! nothing. Across a gap of width g, whose two sides move apart or together, the coordinates then multiply the sides'
 //! difference by up to `1 / (2 sqrt(g))`: 3 m/s became 2100 beside a ball. Such triangles are left out, so that a value
 //! lies among those of the vertices. What that costs of the reproduction of linear fields is given back as far as no weight
-//! becomes negative ([`Boundary::reproduce_position`]).
+//! becomes negative (`Boundary::reproduce_position`).
 
 use crate::mesh::CutCells;
 use fluvial_foundation::{AXES, Axis, DMat3, DVec3, parallel};
