@@ -2,11 +2,10 @@
 
 use fluvial_foundation::Vec3;
 use fluvial_grids::TriangleMesh;
-use fluvial_output::OutputError;
 use fluvial_scene::{Scene, SceneError};
 use fluvial_simulation::checkpoint::CrcWriter;
 use fluvial_simulation::fingerprint::fingerprint;
-use fluvial_simulation::{Recorder, RunError, StepRecord, next_step, reached};
+use fluvial_simulation::{RunError, StepRecord, Unrecorded, next_step, reached};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepReport, SurfaceParams,
@@ -14,7 +13,7 @@ use fluvial_solver_interface::{
 };
 use fluvial_solver_registry::ChosenMethod;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -133,7 +132,7 @@ impl Simulation {
             if self.stop.is_set() {
                 return Ok(Reached::Stopped);
             }
-            let step = next_step(self.solver.as_mut(), 0, self.steps + 1, end_s, &mut Nothing)?;
+            let step = next_step(self.solver.as_mut(), 0, self.steps + 1, end_s, &mut Unrecorded)?;
             let Some(step) = step else { return Ok(Reached::Stopped) };
             self.steps += 1;
             if watch(&step) == Go::Back && !reached(self.time_s(), end_s) {
@@ -221,20 +220,5 @@ impl Simulation {
         self.solver.restore(&mut state)?;
         self.steps = steps;
         Ok(())
-    }
-}
-
-/// Writes nothing down: the program looks for itself.
-struct Nothing;
-
-impl Recorder for Nothing {
-    fn step(&mut self, _: &StepRecord, _: &dyn Solver) -> Result<(), OutputError> {
-        Ok(())
-    }
-    fn frame(&mut self, _: u32, _: &dyn Solver) -> Result<(), OutputError> {
-        Ok(())
-    }
-    fn failed(&mut self, _: &dyn Solver) -> Option<PathBuf> {
-        None
     }
 }

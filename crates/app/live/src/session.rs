@@ -2,15 +2,15 @@
 
 use crate::{Drawn, LiveError};
 use fluvial_foundation::{Aabb, DVec3, StageTimers, Vec3};
-use fluvial_output::OutputError;
 use fluvial_preview::Camera;
 use fluvial_scene::Ready;
 use fluvial_simulation::draw::{Drawer, white_points};
 use fluvial_simulation::whitewater::SceneWhitewater;
-use fluvial_simulation::{FramePlan, Position, Recorder, RunError, StepRecord, next_step, reached};
+use fluvial_simulation::{
+    FramePlan, Position, Recorder, RunError, StepRecord, Unrecorded, next_step, reached,
+};
 use fluvial_solids::{Motion, Shape};
 use fluvial_solver_interface::{Action, Impulse, Solver, Source, SurfaceParams, Weight};
-use std::path::PathBuf;
 
 /// A simulation that is watched.
 pub struct Session {
@@ -23,21 +23,6 @@ pub struct Session {
     /// Numbers of the bodies among the solids, and their masses, kg.
     bodies: Vec<(usize, f64)>,
     stages: StageTimers,
-}
-
-/// Nothing is written down.
-struct Unrecorded;
-
-impl Recorder for Unrecorded {
-    fn step(&mut self, _: &StepRecord, _: &dyn Solver) -> Result<(), OutputError> {
-        Ok(())
-    }
-    fn frame(&mut self, _: u32, _: &dyn Solver) -> Result<(), OutputError> {
-        Ok(())
-    }
-    fn failed(&mut self, _: &dyn Solver) -> Option<PathBuf> {
-        None
-    }
 }
 
 /// Speed that a push gives a body, in square roots of gravity times the domain's height.

@@ -28,5 +28,6 @@ pub mod validate;
 pub mod whitewater;
 
 pub use run::{
-    FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, next_step, reached, run, run_from,
+    FramePlan, Pause, Position, Recorder, RunEnd, RunError, StepRecord, Unrecorded, next_step, reached, run,
+    run_from,
 };

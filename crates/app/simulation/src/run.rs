@@ -82,6 +82,21 @@ pub trait Recorder {
     fn failed(&mut self, solver: &dyn Solver) -> Option<PathBuf>;
 }
 
+/// Writes nothing down: for those who look at the solver themselves.
+pub struct Unrecorded;
+
+impl Recorder for Unrecorded {
+    fn step(&mut self, _: &StepRecord, _: &dyn Solver) -> Result<(), OutputError> {
+        Ok(())
+    }
+    fn frame(&mut self, _: u32, _: &dyn Solver) -> Result<(), OutputError> {
+        Ok(())
+    }
+    fn failed(&mut self, _: &dyn Solver) -> Option<PathBuf> {
+        None
+    }
+}
+
 /// How a run ended, short of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
