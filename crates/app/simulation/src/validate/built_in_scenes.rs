@@ -108,12 +108,14 @@ fn measure(context: &Context, name: &str) -> Result<Vec<Row>, CaseError> {
     let energy = row("energy above that of start and inflow / that", excess);
     // Solids that move do work, and a flow that is given needs no cause.
     let is_free = setup.flow.is_none() && setup.solids.iter().all(|solid| solid.motion.is_static());
-    Ok(vec![
+    let rows = vec![
         row("volume, largest error", error).bar(Bar::AtMost(most_error)),
         row("drift without correction, largest", raw).bar(Bar::AtMost(most_raw)),
         row("largest speed / bound", speed_m_s / bound_m_s).bar(Bar::AtMost(2.0)),
         if is_free { energy.bar(Bar::AtMost(0.01)) } else { energy },
-    ])
+    ];
+    (context.progress)(&rows);
+    Ok(rows)
 }
 
 /// The most energy that liquid brings along through sources, J/m3: as fast as the fastest of them, from as high as the
