@@ -221,6 +221,10 @@ pub struct ValidateArgs {
     #[arg(long)]
     pub fine: bool,
 
+    /// Of cases with several runs, only those whose name contains this, e.g. `pouring at 64 cells` of `user-scenes`.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+
     /// List cases and methods, with what they compare and the source of the numbers.
     #[arg(long)]
     pub list: bool,

@@ -36,13 +36,18 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         return Ok(Outcome { rows, plots: vec![] });
     }
     for density in [0.01, 0.5, 2.0, 8.0] {
-        rows.push(start_of_sphere(context, 16, density, 0.05)?);
+        if context.wants(&format!("sphere of density {density}")) {
+            rows.push(start_of_sphere(context, 16, density, 0.05)?);
+        }
     }
-    rows.extend(heave(context)?);
-    rows.push(roll(context)?);
-    rows.push(neutral(context)?);
-    rows.push(stack(context)?);
-    rows.push(mirrored(context)?);
+    if context.wants("heave") {
+        rows.extend(heave(context)?);
+    }
+    let others: [(&str, fn(&Context) -> Result<Row, CaseError>); 4] =
+        [("roll", roll), ("neutral", neutral), ("stack", stack), ("mirrored", mirrored)];
+    for (_, run) in others.iter().filter(|(name, _)| context.wants(name)) {
+        rows.push(run(context)?);
+    }
     Ok(Outcome { rows, plots: vec![] })
 }
 

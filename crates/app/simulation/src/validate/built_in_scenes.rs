@@ -25,7 +25,7 @@ const COARSER: usize = 4;
 const QUICK_END_S: f64 = 0.75;
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
-    let names: Vec<&str> = scenes_of(context.method).collect();
+    let names: Vec<&str> = scenes_of(context.method).filter(|name| context.wants(name)).collect();
     let mut outcome = Outcome::default();
     // Small runs go side by side, so that they use all cores; large ones use all cores themselves.
     let rows: Vec<_> = match context.fine {

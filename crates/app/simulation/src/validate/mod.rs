@@ -56,10 +56,19 @@ pub struct Context<'a> {
     pub method: &'a Variant,
     /// The fine resolution, which takes minutes.
     pub fine: bool,
+    /// Of the cases in [`CASES_OF_RUNS`], only the runs whose name contains this.
+    pub only: Option<&'a str>,
     /// Set to stop early.
     pub stop: &'a AtomicBool,
     /// Is told the rows of each run of a long case as it ends.
     pub progress: &'a (dyn Fn(&[Row]) + Sync),
+}
+
+impl Context<'_> {
+    /// Is a run of the case asked for?
+    pub(crate) fn wants(&self, run: &str) -> bool {
+        self.only.is_none_or(|part| run.contains(part))
+    }
 }
 
 /// What a case found.
@@ -109,6 +118,10 @@ pub const CASES: &[Case] = &[
     built_in_scenes::CASE,
     invariances::CASE,
 ];
+
+/// Cases of several runs with names, one of which can be asked for alone.
+pub const CASES_OF_RUNS: &[&str] =
+    &[rest::CASE.name, bodies::CASE.name, user_scenes::CASE.name, built_in_scenes::CASE.name];
 
 /// For cases that run on every method.
 pub(crate) fn every_method(_: &Variant) -> bool {

@@ -42,15 +42,15 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let resolutions: &[usize] = if context.fine { &[16, 24, 32, 48, 64] } else { &[16] };
     let end_s = if context.fine { 3.0 } else { 0.75 };
     // The runs do not depend on each other: side by side they use all cores, small as they are. The longest first.
-    let pairs: Vec<(&Scene, usize)> =
-        resolutions.iter().rev().flat_map(|&n| SCENES.iter().map(move |scene| (scene, n))).collect();
-    let mut rows =
-        parallel::map_indices(pairs.len(), |run| measure(context, pairs[run].0, pairs[run].1, end_s));
+    let all = resolutions.iter().rev().flat_map(|&n| SCENES.iter().map(move |scene| (scene, n)));
+    let runs: Vec<(&Scene, usize)> =
+        all.filter(|(scene, n)| context.wants(&format!("{} at {n} cells", scene.name))).collect();
+    let rows = parallel::map_indices(runs.len(), |run| measure(context, runs[run].0, runs[run].1, end_s));
+    let mut by_scene: Vec<_> = runs.iter().zip(rows).rev().collect();
+    by_scene.sort_by_key(|((scene, _), _)| SCENES.iter().position(|s| s.name == scene.name));
     let mut outcome = Outcome::default();
-    for scene in 0..SCENES.len() {
-        for row in rows.iter_mut().skip(scene).step_by(SCENES.len()).rev() {
-            outcome.rows.extend(std::mem::replace(row, Ok(vec![]))?);
-        }
+    for (_, rows) in by_scene {
+        outcome.rows.extend(rows?);
     }
     Ok(outcome)
 }
