@@ -1,5 +1,6 @@
 //! Velocity at walls: what the extrapolated velocity may do inside solids and at the sides of the domain.
 
+use crate::extrapolate::for_neighbours;
 use crate::sides::TreeSides;
 use crate::slope::slopes;
 use fluvial_foundation::{AXES, Vec3, parallel};
@@ -9,7 +10,7 @@ use fluvial_grids::octree::Side;
 /// Cells deeper in a solid, in their own size, move with it.
 pub const DEEP_CELLS: f32 = 4.0;
 
-/// Faces of which a moving solid leaves less are slivers.
+/// Faces of which solids leave less are slivers: they have no velocity of their own.
 const SLIVER_AREA: f32 = 0.1;
 
 /// Solids on a tree.
@@ -88,6 +89,29 @@ pub fn hold_back_in_slivers(u_face: &mut [f32], open_area: &[f32], u_solid: &[f3
         }
     }
     count
+}
+
+/// The velocities that slivers of faces have for what they carry, by face. What flows through a sliver is right as a flux, but as a
+/// velocity it is whatever the cell behind must get rid of, and interpolation would spread it over whole cells. A
+/// sliver moves as the faces of its axis around it and as itself, each by its open area: as in `fluvial_mac::without_slivers`.
+///
+/// Test: `a_sliver_moves_as_the_faces_around_it`.
+pub fn find_sliver_velocities(found: &mut Vec<(usize, f32)>, u_face: &[f32], tree: &Octree, open_area: &[f32]) {
+    let is_sliver = |face: &usize| open_area[*face] > 0.0 && open_area[*face] < SLIVER_AREA;
+    found.clear();
+    found.extend((0..tree.face_count()).filter(is_sliver).map(|face| {
+        let (mut sum, mut open) = (open_area[face] * u_face[face], open_area[face]);
+        for_neighbours(tree, face, tree.face_axis(face), |beside| {
+            sum += open_area[beside as usize] * u_face[beside as usize];
+            open += open_area[beside as usize];
+        });
+        (face, sum / open)
+    }));
+}
+
+/// Exchanges the velocities of the listed faces for those in the list.
+pub fn exchange(u_face: &mut [f32], list: &mut [(usize, f32)]) {
+    list.iter_mut().for_each(|(face, u)| std::mem::swap(&mut u_face[*face], u));
 }
 
 /// Lets nothing flow through closed sides of the domain: x low, x high, y low, y high, z low, z high.

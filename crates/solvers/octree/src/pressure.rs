@@ -135,8 +135,10 @@ impl Step<'_> {
         operator.assemble();
         let uses_last = operator.scratch.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
         let has_last = self.old.last_dt_s > 0.0;
+        let forces_m_s = self.dt_s as f32 * self.model.setup.liquid.gravity;
         let (mut round, mut iterations) = (1, 0);
         loop {
+            operator.gradient().hold_back_at_openings(u, ground.tree, forces_m_s);
             follow_neighbours(u, &operator.geometry(), operator.gradient(), impulse_cell);
             let mut solved =
                 self.solve(u, impulse_cell, operator, ground, residual_cell, (bodies, scratch))?;

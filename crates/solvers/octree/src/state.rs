@@ -305,6 +305,8 @@ pub(crate) struct TransportScratch {
     pub u_point: Vec<f32>,
     pub tracing_points: Tracing,
     pub air: AirScratch,
+    /// Velocities of slivers of faces.
+    pub slivers: Vec<(usize, f32)>,
 }
 
 /// For the sizes that cells should have, 1/m.

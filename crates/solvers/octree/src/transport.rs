@@ -7,6 +7,7 @@ use crate::params::Advection;
 use crate::state::{DistanceScratch, Ground, Start, Step, TransportScratch};
 use fluvial_octree::advect::{self, AdvectScratch, Transport};
 use fluvial_octree::air::balance_surface_air;
+use fluvial_octree::constrain::{exchange, find_sliver_velocities};
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::interpolate::Tracing;
@@ -20,20 +21,28 @@ const VELOCITY_BAND_CELLS: f32 = 3.0;
 
 impl Step<'_> {
     /// The velocity that carries surface and velocity: the start's, divergence-free in the air beside the
-    /// surface. The surface itself moves by its values at points.
+    /// surface. The surface itself moves by its values at points. Slivers of faces keep their flux in `u_face`; for what is
+    /// traced and carried they move as the faces around them.
     pub fn transport_velocity<'b>(
         &self,
         scratch: &'b mut TransportScratch,
-        start: &Start,
+        start: &mut Start,
     ) -> &'b TransportScratch {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
-        let TransportScratch { u_face, u_point, tracing, tracing_points, air } = scratch;
+        let TransportScratch { u_face, u_point, tracing, tracing_points, air, slivers } = scratch;
         u_face.clone_from(&start.u_face);
         let geometry = Geometry { tree, phi_cell: &start.phi_cell, open_area: &boundaries.open_area };
         balance_surface_air(u_face, &geometry, &boundaries.closed_cell, air);
+        if self.model.has_solids() {
+            find_sliver_velocities(slivers, &start.u_face, tree, &boundaries.open_area);
+            exchange(&mut start.u_face, slivers);
+            find_sliver_velocities(slivers, u_face, tree, &boundaries.open_area);
+            exchange(u_face, slivers);
+        }
         tracing.fill(tree, u_face);
         point_velocities(u_point, tree, u_face, &boundaries.open_area);
         tracing_points.fill(tree, u_point);
+        exchange(u_face, slivers);
         scratch
     }
 
