@@ -6,7 +6,9 @@ use crate::say::say;
 use crate::{log, stop};
 use anyhow::anyhow;
 use fluvial_output::{create_dir, write_bytes_atomic, write_json_atomic};
-use fluvial_simulation::validate::{CASES, CASES_OF_RUNS, Case, CaseError, Context, Row, print_table, run_case};
+use fluvial_simulation::validate::{
+    CASES, CASES_OF_RUNS, Case, CaseError, Context, Row, print_table, run_case,
+};
 use fluvial_solver_interface::Variant;
 use fluvial_solver_registry::{find_variants, names, variants};
 
@@ -36,7 +38,8 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
     for case in &cases {
         for method in methods.iter().filter(|m| (case.applies)(m)) {
             eprintln!("{} {}", case.name, method.name);
-            let context = Context { method, fine: args.fine, only: args.only.as_deref(), stop: &stop, progress: &tell };
+            let context =
+                Context { method, fine: args.fine, only: args.only.as_deref(), stop: &stop, progress: &tell };
             match run_case(case, &context) {
                 Ok(outcome) => {
                     for (stem, plot) in outcome.plots.iter().filter(|_| args.output.is_some()) {
@@ -56,7 +59,8 @@ pub fn validate(args: ValidateArgs) -> Result<(), Failure> {
         }
     }
     if let Some(only) = args.only.filter(|_| rows.is_empty() && broken == 0) {
-        let hint = "without `--only`, runs are told as they end; their names are parts of the rows' quantities";
+        let hint =
+            "without `--only`, runs are told as they end; their names are parts of the rows' quantities";
         return Err(Failure::bad_input(format!("no run's name contains `{only}`"), hint.to_owned()));
     }
     say!("{}", print_table(&rows).trim_end());

@@ -11,7 +11,8 @@ fn check(name: &str) {
     for method in variants().iter().filter(|m| (case.applies)(m)) {
         let start = std::time::Instant::now();
         let outcome =
-            run_case(case, &Context { method, fine: false, only: None, stop: &stop, progress: &|_| {} }).unwrap();
+            run_case(case, &Context { method, fine: false, only: None, stop: &stop, progress: &|_| {} })
+                .unwrap();
         println!(
             "{}{name} {}: {:.2} s",
             print_table(&outcome.rows),

@@ -96,7 +96,12 @@ pub fn hold_back_in_slivers(u_face: &mut [f32], open_area: &[f32], u_solid: &[f3
 /// sliver moves as the faces of its axis around it and as itself, each by its open area: as in `fluvial_mac::without_slivers`.
 ///
 /// Test: `a_sliver_moves_as_the_faces_around_it`.
-pub fn find_sliver_velocities(found: &mut Vec<(usize, f32)>, u_face: &[f32], tree: &Octree, open_area: &[f32]) {
+pub fn find_sliver_velocities(
+    found: &mut Vec<(usize, f32)>,
+    u_face: &[f32],
+    tree: &Octree,
+    open_area: &[f32],
+) {
     let is_sliver = |face: &usize| open_area[*face] > 0.0 && open_area[*face] < SLIVER_AREA;
     found.clear();
     found.extend((0..tree.face_count()).filter(is_sliver).map(|face| {

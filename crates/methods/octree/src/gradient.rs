@@ -153,7 +153,9 @@ impl Scaling {
         match self {
             Scaling::Dry => Row::default(),
             Scaling::Full => gradient_row(geometry.tree, face),
-            Scaling::Scaled(w) | Scaling::Degenerate(w) | Scaling::Narrow(w, _) => liquid_row(geometry, face, |c| c * w as f64),
+            Scaling::Scaled(w) | Scaling::Degenerate(w) | Scaling::Narrow(w, _) => {
+                liquid_row(geometry, face, |c| c * w as f64)
+            }
             Scaling::Equal(c) => liquid_row(geometry, face, |_| c as f64),
         }
     }

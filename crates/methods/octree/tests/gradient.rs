@@ -40,8 +40,7 @@ fn narrow_openings_have_inertia() {
     let shape = Shape { min: Vec3::ZERO, dx: dx as f32, levels: 1, roots: [1, 6, 1] };
     let tree = Octree::build(shape, 0, |_| false);
     let surface_m = 2.5 * dx - theta * dx;
-    let phi_cell: Vec<f32> =
-        (0..6).map(|c| (surface_m - f64::from(tree.cell_center(c).y)) as f32).collect();
+    let phi_cell: Vec<f32> = (0..6).map(|c| (surface_m - f64::from(tree.cell_center(c).y)) as f32).collect();
     let lowest = (0..6).find(|&c| (tree.cell_center(c).y - 2.5 * dx as f32).abs() < 1e-6).unwrap();
     let mouth = tree.cell_faces()[lowest][2] as usize;
     let (g, dt_s) = (-9.81f32, 0.01f32);

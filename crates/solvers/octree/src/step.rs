@@ -26,7 +26,8 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     let (new, u, p) = &mut next.fields.split(&mut next.drops);
     let mut swarm = Swarm { particles: &mut next.particles, scratch: &mut c.particles };
     let thin = &stages.run("solids", |_| step.begin(&mut c.start))?;
-    let flow = stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, &mut c.start))?;
+    let flow =
+        stages.run("transport_velocity", |_| step.transport_velocity(&mut c.transport, &mut c.start))?;
     let (start, by, to) = (&c.start, &flow.tracing, &flow.tracing_points);
     let ahead = stages.run("adapt", |_| step.adapt(start, by, &mut c.sizes))?;
     stages.run("particles", |_| swarm.begin(&step, start, ahead.size_cell, thin))?;

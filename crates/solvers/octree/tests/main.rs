@@ -2,6 +2,7 @@
 
 mod bodies;
 mod conformance;
+mod drain;
 mod moving;
 mod options;
 mod particles;

@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn a_sticky_ceiling_is_seen() {
         let (stop, variants) = (AtomicBool::new(false), find_variants("uniform/flip"));
-        let context = Context { method: &variants[0], fine: false, only: None, stop: &stop, progress: &|_| {} };
+        let context =
+            Context { method: &variants[0], fine: false, only: None, stop: &stop, progress: &|_| {} };
         let hangs = hanging(&splash(&context, SLAB_CELLS, Wall::Sticky).unwrap());
         assert!(hangs > 0.2, "{hangs}");
     }
