@@ -137,6 +137,10 @@ pub fn thinnest_wall_m(grid: &UniformGrid, distance: &dyn Fn(Vec3) -> f32) -> f3
         // Between two faces that are equally near there is no normal.
         if (slope.length() - 1.0).abs() < 0.05 {
             let foot = x - d * slope.normalize();
+            // Beside an edge of a difference the distance is that of a face's plane, and the foot lies off the solid.
+            if distance(foot).abs() > 0.25 * step_m {
+                return true;
+            }
             let looks = (1..=LOOKS).map(|n| n as f32 * step_m);
             // Seen from behind the far face, that face is as far as it is behind.
             let far_face_m = |depth_m: f32| {
@@ -238,5 +242,10 @@ mod tests {
                 assert!((found - thick).abs() < 0.1, "a wall of {cells} cells of {n}: {found}");
             }
         }
+        // A floor of two cells with a round hole.
+        let grid = UniformGrid { min: Vec3::ZERO, cells: [20; 3], dx: 0.025 };
+        let slab = |x: Vec3| (x.y - 0.175).abs() - 0.025;
+        let hole = |x: Vec3| Vec3::new(x.x - 0.25, 0.0, x.z - 0.25).length() - 0.06;
+        assert_eq!(thinnest_wall_m(&grid, &|x| slab(x).max(-hole(x))), grid.dx);
     }
 }
