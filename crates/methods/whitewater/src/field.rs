@@ -130,13 +130,6 @@ impl Field {
         }
     }
 
-    /// Velocity of a cell where it is known.
-    #[inline]
-    pub(crate) fn cell_velocity(&self, at: [i32; 3]) -> Option<Vec3> {
-        let [x, y, z, _] = self.cell(at);
-        (x < KNOWN_BELOW).then_some(Vec3::new(x, y, z))
-    }
-
     /// Direction out of the liquid at a cell, and the slope of phi along it.
     pub(crate) fn cell_slope(&self, at: [i32; 3]) -> (Vec3, f32) {
         let beside = |a: usize, by: i32| {

@@ -16,7 +16,7 @@ pub use emission::{Birth, Stretch, emit, thin_out};
 pub use field::{BLOCK, Field, FieldBuilder, Moment, Sample};
 pub use interval::Interval;
 pub use motion::{Fate, Tally, relax, travel};
-pub use potentials::{Site, area, find_sites, mean_curvature, velocity_difference};
+pub use potentials::{Ball, Site, Surroundings, area, find_sites};
 
 use fluvial_foundation::{Vec3, parallel};
 
@@ -77,6 +77,8 @@ pub struct Params {
     pub gravity: Vec3,
     /// Velocity of the air, m/s.
     pub wind: Vec3,
+    /// Velocity differences and curvatures are those of the liquid within this distance, m.
+    pub reach_m: f32,
     /// Velocity differences that trap air, m/s.
     pub trapped_air: Ramp,
     /// Curvatures of crests that throw off spray, 1/m.
@@ -119,6 +121,7 @@ impl Params {
         Params {
             gravity,
             wind: Vec3::ZERO,
+            reach_m: 0.1 * length_m,
             trapped_air: Ramp { min: 0.12 * speed, max: 0.6 * speed },
             crest: Ramp { min: 8.0 / length_m, max: 32.0 / length_m },
             energy: Ramp { min: 0.04 * speed * speed, max: 0.4 * speed * speed },
