@@ -78,6 +78,10 @@ pub fn whitewater(args: WhitewaterArgs) -> Result<(), Failure> {
     let at = FrameTime { frame: last, fps: ready.fps };
     write_series(&output, (format, VolumeFormat::None), at, false, 0)?;
     let totals = whitewater.totals();
+    eprintln!(
+        "born: {} spray, {} foam, {} bubbles",
+        totals.born_spray, totals.born_foam, totals.born_bubbles
+    );
     if totals.refused > 0 {
         eprintln!(
             "warning: {} particles were not born, because there may be {} at one time (`max_particles`)",

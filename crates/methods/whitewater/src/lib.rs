@@ -248,9 +248,13 @@ impl Whitewater {
 
     /// The births join the particles, as many as there is room for.
     fn take_in(&mut self, field: &Field, around: &Around, params: &Params) {
-        let has_place =
-            |b: &Birth| emission::is_inside(field, b.particle.x) && !around.is_solid(b.particle.x, b.at_s);
-        self.births.retain(has_place);
+        // The way from the frame to the moment of birth ends at walls and solids. What ends beyond them must not be left out: the
+        // farther frames are apart the more of it there is.
+        self.births.retain_mut(|b| {
+            let has_place = emission::is_inside(field, b.from) && !around.is_solid(b.from, b.from_s);
+            let Particle { x, v, .. } = &mut b.particle;
+            has_place && around.hold(b.from, x, v, b.at_s).0 != Met::Left
+        });
         let room = params.most.saturating_sub(self.particles.len());
         self.totals.refused += thin_out(&mut self.births, room) as u64;
         emission::number(&mut self.births, &mut self.next_id);

@@ -61,3 +61,18 @@ fn what_moves_evenly_is_exact_between_frames() {
         assert!((sample.u.unwrap() - w).length() < 1e-5);
     }
 }
+
+/// Beside a cell centre, where some of the other cells around have no velocity and next to no weight.
+#[test]
+fn velocity_beside_a_cell_centre_is_the_cells() {
+    let grid = unit_box(16);
+    let field = Field::from_formulas(grid, 1.5 * grid.dx, |x| x.element_sum() - 1.0, |_| Vec3::X);
+    for n in 0..grid.cell_centers().len() {
+        let [i, j, k] = grid.cell_centers().coordinates(n);
+        for off in [1e-9, 1e-7, 1e-6] {
+            let x = grid.cell_centers().position(i, j, k) + off * Vec3::ONE;
+            let speed = field.sample(x).u.map_or(1.0, |u| u.length());
+            assert!((speed - 1.0).abs() < 1e-5, "{speed} m/s in cell {i} {j} {k}");
+        }
+    }
+}
