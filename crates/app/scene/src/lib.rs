@@ -15,6 +15,7 @@ mod geometry;
 mod poses;
 mod predict;
 mod ready;
+mod released;
 mod reference;
 mod shapes;
 mod tree;

@@ -12,6 +12,8 @@ const LIQUID: u32 = u32::MAX - 1;
 /// Stands for a velocity that is not known: interpolated with any weight, zero included, it gives no number. (A large number with
 /// the product of two small weights gave 1e14 m/s beside cell centres.) Test: `velocity_beside_a_cell_centre_is_the_cells`.
 const UNKNOWN: f32 = f32::INFINITY;
+/// The same in a file, where all numbers are finite.
+const SAVED_UNKNOWN: f32 = 1e30;
 
 /// What is known of the liquid at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +93,9 @@ impl Field {
     }
 
     /// Its parts, to be saved.
-    pub fn parts(&self) -> (&[u32], &[[f32; 4]]) {
-        (&self.table, &self.values)
+    pub fn parts(&self) -> (&[u32], Vec<[f32; 4]>) {
+        let saved = |v: &[f32; 4]| v.map(|v| v.min(SAVED_UNKNOWN));
+        (&self.table, self.values.iter().map(saved).collect())
     }
 
     /// A field from what [`Self::parts`] gave; an error where they do not fit the grid.
@@ -111,7 +114,8 @@ impl Field {
         {
             return Err("the level set of the last frame does not fit the grid".into());
         }
-        Ok(Field { table, values, ..empty })
+        let known = |v: [f32; 4]| v.map(|v| if v < SAVED_UNKNOWN { v } else { UNKNOWN });
+        Ok(Field { table, values: values.into_iter().map(known).collect(), ..empty })
     }
 
     fn block_of(&self, at: [i32; 3]) -> usize {
