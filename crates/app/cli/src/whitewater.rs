@@ -100,8 +100,7 @@ fn check_volume(volume: &VdbVolume, time: FrameTime, grid: UniformGrid, path: &P
     let help = "volumes of another run lie in the folder; run the scene again with --set output.volumes=vdb";
     if volume.grid != grid {
         let cells = |grid: UniformGrid| format!("{:?} cells of {} m", grid.cells, grid.dx);
-        let message =
-            format!("{} has {}, the run {}", path.display(), cells(volume.grid), cells(grid));
+        let message = format!("{} has {}, the run {}", path.display(), cells(volume.grid), cells(grid));
         return Err(Failure::bad_input(message, help));
     }
     if volume.time != time {

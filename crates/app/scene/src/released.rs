@@ -10,8 +10,8 @@ const LAYERS: usize = 80;
 /// Surface times time that makes whitewater at full potentials, `c E / (g L^2) sqrt(L / g)` with the energy E that is set free per
 /// density: c for trapped air and for spray. Means of FLIP runs of `breaking-wave` (80 and 112 cells) and of a dam break (48 cells), within a
 /// factor of two of each; runs with a level set make up to four times as much.
-const AIR_SHARE: f64 = 1.4;
-const SPRAY_SHARE: f64 = 0.4;
+const AIR_SHARE: f64 = 2.1;
+const SPRAY_SHARE: f64 = 0.6;
 /// Particles in the mean over a run, as a part of the most that there are at one time.
 const MEAN_OF_MOST: f64 = 0.55;
 
@@ -33,7 +33,8 @@ pub(crate) fn whitewater(setup: &Setup, params: &Params, end_s: f64) -> WhiteCou
     let per_energy = (length_m / g).sqrt() / (g * length_m * length_m);
     let lasting_s = f64::from(params.foam_lifetime_s).min(end_s);
     let energy = of_fills(setup) + power_of_sources(setup) * lasting_s;
-    let rate = AIR_SHARE * f64::from(params.air_rate_1_m2_s) + SPRAY_SHARE * f64::from(params.crest_rate_1_m2_s);
+    let rate =
+        AIR_SHARE * f64::from(params.air_rate_1_m2_s) + SPRAY_SHARE * f64::from(params.crest_rate_1_m2_s);
     let most = (rate * per_energy * energy).min(params.most as f64);
     let mean = if most < params.most as f64 { MEAN_OF_MOST * most } else { most };
     WhiteCount { most, mean }
@@ -72,7 +73,8 @@ fn of_fills(setup: &Setup) -> f64 {
     for (layer, volume) in open.into_iter().enumerate() {
         let part = volume.min(left);
         left -= part;
-        moment -= part * f64::from(tall) * (layer as f64 + 0.5 * part / volume.max(f64::MIN_POSITIVE)) / LAYERS as f64;
+        moment -= part * f64::from(tall) * (layer as f64 + 0.5 * part / volume.max(f64::MIN_POSITIVE))
+            / LAYERS as f64;
     }
     f64::from(gravity.length()) * moment.max(0.0) + kinetic
 }

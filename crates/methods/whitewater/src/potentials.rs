@@ -131,13 +131,19 @@ impl Ball {
     pub fn new(reach_m: f32, dx_m: f32) -> Ball {
         let spacing_m = (reach_m / RADIUS).max(dx_m);
         let along = -RINGS..=RINGS;
-        let places =
-            along.clone().flat_map(|k| along.clone().flat_map(move |j| (-RINGS..=RINGS).map(move |i| [i, j, k])));
+        let places = along
+            .clone()
+            .flat_map(|k| along.clone().flat_map(move |j| (-RINGS..=RINGS).map(move |i| [i, j, k])));
         let point = |place: [i32; 3]| {
             let at = Vec3::from_array(place.map(|v| v as f32));
             let offset = spacing_m * at;
             let is_outermost = at.length() >= RINGS as f32;
-            Point { offset, direction: at.normalize_or_zero(), weight: 1.0 - at.length() / RADIUS, is_outermost }
+            Point {
+                offset,
+                direction: at.normalize_or_zero(),
+                weight: 1.0 - at.length() / RADIUS,
+                is_outermost,
+            }
         };
         let points: Vec<Point> =
             places.map(point).filter(|p| p.weight > 0.0 && p.direction != Vec3::ZERO).collect();
