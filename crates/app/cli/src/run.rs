@@ -29,7 +29,9 @@ pub fn run(args: RunArgs, threads: usize) -> Result<(), Failure> {
     // Everything that can be refused is refused before anything is written.
     let scene = Scene::load(&args.scene.scene, &args.scene.overrides())?;
     let ready = scene.build()?;
-    let prediction = predict(&ready);
+    let mut drawn = ready.clone();
+    drawn.output.preview = draws_pictures(&ready, !args.no_preview);
+    let prediction = predict(&drawn);
     memory_check(&prediction, args.limits.max_memory, &scene)?;
     let dir = args.output.clone().unwrap_or_else(|| Path::new("out").join(&ready.name));
     prepare_dir(&dir, args.overwrite)?;

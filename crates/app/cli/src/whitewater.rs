@@ -5,12 +5,13 @@ use crate::failure::Failure;
 use crate::resume::read_record;
 use crate::{log, stop};
 use anyhow::{Context, anyhow};
+use fluvial_grids::UniformGrid;
 use fluvial_output::{FrameTime, VdbVolume, create_dir};
 use fluvial_scene::{MeshFormat, Scene, VolumeFormat};
 use fluvial_simulation::bodies::FramePoses;
 use fluvial_simulation::frame_files::{find_frames, write_points, write_series};
 use fluvial_simulation::whitewater::{SceneWhitewater, WhitewaterTotals, field};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 #[derive(clap::Args)]
@@ -55,6 +56,9 @@ pub fn whitewater(args: WhitewaterArgs) -> Result<(), Failure> {
         );
         return Err(Failure::bad_input(message, help));
     }
+    if first > 0 {
+        eprintln!("warning: there is no volume before frame {first}: whitewater starts there with nothing");
+    }
     let output = args.output.unwrap_or_else(|| args.dir.join("whitewater"));
     create_dir(&output)?;
     let format: MeshFormat = args.format.map_or(ready.output.mesh, Into::into);
@@ -65,11 +69,9 @@ pub fn whitewater(args: WhitewaterArgs) -> Result<(), Failure> {
             return Err(Failure::interrupted(message));
         }
         let volume = VdbVolume::read(path).map_err(|e| anyhow!(e))?;
-        if volume.grid != ready.setup.domain.grid {
-            return Err(anyhow!("{} has another grid than the run", path.display()).into());
-        }
-        let field = field(&volume).map_err(|e| anyhow!("{}: {e}", path.display()))?;
         let time = FrameTime { frame: *frame, fps: ready.fps };
+        check_volume(&volume, time, ready.setup.domain.grid, path)?;
+        let field = field(&volume).map_err(|e| anyhow!("{}: {e}", path.display()))?;
         whitewater.advance(*frame, field, poses.at(time.time_s()));
         write_points(&output, format, time, &whitewater.points().as_points())?;
         let WhitewaterTotals { spray, foam, bubbles, .. } = whitewater.totals();
@@ -78,6 +80,10 @@ pub fn whitewater(args: WhitewaterArgs) -> Result<(), Failure> {
     let at = FrameTime { frame: last, fps: ready.fps };
     write_series(&output, (format, VolumeFormat::None), at, false, 0)?;
     let totals = whitewater.totals();
+    eprintln!(
+        "born: {} spray, {} foam, {} bubbles",
+        totals.born_spray, totals.born_foam, totals.born_bubbles
+    );
     if totals.refused > 0 {
         eprintln!(
             "warning: {} particles were not born, because there may be {} at one time (`max_particles`)",
@@ -86,5 +92,21 @@ pub fn whitewater(args: WhitewaterArgs) -> Result<(), Failure> {
         );
     }
     eprintln!("{} frames in {}", frames.len(), output.display());
+    Ok(())
+}
+
+/// A volume of another run, renamed or copied into the folder, has another grid, another time or another frame rate.
+fn check_volume(volume: &VdbVolume, time: FrameTime, grid: UniformGrid, path: &Path) -> Result<(), Failure> {
+    let help = "volumes of another run lie in the folder; run the scene again with --set output.volumes=vdb";
+    if volume.grid != grid {
+        let cells = |grid: UniformGrid| format!("{:?} cells of {} m", grid.cells, grid.dx);
+        let message = format!("{} has {}, the run {}", path.display(), cells(volume.grid), cells(grid));
+        return Err(Failure::bad_input(message, help));
+    }
+    if volume.time != time {
+        let moment = |t: FrameTime| format!("frame {} at {} frames a second", t.frame, t.fps);
+        let message = format!("{} is {}, the run's {}", path.display(), moment(volume.time), moment(time));
+        return Err(Failure::bad_input(message, help));
+    }
     Ok(())
 }

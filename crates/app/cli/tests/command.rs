@@ -261,6 +261,13 @@ fn whitewater_afterwards_is_that_of_the_run() {
         .map(|name| std::fs::read(place.path(name)).unwrap());
     assert!(own == added, "the same parameters give the same particles");
     place.expect(2, &["whitewater", "bare", "--set", "foam_lifetime=-1"]);
+    // A volume of another moment is named, and so is one that is missing.
+    std::fs::copy(place.path("bare/volume.0002.vdb"), place.path("bare/volume.0003.vdb")).unwrap();
+    let said = place.expect(2, &["whitewater", "bare"]);
+    assert!(said.contains("volume.0003.vdb is frame 2"), "{said}");
+    std::fs::remove_file(place.path("bare/volume.0001.vdb")).unwrap();
+    let said = place.expect(2, &["whitewater", "bare"]);
+    assert!(said.contains("no volume of frame 1"), "{said}");
     place.expect(0, &["run", "tiny.toml", "-o", "none", "--no-preview", "--frames", "1"]);
     let said = place.expect(2, &["whitewater", "none"]);
     assert!(said.contains("output.volumes=vdb"), "{said}");

@@ -32,11 +32,14 @@ pub struct WhitePoint {
 }
 
 /// Reach of a foam particle, radii.
-const FOAM_REACH: f32 = 9.0;
+const FOAM_REACH: f32 = 14.0;
 /// A foam particle stands for so much cover, in parts of its section: bubbles of foam are many in one.
 const FOAM_COVER: f32 = 7.0;
+/// Density of cover above which bubbles hold together as foam; single ones on the surface are hardly seen. Patches tear where they
+/// thin out instead of ending in dots.
+const FOAM_HOLDS: f32 = 0.35;
 /// Along its normal foam covers the surface no farther than this part of its reach.
-const FOAM_THICKNESS: f32 = 0.8;
+const FOAM_THICKNESS: f32 = 0.5;
 /// Spray's drops are drawn with this part of their section: mist lets light through.
 const SPRAY_COVER: f32 = 0.85;
 const BUBBLE_COVER: f32 = 0.35;
@@ -82,9 +85,15 @@ impl FoamMap {
         i + self.size[0] * (j + self.size[1] * k)
     }
 
-    /// Share of the surface at a point, with this normal, that foam covers: `1 - e^-D` with the density D of the particles'
-    /// sections along the surface.
+    /// Share of the surface at a point, with this normal, that foam covers: `1 - e^-D` where the density D of the particles'
+    /// sections is large, `D^2` over the density that holds together where it is small.
     pub fn cover(&self, x: Vec3, normal: Vec3) -> f32 {
+        let density = self.density(x, normal);
+        1.0 - (-density * density / (density + FOAM_HOLDS)).exp()
+    }
+
+    /// Density of the particles' sections along the surface, all that they stand for.
+    fn density(&self, x: Vec3, normal: Vec3) -> f32 {
         let [i, j, k] = self.place(x);
         let range = |n: usize, a: usize| n.saturating_sub(1)..(n + 2).min(self.size[a]);
         let mut density = 0.0;
@@ -105,7 +114,7 @@ impl FoamMap {
                 }
             }
         }
-        1.0 - (-density).exp()
+        density
     }
 }
 
@@ -208,10 +217,15 @@ mod tests {
         let points: Vec<WhitePoint> = (0..count).map(point).collect();
         let map = FoamMap::new(&points, DOMAIN).unwrap();
         let at = |n: u64| Vec3::new(0.1 + 0.8 * unit_f32(n, 2), 0.5, 0.1 + 0.8 * unit_f32(n, 3));
-        let sum: f32 = (0..2000).map(|n| -(1.0 - map.cover(at(n), Vec3::Y)).ln()).sum();
+        let sum: f32 = (0..2000).map(|n| map.density(at(n), Vec3::Y)).sum();
         let density = FOAM_COVER * std::f32::consts::PI * radius * radius * count as f32;
         assert!((sum / 2000.0 / density - 1.0).abs() < 0.05, "{} {density}", sum / 2000.0);
         assert_eq!(map.cover(Vec3::new(0.5, 0.6, 0.5), Vec3::Y), 0.0);
+        // One alone is hardly seen, many hide the water.
+        let one = FoamMap::new(&points[..1], DOMAIN).unwrap();
+        assert!(one.cover(points[0].x, Vec3::Y) < 0.05, "{}", one.cover(points[0].x, Vec3::Y));
+        let crowd: Vec<WhitePoint> = (0..60).flat_map(|_| points[..1].to_vec()).collect();
+        assert!(FoamMap::new(&crowd, DOMAIN).unwrap().cover(points[0].x, Vec3::Y) > 0.95);
         assert!(FoamMap::new(&[], DOMAIN).is_none());
     }
 

@@ -16,6 +16,7 @@ mod poses;
 mod predict;
 mod ready;
 mod reference;
+mod released;
 mod shapes;
 mod tree;
 mod whitewater;

@@ -24,6 +24,11 @@ pub struct WhitewaterSpec {
     /// How many times as many particles as by default.
     #[schemars(range(min = 0))]
     pub amount: f32,
+    /// Velocity differences and curvatures are those of the liquid within this distance of the surface, m. By default L / 10, and at
+    /// least two and a half cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub reach: Option<f32>,
     /// Velocity differences between neighbouring liquid that trap air, from none to all, m/s. By default 0.12 and 0.6 sqrt(g L).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trapped_air: Option<[f32; 2]>,
@@ -83,6 +88,7 @@ impl Default for WhitewaterSpec {
         WhitewaterSpec {
             length: None,
             amount: 1.0,
+            reach: None,
             trapped_air: None,
             crests: None,
             energy: None,
@@ -170,6 +176,7 @@ impl Scene {
         Ok(Some(Params {
             gravity,
             wind: Vec3::from_array(spec.wind),
+            reach_m: spec.reach.unwrap_or(scaled.reach_m),
             trapped_air: ramp("trapped_air", spec.trapped_air, scaled.trapped_air)?,
             crest: ramp("crests", spec.crests, scaled.crest)?,
             energy: ramp("energy", spec.energy, scaled.energy)?,

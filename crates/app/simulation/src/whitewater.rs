@@ -180,7 +180,7 @@ impl SceneWhitewater {
         let Tally { dissolved, left, landed, blind, long_steps } = tally;
         let [a, b, c] = *born;
         out.list("whitewater_totals", &[a, b, c, *refused, *dissolved, *left, *landed, *blind, *long_steps])?;
-        let (table, values) = last.as_ref().map_or((&[][..], &[][..]), Field::parts);
+        let (table, values) = last.as_ref().map_or((&[][..], vec![]), Field::parts);
         out.list("whitewater_table", table)?;
         out.list("whitewater_values", values.as_flattened())?;
         let poses =

@@ -33,6 +33,10 @@ pub struct Stretch {
 pub struct Birth {
     /// The particle, without its number.
     pub particle: Particle,
+    /// Its place in the liquid of the frame that makes it.
+    pub from: Vec3,
+    /// When that frame is, since the start of the interval, seconds.
+    pub from_s: f32,
     /// Since the start of the interval, seconds.
     pub at_s: f32,
 }
@@ -88,7 +92,8 @@ fn birth(field: &Field, site: &Site, stretch: Stretch, params: &Params, seed: u6
         radius_m: params.radius_m * (2.0 * unit_f32(seed, SIZE) - 1.0).exp2(),
         kind,
     };
-    Birth { particle, at_s: stretch.after_s + moment_s }
+    let from_s = stretch.after_s - stretch.from_s;
+    Birth { particle, from: on_time, from_s, at_s: stretch.after_s + moment_s }
 }
 
 /// Keeps `most` of the births, evenly spread over their order, and returns how many were refused.

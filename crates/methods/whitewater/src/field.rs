@@ -9,9 +9,11 @@ const BLOCK_CELLS: usize = BLOCK * BLOCK * BLOCK;
 /// A block that is all air, or all liquid, far from the surface.
 const AIR: u32 = u32::MAX;
 const LIQUID: u32 = u32::MAX - 1;
-/// Stands for a velocity that is not known; interpolated with any weight it exceeds [`KNOWN_BELOW`].
-const UNKNOWN: f32 = 1e30;
-const KNOWN_BELOW: f32 = 1e15;
+/// Stands for a velocity that is not known: interpolated with any weight, zero included, it gives no number. (A large number with
+/// the product of two small weights gave 1e14 m/s beside cell centres.) Test: `velocity_beside_a_cell_centre_is_the_cells`.
+const UNKNOWN: f32 = f32::INFINITY;
+/// The same in a file, where all numbers are finite.
+const SAVED_UNKNOWN: f32 = 1e30;
 
 /// What is known of the liquid at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +93,9 @@ impl Field {
     }
 
     /// Its parts, to be saved.
-    pub fn parts(&self) -> (&[u32], &[[f32; 4]]) {
-        (&self.table, &self.values)
+    pub fn parts(&self) -> (&[u32], Vec<[f32; 4]>) {
+        let saved = |v: &[f32; 4]| v.map(|v| v.min(SAVED_UNKNOWN));
+        (&self.table, self.values.iter().map(saved).collect())
     }
 
     /// A field from what [`Self::parts`] gave; an error where they do not fit the grid.
@@ -111,7 +114,8 @@ impl Field {
         {
             return Err("the level set of the last frame does not fit the grid".into());
         }
-        Ok(Field { table, values, ..empty })
+        let known = |v: [f32; 4]| v.map(|v| if v < SAVED_UNKNOWN { v } else { UNKNOWN });
+        Ok(Field { table, values: values.into_iter().map(known).collect(), ..empty })
     }
 
     fn block_of(&self, at: [i32; 3]) -> usize {
@@ -128,13 +132,6 @@ impl Field {
             LIQUID => [UNKNOWN, UNKNOWN, UNKNOWN, -self.far_m],
             block => self.values[block as usize * BLOCK_CELLS + in_block(at)],
         }
-    }
-
-    /// Velocity of a cell where it is known.
-    #[inline]
-    pub(crate) fn cell_velocity(&self, at: [i32; 3]) -> Option<Vec3> {
-        let [x, y, z, _] = self.cell(at);
-        (x < KNOWN_BELOW).then_some(Vec3::new(x, y, z))
     }
 
     /// Direction out of the liquid at a cell, and the slope of phi along it.
@@ -181,7 +178,7 @@ impl Field {
     /// Fastest liquid, m/s.
     pub fn max_speed(&self) -> f32 {
         let speed2 = |v: &[f32; 4]| Vec3::new(v[0], v[1], v[2]).length_squared();
-        let known = self.values.iter().filter(|v| v[0] < KNOWN_BELOW);
+        let known = self.values.iter().filter(|v| v[0].is_finite());
         known.map(speed2).fold(0.0, f32::max).sqrt()
     }
 }
@@ -196,7 +193,7 @@ impl Moment for Field {
             let (a, b) = (along(0) + f.y * (along(2) - along(0)), along(4) + f.y * (along(6) - along(4)));
             a + f.z * (b - a)
         });
-        if sum[0].abs() < KNOWN_BELOW {
+        if sum[0].is_finite() {
             return Sample { phi: sum[3], u: Some(Vec3::new(sum[0], sum[1], sum[2])) };
         }
         Sample { phi: sum[3], u: mean_of_known(&values, f) }
@@ -225,7 +222,7 @@ impl Field {
 #[cold]
 fn mean_of_known(values: &[[f32; 4]; 8], f: Vec3) -> Option<Vec3> {
     let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
-    for (n, value) in values.iter().enumerate().filter(|(_, v)| v[0] < KNOWN_BELOW) {
+    for (n, value) in values.iter().enumerate().filter(|(_, v)| v[0].is_finite()) {
         let part = |a: usize| if n >> a & 1 == 1 { f[a] } else { 1.0 - f[a] };
         let weight = part(0) * part(1) * part(2);
         sum += weight * Vec3::new(value[0], value[1], value[2]);
@@ -324,7 +321,7 @@ impl FieldBuilder {
                     face(at)[a]
                 };
                 let is_cell = AXES.iter().all(|&a| at[a] < cells[a]);
-                let known = |u: f32| u < KNOWN_BELOW;
+                let known = f32::is_finite;
                 let u = AXES.map(|a| if is_cell && known(low[a]) { high(a) } else { UNKNOWN });
                 let is_known = u.iter().all(|&u| known(u));
                 for a in AXES {

@@ -16,7 +16,7 @@ pub use emission::{Birth, Stretch, emit, thin_out};
 pub use field::{BLOCK, Field, FieldBuilder, Moment, Sample};
 pub use interval::Interval;
 pub use motion::{Fate, Tally, relax, travel};
-pub use potentials::{Site, area, find_sites, mean_curvature, velocity_difference};
+pub use potentials::{Ball, Site, Surroundings, area, find_sites};
 
 use fluvial_foundation::{Vec3, parallel};
 
@@ -77,6 +77,8 @@ pub struct Params {
     pub gravity: Vec3,
     /// Velocity of the air, m/s.
     pub wind: Vec3,
+    /// Velocity differences and curvatures are those of the liquid within this distance, m.
+    pub reach_m: f32,
     /// Velocity differences that trap air, m/s.
     pub trapped_air: Ramp,
     /// Curvatures of crests that throw off spray, 1/m.
@@ -119,6 +121,7 @@ impl Params {
         Params {
             gravity,
             wind: Vec3::ZERO,
+            reach_m: 0.1 * length_m,
             trapped_air: Ramp { min: 0.12 * speed, max: 0.6 * speed },
             crest: Ramp { min: 8.0 / length_m, max: 32.0 / length_m },
             energy: Ramp { min: 0.04 * speed * speed, max: 0.4 * speed * speed },
@@ -245,9 +248,13 @@ impl Whitewater {
 
     /// The births join the particles, as many as there is room for.
     fn take_in(&mut self, field: &Field, around: &Around, params: &Params) {
-        let has_place =
-            |b: &Birth| emission::is_inside(field, b.particle.x) && !around.is_solid(b.particle.x, b.at_s);
-        self.births.retain(has_place);
+        // The way from the frame to the moment of birth ends at walls and solids. What ends beyond them must not be left out: the
+        // farther frames are apart the more of it there is.
+        self.births.retain_mut(|b| {
+            let has_place = emission::is_inside(field, b.from) && !around.is_solid(b.from, b.from_s);
+            let Particle { x, v, .. } = &mut b.particle;
+            has_place && around.hold(b.from, x, v, b.at_s).0 != Met::Left
+        });
         let room = params.most.saturating_sub(self.particles.len());
         self.totals.refused += thin_out(&mut self.births, room) as u64;
         emission::number(&mut self.births, &mut self.next_id);

@@ -3,8 +3,7 @@
 use super::{params, unit_box, walls};
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_whitewater::{
-    Field, Kind, Params, Ramp, Site, Stretch, Whitewater, emit, find_sites, mean_curvature,
-    velocity_difference,
+    Ball, Field, Kind, Moment, Params, Ramp, Site, Stretch, Surroundings, Whitewater, emit, find_sites,
 };
 
 /// A plane at an angle through a box, in liquid whose neighbours move against each other by the same everywhere.
@@ -23,10 +22,10 @@ fn emission_is_the_integral_over_the_surface() {
         let (field, normal) = shear(n);
         let grid = field.grid();
         let own = |v: f32| Ramp { min: 0.0, max: 2.0 * v };
-        let middle = [n as i32 / 2; 3];
         // Half of the full potential of air; energy and crests without effect.
-        let difference = velocity_difference(&field, middle, field_velocity(n, middle));
-        let exact = 3.0 * grid.dx * shear_mean();
+        let reach_m = params(&grid).reach_m;
+        let difference = around(&field, Vec3::splat(0.5), reach_m).velocity_difference;
+        let exact = 3.0 * reach_m.max(2.5 * grid.dx) / 2.5 * shear_mean();
         assert!((difference / exact - 1.0).abs() < 1e-3, "{difference} {exact}");
         let params = Params {
             trapped_air: own(difference),
@@ -49,8 +48,8 @@ fn emission_is_the_integral_over_the_surface() {
     assert!(fine.abs() < 0.01 && coarse.abs() < 0.04, "{coarse} {fine}");
 }
 
-fn field_velocity(n: usize, cell: [i32; 3]) -> Vec3 {
-    Vec3::new(2.0 + 3.0 * (cell[1] as f32 + 0.5) / n as f32, 0.0, 0.0)
+fn around(field: &Field, x: Vec3, reach_m: f32) -> Surroundings {
+    Ball::new(reach_m, field.grid().dx).look_around(field, x, field.sample(x).u.unwrap())
 }
 
 /// Mean of `|j| (1 + i j / (|j| r))` by the weights, cells: the part in i is odd and vanishes.
@@ -94,6 +93,13 @@ fn counts_are_rate_times_time_however_it_is_cut() {
     }
 }
 
+/// Where a site lies on a ball about the middle of the box.
+fn on_ball(field: &Field, site: &Site, radius: f32) -> Vec3 {
+    let [i, j, k] = site.cell.map(|v| v as usize);
+    let out = field.grid().cell_centers().position(i, j, k) - 0.5;
+    0.5 + radius * out.normalize()
+}
+
 #[test]
 fn curvature_is_that_of_a_ball_and_crests_move_outwards() {
     let errors = [24, 48].map(|n| {
@@ -106,12 +112,36 @@ fn curvature_is_that_of_a_ball_and_crests_move_outwards() {
         // The cap where the normal is within acos 0.6 of upwards.
         let cap: f64 = sites.iter().map(|s| f64::from(s.crest_1_s)).sum();
         let exact = f64::from(params.crest_rate_1_m2_s) * 2.0 * std::f64::consts::PI * 0.09 * 0.4;
-        let off = |s: &Site| (f64::from(mean_curvature(&field, s.cell)) * 0.15 - 1.0).abs();
+        let off = |s: &Site| {
+            let found = around(&field, on_ball(&field, s, 0.3), params.reach_m).curvature;
+            (f64::from(found) * 0.15 - 1.0).abs()
+        };
         [sites.iter().map(off).sum::<f64>() / sites.len() as f64, (cap / exact - 1.0).abs()]
     });
     let [coarse, fine] = errors;
-    assert!(fine[0] < 0.02 && (coarse[0] / fine[0]).log2() > 0.8, "{errors:?}");
+    assert!(coarse[0] < 0.1 && fine[0] < 0.06, "{errors:?}");
     assert!(coarse[1] < 0.1 && fine[1] < 0.04, "{errors:?}");
+}
+
+/// Particles leave bumps of a cell on a surface, higher or lower by a part of one, and drops of a cell or two fly about.
+/// Neither throws off spray, though both are as curved as a crest and move.
+#[test]
+fn neither_bumps_of_a_cell_nor_drops_are_crests() {
+    let grid = unit_box(48);
+    let params = Params { crest_rate_1_m2_s: 1e6, ..params(&grid) };
+    let drop = |x: Vec3| x.distance(Vec3::new(0.5, 0.8, 0.5)) - 1.5 * grid.dx;
+    let wave = std::f32::consts::PI / (1.5 * grid.dx);
+    let bumps = |x: Vec3| x.y - 0.4 - 0.25 * grid.dx * (wave * x.x).sin() * (wave * x.z).sin();
+    let field =
+        Field::from_formulas(grid, 3.0 * grid.dx, |x| drop(x).min(bumps(x)), |_| Vec3::new(0.0, 5.0, 0.0));
+    let born: f32 = find_sites(&field, &params).iter().map(|s| s.crest_1_s).sum();
+    assert_eq!(born, 0.0);
+    // A thin sheet that stands up out of the liquid does.
+    let sheet = |x: Vec3| (x.y - 0.4).min((x.x - 0.5).abs().max(x.y - 0.6) - 1.5 * grid.dx);
+    let field = Field::from_formulas(grid, 3.0 * grid.dx, sheet, |_| Vec3::new(0.0, 5.0, 0.0));
+    let born: f32 = find_sites(&field, &params).iter().map(|s| s.crest_1_s).sum();
+    let area = 3.0 * grid.dx;
+    assert!((0.5..2.0).contains(&(born / (params.crest_rate_1_m2_s * area))), "{born}");
 }
 
 /// Two fronts that meet trap air, parting ones do not.
