@@ -52,6 +52,7 @@ impl SheetsSolver {
         self.work.u_without_push.clone_from(u_face);
         let push = SurfacePush {
             phi_cell,
+            unit: grid.dx,
             closed_cell: &self.work.boundaries.solids.closed_cell,
             unknown_cell: &self.work.unknowns.unknown_cell,
             strength: dt_s as f32 / grid.dx,
@@ -143,6 +144,7 @@ impl SheetsSolver {
             gap_cell,
             unknowns,
             phi_cell,
+            unit: grid.dx,
             deepest_m,
             fall_m_s,
             adhesion_m_s: &adhesion_m_s,

@@ -53,6 +53,7 @@ impl UniformSolver {
             gap_cell,
             unknowns,
             phi_cell,
+            unit: grid.dx,
             deepest_m,
             fall_m_s,
             adhesion_m_s: &adhesion_m_s,
