@@ -61,6 +61,8 @@ pub struct Parting {
     pub parted_cell: Vec<bool>,
     /// The level set with air in those cells, and no liquid nearer to the surface than [`floored_distance`] says.
     pub phi_cell: Vec<f32>,
+    /// How many cells' distances to the surface were floored.
+    pub floored_distances: usize,
     /// The unknowns without those cells.
     pub unknowns: Unknowns,
     /// The right side of the projection.
@@ -144,6 +146,8 @@ impl Parting {
         for_each_indexed_mut(&mut self.parted_cell, |cell, parted| *parted = still(cell));
         self.phi_cell.clear();
         self.phi_cell.extend(liquid.phi_cell.iter().map(|phi| liquid.seen(*phi)));
+        let pairs = self.phi_cell.iter().zip(liquid.phi_cell);
+        self.floored_distances = pairs.filter(|(seen, phi)| seen != phi).count();
         self.unknowns.clone_from(liquid.unknowns);
         for cell in 0..self.parted_cell.len() {
             if self.parted_cell[cell] {

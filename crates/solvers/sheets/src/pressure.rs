@@ -165,7 +165,7 @@ impl SheetsSolver {
             Ok(())
         };
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, |_, _| {})?;
-        clamps.add("ghost_theta_floor", theta_floors);
+        clamps.add("ghost_theta_floor", theta_floors + parting.floored_distances);
         clamps.add("walls_still_pull", pulled);
         keep_gaps(gap_cell, impulse_cell, parting);
         let flies = |cell: usize| !skin_cell[cell] && mass_cell[cell] >= FLYING_MASS;
