@@ -14,7 +14,7 @@ use fluvial_foundation::parallel::{
     CHUNK, chunk_count, chunk_range, for_each_chunk_mut, for_each_indexed_mut, for_each_indexed_mut2,
 };
 use fluvial_foundation::{AXES, Axis, Vec3};
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, GHOST_DISTANCE_FLOOR, UniformGrid, floored_distance};
 
 /// Pressures count as negative from this part of `g dt` on, over one cell: below it is the solver's residual.
 const LEAST_PULL: f32 = 1e-2;
@@ -59,8 +59,10 @@ pub const NO_GAP: f32 = -1.0;
 pub struct Parting {
     /// Has the cell let go?
     pub parted_cell: Vec<bool>,
-    /// The level set with air in those cells.
+    /// The level set with air in those cells, and no liquid nearer to the surface than [`floored_distance`] says.
     pub phi_cell: Vec<f32>,
+    /// How many cells' distances to the surface were floored.
+    pub floored_distances: usize,
     /// The unknowns without those cells.
     pub unknowns: Unknowns,
     /// The right side of the projection.
@@ -82,6 +84,8 @@ pub struct AtBoundaries<'a> {
     pub unknowns: &'a Unknowns,
     /// The liquid's level set.
     pub phi_cell: &'a [f32],
+    /// What it is at a distance of one cell.
+    pub unit: f32,
     /// Cells farther than this below the surface do not part, metres: where particles carry the liquid, a gap
     /// must not open where there are none.
     pub deepest_m: f32,
@@ -95,6 +99,11 @@ pub struct AtBoundaries<'a> {
 }
 
 impl AtBoundaries<'_> {
+    /// phi as the pressure sees it.
+    fn seen(&self, phi: f32) -> f32 {
+        floored_distance(phi, self.unit, GHOST_DISTANCE_FLOOR)
+    }
+
     fn may_part(&self, cell: usize) -> bool {
         self.may_part_cell[cell]
             && self.unknowns.unknown_cell[cell]
@@ -136,7 +145,9 @@ impl Parting {
         self.parted_cell.resize(liquid.phi_cell.len(), false);
         for_each_indexed_mut(&mut self.parted_cell, |cell, parted| *parted = still(cell));
         self.phi_cell.clear();
-        self.phi_cell.extend_from_slice(liquid.phi_cell);
+        self.phi_cell.extend(liquid.phi_cell.iter().map(|phi| liquid.seen(*phi)));
+        let pairs = self.phi_cell.iter().zip(liquid.phi_cell);
+        self.floored_distances = pairs.filter(|(seen, phi)| seen != phi).count();
         self.unknowns.clone_from(liquid.unknowns);
         for cell in 0..self.parted_cell.len() {
             if self.parted_cell[cell] {
@@ -148,8 +159,10 @@ impl Parting {
     /// Air in a cell that has let go, liquid in one that has not.
     fn look(&mut self, liquid: &AtBoundaries, cell: usize) {
         let parted = self.parted_cell[cell];
-        self.phi_cell[cell] =
-            if parted { BEYOND_CELLS * liquid.openings.grid.dx } else { liquid.phi_cell[cell] };
+        self.phi_cell[cell] = match parted {
+            true => BEYOND_CELLS * liquid.openings.grid.dx,
+            false => liquid.seen(liquid.phi_cell[cell]),
+        };
         self.unknowns.unknown_cell[cell] = !parted && liquid.unknowns.unknown_cell[cell];
     }
 

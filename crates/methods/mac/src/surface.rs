@@ -1,12 +1,14 @@
 //! Pressure on the surface itself, such as surface tension.
 
-use fluvial_grids::ghost_theta;
+use fluvial_grids::{GHOST_DISTANCE_FLOOR, floored_distance, ghost_theta};
 
 /// Where a pressure on the surface acts, and how strongly.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfacePush<'a> {
-    /// The liquid's level set; only ratios of neighbours matter.
+    /// The liquid's level set.
     pub phi_cell: &'a [f32],
+    /// What it is at a distance of one cell.
+    pub unit: f32,
     /// Cells without any open face.
     pub closed_cell: &'a [bool],
     /// Cells whose pressure is unknown.
@@ -31,7 +33,7 @@ pub fn push_at_surface(
     push: &SurfacePush,
     value: impl Fn(usize, usize) -> f32,
 ) {
-    let SurfacePush { phi_cell: phi, closed_cell: closed, unknown_cell: unknown, strength } = *push;
+    let SurfacePush { phi_cell: phi, closed_cell: closed, unknown_cell: unknown, strength, unit } = *push;
     if (phi[low] < 0.0) == (phi[high] < 0.0) || closed[low] || closed[high] {
         return;
     }
@@ -39,6 +41,7 @@ pub fn push_at_surface(
     if !unknown[inside] {
         return;
     }
-    let (theta, _) = ghost_theta(phi[inside], phi[outside]);
+    let liquid = floored_distance(phi[inside], unit, GHOST_DISTANCE_FLOOR);
+    let (theta, _) = ghost_theta(liquid, phi[outside]);
     *u -= n * strength * value(inside, outside) / theta;
 }

@@ -199,6 +199,7 @@ fn a_pressure_on_the_surface_is_the_pressure_inside() {
     let closed = vec![false; liquid.phi.len()];
     let push = SurfacePush {
         phi_cell: &liquid.phi,
+        unit: liquid.grid.dx,
         closed_cell: &closed,
         unknown_cell: &liquid.unknowns.unknown_cell,
         strength: 0.5,

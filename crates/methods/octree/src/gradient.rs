@@ -74,7 +74,7 @@ pub enum FreeSurface {
 }
 
 /// The floor of the ghost distance on trees.
-const THETA_MIN: f64 = 1e-4;
+pub(crate) const THETA_MIN: f64 = 1e-4;
 
 /// Choices of [`PressureGradient::prepare`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,8 @@ pub struct GradientParams {
     pub form: FreeSurface,
     /// Smallest distance from liquid cell to surface, as a fraction of the distance of the centres: `W`
     /// never exceeds its inverse. A floored face pulls with another distance than the cell's other
-    /// faces, so one pressure cannot bring them all to rest: the less often that happens the better, and
+    /// faces, so one pressure cannot bring them all to rest: solvers floor the cell's own distance before, by
+    /// [`crate::lone::hide_lone_cells`]. What that leaves is the floor's part of gravity, and
     /// the floor is a tenth of [`fluvial_grids::GHOST_DISTANCE_FLOOR`], the uniform grid's. A far
     /// smaller one would let a pressure on the surface drown velocities in f32. Verified by
     /// `only_a_floor_below_the_distance_keeps_a_tilted_surface_at_rest`.

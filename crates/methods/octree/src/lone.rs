@@ -1,10 +1,11 @@
-//! Liquid cells without liquid neighbours.
+//! The liquid as the pressure sees it.
 
-use crate::gradient::Geometry;
+use crate::gradient::{Geometry, THETA_MIN};
 use fluvial_foundation::parallel;
+use fluvial_grids::floored_distance;
 
-/// phi as the pressure sees it: as it is, but positive in liquid cells whose sides are all open and lead to
-/// air.
+/// phi as the pressure sees it: as it is, but no liquid cell is nearer to the surface than the floor ([`floored_distance`] says
+/// why), and positive in liquid cells whose sides are all open and lead to air.
 ///
 /// A drop of one cell is smaller than the tree can turn or squeeze: the ghost distances at its faces are
 /// noise, and the shortest of them would take all the flux. With a positive phi no pressure acts on it.
@@ -19,6 +20,7 @@ pub fn hide_lone_cells(out_cell: &mut Vec<f32>, geometry: &Geometry) {
                 let face = face as usize;
                 open_area[face] == 1.0 && tree.cells_beside(face).all(dry)
             });
-        *out = if is_lone { -phi[cell] } else { phi[cell] };
+        let least = floored_distance(phi[cell], tree.cell_dx(cell), THETA_MIN as f32);
+        *out = if is_lone { -phi[cell] } else { least };
     });
 }

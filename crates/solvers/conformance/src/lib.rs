@@ -20,8 +20,8 @@ pub use flows::{
 };
 pub use tension::a_drop_on_a_plate_takes_the_shape_of_its_cap;
 pub use walls::{
-    a_thin_plate_pushes_all_water_before_it, open_box, thin_walls_hold_still_water,
-    water_rests_beside_slivers, water_rests_in_tilted_boxes,
+    a_surface_through_the_centre_of_a_cell_rests, a_thin_plate_pushes_all_water_before_it, open_box,
+    thin_walls_hold_still_water, water_rests_beside_slivers, water_rests_in_tilted_boxes,
 };
 
 use fluvial_foundation::{Vec3, parallel};

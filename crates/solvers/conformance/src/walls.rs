@@ -103,6 +103,22 @@ pub fn water_rests_beside_slivers(build: Build) {
     }
 }
 
+/// Still water with a tilted surface through the centre of a cell rests, as far as the floor of ghost distances lets it: `most` is the largest
+/// speed over `g dt`. Where every face of the cell has a floored distance of its own, no pressure holds all of them: 0.4.
+pub fn a_surface_through_the_centre_of_a_cell_rests(build: Build, most: f64) {
+    let (dx, g, dt_s) = (1.0 / CELLS as f32, 9.81, 0.01);
+    let normal = Vec3::new(0.31, 1.0, -0.25).normalize();
+    let mut setup = tank(CELLS, 0.5);
+    setup.liquid.gravity = -g * normal;
+    let point = Vec3::splat((0.5 * CELLS as f32 + 0.5) * dx) + 1e-6 * dx * normal;
+    setup.fills = vec![Fill { shape: Shape::Plane { point, normal }, velocity: Vec3::ZERO }];
+    let mut solver = build(setup);
+    for _ in 0..20 {
+        let speed = solver.step(dt_s).unwrap().max_speed_m_s / (f64::from(g) * dt_s);
+        assert!(speed < most, "{speed} of g dt");
+    }
+}
+
 /// A plate thinner than a cell pushes a pool before it, and nothing gets behind it.
 pub fn a_thin_plate_pushes_all_water_before_it(subject: Subject) {
     let mut setup = tank(CELLS, 0.3);

@@ -100,8 +100,10 @@ impl Step<'_> {
     /// Gradient of the pressure, from the liquid's shape and what is open.
     pub fn prepare_gradient(&self, liquid: Geometry, scratch: &mut OperatorScratch, clamps: &mut Clamps) {
         hide_lone_cells(&mut scratch.phi_cell, &liquid);
+        let pairs = scratch.phi_cell.iter().zip(liquid.phi_cell);
+        let floored = pairs.filter(|(seen, phi)| **seen < 0.0 && seen != phi).count();
         let info = self.operator(liquid, scratch).prepare();
-        clamps.add("ghost_theta_floor", info.theta_floors);
+        clamps.add("ghost_theta_floor", info.theta_floors + floored);
         clamps.add("degenerate_junctions", info.degenerate_junctions);
         scratch.junctions = [info.surface_junctions, info.degenerate_junctions];
     }

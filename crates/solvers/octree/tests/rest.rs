@@ -194,3 +194,9 @@ fn short_waves_do_not_grow() {
     assert!(speeds[0] > 1e-3, "{speeds:?}");
     assert!(speeds[4] < 1.2 * speeds[0], "{speeds:?}");
 }
+
+#[test]
+fn a_surface_through_the_centre_of_a_cell_rests() {
+    let build = |setup| Box::new(OctreeSolver::new(setup, Params::default()).unwrap()) as Box<dyn Solver>;
+    fluvial_conformance::a_surface_through_the_centre_of_a_cell_rests(build, 1e-3);
+}

@@ -52,6 +52,7 @@ impl SheetsSolver {
         self.work.u_without_push.clone_from(u_face);
         let push = SurfacePush {
             phi_cell,
+            unit: grid.dx,
             closed_cell: &self.work.boundaries.solids.closed_cell,
             unknown_cell: &self.work.unknowns.unknown_cell,
             strength: dt_s as f32 / grid.dx,
@@ -143,6 +144,7 @@ impl SheetsSolver {
             gap_cell,
             unknowns,
             phi_cell,
+            unit: grid.dx,
             deepest_m,
             fall_m_s,
             adhesion_m_s: &adhesion_m_s,
@@ -163,7 +165,7 @@ impl SheetsSolver {
             Ok(())
         };
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, |_, _| {})?;
-        clamps.add("ghost_theta_floor", theta_floors);
+        clamps.add("ghost_theta_floor", theta_floors + parting.floored_distances);
         clamps.add("walls_still_pull", pulled);
         keep_gaps(gap_cell, impulse_cell, parting);
         let flies = |cell: usize| !skin_cell[cell] && mass_cell[cell] >= FLYING_MASS;

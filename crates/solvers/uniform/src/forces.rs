@@ -90,6 +90,7 @@ impl UniformSolver {
         let SurfaceForces { cells, pressure_cell, .. } = &self.work.surface;
         let push = SurfacePush {
             phi_cell,
+            unit: grid.dx,
             closed_cell: &self.work.boundaries.solids.closed_cell,
             unknown_cell: &self.work.unknowns.unknown_cell,
             strength: dt / grid.dx,

@@ -53,6 +53,7 @@ impl UniformSolver {
             gap_cell,
             unknowns,
             phi_cell,
+            unit: grid.dx,
             deepest_m,
             fall_m_s,
             adhesion_m_s: &adhesion_m_s,
@@ -93,7 +94,7 @@ impl UniformSolver {
             }
         };
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, still)?;
-        clamps.add("ghost_theta_floor", theta_floors);
+        clamps.add("ghost_theta_floor", theta_floors + parting.floored_distances);
         clamps.add("walls_still_pull", pulled);
         clamps.add("closed_slivers", solids.fields.snapped_faces);
         keep_gaps(gap_cell, impulse_cell, parting);

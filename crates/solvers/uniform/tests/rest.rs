@@ -86,3 +86,10 @@ fn water_rests_beside_slivers() {
 fn a_level_set_rests_in_tilted_boxes() {
     fluvial_conformance::water_rests_in_tilted_boxes(|setup| build(setup, Tracker::Levelset), 1e-4);
 }
+
+#[test]
+fn a_surface_through_the_centre_of_a_cell_rests() {
+    let rests = fluvial_conformance::a_surface_through_the_centre_of_a_cell_rests;
+    rests(|setup| build(setup, Tracker::Levelset), 5e-3);
+    rests(|setup| build(setup, Tracker::Flip), 5e-3);
+}
