@@ -8,7 +8,7 @@
 //! (c/dx) (k dx)^5` a second of a wave of number k: at 64 cells per metre 3e-6 of one of 64 cells, 0.96 of one of 4.
 //! Of 8 cells it takes 0.10 a second, of 16 cells 0.003. What was tried instead, at 64 cells per metre without drag: moving phi
 //! with the velocity of the surface point next to it, at points instead of means over faces, as the tree does, leaves 0.6 a
-//! second of 2.3 on a slope of 0.31 and 1.3 to 1.8 on slopes of 0.5 to 1 (a quarter of the drag leaves at most 0.3 of those). But
+//! second of 2.3 on a slope of 0.31 and 1.3 to 1.8 on slopes of 0.5 to 1 (a quarter of the drag leaves at most 0.7 of those). But
 //! a wedge of one cell on the floor of a box that is tilted about two axes then grows by 1.5 to 2 a second whatever the drag,
 //! where it gains 0.25 now. With particles the slope of 0.31 gains nothing without the drag.
 //! Uniform and linear velocities feel nothing. Verified by tests/rest.rs of `uniform` and `fluvial validate hydrostatic
