@@ -1,6 +1,6 @@
 //! Memory of the state and of a step on the device.
 
-use super::{GpuBodies, GpuGrid, MultigridBuffers};
+use super::{GpuBodies, GpuGrid, GpuSpray, MultigridBuffers};
 use crate::exchange::{Beyond, CellList};
 use crate::field::Velocity;
 use crate::hierarchy::coarsen_until;
@@ -37,6 +37,8 @@ pub struct WaterParams {
     pub has_moving: bool,
     /// How many bodies there are, and how many elements they have in all.
     pub bodies: [usize; 2],
+    /// Room for particles of spray, mist and foam; 0 for none.
+    pub spray: usize,
 }
 
 /// The state of a simulation as arrays in main memory.
@@ -156,6 +158,7 @@ pub(super) struct Buffers {
     pub by_row: Buffer<f32>,
     /// Where there are bodies.
     pub bodies: Option<GpuBodies>,
+    pub spray: Option<GpuSpray>,
 }
 
 /// Columns far beyond any grid.
@@ -238,6 +241,7 @@ impl Buffers {
             bodies: (params.bodies[0] > 0)
                 .then(|| GpuBodies::new(device, params.bodies[0], params.bodies[1]))
                 .transpose()?,
+            spray: (params.spray > 0).then(|| GpuSpray::new(device, columns, params.spray)).transpose()?,
         })
     }
 }

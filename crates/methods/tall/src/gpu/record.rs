@@ -342,7 +342,8 @@ impl Buffers {
         }
         let pressure = [(3, multigrid.pressure().binding()), (5, self.pressure.binding())];
         multigrid.run(&mut out, ("hierarchy", "copy"), pressure, item_groups(self.pressure.len()))?;
-        let free = &self.vectors[0];
+        // The velocity in the air stays: spray is carried by it after the step.
+        let free = &self.vectors[2];
         let gradient = shape().chain([
             (10, multigrid.rows().binding()),
             (11, self.pressure.binding()),
