@@ -9,4 +9,5 @@ mod scenes;
 mod spray;
 #[cfg(feature = "gpu")]
 mod step;
+mod thicken;
 mod transport;

@@ -216,8 +216,8 @@ fn there_is_room_for_so_many() {
     ids.dedup();
     assert_eq!(ids.len(), particles.len(), "a number was given twice");
     println!("{} live, {counters:?}", particles.len());
-    // Without holding back, 38400 a second would be made and most of them refused.
-    assert!(counters.next_id / CHILDREN < 20_000 && counters.refused < 1000, "{counters:?}");
+    // Without holding back, 38400 a second would be made and most of them refused. The first step does not know yet how many it wants.
+    assert!(counters.next_id / CHILDREN < 5000 && counters.refused < 2500, "{counters:?}");
 }
 
 /// In a uniform stream foam keeps its amount but for its lifetime, travels with the stream, and the texture has come as far.
@@ -282,7 +282,7 @@ fn spray_parity() {
         .collect();
     let fraction: Vec<f32> =
         field(&grids[0], |x, y, _| if x > 12.5 && y > 17.0 && y < 24.0 { 0.8 } else { 0.0 });
-    let mut params = Params { trials_1_s: 60.0, most: 800, open: 0b01_0000, ..params(&grids[0], 1.0 / 30.0) };
+    let mut params = Params { trials_1_s: 60.0, most: 300, open: 0b01_0000, ..params(&grids[0], 1.0 / 30.0) };
     let columns = grids[0].columns.len();
     let gpu = GpuSpray::new(&device, columns, params.most as usize).unwrap();
     let mut twin = SprayFields { shown: vec![Shown::default(); columns], ..SprayFields::default() };
@@ -342,6 +342,6 @@ fn spray_parity() {
         gpu.upload(&device, &twin).unwrap();
     }
     println!("seen of each kind: {seen:?}");
-    assert!([SPRAY, FOAM, MIST, TRIAL].iter().all(|kind| seen[*kind as usize] > 1000), "{seen:?}");
+    assert!([SPRAY, FOAM, MIST, TRIAL].iter().all(|kind| seen[*kind as usize] > 200), "{seen:?}");
     assert!(twin.counters.refused > 0, "there was room for all");
 }
