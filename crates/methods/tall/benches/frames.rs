@@ -68,7 +68,6 @@ fn params() -> WaterParams {
         cycles: [cycles, Cycles { full: 5, ..cycles }],
         is_counting: true,
         corrects_phi: true,
-        thickens: false,
         conserves_volume: true,
         has_sources: false,
         has_sinks: false,

@@ -25,5 +25,4 @@ pub mod redistance;
 pub mod remesh;
 pub mod solids;
 pub mod spray;
-pub mod thicken;
 pub mod volume;

@@ -9,5 +9,4 @@ mod scenes;
 mod spray;
 #[cfg(feature = "gpu")]
 mod step;
-mod thicken;
 mod transport;

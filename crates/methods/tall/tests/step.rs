@@ -148,7 +148,6 @@ fn basin(has_obstacle: bool) -> CpuWater {
         cycles: [cycles, Cycles { full: 5, ..cycles }],
         is_counting: true,
         corrects_phi: true,
-        thickens: false,
         conserves_volume: true,
         has_sources: false,
         has_sinks: false,

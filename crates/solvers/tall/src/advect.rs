@@ -3,7 +3,7 @@
 use crate::state::Work;
 use crate::{PhiScheme, TallSolver};
 use fluvial_tall::extrapolate::{self, BandParams};
-use fluvial_tall::{advect, redistance, thicken, volume};
+use fluvial_tall::{advect, redistance, volume};
 
 impl TallSolver {
     /// A velocity at every sample, from those in liquid.
@@ -39,9 +39,6 @@ impl TallSolver {
             PhiScheme::MacCormack => {
                 advect::correct_phi(phi_carried, &before.grid, (u_air, phi_start), (carried, from), dt);
             }
-        }
-        if self.params.thickening {
-            thicken::thicken(phi_carried, &before.grid, (u_air, phi_start), dt);
         }
         if self.params.conserves_volume() {
             volume::fluxes(flux, &before.grid, u_air, phi_start, &self.state.solids.open(), dt);

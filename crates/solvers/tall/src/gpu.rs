@@ -76,7 +76,6 @@ fn water_params(solver: &TallSolver) -> WaterParams {
         cycles: [params.cycles(false), params.cycles(true)],
         is_counting: params.tall_divergence == TallDivergence::Sides,
         corrects_phi: params.phi_advection == crate::PhiScheme::MacCormack,
-        thickens: params.thickening,
         conserves_volume: params.conserves_volume(),
         has_sources: !setup.sources.is_empty(),
         has_sinks: !setup.sinks.is_empty(),

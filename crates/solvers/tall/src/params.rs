@@ -63,8 +63,6 @@ pub struct Params {
     pub limiting_passes: u32,
     /// How the level set is carried along.
     pub phi_advection: PhiScheme,
-    /// Are sheets thinner than three cells kept whole by balls that are carried beside the level set?
-    pub thickening: bool,
     /// Steps from one redistancing to the next.
     pub redistance_every: u32,
     /// Full multigrid cycles of a step's pressure solve; the first step has five times as many.
@@ -95,7 +93,6 @@ impl Default for Params {
             smoothing_passes: 2,
             limiting_passes: 2,
             phi_advection: PhiScheme::default(),
-            thickening: false,
             redistance_every: 10,
             full_cycles: 1,
             v_cycles: 2,

@@ -21,9 +21,8 @@ fn open() -> Option<Device> {
 }
 
 fn params() -> Params {
-    // With spray and balls in thin sheets, so that all that is said of states holds for them too.
-    let (spray, thickening) = (1.0, true);
-    Params { cubic_cells: 10, cells_below: 3.0, cells_above: 4.0, spray, thickening, ..Params::default() }
+    // With spray, so that all that is said of states holds for it too.
+    Params { cubic_cells: 10, cells_below: 3.0, cells_above: 4.0, spray: 1.0, ..Params::default() }
 }
 
 fn on_processor(mut setup: Setup) -> TallSolver {

@@ -7,7 +7,6 @@ use crate::hierarchy::coarsen_until;
 use crate::pressure::multigrid::Cycles;
 use crate::remesh::RemeshParams;
 use crate::solids::Ground;
-use crate::thicken::BALLS;
 use fluvial_device::{Binding, Buffer, Device, DeviceError};
 use fluvial_grids::TallGrid;
 
@@ -26,8 +25,6 @@ pub struct WaterParams {
     pub is_counting: bool,
     /// Is phi carried to second order?
     pub corrects_phi: bool,
-    /// Are thin sheets kept whole by balls?
-    pub thickens: bool,
     /// Is volume kept by columns?
     pub conserves_volume: bool,
     /// Are there sources at any time?
@@ -147,7 +144,6 @@ pub(super) struct Buffers {
     pub beyond: Buffer<[i32; 8]>,
     /// Step length with gravity, with density, and alone.
     pub advect: Buffer<[f32; 4]>,
-    pub thicken: Buffer<[[f32; 4]; BALLS + 1]>,
     pub projection: Buffer<[f32; 4]>,
     pub volume: Buffer<[f32; 4]>,
     pub vectors: [Buffer<Velocity>; 4],
@@ -230,7 +226,6 @@ impl Buffers {
             left: column()?,
             beyond: device.uniform(&beyond)?,
             advect: device.uniform(&[0.0; 4])?,
-            thicken: device.uniform(&[[0.0; 4]; BALLS + 1])?,
             projection: device.uniform(&[0.0; 4])?,
             volume: device.uniform(&[0.0; 4])?,
             vectors: [vector()?, vector()?, vector()?, vector()?],

@@ -15,7 +15,6 @@ pub use numbers::StepNumbers;
 pub use spray::{GpuSeen, GpuSpray};
 pub use water::{GpuWater, StepInputs};
 
-use crate::thicken::{BALLS, places};
 use bytemuck::{Pod, Zeroable};
 use fluvial_device::{Binding, Bound, Buffer, Device, DeviceError, Pipeline, ShaderSource, shader_parts};
 use fluvial_grids::TallGrid;
@@ -50,7 +49,6 @@ pub fn source(name: &str) -> ShaderSource {
         "volume" => shader_parts!["../columns.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"],
         "maps" => shader_parts!["../columns.wgsl", "../maps/maps.wgsl"],
         "spray" => shader_parts!["../columns.wgsl", "../other.wgsl", "../spray/spray.wgsl"],
-        "thicken" => shader_parts!["../columns.wgsl", "../thicken/thicken.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
         other => panic!("no shader is called {other}"),
     };
@@ -123,12 +121,6 @@ impl GpuGrid {
 pub fn item_groups(items: usize) -> [u32; 3] {
     let groups = (items as u32).div_ceil(256);
     [groups.min(32768), groups.div_ceil(32768), 1]
-}
-
-/// What `thicken.wgsl` reads: the step's length over the edge of a cell, s/m, and places of balls.
-pub fn thickening(scale: f32) -> [[f32; 4]; BALLS + 1] {
-    let places = places();
-    std::array::from_fn(|n| if n == 0 { [scale, 0.0, 0.0, 0.0] } else { places[n - 1] })
 }
 
 /// Compiled kernels, each made when first asked for.

@@ -134,19 +134,6 @@ impl Buffers {
             let phi = back.into_iter().chain([(10, phi_new.binding())]);
             r.run(("advect", "correct_phi"), own().chain(phi), self.grid.sample_groups())?;
         }
-        if params.thickens {
-            let whole = [(7, phi_new.binding()), (8, self.scalars[2].binding())];
-            let items = item_groups(phi_new.len());
-            r.run(("thicken", "order"), whole.clone(), items)?;
-            let fields = [
-                (4, self.thicken.binding()),
-                (5, u_air.binding()),
-                (6, phi_start.binding()),
-                (8, self.scalars[2].binding()),
-            ];
-            r.run(("thicken", "thicken"), own().chain(fields), self.grid.sample_groups())?;
-            r.run(("thicken", "take_least"), whole, items)?;
-        }
         if params.conserves_volume {
             self.fluxes(r, phi_start, u_air)?;
         }

@@ -140,9 +140,6 @@ impl GpuWater {
     pub fn submit(&mut self, dt_s: f32, redistances: bool, is_first: bool) -> Result<(), DeviceError> {
         let (device, b, [x, y, z]) = (&self.device, &self.buffers, self.params.gravity);
         device.upload(&b.advect, &[[x, y, z, dt_s]])?;
-        if self.params.thickens {
-            device.upload(&b.thicken, &[super::thickening(dt_s / self.grid.dx_m)])?;
-        }
         device.upload(&b.projection, &[[self.params.density, dt_s, 0.0, 0.0]])?;
         device.upload(&b.volume, &[[dt_s, 0.0, 0.0, 0.0]])?;
         self.last = [usize::from(redistances), usize::from(is_first)];
