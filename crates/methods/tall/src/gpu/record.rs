@@ -359,6 +359,10 @@ impl Buffers {
         ];
         let solids = self.grid.own().into_iter().chain(solids);
         multigrid.run(&mut out, ("solids", "velocity_in_solids"), solids, self.grid.sample_groups())?;
+        if let Some(bodies) = &self.bodies {
+            let (kernel, buffers, groups) = bodies.shed(&around, &self.u);
+            multigrid.run(&mut out, kernel, buffers, groups)?;
+        }
         Ok(Recorder { kernels: multigrid.into_kernels(), out })
     }
 }
