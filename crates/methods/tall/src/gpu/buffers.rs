@@ -194,12 +194,15 @@ impl Buffers {
         let beyond = params.beyond.unwrap_or(Beyond { first: [0; 2], end: [ALL; 2], height: ALL });
         let ([x, z], [end_x, end_z]) = (beyond.first, beyond.end);
         let beyond = [x, z, end_x, end_z, beyond.height, i32::from(params.conserves_volume), 0, 0];
+        let (own, phi, own_solids) = (GpuGrid::new(device, grid)?, scalar()?, solids()?);
+        let finest = (&own, &phi, &own_solids.fraction);
+        let multigrid = MultigridBuffers::on(device, grid, params.cycles[0].coarsest, finest)?;
         Ok(Buffers {
-            grid: GpuGrid::new(device, grid)?,
+            grid: own,
             new: GpuGrid::new(device, grid)?,
             coarse,
-            multigrid: MultigridBuffers::new(device, grid, params.cycles[0].coarsest)?,
-            phi: scalar()?,
+            multigrid,
+            phi,
             u: vector()?,
             pressure: scalar()?,
             residual: column()?,
@@ -211,7 +214,7 @@ impl Buffers {
                 residual: column()?,
             },
             held: pair()?,
-            solids: solids()?,
+            solids: own_solids,
             solids_before: params.has_moving.then(solids).transpose()?,
             limits: device.storage_from("limits", limits)?,
             ground: (

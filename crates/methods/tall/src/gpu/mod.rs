@@ -65,7 +65,8 @@ pub struct GridSizes {
     dx_m: f32,
 }
 
-/// A grid on the device.
+/// A grid on the device; clones are the same one.
+#[derive(Clone)]
 pub struct GpuGrid {
     sizes: Buffer<GridSizes>,
     /// Terrain and tall-cell heights.
