@@ -234,7 +234,7 @@ fn maps_travel_with_the_stream() {
     let mut landed = vec![0u32; 160];
     landed[5 + 40] = 65536;
     for n in 0..20 {
-        let change = Change::new([0.1 * f64::from(n), f64::from(dt_s)], 0.1, [4.0, 10.0, 100.0]);
+        let change = Change::new([0.1 * f64::from(n), dt_s], 0.1, [4.0, 10.0, 100.0]);
         maps::carry(&mut next, [40, 4], &shown, (&tops, &landed), &change);
         std::mem::swap(&mut shown, &mut next);
         landed.fill(0);
