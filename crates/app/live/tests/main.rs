@@ -80,7 +80,7 @@ fn a_body_is_picked_and_pushed() {
 #[test]
 fn maps_are_seen() {
     let Some(mut renderer) = renderer() else { return };
-    let mut session = session("lighthouse", &["domain.resolution=24", "method.device=cpu", "method.spray=1"]);
+    let mut session = session("lighthouse", &["domain.resolution=32", "method.device=cpu", "method.spray=1"]);
     let (drawn, camera, size) = (session.look(), Orbit::of(&session.camera()).camera(), [320, 180]);
     let map = drawn.map.clone().expect("the method has maps");
     let columns = map.foam.len();

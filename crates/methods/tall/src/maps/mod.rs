@@ -1,5 +1,5 @@
 //! What lies on the surface and is seen there, one value a column: the map of foam, the map of what is wet, and coordinates for a texture
-//! of waves that goes with the water [tall §4, neyret-2003]. Twins in `maps.wgsl`.
+//! of waves that goes with the water [tall §4; neyret-2003]. Twins in `maps.wgsl`.
 
 use crate::field::{Velocity, at};
 use fluvial_foundation::parallel;

@@ -8,7 +8,7 @@ const HALF_DIAGONAL: f32 = 0.8661;
 
 /// Trial particles that a sample of the grid tries to make in a step; rounded up or down by chance so that the mean is exact.
 ///
-/// They start in the uppermost layer of the water, a cell thick [tall §3.9.3, phi_gen = -dx], all of its depths equally likely: as many as
+/// They start in the uppermost layer of the water, a cell thick (phi_gen is -dx) [tall §3.9.3], all of its depths equally likely: as many as
 /// the surface has area. Cells that have any part of the layer try.
 pub fn trial_count(water: &Water, column: usize, row: usize, share: f32, params: &Params) -> (u32, u32) {
     let grid = water.before;
