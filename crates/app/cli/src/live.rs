@@ -78,13 +78,16 @@ mod shown {
         })
     }
 
-    /// The scene, with spray and foam where it says nothing about them and its method can have some.
+    /// The scene, with spray and foam where it says nothing about them: the method's own, else the shared ones, where it can have some.
     fn load(args: &LiveArgs) -> Result<(Scene, Ready), Failure> {
         let overrides = args.scene.overrides();
         let scene = Scene::load(&args.scene.scene, &overrides)?;
         let ready = scene.build()?;
-        if ready.whitewater.is_none() {
-            let white = [overrides, vec![("whitewater.amount".into(), "1".into())]].concat();
+        if ready.whitewater.is_some() || ready.method.makes_whitewater() {
+            return Ok((scene, ready));
+        }
+        for key in ["method.spray", "whitewater.amount"] {
+            let white = [overrides.clone(), vec![(key.into(), "1".into())]].concat();
             if let Ok(scene) = Scene::load(&args.scene.scene, &white)
                 && let Ok(ready) = scene.build()
             {

@@ -3,6 +3,7 @@
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::TriangleMesh;
 use fluvial_preview::WhitePoint;
+use fluvial_solver_interface::SurfaceMap;
 
 /// What is seen of a simulation at one moment.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Drawn {
     pub solids: Vec<(TriangleMesh, Option<usize>)>,
     /// Spray, foam and bubbles.
     pub white: Vec<WhitePoint>,
+    /// What lies on surface and ground, where the method knows it.
+    pub map: Option<SurfaceMap>,
     /// Seconds by stage of the last frame's steps, and of what is drawn.
     pub stages_s: Vec<(String, f64)>,
 }

@@ -15,6 +15,10 @@ mod renderer;
 mod session;
 #[cfg(feature = "gpu")]
 mod targets;
+#[cfg(feature = "gpu")]
+mod view;
+#[cfg(feature = "gpu")]
+mod waves;
 #[cfg(feature = "window")]
 mod window;
 

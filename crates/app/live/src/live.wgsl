@@ -12,10 +12,20 @@ struct View {
     high: vec4<f32>,
     // Pixels of the targets, distance of the near plane, whether water is drawn.
     size: vec4<f32>,
+    // The map of the surface: middle of its first column, columns a metre, and whether there is one.
+    map: vec4<f32>,
+    // Its columns along x and z, and how much is seen of each layer of the waves' texture.
+    columns: vec4<f32>,
+    // Edge of the tile of short waves in metres, and its samples along a side.
+    tile: vec4<f32>,
 }
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var shadow_map: texture_depth_2d;
 @group(0) @binding(2) var shadow_sampler: sampler_comparison;
+// Foam, wet, height and nothing; how far two layers of texture have come.
+struct Shown { look: vec4<f32>, come: vec4<f32> }
+@group(0) @binding(3) var<storage, read> shown: array<Shown>;
+@group(0) @binding(4) var<storage, read> slopes: array<vec2<f32>>;
 @group(1) @binding(0) var behind: texture_2d<f32>;
 @group(1) @binding(1) var behind_depth: texture_depth_2d;
 @group(1) @binding(2) var back: texture_2d<f32>;
@@ -71,6 +81,73 @@ fn matte(color: vec3<f32>, world: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
     return color * (SUN * sun * 0.5 + ambient * 0.8);
 }
 
+// What the map shows at a place.
+fn shown_at(at: vec2<f32>) -> Shown {
+    let most = view.columns.xy - 1.0;
+    let c = clamp((at - view.map.xy) * view.map.z, vec2<f32>(0.0), most);
+    let low = floor(c);
+    let high = min(low + 1.0, most);
+    let w = c - low;
+    let nx = u32(view.columns.x);
+    let a = shown[u32(low.x) + nx * u32(low.y)];
+    let b = shown[u32(high.x) + nx * u32(low.y)];
+    let d = shown[u32(low.x) + nx * u32(high.y)];
+    let e = shown[u32(high.x) + nx * u32(high.y)];
+    return Shown(mix(mix(a.look, b.look, w.x), mix(d.look, e.look, w.x), w.y),
+        mix(mix(a.come, b.come, w.x), mix(d.come, e.come, w.x), w.y));
+}
+
+fn slope_of(i: i32, k: i32) -> vec2<f32> {
+    let side = i32(view.tile.y);
+    return slopes[u32(((i % side) + side) % side + side * (((k % side) + side) % side))];
+}
+
+// Slope of the tile of short waves at a place.
+fn tile_slope(at: vec2<f32>) -> vec2<f32> {
+    let c = at / view.tile.x * view.tile.y;
+    let low = floor(c);
+    let w = c - low;
+    let i = i32(low.x);
+    let k = i32(low.y);
+    return mix(mix(slope_of(i, k), slope_of(i + 1, k), w.x), mix(slope_of(i, k + 1), slope_of(i + 1, k + 1), w.x), w.y);
+}
+
+// Both layers, the second half a tile aside so that they have nothing in common; sums of waves that have nothing in common are as
+// steep as the root of the sum of their squares.
+fn short_waves(at: vec2<f32>, s: Shown) -> vec2<f32> {
+    let w = view.columns.zw;
+    let first = tile_slope(at - s.come.xy);
+    let second = tile_slope(at - s.come.zw + 0.5 * view.tile.x);
+    return (w.x * first + w.y * second) / sqrt(dot(w, w));
+}
+
+fn speckle(at: vec2<f32>) -> f32 {
+    let cell = vec2<i32>(floor(at));
+    let h = (bitcast<u32>(cell.x) * 0x9e3779b9u) ^ (bitcast<u32>(cell.y) * 0x85ebca6bu);
+    let m = (h ^ (h >> 15u)) * 0x7feb352du;
+    return f32((m ^ (m >> 16u)) & 65535u) / 65535.0;
+}
+
+fn noise(at: vec2<f32>) -> f32 {
+    let w = smoothstep(vec2<f32>(0.0), vec2<f32>(1.0), fract(at));
+    let near = mix(speckle(at), speckle(at + vec2<f32>(1.0, 0.0)), w.x);
+    let far = mix(speckle(at + vec2<f32>(0.0, 1.0)), speckle(at + vec2<f32>(1.0, 1.0)), w.x);
+    return mix(near, far, w.y);
+}
+
+// Foam as lace that goes with the water: how much of a place it covers.
+fn foam_cover(at: vec2<f32>, s: Shown) -> f32 {
+    let fine = 2.5 * view.map.z;
+    var lace = 0.0;
+    for (var n = 0; n < 2; n += 1) {
+        let came = at - select(s.come.xy, s.come.zw, n == 1);
+        let veins = 1.0 - abs(2.0 * noise(came * fine) - 1.0);
+        lace += view.columns[2 + n] * (0.65 * veins + 0.35 * noise(came * 3.1 * fine));
+    }
+    let cover = 1.0 - exp(-s.look.x);
+    return smoothstep(1.0 - cover - 0.15, 1.0 - cover + 0.35, lace) * smoothstep(0.0, 0.08, cover);
+}
+
 fn floor_color(world: vec3<f32>) -> vec3<f32> {
     let tile = view.low.w / 10.0;
     let cell = floor(world.xz / tile);
@@ -123,7 +200,13 @@ fn solid(in: Shaded) -> @location(0) vec4<f32> {
     if dot(normal, toward) < 0.0 { normal = -normal; }
     // Grain of wood or stone.
     let grain = 0.985 + 0.015 * sin(40.0 * dot(in.world, vec3<f32>(0.3, 1.0, 0.2)) / view.low.w * 6.0);
-    return vec4<f32>(matte(in.color * grain, in.world, normal), 1.0);
+    // What was below water not long ago is darker and shines.
+    let s = shown_at(in.world.xz);
+    let wet = view.map.w * s.look.y * smoothstep(s.look.z + 1.0 / view.map.z, s.look.z, in.world.y);
+    let dry = matte(in.color * grain * mix(1.0, 0.45, wet), in.world, normal);
+    let cosine = clamp(dot(normal, toward), 0.0, 1.0);
+    let shine = wet * (WATER_IOR_F0 + 0.5 * pow(1.0 - cosine, 5.0));
+    return vec4<f32>(mix(dry, sky(reflect(-toward, normal)), shine), 1.0);
 }
 
 @fragment
@@ -155,6 +238,14 @@ fn water(in: Shaded) -> @location(0) vec4<f32> {
     let toward = normalize(view.eye.xyz - in.world);
     var normal = normalize(in.normal);
     if dot(normal, toward) < 0.0 { normal = -normal; }
+    // Short waves, where they are wider than a pixel; none on what hangs or stands.
+    let footprint = length(fwidth(in.world.xz));
+    let s = shown_at(in.world.xz);
+    let fade = view.map.w * clamp(2.0 * view.tile.x / view.tile.y / max(footprint, 1e-6), 0.0, 1.0) * smoothstep(0.3, 0.9, normal.y);
+    let bumps = fade * short_waves(in.world.xz, s);
+    let flat = normal;
+    normal = normalize(normal - vec3<f32>(bumps.x, 0.0, bumps.y));
+    if dot(normal, toward) < 0.02 { normal = normalize(normal + (0.02 - dot(normal, toward)) * toward); }
     let uv = in.clip.xy / view.size.xy;
     let here = length(in.world - view.eye.xyz);
     let unit = 0.35 * view.low.w;
@@ -188,7 +279,9 @@ fn water(in: Shaded) -> @location(0) vec4<f32> {
     if mirrored.y < 0.0 { seen = mix(vec3<f32>(0.35, 0.33, 0.30), sky(vec3<f32>(mirrored.x, 0.02, mirrored.z)), 0.5); }
     let glint = SUN * pow(max(dot(mirrored, view.sun.xyz), 0.0), 500.0) * 1.5 * lit(in.world, normal);
     color = mix(color, seen, fresnel) + glint;
-    return vec4<f32>(color, 1.0);
+    let white = view.map.w * foam_cover(in.world.xz, s) * smoothstep(0.1, 0.5, flat.y);
+    let foam_color = vec3<f32>(0.95, 0.97, 1.0) * (0.45 + 0.6 * lit(in.world, flat) * max(dot(flat, view.sun.xyz), 0.0));
+    return vec4<f32>(mix(color, foam_color, 0.85 * white), 1.0);
 }
 
 struct Point { @location(0) center: vec3<f32>, @location(1) radius: f32, @location(2) look: vec4<f32> }

@@ -21,8 +21,8 @@ const BODY_COLORS: [Vec3; 6] = [
     Vec3::new(0.60, 0.52, 0.44),
 ];
 const STONE: Vec3 = Vec3::new(0.36, 0.32, 0.26);
-/// Cover of a spray drop, a foam patch and a bubble, and how much larger than the particle they are drawn.
-const LOOKS: [(f32, f32); 3] = [(0.8, 0.8), (0.35, 3.0), (0.12, 1.0)];
+/// Cover of a spray drop, a foam patch, a bubble and a puff of mist, and how much larger than the particle they are drawn.
+const LOOKS: [(f32, f32); 4] = [(0.8, 0.8), (0.35, 3.0), (0.12, 1.0), (0.05, 12.0)];
 
 fn vertex(x: Vec3, normal: Vec3, color: Vec3) -> Vertex {
     [x.x, x.y, x.z, normal.x, normal.y, normal.z, color.x, color.y, color.z]
@@ -99,6 +99,7 @@ pub(crate) fn discs(drawn: &Drawn) -> Vec<Disc> {
             WhiteKind::Spray => 0,
             WhiteKind::Foam => 1,
             WhiteKind::Bubble => 2,
+            WhiteKind::Mist => 3,
         };
         let (cover, larger) = LOOKS[kind];
         [p.x.x, p.x.y, p.x.z, larger * p.radius, 0.95, 0.97, 1.0, cover]

@@ -4,26 +4,12 @@
 //! which bends, swallows and mirrors what lies behind it; spray, foam and bubbles; at last all of it as on film, several pixels to one.
 
 use crate::meshes::{self, Disc, Vertex};
-use crate::targets::{COLOR, DEPTH, SUPERSAMPLING, Target, Targets};
+use crate::targets::{COLOR, DEPTH, Target, Targets};
+use crate::view::view_of;
+use crate::waves::{self, Waves};
 use crate::{Drawn, LiveError};
-use fluvial_foundation::{Aabb, Vec3};
 use fluvial_preview::{Camera, Image};
-use glam::{Mat3, Mat4};
 use wgpu::util::DeviceExt;
-
-/// As `View` in `live.wgsl`.
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct View {
-    clip_from_world: [f32; 16],
-    world_from_clip: [f32; 16],
-    light_from_world: [f32; 16],
-    eye: [f32; 4],
-    sun: [f32; 4],
-    low: [f32; 4],
-    high: [f32; 4],
-    size: [f32; 4],
-}
 
 /// How a pipeline reads vertices, writes depth, and which bindings of the groups it has.
 struct Kind {
@@ -69,7 +55,19 @@ pub struct Renderer {
     pipelines: Pipelines,
     samplers: [wgpu::Sampler; 2],
     targets: Option<Targets>,
+    /// Waves too short for the cells, once a map was drawn.
+    waves: Option<Waves>,
 }
+
+/// What the shaders of one picture read beside textures.
+struct Read {
+    view: wgpu::Buffer,
+    shown: wgpu::Buffer,
+    slopes: wgpu::Buffer,
+}
+
+/// Edge of the tile of short waves, columns of the map: its longest waves are as long as two of them, which the simulation cannot hold.
+const TILE_COLUMNS: f32 = 16.0;
 
 const OPAQUE: Kind = Kind {
     vertex: "place",
@@ -164,7 +162,7 @@ impl Pipelines {
         Pipelines {
             cast: make(Kind { vertex: "shade_from_sun", groups: &[&[0]], ..OPAQUE }),
             surroundings: make(screen("surroundings", Some((Always, true)), &[&[0, 1, 2]])),
-            solid: make(Kind { fragment: Some("solid"), ..OPAQUE }),
+            solid: make(Kind { fragment: Some("solid"), groups: &[&[0, 1, 2, 3]], ..OPAQUE }),
             edge: make(Kind {
                 fragment: Some("edge"),
                 topology: wgpu::PrimitiveTopology::LineList,
@@ -181,7 +179,7 @@ impl Pipelines {
             water: make(Kind {
                 fragment: Some("water"),
                 cull: Some(wgpu::Face::Back),
-                groups: &[&[0, 1, 2], &[0, 1, 2, 3]],
+                groups: &[&[0, 1, 2, 3, 4], &[0, 1, 2, 3]],
                 ..OPAQUE
             }),
             foam: make(Kind {
@@ -235,7 +233,15 @@ impl Renderer {
         };
         let samplers = [sampler(Some(wgpu::CompareFunction::LessEqual)), sampler(None)];
         let pipelines = Pipelines::new(&device, format);
-        Ok(Renderer { device, queue, adapter: adapter.get_info().name, pipelines, samplers, targets: None })
+        Ok(Renderer {
+            device,
+            queue,
+            adapter: adapter.get_info().name,
+            pipelines,
+            samplers,
+            targets: None,
+            waves: None,
+        })
     }
 
     /// The adapter's name.
@@ -255,12 +261,8 @@ impl Renderer {
         if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
             self.targets = Some(Targets::new(&self.device, size));
         }
+        let view = &self.read_by_shaders(drawn, camera, size);
         let targets = self.targets.as_ref().expect("made just now");
-        let view = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-            label: Some("view"),
-            contents: bytemuck::bytes_of(&view_of(drawn.domain, camera, size)),
-            usage: wgpu::BufferUsages::UNIFORM,
-        });
         let buffer = |bytes: &[u8]| {
             let usage = wgpu::BufferUsages::VERTEX;
             self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -279,7 +281,7 @@ impl Renderer {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut pass = begin(&mut encoder, None, Some((&targets.shadow, Some(1.0))));
-            self.set(&mut pass, &p.cast, &view, targets);
+            self.set(&mut pass, &p.cast, view, targets);
             draw_list(&mut pass, &solid);
         }
         {
@@ -289,11 +291,11 @@ impl Renderer {
                 Some((&targets.color.view, Some(black))),
                 Some((&targets.depth, Some(1.0))),
             );
-            self.set(&mut pass, &p.surroundings, &view, targets);
+            self.set(&mut pass, &p.surroundings, view, targets);
             pass.draw(0..3, 0..1);
-            self.set(&mut pass, &p.solid, &view, targets);
+            self.set(&mut pass, &p.solid, view, targets);
             draw_list(&mut pass, &solid);
-            self.set(&mut pass, &p.edge, &view, targets);
+            self.set(&mut pass, &p.edge, view, targets);
             draw_list(&mut pass, &edge);
         }
         {
@@ -303,7 +305,7 @@ impl Renderer {
                 Some((&targets.back.view, Some(none))),
                 Some((&targets.back_depth, Some(0.0))),
             );
-            self.set(&mut pass, &p.far_side, &view, targets);
+            self.set(&mut pass, &p.far_side, view, targets);
             draw_list(&mut pass, &liquid);
         }
         copy(&mut encoder, &targets.color, &targets.behind);
@@ -311,10 +313,10 @@ impl Renderer {
         {
             let mut pass =
                 begin(&mut encoder, Some((&targets.color.view, None)), Some((&targets.depth, None)));
-            self.set(&mut pass, &p.water, &view, targets);
+            self.set(&mut pass, &p.water, view, targets);
             draw_list(&mut pass, &liquid);
             if points.1 > 0 {
-                self.set(&mut pass, &p.foam, &view, targets);
+                self.set(&mut pass, &p.foam, view, targets);
                 pass.set_vertex_buffer(0, points.0.slice(..));
                 pass.draw(0..4, 0..points.1);
             }
@@ -322,19 +324,52 @@ impl Renderer {
         copy(&mut encoder, &targets.color, &targets.behind);
         {
             let mut pass = begin(&mut encoder, Some((out, Some(wgpu::Color::BLACK))), None);
-            self.set(&mut pass, &p.develop, &view, targets);
+            self.set(&mut pass, &p.develop, view, targets);
             pass.draw(0..3, 0..1);
         }
         self.queue.submit([encoder.finish()]);
     }
 
+    /// View, map and short waves of a picture.
+    fn read_by_shaders(&mut self, drawn: &Drawn, camera: &Camera, size: [u32; 2]) -> Read {
+        let mut view = view_of(drawn.domain, camera, size);
+        let (mut shown, mut slopes) = (vec![[0.0f32; 8]], vec![[0.0f32; 2]]);
+        view.columns = [1.0; 4];
+        view.tile = [1.0; 4];
+        view.map = [0.0, 0.0, 1.0, 0.0];
+        if let Some(map) = &drawn.map {
+            let tile_m = TILE_COLUMNS * map.spacing_m;
+            let waves = self.waves.get_or_insert_with(|| Waves::new(tile_m, 9.81));
+            waves.slopes(&mut slopes, drawn.time_s as f32);
+            let column = |n: usize| {
+                let [a, b, c, d] = map.come[n];
+                [map.foam[n], map.wet[n], map.height_m[n], 0.0, a, b, c, d]
+            };
+            shown = (0..map.foam.len()).map(column).collect();
+            view.map = [map.first[0], map.first[1], 1.0 / map.spacing_m, 1.0];
+            view.columns = [map.size[0] as f32, map.size[1] as f32, map.layers[0], map.layers[1]];
+            view.tile = [tile_m, waves::SIDE as f32, 0.0, 0.0];
+        }
+        let buffer = |contents: &[u8], usage| {
+            let made = wgpu::util::BufferInitDescriptor { label: None, contents, usage };
+            self.device.create_buffer_init(&made)
+        };
+        Read {
+            view: buffer(bytemuck::bytes_of(&view), wgpu::BufferUsages::UNIFORM),
+            shown: buffer(bytemuck::cast_slice(&shown), wgpu::BufferUsages::STORAGE),
+            slopes: buffer(bytemuck::cast_slice(&slopes), wgpu::BufferUsages::STORAGE),
+        }
+    }
+
     /// A pipeline with what it reads.
-    fn set(&self, pass: &mut wgpu::RenderPass, pipeline: &Pipeline, view: &wgpu::Buffer, targets: &Targets) {
+    fn set(&self, pass: &mut wgpu::RenderPass, pipeline: &Pipeline, read: &Read, targets: &Targets) {
         pass.set_pipeline(&pipeline.raw);
         for (group, bindings) in pipeline.groups.iter().enumerate() {
             let resource = |n: u32| match (group, n) {
-                (0, 0) => view.as_entire_binding(),
+                (0, 0) => read.view.as_entire_binding(),
                 (0, 1) => wgpu::BindingResource::TextureView(&targets.shadow.view),
+                (0, 3) => read.shown.as_entire_binding(),
+                (0, 4) => read.slopes.as_entire_binding(),
                 (0, _) => wgpu::BindingResource::Sampler(&self.samplers[0]),
                 (_, 0) => wgpu::BindingResource::TextureView(&targets.behind.view),
                 (_, 1) => wgpu::BindingResource::TextureView(&targets.behind_depth.view),
@@ -420,66 +455,4 @@ fn copy(encoder: &mut wgpu::CommandEncoder, from: &Target, to: &Target) {
         to.texture.as_image_copy(),
         from.texture.size(),
     );
-}
-
-/// Matrices of a camera and of the sun over a domain.
-fn view_of(domain: Aabb, camera: &Camera, [width, height]: [u32; 2]) -> View {
-    let size = domain.size().max_element();
-    let near = 0.02 * size;
-    let eye = camera.position;
-    let looking = looking_at(eye, camera.look_at);
-    let aspect = width as f32 / height as f32;
-    let lens = lens(camera.fov_degrees, aspect, [near, 80.0 * size]);
-    let clip_from_world = lens * looking;
-    // From behind the camera's left shoulder, so that what faces the camera is lit and shadows fall to the right.
-    let forward = (camera.look_at - eye).with_y(0.0).normalize_or(Vec3::NEG_Z);
-    let sun = (1.1 * Vec3::Y - 0.35 * forward - 0.75 * forward.cross(Vec3::Y)).normalize();
-    let (middle, reach) = (domain.center(), 0.75 * domain.size().length());
-    let from_sun = looking_at(middle + 2.0 * reach * sun, middle);
-    // Parallel light: depths from 0 to 1 over four times the reach.
-    let light_from_world = Mat4::from_scale(Vec3::new(1.0, 1.0, -0.25) / reach) * from_sun;
-    let four = |v: Vec3, w: f32| [v.x, v.y, v.z, w];
-    let pixels = [width, height].map(|n| (n * SUPERSAMPLING) as f32);
-    View {
-        clip_from_world: clip_from_world.to_cols_array(),
-        world_from_clip: clip_from_world.inverse().to_cols_array(),
-        light_from_world: light_from_world.to_cols_array(),
-        eye: four(eye, 1.0),
-        sun: four(sun, 0.0),
-        low: four(domain.min, size),
-        high: four(domain.max, SUPERSAMPLING as f32),
-        size: [pixels[0], pixels[1], near, 0.0],
-    }
-}
-
-/// Camera from world: x to the right, y up, looking along -z.
-fn looking_at(eye: Vec3, at: Vec3) -> Mat4 {
-    let forward = (at - eye).normalize_or(Vec3::NEG_Z);
-    let right = forward.cross(Vec3::Y).normalize_or(Vec3::X);
-    let turn = Mat3::from_cols(right, right.cross(forward), -forward).transpose();
-    Mat4::from_mat3(turn) * Mat4::from_translation(-eye)
-}
-
-/// Clip from camera: depths from 0 at the near plane to 1 at the far one.
-fn lens(fov_degrees: f32, aspect: f32, [near, far]: [f32; 2]) -> Mat4 {
-    let tall = 1.0 / (0.5 * fov_degrees.to_radians()).tan();
-    let depth = far / (near - far);
-    Mat4::from_cols_array(&[
-        tall / aspect,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        tall,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        depth,
-        -1.0,
-        0.0,
-        0.0,
-        near * depth,
-        0.0,
-    ])
 }

@@ -5,7 +5,7 @@ use fluvial_foundation::{Aabb, DVec3, StageTimers, Vec3};
 use fluvial_preview::Camera;
 use fluvial_scene::Ready;
 use fluvial_simulation::draw::{Drawer, white_points};
-use fluvial_simulation::whitewater::SceneWhitewater;
+use fluvial_simulation::whitewater::{SceneWhitewater, own_points};
 use fluvial_simulation::{
     FramePlan, Position, Recorder, RunError, StepRecord, Unrecorded, next_step, reached,
 };
@@ -130,6 +130,13 @@ impl Session {
         let solver = &*self.solver;
         let liquid = self.stages.stage("surface", || solver.surface(&SurfaceParams::default()));
         self.drawer.place_bodies(solver);
+        let own = if self.whitewater.is_none() { solver.whitewater() } else { None };
+        let map = own.as_ref().map(|own| own.map.clone());
+        let white = match (&self.whitewater, own) {
+            (Some(shared), _) => white_points(&shared.points()),
+            (None, Some(own)) => white_points(&own_points(own).0),
+            (None, None) => vec![],
+        };
         let numbered = |n: usize| self.bodies.iter().position(|(number, _)| *number == n);
         let solids = self.drawer.solids_at(solver.time_s()).into_iter().enumerate();
         Drawn {
@@ -138,7 +145,8 @@ impl Session {
             domain: self.domain,
             liquid,
             solids: solids.map(|(n, mesh)| (mesh, numbered(n))).collect(),
-            white: self.whitewater.as_ref().map(|w| white_points(&w.points())).unwrap_or_default(),
+            white,
+            map,
             stages_s: self.stages.iter().map(|(name, seconds)| (name.to_owned(), seconds)).collect(),
         }
     }

@@ -75,3 +75,32 @@ fn a_body_is_picked_and_pushed() {
     assert!(session.push(body, fluvial_foundation::Vec3::X, 1.0));
     assert!(!session.push(99, fluvial_foundation::Vec3::X, 1.0));
 }
+
+/// Foam whitens the water, ground that was under water is darker, short waves ripple what is seen; the sky stays as it is.
+#[test]
+fn maps_are_seen() {
+    let Some(mut renderer) = renderer() else { return };
+    let mut session = session("lighthouse", &["domain.resolution=32", "method.device=cpu", "method.spray=1"]);
+    let (drawn, camera, size) = (session.look(), Orbit::of(&session.camera()).camera(), [320, 180]);
+    let map = drawn.map.clone().expect("the method has maps");
+    let columns = map.foam.len();
+    let mut look = |foam: f32, wet: f32| {
+        let map = fluvial_solver_interface::SurfaceMap {
+            foam: vec![foam; columns],
+            wet: vec![wet; columns],
+            height_m: vec![10.0; columns],
+            ..map.clone()
+        };
+        renderer.picture(&fluvial_live::Drawn { map: Some(map), ..drawn.clone() }, &camera, size).unwrap()
+    };
+    let [plain, white, wet] = [look(0.0, 0.0), look(4.0, 0.0), look(0.0, 1.0)];
+    let bare = renderer.picture(&fluvial_live::Drawn { map: None, ..drawn.clone() }, &camera, size).unwrap();
+    let all = |image: &Image| mean(image, [0.0, 1.0], [0.1, 1.0]).iter().sum::<f32>();
+    let sky = |image: &Image| mean(image, [0.0, 1.0], [0.0, 0.05]);
+    println!("plain {}, foam {}, wet {}, no map {}", all(&plain), all(&white), all(&wet), all(&bare));
+    assert!(all(&white) > all(&plain) + 30.0, "foam is not seen");
+    assert!(all(&wet) < all(&plain) - 3.0, "what is wet is not darker");
+    assert!(sky(&white) == sky(&plain) && sky(&wet) == sky(&plain));
+    let differ = plain.rgb.iter().zip(&bare.rgb).filter(|(a, b)| a.abs_diff(**b) > 4).count();
+    assert!(differ > plain.rgb.len() / 50, "no ripples: {differ}");
+}

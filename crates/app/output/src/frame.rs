@@ -25,7 +25,7 @@ pub enum PointsOf {
     /// The liquid itself: 0 as seeded, 1 merged of several, 2 inserted to keep a sheet whole, 3 flying.
     #[default]
     Particles,
-    /// Spray, foam and bubbles: 0, 1, 2.
+    /// Spray, foam, bubbles and mist: 0, 1, 2, 3.
     Whitewater,
 }
 
@@ -42,7 +42,7 @@ impl PointsOf {
     pub fn kinds(self) -> &'static [&'static str] {
         match self {
             PointsOf::Particles => &["small", "merged", "inserted", "flying"],
-            PointsOf::Whitewater => &["spray", "foam", "bubble"],
+            PointsOf::Whitewater => &["spray", "foam", "bubble", "mist"],
         }
     }
 }

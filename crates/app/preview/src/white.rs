@@ -18,6 +18,8 @@ pub enum WhiteKind {
     Foam,
     /// Air in the liquid.
     Bubble,
+    /// Drops so small that they hang in the air.
+    Mist,
 }
 
 /// A particle of whitewater.
@@ -43,6 +45,7 @@ const FOAM_THICKNESS: f32 = 0.5;
 /// Spray's drops are drawn with this part of their section: mist lets light through.
 const SPRAY_COVER: f32 = 0.85;
 const BUBBLE_COVER: f32 = 0.35;
+const MIST_COVER: f32 = 0.3;
 
 /// Foam particles by the cubes in which they lie.
 pub struct FoamMap {
@@ -179,8 +182,12 @@ fn cover_pixels(out: &mut Vec<(u32, (f32, f32, bool))>, p: &WhitePoint, view: &V
     let drawn = radius.max(0.6);
     let is_bubble = p.kind == WhiteKind::Bubble;
     // The edge is a pixel wide, which makes a disc of radius r cover pi (r^2 + 1/12).
-    let opacity =
-        radius * radius / (drawn * drawn + 1.0 / 12.0) * if is_bubble { BUBBLE_COVER } else { SPRAY_COVER };
+    let cover = match p.kind {
+        WhiteKind::Bubble => BUBBLE_COVER,
+        WhiteKind::Mist => MIST_COVER,
+        _ => SPRAY_COVER,
+    };
+    let opacity = radius * radius / (drawn * drawn + 1.0 / 12.0) * cover;
     let range = |center: f32, most: f32| {
         let (low, high) = (center - drawn - 0.5, center + drawn + 0.5);
         low.clamp(0.0, most) as usize..high.clamp(0.0, most).ceil() as usize

@@ -151,6 +151,11 @@ impl Scene {
                 "it has no level set to follow: remove [whitewater], or choose another method in [method]";
             return Err(self.fail("whitewater", message, help));
         }
+        if self.method.makes_whitewater() {
+            let message =
+                format!("the method `{}` makes spray and foam itself (`method.spray`)", self.method.name());
+            return Err(self.fail("whitewater", message, "remove [whitewater], or set method.spray = 0"));
+        }
         let gravity = setup.liquid.gravity;
         if gravity == Vec3::ZERO {
             let help = "remove [whitewater], or set gravity in [liquid]";

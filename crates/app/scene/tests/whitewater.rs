@@ -39,6 +39,11 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("[whitewater]\nenergy = [2, 1]", ("time.fps", "24"), "grow from none to all"),
         ("[whitewater]", ("method.name", "cutcell"), "`cutcell` has no support for [whitewater]"),
         ("[whitewater]", ("liquid.gravity", "[0, 0, 0]"), "needs gravity"),
+        (
+            "[method]\nname = \"tall\"\nspray = 1\n[whitewater]",
+            ("time.fps", "24"),
+            "makes spray and foam itself",
+        ),
     ] {
         let error = scene(white, &[set]).and_then(|s| s.build()).unwrap_err().to_string();
         assert!(error.contains(message), "{white}: {error}");

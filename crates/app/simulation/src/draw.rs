@@ -147,7 +147,7 @@ impl Drawer {
 
 /// Spray, foam and bubbles as the renderer wants them.
 pub fn white_points(points: &PointCloud) -> Vec<WhitePoint> {
-    let kinds = [WhiteKind::Spray, WhiteKind::Foam, WhiteKind::Bubble];
+    let kinds = [WhiteKind::Spray, WhiteKind::Foam, WhiteKind::Bubble, WhiteKind::Mist];
     let kind = |n: usize| points.kind.as_ref().and_then(|k| kinds.get(usize::from(k[n])).copied());
     let point = |n: usize| Some(WhitePoint { x: points.x[n], radius: points.radii[n], kind: kind(n)? });
     (0..points.x.len()).filter_map(point).collect()

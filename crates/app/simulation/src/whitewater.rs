@@ -11,7 +11,7 @@ use fluvial_output::{
 use fluvial_scene::Ready;
 use fluvial_solids::{Key, Motion, PlacedSolids, Pose};
 use fluvial_solver_interface::{
-    LevelSet, RestoreError, Setup, Solver, StateReader, StateWriter, Wall, Wanted,
+    LevelSet, OwnWhitewater, RestoreError, Setup, Solver, StateReader, StateWriter, Wall, Wanted,
 };
 use fluvial_whitewater::{Around, Field, FieldBuilder, Kind, Params, Particle, Tally, Totals, Whitewater};
 use serde::{Deserialize, Serialize};
@@ -246,6 +246,20 @@ impl SceneWhitewater {
 fn pose_of(&[x, y, z, qx, qy, qz, qw]: &[f32; 7]) -> Pose {
     let rotation = fluvial_foundation::Quat::from_xyzw(qx, qy, qz, qw);
     Pose { translate: Vec3::new(x, y, z), rotation }
+}
+
+/// What a method makes itself, as files want it, and its sums.
+pub fn own_points(own: OwnWhitewater) -> (PointCloud, WhitewaterTotals) {
+    let OwnWhitewater { x, v, id, age_s, radius_m, kind, totals, map: _ } = own;
+    let count = |wanted: &[u8]| kind.iter().filter(|kind| wanted.contains(kind)).count() as u64;
+    let [born_spray, _, born_foam, refused] = totals;
+    let (spray, foam) = (count(&[0, 3]), count(&[1]));
+    let totals =
+        WhitewaterTotals { spray, foam, born_spray, born_foam, refused, ..WhitewaterTotals::default() };
+    let radius = radius_m.iter().copied().fold(f32::INFINITY, f32::min);
+    let radius = if radius.is_finite() { radius } else { 0.0 };
+    let (kind, radii, of) = (Some(kind), radius_m, PointsOf::Whitewater);
+    (PointCloud { x, v, id, age_s, radius, kind, radii, of }, totals)
 }
 
 /// The liquid of a volume file.

@@ -74,6 +74,7 @@ fn params() -> WaterParams {
         beyond: None,
         has_moving: false,
         bodies: [0; 2],
+        spray: 0,
     }
 }
 

@@ -56,3 +56,26 @@ fn copy_columns(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workg
     let n = item(id, groups);
     if n < arrayLength(&columns_out) { columns_out[n] = columns_in[n]; }
 }
+
+// A whole state; one invocation a sample.
+@group(0) @binding(8) var<storage, read> phi_in: array<f32>;
+@group(0) @binding(9) var<storage, read_write> phi_out: array<f32>;
+@group(0) @binding(10) var<storage, read> u_in: array<vec4<f32>>;
+@group(0) @binding(11) var<storage, read_write> u_out: array<vec4<f32>>;
+@group(0) @binding(12) var<storage, read> pressure_in: array<f32>;
+@group(0) @binding(13) var<storage, read_write> pressure_out: array<f32>;
+@group(0) @binding(14) var<storage, read> residual_in: array<f32>;
+@group(0) @binding(15) var<storage, read_write> residual_out: array<f32>;
+
+@compute @workgroup_size(256)
+fn copy_state(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let n = item(id, groups);
+    if n >= arrayLength(&phi_out) { return; }
+    phi_out[n] = phi_in[n];
+    u_out[n] = u_in[n];
+    pressure_out[n] = pressure_in[n];
+    if n < arrayLength(&columns_out) {
+        columns_out[n] = columns_in[n];
+        residual_out[n] = residual_in[n];
+    }
+}

@@ -19,8 +19,10 @@ pub mod field;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hierarchy;
+pub mod maps;
 pub mod pressure;
 pub mod redistance;
 pub mod remesh;
 pub mod solids;
+pub mod spray;
 pub mod volume;

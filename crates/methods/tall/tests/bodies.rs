@@ -3,7 +3,7 @@
 use fluvial_foundation::{DMat3, DVec3};
 use fluvial_grids::TallGrid;
 use fluvial_tall::bodies::{
-    Around, Beside, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push,
+    Around, Beside, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push, shed,
 };
 use fluvial_tall::field::Velocity;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
@@ -88,6 +88,8 @@ impl Case {
             owed: Pair::default(),
             given: Pair::default(),
             lent: Pair::default(),
+            shed: DVec3::ZERO,
+            deep_m2: 0.0,
         }
     }
 
@@ -128,6 +130,44 @@ impl Case {
         let (phi, fraction, u_solid) = (&self.phi[..], &self.fraction[..], &self.u_solid[..]);
         Liquid { phi, fraction, u_solid, density_kg_m3: DENSITY, dt_s: 1.0 }
     }
+}
+
+/// A stone that sinks deep in tall cells, and is pushed there: what it loses is what the water around it receives, its weight and lift aside.
+#[test]
+fn tall_cells_receive_what_a_body_loses() {
+    let mut case = Case::new(16, [5.2, 8.3, 4.9], [9.0, 12.3, 8.6], 35.0);
+    // The same box in columns whose tall cells reach above it.
+    case.grid.columns.iter_mut().for_each(|column| column[1] = 30);
+    case.phi.fill(-5.0 * DX);
+    case.fraction.fill(0.0);
+    let start = DVec3::new(1.5, -0.7, 0.4);
+    let mut body = case.body(2.5, start);
+    let [along, about] = added_masses(case.size(), case.size().element_product(), f64::from(DENSITY));
+    body.carried = [along, about].map(DMat3::from_diagonal);
+    let u = vec![[0.2, 0.0, 0.0, 1.0]; case.grid.samples()];
+    let at_rest = |(i, j, k, _): (usize, usize, usize, usize)| {
+        -GRAVITY * DENSITY * DX * (35.0 - case.grid.y(i, j, k) as f32)
+    };
+    let p: Vec<f32> = samples(&case.grid).map(at_rest).collect();
+    let seen = Around { dt_s: 0.03, ..case.around(&p, &u) };
+    let mut pressed = vec![Pressed::default(); case.elements.len()];
+    press(&mut pressed, &case.elements, &body, &seen);
+    push(&mut body, &case.elements, &pressed, &seen);
+    assert!(pressed.iter().all(|p| p.beside == Beside::Deep));
+    let mut after = u.clone();
+    shed(&mut after, &case.grid, &body, (&case.elements, &pressed), DENSITY);
+    let cell_kg = f64::from(DENSITY * DX * DX * DX);
+    let mut received = DVec3::ZERO;
+    for (i, _, k, n) in samples(&case.grid).filter(|(_, j, ..)| *j < 2) {
+        let by: [f64; 3] = std::array::from_fn(|c| f64::from(after[n][c] - u[n][c]));
+        // Each end stands for half of the tall cell.
+        received += 0.5 * cell_kg * f64::from(case.grid.column(i, k)[1]) * DVec3::from_array(by);
+    }
+    let mass_kg = 1.0 / body.inverse_mass.x;
+    let lift = f64::from(-GRAVITY) * f64::from(DENSITY) * case.size().element_product() * 0.03;
+    let lost = mass_kg * (start - body.now[0]) + DVec3::new(0.0, lift, 0.0);
+    println!("lost {lost}, received {received} N s");
+    assert!(lost.x > 1.0 && (lost - received).length() < 1e-3 * lost.length(), "{lost} {received}");
 }
 
 /// Three times as long as wide, a spheroid's added masses are 0.1220 along and 0.8025 across [lamb-1932 §115]; a ball's is half of its water.
@@ -297,6 +337,20 @@ mod on_gpu {
                 assert!(off < 2e-5, "{what}: {} and {}", a[n], b[n]);
             }
         }
+        let (kernel, buffers, groups) = numbers.shed(&around, &u_b);
+        let mut last = Recording::new();
+        last.dispatch(&kernels.bind(kernel, buffers).unwrap(), groups);
+        device.submit(&last).unwrap();
+        let mut water = u.clone();
+        shed(&mut water, &case.grid, &body, (&case.elements, &pressed), DENSITY);
+        let (mut off, mut moved) = (0.0f32, 0.0f32);
+        for ((a, b), before) in device.read(&u_b).unwrap().iter().zip(&water).zip(&u) {
+            (0..3).for_each(|c| {
+                (off, moved) = (off.max((a[c] - b[c]).abs()), moved.max((b[c] - before[c]).abs()))
+            });
+        }
+        println!("shed: {off:.1e} m/s of {moved:.1e}");
+        assert!(moved > 1e-3 && off < 1e-5 * moved.max(1.0), "{off} of {moved}");
         let got = device.read(&u_solid).unwrap();
         let off = got
             .iter()

@@ -6,6 +6,7 @@ mod parity;
 mod pressure;
 mod rest;
 mod scenes;
+mod spray;
 #[cfg(feature = "gpu")]
 mod step;
 mod transport;

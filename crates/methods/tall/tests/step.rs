@@ -154,6 +154,7 @@ fn basin(has_obstacle: bool) -> CpuWater {
         beyond: None,
         has_moving: false,
         bodies: [0; 2],
+        spray: 0,
     };
     CpuWater::new(grid, phi, ground, limits, params)
 }

@@ -32,8 +32,8 @@ pub use rigid::{Bodies, BodyStep, StepTimes};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{
-    CutCell, LevelSet, PARTICLE_KINDS, ParticleKinds, ParticleSet, SPARSE_BAND_CELLS, Snapshot,
-    SparseLevelSet, UniformLevelSet, Wanted,
+    CutCell, LevelSet, OwnWhitewater, PARTICLE_KINDS, ParticleKinds, ParticleSet, SPARSE_BAND_CELLS,
+    Snapshot, SparseLevelSet, SurfaceMap, UniformLevelSet, Wanted,
 };
 pub use stages::{Clamps, Stages};
 pub use support::{Feature, refuse};
@@ -170,6 +170,10 @@ pub trait Solver: Send {
     /// Where bodies are, how they move and what the liquid does to them, in the order of the set-up's.
     fn bodies(&self) -> Vec<BodyReport> {
         vec![]
+    }
+    /// Spray, foam and mist that the method makes itself; `None` where it makes none.
+    fn whitewater(&self) -> Option<OwnWhitewater> {
+        None
     }
     /// Does what somebody who watches asks for; `false` where the method cannot. What is done is no part of the set-up: a state saved
     /// after a source was added does not know it.

@@ -27,6 +27,8 @@ pub trait Method: std::fmt::Debug + Send + Sync {
     fn check_size(&self, setup: &Setup) -> Result<(), SetupError>;
     /// What it will do otherwise than the set-up says, a sentence each.
     fn notes(&self, setup: &Setup) -> Vec<String>;
+    /// Does it make spray and foam itself with these parameters ([`Solver::whitewater`])?
+    fn makes_whitewater(&self) -> bool;
     /// What a run will need.
     fn predict(&self, scenario: &Scenario) -> Needs;
     /// Makes a solver with the liquid of a set-up in its place.
@@ -52,6 +54,10 @@ pub trait Listed:
     /// See [`Method::notes`].
     fn notes(&self, _: &Setup) -> Vec<String> {
         vec![]
+    }
+    /// See [`Method::makes_whitewater`].
+    fn makes_whitewater(&self) -> bool {
+        false
     }
     /// See [`Method::predict`].
     fn predict(&self, scenario: &Scenario) -> Needs;
@@ -91,6 +97,10 @@ impl<M: Listed> Method for M {
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
         Listed::notes(self, setup)
+    }
+
+    fn makes_whitewater(&self) -> bool {
+        Listed::makes_whitewater(self)
     }
 
     fn predict(&self, scenario: &Scenario) -> Needs {

@@ -125,6 +125,48 @@ pub struct ParticleKinds {
 /// Names of the kinds: as seeded, several in one, put in between to keep a sheet whole, a drop in the air.
 pub const PARTICLE_KINDS: [&str; 4] = ["small", "merged", "inserted", "flying"];
 
+/// Spray, foam and mist that a method makes itself, with every step; all lists have one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnWhitewater {
+    /// Positions, metres.
+    pub x: Vec<Vec3>,
+    /// Velocities, m/s.
+    pub v: Vec<Vec3>,
+    /// Unique through the run.
+    pub id: Vec<u64>,
+    /// Seconds since they are what they are seen as.
+    pub age_s: Vec<f32>,
+    /// Radii, metres.
+    pub radius_m: Vec<f32>,
+    /// 0 spray, 1 foam, 3 mist; 2 are bubbles, as in the shared whitewater.
+    pub kind: Vec<u8>,
+    /// Drops thrown off, those of them that fell into the liquid, foam made of them, and particles that found no room, since the start.
+    pub totals: [u64; 4],
+    /// What lies on the surface and on the ground.
+    pub map: SurfaceMap,
+}
+
+/// What is seen on surface and ground, on columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SurfaceMap {
+    /// Middle of the first column, x and z, metres.
+    pub first: [f32; 2],
+    /// From column to column, metres.
+    pub spacing_m: f32,
+    /// Columns along x and z.
+    pub size: [usize; 2],
+    /// Foam on the liquid, in areas of a column.
+    pub foam: Vec<f32>,
+    /// How wet the ground is, 0 to 1.
+    pub wet: Vec<f32>,
+    /// Height of the surface, metres; where it is dry, of the last one.
+    pub height_m: Vec<f32>,
+    /// How far liquid has come since its texture was laid, along x and z, for two layers of it, metres.
+    pub come: Vec<[f32; 4]>,
+    /// How much of each layer is seen.
+    pub layers: [f32; 2],
+}
+
 /// A cell that a plane of constant z cuts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CutCell {

@@ -142,6 +142,8 @@ impl TallSolver {
                 owed: self.state.owed[n],
                 given: Pair::default(),
                 lent: Pair::default(),
+                shed: DVec3::ZERO,
+                deep_m2: 0.0,
             });
         }
         pressed.resize(elements.len(), Pressed::default());

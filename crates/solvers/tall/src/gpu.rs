@@ -12,8 +12,9 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Action, BodyReport, Clamps, Listed, PressureReport, RestoreError, SetupError, Snapshot, Solver, Stages,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    Action, BodyReport, Clamps, Listed, OwnWhitewater, PressureReport, RestoreError, SetupError, Snapshot,
+    Solver, Stages, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
+    SurfaceParams, Wanted,
 };
 use fluvial_tall::exchange::CellList;
 use fluvial_tall::gpu::{GpuWater, StepInputs, StepNumbers, WaterFields, WaterParams};
@@ -81,6 +82,7 @@ fn water_params(solver: &TallSolver) -> WaterParams {
         beyond: solver.has_outside.then(|| solver.frame.beyond()),
         has_moving: setup.has_moving_solids(),
         bodies: [solver.surfaces.len(), solver.element_count()],
+        spray: if solver.state.spray.is_some() { params.spray_particles as usize } else { 0 },
     }
 }
 
@@ -128,8 +130,11 @@ impl GpuTallSolver {
         self.fresh.get_or_init(|| {
             let stale = self.stale.lock().expect("no panic holds it").take();
             let mut solver = stale.expect("it is here or fresh");
-            match self.water.read() {
-                Ok(fields) => parallel::on_worker(|| take_over(&mut solver, fields)),
+            match self.water.read().and_then(|fields| Ok((fields, self.water.read_spray()?))) {
+                Ok((fields, spray)) => {
+                    parallel::on_worker(|| take_over(&mut solver, fields));
+                    solver.state.spray = spray;
+                }
                 Err(error) => *self.fault.lock().expect("no panic holds it") = Some(error.to_string()),
             }
             solver
@@ -200,7 +205,12 @@ impl GpuTallSolver {
         self.water.submit(dt_s as f32, redistances, is_first).map_err(failed)?;
         // From here on the state on the device is another one.
         match self.finish(host, &mut stages, start, dt_s) {
-            Ok(report) => Ok(stages.commit("commit", report, |_| host.commit_numbers(dt_s))),
+            Ok(report) => {
+                // It has succeeded: particles and maps follow, while the host goes on.
+                let (params, change) = host.spray_params(dt_s);
+                self.water.submit_spray(&params, &change).map_err(failed)?;
+                Ok(stages.commit("commit", report, |_| host.commit_numbers(dt_s)))
+            }
             Err(error @ StepError::Device(_)) => Err(error),
             Err(error) => {
                 self.go_back(host)?;
@@ -243,6 +253,7 @@ fn upload(water: &mut GpuWater, solver: &TallSolver) -> Result<(), DeviceError> 
     let State { fields, time_s, .. } = &solver.state;
     let moving = solver.setup.has_moving_solids().then(|| solver.moving_cells(*time_s));
     water.give(&StepInputs { moving: moving.as_ref(), ..StepInputs::default() })?;
+    solver.state.spray.as_ref().map_or(Ok(()), |spray| water.upload_spray(spray))?;
     water.upload(&WaterFields {
         columns: fields.grid.columns.clone(),
         phi: fields.phi.clone(),
@@ -390,6 +401,10 @@ impl Solver for GpuTallSolver {
 
     fn bodies(&self) -> Vec<BodyReport> {
         self.with_host(TallSolver::body_reports)
+    }
+
+    fn whitewater(&self) -> Option<OwnWhitewater> {
+        self.host().own_whitewater()
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -18,6 +18,7 @@ mod pressure;
 mod save;
 mod solids;
 mod sources;
+mod spray;
 mod state;
 mod step;
 mod volume;
@@ -32,9 +33,9 @@ use fluvial_grids::TriangleMesh;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
-    Action, Bodies, BodyReport, LevelSet, Listed, RestoreError, Setup, SetupError, Snapshot, Solver,
-    StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall, Wanted,
-    refuse,
+    Action, Bodies, BodyReport, LevelSet, Listed, OwnWhitewater, RestoreError, Setup, SetupError, Snapshot,
+    Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
+    Wanted, refuse,
 };
 use frame::Frame;
 use solids::Terrain;
@@ -103,6 +104,7 @@ impl TallSolver {
             terrain,
         };
         solver.state.bodies = Bodies::new(&solver.setup)?;
+        solver.state.spray = solver.no_spray();
         solver.state.owed = vec![Default::default(); solver.surfaces.len()];
         solver.place_bodies_of_state();
         solver.place_liquid();
@@ -128,6 +130,9 @@ impl TallSolver {
         std::mem::swap(&mut state.fields, &mut work.fields);
         std::mem::swap(&mut state.solids, &mut work.solids);
         std::mem::swap(&mut state.held, &mut work.held);
+        if let Some(spray) = &mut state.spray {
+            std::mem::swap(spray, &mut work.spray.fields);
+        }
         self.commit_numbers(dt_s);
     }
 
@@ -205,6 +210,10 @@ impl Solver for TallSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.velocity_at_point(x_in_world)
+    }
+
+    fn whitewater(&self) -> Option<OwnWhitewater> {
+        self.own_whitewater()
     }
 
     fn act(&mut self, action: &Action) -> bool {

@@ -71,6 +71,10 @@ impl Listed for Params {
         if lets_go { vec![note.to_owned()] } else { vec![] }
     }
 
+    fn makes_whitewater(&self) -> bool {
+        self.spray > 0.0
+    }
+
     fn predict(&self, scenario: &Scenario) -> Needs {
         let (setup, survey) = (scenario.setup, scenario.survey);
         let (samples, columns, vertices) = (self.samples(setup), columns(setup), survey.most_vertices());

@@ -75,6 +75,11 @@ pub struct Params {
     pub tall_divergence: TallDivergence,
     /// Is volume kept, column by column? `off`: the surface is only carried, as in the paper.
     pub volume_correction: VolumeCorrection,
+    /// Spray, mist and foam that the solver makes itself, with maps of foam and of what is wet: 0 for none, 1 for as many as scale with the
+    /// scene's size.
+    pub spray: f32,
+    /// Particles of spray, mist and foam at one time.
+    pub spray_particles: u32,
 }
 
 impl Default for Params {
@@ -94,6 +99,8 @@ impl Default for Params {
             sweeps: 2,
             tall_divergence: TallDivergence::default(),
             volume_correction: VolumeCorrection::default(),
+            spray: 0.0,
+            spray_particles: 131_072,
         }
     }
 }
@@ -120,6 +127,8 @@ impl Params {
             (self.v_cycles <= 100, "v_cycles", "at most 100"),
             (self.full_cycles + self.v_cycles > 0, "v_cycles", "at least 1 where `full_cycles` is 0"),
             ((1..=20).contains(&self.sweeps), "sweeps", "between 1 and 20"),
+            ((0.0..=1e4).contains(&self.spray), "spray", "between 0 and 1e4"),
+            ((1024..=1 << 21).contains(&self.spray_particles), "spray_particles", "between 1024 and 2097152"),
         ];
         checks.into_iter().find(|(good, ..)| !good).map(|(_, name, want)| (name, want))
     }

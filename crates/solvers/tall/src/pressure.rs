@@ -3,6 +3,7 @@
 use crate::state::Work;
 use crate::{TallDivergence, TallSolver};
 use fluvial_solver_interface::{Clamps, PressureReport};
+use fluvial_tall::bodies::shed;
 use fluvial_tall::pressure::projection::{Liquid, right_side, right_side_counting, subtract_gradient};
 use fluvial_tall::pressure::stencil::floored_distances;
 use fluvial_tall::solids::velocity_in_solids;
@@ -69,6 +70,12 @@ impl TallSolver {
             u_carried.copy_from_slice(&fields.u);
             velocity_in_solids(&mut fields.u, u_carried, grid, &solids.fraction, &solids.u_solid);
         }
+        let Work { fields, solids, coupled, elements, pressed, .. } = &mut self.work;
+        for body in &*coupled {
+            let density = self.setup.liquid.density;
+            shed(&mut fields.u, &fields.grid, body, (elements, pressed), density);
+        }
+        let grid = &fields.grid;
         clamps.add("ghost_theta_floor", floored_distances(grid, &fields.phi, &solids.fraction));
     }
 }

@@ -46,6 +46,7 @@ impl TallSolver {
             last_dt_s,
             bodies,
             owed,
+            spray,
         } = state;
         out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
         out.value("time_s", *time_s)?;
@@ -67,7 +68,7 @@ impl TallSolver {
         for (axis, name) in COMPONENTS.iter().enumerate() {
             out.field(name, &u.iter().map(|u| u[axis]).collect::<Vec<_>>())?;
         }
-        Ok(())
+        spray.as_ref().map_or(Ok(()), |spray| crate::spray::save(spray, out))
     }
 
     pub(crate) fn restore_state(&mut self, from: &mut StateReader) -> Result<(), RestoreError> {
@@ -103,6 +104,10 @@ impl TallSolver {
             from.field(name, &mut component)?;
             u.iter_mut().zip(&component).for_each(|(u, c)| u[axis] = *c);
         }
+        let columns = grid.columns.len();
+        let most = self.params.spray_particles;
+        let spray = self.state.spray.is_some().then(|| crate::spray::restore(from, columns, most));
+        read.spray = spray.transpose()?;
         from.end()?;
         let time_s = read.time_s;
         if let Some(bodies) = &read.bodies {

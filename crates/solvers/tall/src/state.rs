@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::solids::SolidFields;
+use crate::spray::SprayWork;
 use fluvial_grids::TallGrid;
 use fluvial_solver_interface::{Bodies, BodyStep};
 use fluvial_tall::bodies::{Coupled, Element, Pair, Pressed};
@@ -9,6 +10,7 @@ use fluvial_tall::field::Velocity;
 use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::pressure::multigrid::Multigrid;
 use fluvial_tall::remesh;
+use fluvial_tall::spray::SprayFields;
 use fluvial_tall::volume::Held;
 use fluvial_volume::Account;
 
@@ -61,6 +63,8 @@ pub(crate) struct State {
     /// Rigid bodies, and what the last step has lent each of them (`fluvial_tall::bodies`).
     pub bodies: Option<Bodies>,
     pub owed: Vec<Pair>,
+    /// Spray, mist, foam and the maps of the surface, where they are wanted.
+    pub spray: Option<SprayFields>,
 }
 
 impl State {
@@ -77,6 +81,7 @@ impl State {
             last_dt_s: 0.0,
             bodies: None,
             owed: vec![],
+            spray: None,
         }
     }
 }
@@ -126,6 +131,7 @@ pub(crate) struct Work {
     /// All bodies' surfaces, and what lies there.
     pub elements: Vec<Element>,
     pub pressed: Vec<Pressed>,
+    pub spray: SprayWork,
 }
 
 impl Work {
@@ -165,6 +171,7 @@ impl Work {
             coupled: vec![],
             elements: vec![],
             pressed: vec![],
+            spray: SprayWork::default(),
         }
     }
 }

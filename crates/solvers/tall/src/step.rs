@@ -20,6 +20,8 @@ pub(crate) fn step(s: &mut TallSolver, dt_s: f64) -> Result<StepReport, StepErro
     stages.run("remesh", |_| s.remesh(dt_s))?;
     // 5: incompressibility enforcement.
     let pressure = stages.run("pressure", |clamps| s.project(dt_s, clamps))?;
+    let has_spray = s.state.spray.is_some();
+    stages.run_if(has_spray, "spray", |_| s.move_spray(dt_s))?;
     let report = stages.try_run("measure", |_| s.measure(pressure))?;
     Ok(stages.commit("commit", report, |_| s.commit(dt_s)))
 }

@@ -13,7 +13,8 @@ use fluvial_solver_tall::{Params, TallSolver};
 /// the scene that has some is run without.
 fn build(mut setup: Setup) -> Box<dyn Solver> {
     setup.liquid.surface_tension = 0.0;
-    let params = Params { cubic_cells: 14, cells_below: 4.0, cells_above: 4.0, ..Params::default() };
+    let params =
+        Params { cubic_cells: 14, cells_below: 4.0, cells_above: 4.0, spray: 1.0, ..Params::default() };
     Box::new(TallSolver::new(setup, params).unwrap())
 }
 

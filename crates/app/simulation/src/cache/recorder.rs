@@ -7,6 +7,7 @@ use crate::draw::picture_name;
 use crate::frame_files::Look;
 use crate::run::{Pause, Position, Recorder, StepRecord};
 use crate::stats::StatsLine;
+use crate::whitewater::own_points;
 use fluvial_output::{FrameTime, OutputError, free_bytes, peak_rss_bytes, write_ply};
 use fluvial_scene::MeshFormat;
 use fluvial_solver_interface::Solver;
@@ -55,6 +56,9 @@ impl Recorder for Cache {
             volume = outputs_s.stage("whitewater", || whitewater.frame(frame, solver))?;
             self.run.totals.whitewater = Some(whitewater.totals());
             white = Some(whitewater.points());
+        } else if let Some(own) = solver.whitewater() {
+            let (points, totals) = own_points(own);
+            (white, self.run.totals.whitewater) = (Some(points), Some(totals));
         }
         let look = Look { solver, mesh: mesh.as_ref(), whitewater: white.as_ref(), volume };
         let files = self.formats.write(&self.dir, time, &look, outputs_s)?;

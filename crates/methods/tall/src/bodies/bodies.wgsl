@@ -1,5 +1,5 @@
 // uses "../columns.wgsl"
-// Twin of press, push and body_velocities in mod.rs.
+// Twin of press, push, shed and body_velocities in mod.rs.
 
 @group(0) @binding(4) var<storage, read> phi: array<f32>;
 @group(0) @binding(5) var<storage, read> fraction: array<f32>;
@@ -12,6 +12,7 @@
 @group(0) @binding(11) var<storage, read_write> pressed: array<Pressed>;
 // STRIDE numbers of four a body.
 @group(0) @binding(12) var<storage, read_write> bodies: array<vec4<f32>>;
+@group(0) @binding(14) var<storage, read_write> u_water: array<vec4<f32>>;
 @group(0) @binding(13) var<storage, read_write> u_solid: array<vec4<f32>>;
 
 // Middle in cells and the body's number; area along the outward normal.
@@ -24,7 +25,7 @@ const WET: f32 = 1.0;
 const DEEP: f32 = 2.0;
 const ENCLOSED: f32 = 3.0;
 
-const STRIDE: i32 = 30;
+const STRIDE: i32 = 31;
 // First and last element, coarse part.
 const SPAN: i32 = 0;
 const CENTER: i32 = 1;
@@ -38,6 +39,8 @@ const NOW: i32 = 22;
 const OWED: i32 = 24;
 const GIVEN: i32 = 26;
 const LENT: i32 = 28;
+// What it gives to unresolved flow, and its surface in tall cells.
+const SHED: i32 = 30;
 
 const SOLID_ABOVE: f32 = 0.9;
 const LEAST_TALL: i32 = 2;
@@ -206,6 +209,34 @@ fn push(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         bodies[STRIDE * body + NOW + n] = vec4<f32>(now, 0.0);
         bodies[STRIDE * body + LENT + n] = vec4<f32>(lent, 0.0);
         bodies[STRIDE * body + GIVEN + n] = vec4<f32>(given - (carries + drags) * now - lent, 0.0);
+        if n == 0 {
+            let gives = (carries + drags) * now - carries * of_body(body, START) - drags * flow;
+            bodies[STRIDE * body + SHED] = vec4<f32>(gives, areas.y);
+        }
+    }
+}
+
+@compute @workgroup_size(8, 8)
+fn shed(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    let water_kg = liquid.x * grid.dx_m * grid.dx_m * grid.dx_m * f32(column_of(i, k).y);
+    for (var body = 0; body < i32(arrayLength(&bodies)) / STRIDE; body += 1) {
+        let gives = bodies[STRIDE * body + SHED];
+        if gives.w <= 0.0 { continue; }
+        let span = bodies[STRIDE * body + SPAN];
+        var m2 = 0.0;
+        for (var n = i32(span.x); n < i32(span.y); n += 1) {
+            if pressed[n].beside.x != DEEP { continue; }
+            let at = elements[n].at;
+            let near = vec2<i32>(max(floor(at.xz + 0.5), vec2<f32>(0.0)));
+            if min(near.x, grid.nx - 1) == i && min(near.y, grid.nz - 1) == k { m2 += length(elements[n].area.xyz); }
+        }
+        if m2 == 0.0 { continue; }
+        let by = vec4<f32>(m2 / gives.w / water_kg * gives.xyz, 0.0);
+        u_water[index_of(i, 0, k)] += by;
+        u_water[index_of(i, 1, k)] += by;
     }
 }
 

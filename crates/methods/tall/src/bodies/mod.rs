@@ -183,6 +183,10 @@ pub struct Coupled {
     pub given: Pair,
     /// What this step lends it.
     pub lent: Pair,
+    /// What it gives to water whose flow around it is not resolved, by drag and by moving it along, N s.
+    pub shed: DVec3,
+    /// Surface that lies in tall cells, m2.
+    pub deep_m2: f64,
 }
 
 /// Drag coefficient of a body whose flow is not resolved, by a quarter of its surface: a ball's.
@@ -262,6 +266,43 @@ pub fn push(body: &mut Coupled, elements: &[Element], pressed: &[Pressed], water
         body.now[n] = (DMat3::IDENTITY + inverse * (lends + carries + drags)).inverse() * right;
         body.lent[n] = lends * (body.now[n] - met);
         body.given[n] = sum - (carries + drags) * body.now[n] - body.lent[n];
+        if n == 0 {
+            body.shed = (carries + drags) * body.now[n] - carries * body.start[n] - drags * u;
+        }
+    }
+    body.deep_m2 = sums.deep_m2;
+}
+
+/// The tall cells around a body receive what it gives to unresolved flow, by how much of its surface lies in each: all of a tall cell moves faster by as much. The
+/// pressure knows of it in the next step. What a body smaller than two cells gives off in cubic cells they do not receive. Test: `tall_cells_receive_what_a_body_loses`.
+pub fn shed(
+    u: &mut [Velocity],
+    grid: &TallGrid,
+    body: &Coupled,
+    (elements, pressed): (&[Element], &[Pressed]),
+    density_kg_m3: f32,
+) {
+    if body.deep_m2 <= 0.0 {
+        return;
+    }
+    let column = |at: [f32; 3]| {
+        let near = |v: f32, n: usize| ((v + 0.5).floor().max(0.0) as usize).min(n - 1);
+        [near(at[0], grid.nx), near(at[2], grid.nz)]
+    };
+    let deep = || body.elements.clone().filter(|n| pressed[*n].beside == Beside::Deep);
+    let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
+    for [i, k] in deep().map(|n| column(elements[n].at)) {
+        (low, high) = ([low[0].min(i), low[1].min(k)], [high[0].max(i), high[1].max(k)]);
+    }
+    for (k, i) in (low[1]..=high[1]).flat_map(|k| (low[0]..=high[0]).map(move |i| (k, i))) {
+        let here = deep().filter(|n| column(elements[*n].at) == [i, k]);
+        let m2: f64 = here.map(|n| vector(elements[n].area).length()).sum();
+        let water_kg =
+            f64::from(density_kg_m3) * f64::from(grid.dx_m).powi(3) * f64::from(grid.column(i, k)[1]);
+        let by = m2 / body.deep_m2 / water_kg * body.shed;
+        for n in [0, 1].map(|j| grid.index(i, j, k)) {
+            (0..3).for_each(|c| u[n][c] += by[c] as f32);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use fluvial_device::{Binding, Buffer, Device, DeviceError};
 use fluvial_foundation::{DMat3, DVec3};
 
 /// Numbers of four a body, in the order of `bodies.wgsl`.
-const STRIDE: usize = 30;
+const STRIDE: usize = 31;
 const NOW: usize = 22;
 const GIVEN: usize = 26;
 const LENT: usize = 28;
@@ -55,6 +55,8 @@ fn numbers(body: &Coupled) -> Vec<[f32; 4]> {
     for pair in [&body.start, &body.before, &body.now, &body.owed, &body.given, &body.lent] {
         all.extend(pair.map(four));
     }
+    // What it sheds is the device's to find.
+    all.push([0.0; 4]);
     assert_eq!(all.len(), STRIDE);
     all
 }
@@ -108,6 +110,19 @@ impl GpuBodies {
         let fields = [(12, self.numbers.binding()), (13, water.u_solid.binding())];
         let all = water.grid.own().into_iter().chain(fields).collect();
         (("bodies", "body_velocities"), all, water.grid.sample_groups())
+    }
+
+    /// Tall cells receive what the bodies give to unresolved flow; `u` is the water's velocity after the pressure.
+    pub fn shed(&self, water: &GpuAround, u: &Buffer<Velocity>) -> Call {
+        let fields = [
+            (7, water.liquid.binding()),
+            (10, self.elements.binding()),
+            (11, self.pressed.binding()),
+            (12, self.numbers.binding()),
+            (14, u.binding()),
+        ];
+        let all = water.grid.own().into_iter().chain(fields).collect();
+        (("bodies", "shed"), all, water.grid.column_groups())
     }
 
     /// The bodies take up a pressure.

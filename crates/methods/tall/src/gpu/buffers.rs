@@ -1,6 +1,6 @@
 //! Memory of the state and of a step on the device.
 
-use super::{GpuBodies, GpuGrid, MultigridBuffers};
+use super::{GpuBodies, GpuGrid, GpuSpray, MultigridBuffers};
 use crate::exchange::{Beyond, CellList};
 use crate::field::Velocity;
 use crate::hierarchy::coarsen_until;
@@ -37,6 +37,8 @@ pub struct WaterParams {
     pub has_moving: bool,
     /// How many bodies there are, and how many elements they have in all.
     pub bodies: [usize; 2],
+    /// Room for particles of spray, mist and foam; 0 for none.
+    pub spray: usize,
 }
 
 /// The state of a simulation as arrays in main memory.
@@ -156,6 +158,7 @@ pub(super) struct Buffers {
     pub by_row: Buffer<f32>,
     /// Where there are bodies.
     pub bodies: Option<GpuBodies>,
+    pub spray: Option<GpuSpray>,
 }
 
 /// Columns far beyond any grid.
@@ -191,12 +194,15 @@ impl Buffers {
         let beyond = params.beyond.unwrap_or(Beyond { first: [0; 2], end: [ALL; 2], height: ALL });
         let ([x, z], [end_x, end_z]) = (beyond.first, beyond.end);
         let beyond = [x, z, end_x, end_z, beyond.height, i32::from(params.conserves_volume), 0, 0];
+        let (own, phi, own_solids) = (GpuGrid::new(device, grid)?, scalar()?, solids()?);
+        let finest = (&own, &phi, &own_solids.fraction);
+        let multigrid = MultigridBuffers::on(device, grid, params.cycles[0].coarsest, finest)?;
         Ok(Buffers {
-            grid: GpuGrid::new(device, grid)?,
+            grid: own,
             new: GpuGrid::new(device, grid)?,
             coarse,
-            multigrid: MultigridBuffers::new(device, grid, params.cycles[0].coarsest)?,
-            phi: scalar()?,
+            multigrid,
+            phi,
             u: vector()?,
             pressure: scalar()?,
             residual: column()?,
@@ -208,7 +214,7 @@ impl Buffers {
                 residual: column()?,
             },
             held: pair()?,
-            solids: solids()?,
+            solids: own_solids,
             solids_before: params.has_moving.then(solids).transpose()?,
             limits: device.storage_from("limits", limits)?,
             ground: (
@@ -238,6 +244,7 @@ impl Buffers {
             bodies: (params.bodies[0] > 0)
                 .then(|| GpuBodies::new(device, params.bodies[0], params.bodies[1]))
                 .transpose()?,
+            spray: (params.spray > 0).then(|| GpuSpray::new(device, columns, params.spray)).transpose()?,
         })
     }
 }

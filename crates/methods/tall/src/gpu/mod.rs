@@ -6,11 +6,13 @@ mod multigrid;
 mod numbers;
 mod record;
 mod settle;
+mod spray;
 mod water;
 pub use bodies::{GpuAround, GpuBodies};
 pub use buffers::{WaterFields, WaterParams};
 pub use multigrid::{GpuMultigrid, Inputs, MultigridBuffers};
 pub use numbers::StepNumbers;
+pub use spray::{GpuSeen, GpuSpray};
 pub use water::{GpuWater, StepInputs};
 
 use bytemuck::{Pod, Zeroable};
@@ -45,6 +47,8 @@ pub fn source(name: &str) -> ShaderSource {
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
         "volume" => shader_parts!["../columns.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"],
+        "maps" => shader_parts!["../columns.wgsl", "../maps/maps.wgsl"],
+        "spray" => shader_parts!["../columns.wgsl", "../other.wgsl", "../spray/spray.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
         other => panic!("no shader is called {other}"),
     };
@@ -61,7 +65,8 @@ pub struct GridSizes {
     dx_m: f32,
 }
 
-/// A grid on the device.
+/// A grid on the device; clones are the same one.
+#[derive(Clone)]
 pub struct GpuGrid {
     sizes: Buffer<GridSizes>,
     /// Terrain and tall-cell heights.

@@ -53,6 +53,24 @@ pub struct GpuMultigrid<'k, 'd, 'b> {
 }
 
 impl MultigridBuffers {
+    /// As [`Self::new`]; columns, level set and solid fraction of the finest level are those of somebody else.
+    pub fn on(
+        device: &Device,
+        grid: &TallGrid,
+        coarsest: usize,
+        (own, phi, fraction): (&GpuGrid, &Buffer<f32>, &Buffer<f32>),
+    ) -> Result<Self, DeviceError> {
+        let mut buffers = MultigridBuffers::new(device, grid, coarsest)?;
+        let finest = &mut buffers.levels[0];
+        (finest.grid, finest.phi, finest.fraction) = (own.clone(), phi.clone(), fraction.clone());
+        Ok(buffers)
+    }
+
+    /// Where a solution finds its first guess.
+    pub fn first_guess(&self) -> &Buffer<f32> {
+        &self.levels[0].p[0]
+    }
+
     /// Buffers for grids of this size; `coarsest` is [`Cycles::coarsest`].
     pub fn new(device: &Device, grid: &TallGrid, coarsest: usize) -> Result<Self, DeviceError> {
         let level = |grid: &TallGrid| -> Result<GpuLevel, DeviceError> {
@@ -117,24 +135,6 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
     /// Records what is left of the finest level's equations, see [`MultigridBuffers::balance`].
     pub fn left_over(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
         self.residual(out, 0, false)
-    }
-
-    /// Records copies of the finest level's fields and of its first guess from elsewhere on the device.
-    pub fn start_from(
-        &mut self,
-        out: &mut Recording,
-        columns: &Buffer<[i32; 2]>,
-        [phi, fraction, p]: [&Buffer<f32>; 3],
-    ) -> Result<(), DeviceError> {
-        let finest = &self.buffers.levels[0];
-        let to = [&finest.phi, &finest.fraction, &finest.p[self.now[0]]].map(|b| b.binding());
-        let (heights, groups) = (finest.grid.columns.binding(), item_groups(columns.len()));
-        let samples = item_groups(finest.grid.samples());
-        self.run(out, ("hierarchy", "copy_columns"), [(6, columns.binding()), (7, heights)], groups)?;
-        for (from, to) in [phi, fraction, p].into_iter().zip(to) {
-            self.run(out, ("hierarchy", "copy"), [(3, from.binding()), (5, to)], samples)?;
-        }
-        Ok(())
     }
 
     /// Records any kernel.
@@ -237,10 +237,7 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         let items = item_groups(finest.grid.samples());
         let keep = [(3, finest.p[self.now[0]].binding()), (5, self.buffers.kept_p.binding())];
         out.dispatch(&self.kernels.bind(("hierarchy", "copy"), keep)?, items);
-        self.residual(out, 0, false)?;
-        let finest = &self.buffers.levels[0];
-        let copy = [(3, finest.r.binding()), (5, finest.full_b.binding())];
-        out.dispatch(&self.kernels.bind(("hierarchy", "copy"), copy)?, items);
+        self.residual_into(out, 0, false, &self.buffers.levels[0].full_b)?;
         for l in 0..last {
             self.restrict(out, l, true)?;
         }
@@ -309,6 +306,16 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
     }
 
     fn residual(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
+        self.residual_into(out, l, full, &self.buffers.levels[l].r)
+    }
+
+    fn residual_into(
+        &mut self,
+        out: &mut Recording,
+        l: usize,
+        full: bool,
+        to: &Buffer<f32>,
+    ) -> Result<(), DeviceError> {
         let level = &self.buffers.levels[l];
         // Without a sweep before it nothing has written the zeros yet.
         if std::mem::take(&mut self.is_zero[l]) {
@@ -319,7 +326,7 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
             (5, level.rows.binding()),
             (6, level.p[self.now[l]].binding()),
             (7, self.right_side(l, full).binding()),
-            (8, level.r.binding()),
+            (8, to.binding()),
         ];
         let bound = self.kernels.bind(("sweeps", "residual"), level.grid.own().into_iter().chain(fields))?;
         out.dispatch(&bound, level.grid.sample_groups());

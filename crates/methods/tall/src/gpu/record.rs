@@ -24,19 +24,6 @@ impl Recorder<'_, '_> {
         self.out.dispatch(&self.kernels.bind(kernel, buffers)?, groups);
         Ok(())
     }
-
-    pub fn copy(&mut self, from: &Buffer<f32>, to: &Buffer<f32>) -> Result<(), DeviceError> {
-        self.run(("hierarchy", "copy"), [(3, from.binding()), (5, to.binding())], item_groups(to.len()))
-    }
-
-    fn copy_velocity(&mut self, from: &Buffer<Velocity>, to: &Buffer<Velocity>) -> Result<(), DeviceError> {
-        self.run(("hierarchy", "copy"), [(3, from.binding()), (5, to.binding())], item_groups(4 * to.len()))
-    }
-
-    fn copy_columns(&mut self, from: &Buffer<[i32; 2]>, to: &Buffer<[i32; 2]>) -> Result<(), DeviceError> {
-        let fields = [(6, from.binding()), (7, to.binding())];
-        self.run(("hierarchy", "copy_columns"), fields, item_groups(to.len()))
-    }
 }
 
 impl Buffers {
@@ -70,7 +57,8 @@ impl Buffers {
             self.settle_volume(&mut r, params, [phi_new, spare])?;
         }
         r.out.stage("remesh");
-        self.remesh(&mut r, params, [phi_new, spare], [u_new, carried])?;
+        let settled = if params.conserves_volume { spare } else { phi_new };
+        self.remesh(&mut r, params, settled, [u_new, carried])?;
         r.out.stage("pressure");
         let mut r = self.project(r, params, is_first, carried)?;
         r.out.stage("measure");
@@ -85,11 +73,19 @@ impl Buffers {
     }
 
     fn copy_state(r: &mut Recorder, from: &GpuState, to: &GpuState) -> Result<(), DeviceError> {
-        r.copy_columns(&from.columns, &to.columns)?;
-        r.copy(&from.phi, &to.phi)?;
-        r.copy_velocity(&from.u, &to.u)?;
-        r.copy(&from.pressure, &to.pressure)?;
-        r.copy(&from.residual, &to.residual)
+        let fields = [
+            (6, from.columns.binding()),
+            (7, to.columns.binding()),
+            (8, from.phi.binding()),
+            (9, to.phi.binding()),
+            (10, from.u.binding()),
+            (11, to.u.binding()),
+            (12, from.pressure.binding()),
+            (13, to.pressure.binding()),
+            (14, from.residual.binding()),
+            (15, to.residual.binding()),
+        ];
+        r.run(("hierarchy", "copy_state"), fields, item_groups(to.phi.len()))
     }
 
     /// Keeps the state, to go back to should the step fail.
@@ -223,7 +219,7 @@ impl Buffers {
         &self,
         r: &mut Recorder,
         params: &WaterParams,
-        [phi_new, spare]: [&Buffer<f32>; 2],
+        phi_new: &Buffer<f32>,
         [u_new, u_moved]: [&Buffer<Velocity>; 2],
     ) -> Result<(), DeviceError> {
         let RemeshParams { cells_below, cells_above, difference, smoothing, limiting } = params.remesh;
@@ -254,17 +250,17 @@ impl Buffers {
         let move_scalar = |r: &mut Recorder, from: &Buffer<f32>, to: &Buffer<f32>| {
             r.run(("move", "transfer_scalar"), both().chain([(4, from.binding()), (5, to.binding())]), groups)
         };
-        move_scalar(r, phi_new, &self.phi)?;
-        move_scalar(r, &self.pressure, spare)?;
-        r.copy(spare, &self.pressure)?;
+        // What phi was before the step is of no use any more.
+        let moved = &self.scalars[0];
+        move_scalar(r, phi_new, moved)?;
+        move_scalar(r, &self.pressure, self.multigrid.first_guess())?;
         let fields = [(6, u_new.binding()), (7, u_moved.binding())];
         r.run(("move", "transfer_velocity"), both().chain(fields), groups)?;
         let columns = [(6, self.new.columns.binding()), (7, self.grid.columns.binding())];
         r.run(("hierarchy", "copy_columns"), columns, item_groups(self.grid.columns.len()))?;
         self.place_solids(r, &self.solids)?;
-        let solids = [(4, self.phi.binding()), (5, self.solids.fraction.binding()), (6, spare.binding())];
-        r.run(("solids", "phi_in_solids"), own().chain(solids), self.grid.sample_groups())?;
-        r.copy(spare, &self.phi)
+        let solids = [(4, moved.binding()), (5, self.solids.fraction.binding()), (6, self.phi.binding())];
+        r.run(("solids", "phi_in_solids"), own().chain(solids), self.grid.sample_groups())
     }
 
     /// Solids at the end of the step on the state's columns.
@@ -294,11 +290,6 @@ impl Buffers {
         let cycles = &params.cycles[usize::from(is_first)];
         let Recorder { kernels, mut out } = r;
         let mut multigrid = GpuMultigrid::new(kernels, &self.multigrid);
-        multigrid.start_from(
-            &mut out,
-            &self.grid.columns,
-            [&self.phi, &self.solids.fraction, &self.pressure],
-        )?;
         multigrid.build(&mut out)?;
         let shape = || {
             let fields = [
@@ -342,7 +333,8 @@ impl Buffers {
         }
         let pressure = [(3, multigrid.pressure().binding()), (5, self.pressure.binding())];
         multigrid.run(&mut out, ("hierarchy", "copy"), pressure, item_groups(self.pressure.len()))?;
-        let free = &self.vectors[0];
+        // The velocity in the air stays: spray is carried by it after the step.
+        let free = &self.vectors[2];
         let gradient = shape().chain([
             (10, multigrid.rows().binding()),
             (11, self.pressure.binding()),
@@ -358,6 +350,10 @@ impl Buffers {
         ];
         let solids = self.grid.own().into_iter().chain(solids);
         multigrid.run(&mut out, ("solids", "velocity_in_solids"), solids, self.grid.sample_groups())?;
+        if let Some(bodies) = &self.bodies {
+            let (kernel, buffers, groups) = bodies.shed(&around, &self.u);
+            multigrid.run(&mut out, kernel, buffers, groups)?;
+        }
         Ok(Recorder { kernels: multigrid.into_kernels(), out })
     }
 }

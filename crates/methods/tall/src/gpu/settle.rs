@@ -78,12 +78,12 @@ impl Buffers {
         r.run(("volume", "take"), own().take(1).chain(taken), self.grid.column_groups())
     }
 
-    /// phi displaced to what columns hold after the fluxes: `phi_new` receives it.
+    /// phi displaced to what columns hold after the fluxes: `settled` receives it.
     pub fn settle_volume(
         &self,
         r: &mut Recorder,
         params: &WaterParams,
-        [phi_new, spare]: [&Buffer<f32>; 2],
+        [phi_new, settled]: [&Buffer<f32>; 2],
     ) -> Result<(), DeviceError> {
         let own = || self.grid.own().into_iter();
         let ([lack, other, _], shift) = (&self.columns, &self.shift);
@@ -129,11 +129,10 @@ impl Buffers {
             (5, phi_new.binding()),
             (12, self.now.binding()),
             (14, lack.binding()),
-            (15, spare.binding()),
+            (15, settled.binding()),
             (16, shift.binding()),
         ];
-        r.run(("volume", "displace"), own().chain(displace), self.grid.sample_groups())?;
-        r.copy(spare, phi_new)
+        r.run(("volume", "displace"), own().chain(displace), self.grid.sample_groups())
     }
 
     /// With the surface in its place: what it stands for, and what is left as residual.

@@ -7,10 +7,12 @@
 
 use super::buffers::Buffers;
 use super::record::Recorder;
-use super::{Kernels, Made, StepNumbers, WaterFields, WaterParams};
+use super::{GpuSeen, Kernels, Made, StepNumbers, WaterFields, WaterParams};
 use crate::bodies::{Coupled, Element};
 use crate::exchange::CellList;
+use crate::maps::Change;
 use crate::solids::Ground;
+use crate::spray::{self, SprayFields};
 use fluvial_device::{Clock, Device, DeviceError, Recording, StageTime};
 use fluvial_grids::TallGrid;
 
@@ -36,6 +38,8 @@ struct Recordings {
     follow: Recording,
     /// Back to the state before the last step.
     undo: Recording,
+    /// Spray and maps after a step, where there are any.
+    spray: Option<(Recording, Option<Clock>)>,
     /// By whether the step redistances, and whether it is the first.
     steps: [[(Recording, Option<Clock>); 2]; 2],
 }
@@ -153,6 +157,34 @@ impl GpuWater {
         Ok((numbers, times))
     }
 
+    /// After a step that has succeeded: spray and the maps of the surface follow it. Returns without waiting.
+    pub fn submit_spray(&self, params: &spray::Params, change: &Change) -> Result<(), DeviceError> {
+        let (Some(spray), Some((recording, clock))) = (&self.buffers.spray, &self.recordings.spray) else {
+            return Ok(());
+        };
+        spray.give(&self.device, params, change)?;
+        match clock {
+            Some(clock) => self.device.submit_clocked(recording, clock),
+            None => self.device.submit(recording),
+        }
+    }
+
+    /// Replaces particles and maps.
+    pub fn upload_spray(&self, fields: &SprayFields) -> Result<(), DeviceError> {
+        self.buffers.spray.as_ref().map_or(Ok(()), |spray| spray.upload(&self.device, fields))
+    }
+
+    /// Particles and maps, after all steps so far.
+    pub fn read_spray(&self) -> Result<Option<SprayFields>, DeviceError> {
+        self.buffers.spray.as_ref().map(|spray| spray.read(&self.device)).transpose()
+    }
+
+    /// Time of the last step of spray and maps on the device's clock, where it has one.
+    pub fn spray_times(&self) -> Result<Vec<StageTime>, DeviceError> {
+        let clock = self.recordings.spray.as_ref().and_then(|(_, clock)| clock.as_ref());
+        clock.map_or(Ok(vec![]), |clock| self.device.times(clock))
+    }
+
     /// What the last step made of the bodies.
     pub fn read_bodies(&self, bodies: &mut [Coupled]) -> Result<(), DeviceError> {
         self.buffers.bodies.as_ref().map_or(Ok(()), |from| from.read(&self.device, bodies))
@@ -194,6 +226,16 @@ fn record_all(
     let follow = std::mem::take(&mut r.out);
     buffers.undo(&mut r)?;
     let undo = std::mem::take(&mut r.out);
+    let seen = GpuSeen {
+        grid: &buffers.grid,
+        columns_before: &buffers.kept.columns,
+        phi: [&buffers.phi, &buffers.kept.phi],
+        u: &buffers.vectors[0],
+        fraction: &buffers.solids.fraction,
+    };
+    let with_clock = |recording: Recording| device.clock(&recording).map(|clock| (recording, clock));
+    let spray = buffers.spray.as_ref().map(|spray| spray.recording(&mut kernels, &seen));
+    let spray = spray.transpose()?.map(with_clock).transpose()?;
     let mut step = |redistances: bool, is_first: bool| -> Result<_, DeviceError> {
         let r = Recorder { kernels: &mut kernels, out: Recording::new() };
         let recording = buffers.record(r, params, redistances, is_first)?.out;
@@ -201,5 +243,5 @@ fn record_all(
         Ok((recording, clock))
     };
     let steps = [[step(false, false)?, step(false, true)?], [step(true, false)?, step(true, true)?]];
-    Ok((Recordings { follow, undo, steps }, kernels.into_made()))
+    Ok((Recordings { follow, undo, spray, steps }, kernels.into_made()))
 }
