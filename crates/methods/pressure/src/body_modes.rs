@@ -1,7 +1,7 @@
 //! What bodies add to the preconditioner.
 //!
 //! `H = A + sum G K G^T` differs from A where pressure moves bodies: along `A^-1 G` it is larger by the water's inertia over
-//! the body's, 2 for a crate alone and 100 where a film of water lies between crates. Near a body `Z = D^-1 G`, D the
+//! the body's: up to 100 times among a hundred crates half as dense as water, where films of it lie between them. Near a body `Z = D^-1 G`, D the
 //! diagonal of A, is close enough to `A^-1 G`. Conjugate gradients are preconditioned by the cycle M on what the modes Z leave,
 //!
 //! `P = Z B Z^T + (I - Z B Z^T H) M (I - H Z B Z^T)`, `B = (Z^T H Z)^-1`,
@@ -16,7 +16,7 @@ use fluvial_foundation::{AXES, parallel};
 use fluvial_linear::{RANK, weigh};
 
 /// Sweeps of the Gauss-Seidel method, forth and back each. Iterations for eight cubes of density 0.01 a cell apart: 33 without modes,
-/// 25, 18 and 11 with 1, 2 and 6 sweeps; a sweep takes a fiftieth of a cycle.
+/// 25, 18 and 11 with 1, 2 and 6 sweeps.
 const SWEEPS: usize = 6;
 /// Pivots below this part of their diagonal are rounding: the motion is one of those before it.
 const NULL_PIVOT: f64 = 1e-10;
