@@ -36,6 +36,15 @@ pub struct Open {
 impl Open {
     /// Everything.
     pub const ALL: Open = Open { volume: 1.0, areas: [1.0; 6] };
+
+    /// What is left by two solids that have nothing in common.
+    pub(crate) fn beside(self, other: Open) -> Open {
+        let both = |a: f32, b: f32| (a + b - 1.0).max(0.0);
+        Open {
+            volume: both(self.volume, other.volume),
+            areas: std::array::from_fn(|n| both(self.areas[n], other.areas[n])),
+        }
+    }
 }
 
 /// Inside is where `normal . x <= offset`, x in cells from the low corner of a cell.
@@ -55,8 +64,8 @@ impl Side {
 }
 
 impl FlatSided {
-    /// A solid as a box, if it is one of at least two cells' thickness.
-    pub fn of(solid: &Placed, dx: f32) -> Option<FlatSided> {
+    /// A solid as a box, if it is one.
+    pub fn of(solid: &Placed) -> Option<FlatSided> {
         let (mut shape, mut rotation, mut scale, mut translate) =
             (solid.shape, solid.pose.rotation, 1.0, solid.pose.translate);
         while let Shape::Transform { shape: inner, scale: by, rotation: turn, translate: shift } = shape {
@@ -65,11 +74,28 @@ impl FlatSided {
         }
         let Shape::Box { min, max } = shape else { return None };
         let half = 0.5 * scale * (*max - *min);
-        (2.0 * half.min_element() >= LEAST_CELLS * dx).then(|| FlatSided {
+        Some(FlatSided {
             axes: Vec3::AXES.map(|axis| rotation * axis),
             center: translate + rotation * (0.5 * scale * (*min + *max)),
             half,
         })
+    }
+
+    /// Is it thick enough for cells of edge `dx`?
+    pub fn is_thick(&self, dx: f32) -> bool {
+        2.0 * self.half.min_element() >= LEAST_CELLS * dx
+    }
+
+    /// Does a plane along one of the sides of either lie between two boxes, or less than `most_m` deep in one of them? What is left of a
+    /// cell is then what is left beside both, to `most_m` of its faces.
+    pub fn is_apart(&self, other: &FlatSided, most_m: f32) -> bool {
+        let between = other.center - self.center;
+        let reach = |solid: &FlatSided, along: Vec3| {
+            AXES.into_iter().map(|a| solid.half[a] * solid.axes[a].dot(along).abs()).sum::<f32>()
+        };
+        let is_plane_between =
+            |along: Vec3| between.dot(along).abs() + most_m >= reach(self, along) + reach(other, along);
+        self.axes.into_iter().chain(other.axes).any(is_plane_between)
     }
 
     /// What it leaves of the cell of edge `dx` above `low`.

@@ -1,7 +1,7 @@
 //! Solids at one moment, evaluated point by point: for grids without rows.
 
 use crate::flat_sided::{FlatSided, Open};
-use crate::rasterize::ON_SURFACE_CELLS;
+use crate::rasterize::{ON_SURFACE_CELLS, SMALLEST_OPEN_AREA};
 use crate::{Motion, Pose, Shape, Twist};
 use fluvial_foundation::{Aabb, Vec3};
 
@@ -51,6 +51,8 @@ impl<'a> Placed<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct PlacedSolids<'a> {
     solids: Vec<(Placed<'a>, Aabb)>,
+    /// Those of the solids that are boxes as such.
+    flat_sided: Vec<Option<FlatSided>>,
     /// The solids in the order of `boxes`' leaves, where there are many.
     order: Vec<u32>,
     boxes: Vec<BoxNode>,
@@ -70,6 +72,8 @@ struct BoxNode {
 const FEW: usize = 8;
 /// Solids of a leaf, at most.
 const LEAF: usize = 2;
+/// Boxes that reach into one cell and are measured each for itself, at most: as many as meet at its corners.
+const MOST_IN_CELL: usize = 8;
 
 /// How far a point is from a box.
 fn outside_m(x: Vec3, bounds: &Aabb) -> f32 {
@@ -83,7 +87,8 @@ impl<'a> PlacedSolids<'a> {
             let placed = Placed::new(shape, motion, time_s);
             (placed, placed.bounds())
         };
-        let mut placed = PlacedSolids { solids: solids.map(place).collect(), order: vec![], boxes: vec![] };
+        let mut placed = PlacedSolids { solids: solids.map(place).collect(), ..PlacedSolids::default() };
+        placed.flat_sided = placed.solids.iter().map(|(solid, _)| FlatSided::of(solid)).collect();
         if placed.solids.len() > FEW {
             let mut order: Vec<u32> = (0..placed.solids.len() as u32).collect();
             placed.divide(&mut order, 0);
@@ -122,25 +127,35 @@ impl<'a> PlacedSolids<'a> {
         });
         // Of several that are equally near the first counts, as among all.
         numbers.sort_unstable();
-        let solids = numbers.into_iter().map(|n| self.solids[n]).collect();
-        PlacedSolids { solids, order: vec![], boxes: vec![] }
+        PlacedSolids {
+            solids: numbers.iter().map(|&n| self.solids[n]).collect(),
+            flat_sided: numbers.iter().map(|&n| self.flat_sided[n]).collect(),
+            ..PlacedSolids::default()
+        }
     }
 
     /// What solids leave of the cell of edge `dx` above `low`, in closed form; `None` where another solid is around than boxes of some
-    /// cells' thickness, of which one at most reaches into the cell. The gap between two is not resolved by the grid; in closed form it
-    /// would keep slivers of faces that take the pressure solve five times as many iterations.
+    /// cells' thickness, where two of those that reach into the cell have room in common, and where many do.
     pub fn open_beside_box(&self, low: Vec3, dx: f32) -> Option<Open> {
-        let mut found = Some(Open::ALL);
+        let (mut open, mut inside, mut count) = (Some(Open::ALL), [0; MOST_IN_CELL], 0);
         self.for_each_near(low + 0.5 * dx, 2.0 * dx, |n| {
-            let open = FlatSided::of(&self.solids[n].0, dx).map(|solid| solid.open_part(low, dx));
-            found = match (found, open) {
-                (Some(before), Some(Open::ALL)) => Some(before),
-                (Some(Open::ALL), Some(open)) => Some(open),
+            let solid = self.flat_sided[n].filter(|solid| solid.is_thick(dx));
+            let left = solid.map(|solid| (solid, solid.open_part(low, dx)));
+            open = match (open, left) {
+                (Some(before), Some((_, Open::ALL))) => Some(before),
+                (Some(before), Some((solid, left))) if count < MOST_IN_CELL => {
+                    let is_apart = |known: &usize| {
+                        self.flat_sided[*known].is_some_and(|k| k.is_apart(&solid, SMALLEST_OPEN_AREA * dx))
+                    };
+                    let are_apart = inside[..count].iter().all(is_apart);
+                    (inside[count], count) = (n, count + 1);
+                    are_apart.then(|| before.beside(left))
+                }
                 _ => None,
             };
-            if found.is_some() { 2.0 * dx } else { -1.0 }
+            if open.is_some() { 2.0 * dx } else { -1.0 }
         });
-        found
+        open
     }
 
     /// The least thickness of any solid, metres, zero where it is not known.

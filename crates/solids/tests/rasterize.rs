@@ -283,6 +283,42 @@ fn boxes_close_what_parts_of_cells_say() {
     }
 }
 
+/// Slanted boxes fill what they fill, however near they are to each other; where they overlap, what they have in common counts once.
+#[test]
+fn boxes_beside_each_other_fill_what_they_fill() {
+    let (n, edge) = (16, 0.3f32);
+    let grid = unit_grid(n);
+    let half = Vec3::splat(0.5 * edge);
+    let filled = |gap: f32| {
+        let place = |side: f32| Shape::Transform {
+            shape: Box::new(Shape::Box { min: -half, max: half }),
+            scale: 1.0,
+            rotation: Quat::from_scaled_axis(Vec3::new(0.4, -0.7, 0.2)),
+            translate: Vec3::splat(0.5)
+                + 0.5 * side * (edge + gap) * (Quat::from_scaled_axis(Vec3::new(0.4, -0.7, 0.2)) * Vec3::X),
+        };
+        let shapes = [place(-1.0), place(1.0)];
+        let mut fields = SolidFields::default();
+        rasterize(
+            &mut fields,
+            &shapes.each_ref().map(|shape| (shape, &Motion::Static)),
+            [true; 6],
+            &grid,
+            0.0,
+        );
+        fields.open_volume.iter().map(|&v| 1.0 - f64::from(v)).sum::<f64>() / (n * n * n) as f64
+    };
+    let one = f64::from(edge).powi(3);
+    for cells in [0.0, 0.05, 0.2, 0.5, 0.9] {
+        let part = filled(cells / n as f32) / (2.0 * one);
+        assert!((part - 1.0).abs() < 1e-3, "{cells} cells apart they fill {part}");
+    }
+    let overlap = 0.5 / f64::from(n as f32);
+    let exact = 2.0 * one - overlap * one / f64::from(edge);
+    let part = filled(-overlap as f32) / exact;
+    assert!((part - 1.0).abs() < 5e-3, "half a cell in each other they fill {part}");
+}
+
 /// Walls of a box without a lid fill what they fill, whether nodes lie between their faces or not.
 #[test]
 fn walls_of_a_cell_are_as_thick_as_they_are() {

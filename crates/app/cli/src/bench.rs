@@ -17,7 +17,8 @@ pub fn bench(args: BenchArgs, threads: usize) -> Result<(), Failure> {
         return bench_pressure(args, threads);
     }
     if args.list {
-        let line = |c: &BenchCase| say!("{:30} {} ({}, {}^3)", c.name, c.what, c.variant.name, c.cells);
+        let line =
+            |c: &BenchCase| say!("{:30} {} ({}, {}^3)", c.name, c.scene.what(), c.variant.name, c.cells);
         benches().iter().for_each(line);
         return Ok(());
     }

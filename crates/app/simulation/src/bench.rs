@@ -5,12 +5,12 @@ pub mod table3;
 
 use crate::progress::Silent;
 use crate::run::{FramePlan, Recorder, RunEnd, RunError, StepRecord, run};
-use fluvial_foundation::{StageTimers, Vec3};
+use fluvial_foundation::{Quat, StageTimers, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_output::{Machine, OutputError, peak_rss_bytes, reset_peak_rss};
-use fluvial_solids::Shape;
+use fluvial_solids::{Pose, Shape};
 use fluvial_solver_interface::{
-    Domain, Fill, Liquid, Method, Setup, SetupError, Solver, SurfaceParams, Variant,
+    Domain, Fill, FreeBody, Liquid, Method, Setup, SetupError, Solid, Solver, Start, SurfaceParams, Variant,
 };
 use fluvial_solver_registry::variants;
 use serde::Serialize;
@@ -24,27 +24,76 @@ pub struct BenchCase {
     /// As typed on the command line.
     pub name: String,
     /// What is simulated.
-    pub what: &'static str,
+    pub scene: BenchScene,
     /// Cells per side.
     pub cells: usize,
     /// With which method.
     pub variant: Variant,
 }
 
-const DAM_BREAK: &str = "liquid 0.4 x 0.5 high x 1 in the corner of a closed unit box, 24 fps";
-/// Cells per side of the dam breaks.
-const DAM_BREAK_CELLS: [usize; 2] = [64, 128];
+/// What a benchmark simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchScene {
+    /// A column of water falls.
+    DamBreak,
+    /// The same column with a hundred crates in and before it: what its step takes beside the dam break's is what they
+    /// cost.
+    HundredCrates,
+}
 
-/// All benchmarks: the dam breaks with every method, `dam-break-64-uniform-flip` and so on.
+impl BenchScene {
+    /// In words.
+    pub fn what(self) -> &'static str {
+        match self {
+            BenchScene::DamBreak => "liquid 0.4 x 0.5 high x 1 in the corner of a closed unit box, 24 fps",
+            BenchScene::HundredCrates => {
+                "the dam break with 100 crates of 6 cm, 40 under water and 60 before it"
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            BenchScene::DamBreak => "dam-break",
+            BenchScene::HundredCrates => "hundred-crates",
+        }
+    }
+
+    /// Cells per side.
+    fn sizes(self) -> &'static [usize] {
+        match self {
+            BenchScene::DamBreak => &[64, 128],
+            BenchScene::HundredCrates => &[64],
+        }
+    }
+
+    fn setup(self, cells: usize) -> Setup {
+        let mut setup = dam_break(cells);
+        if self == BenchScene::HundredCrates {
+            setup.solids = hundred_crates();
+        }
+        setup
+    }
+}
+
+/// All benchmarks: every scene with every method that can simulate it, `dam-break-64-uniform-flip` and so on.
 pub fn benches() -> Vec<BenchCase> {
-    let case = |cells: usize, variant: &Variant| BenchCase {
-        name: format!("dam-break-{cells}-{}", variant.name.replace('/', "-")),
-        what: DAM_BREAK,
+    let case = |scene: BenchScene, cells: usize, variant: &Variant| BenchCase {
+        name: format!("{}-{cells}-{}", scene.name(), variant.name.replace('/', "-")),
+        scene,
         cells,
         variant: variant.clone(),
     };
     let variants = variants();
-    DAM_BREAK_CELLS.iter().flat_map(|&cells| variants.iter().map(move |v| case(cells, v))).collect()
+    let mut cases = vec![];
+    for scene in [BenchScene::DamBreak, BenchScene::HundredCrates] {
+        let needs_bodies = scene == BenchScene::HundredCrates;
+        let able = variants.iter().filter(|v| !needs_bodies || v.method.capabilities().bodies);
+        let able: Vec<&Variant> = able.collect();
+        let sized = |&cells: &usize| able.iter().map(move |&v| case(scene, cells, v));
+        cases.extend(scene.sizes().iter().flat_map(sized));
+    }
+    cases
 }
 
 /// The benchmarks that a name stands for: one, or all whose name begins with it (`dam-break-64`).
@@ -196,7 +245,7 @@ pub fn run_bench(
     let memory_is_its_own = reset_peak_rss();
     let mut runs = Vec::new();
     for _ in 0..options.repeats {
-        runs.push(run_once(method, case.cells, options.frames, stop)?);
+        runs.push(run_once(method, case.scene.setup(case.cells), options.frames, stop)?);
     }
     let peak_rss_bytes = peak_rss_bytes().filter(|_| memory_is_its_own);
     let frames = f64::from(options.frames);
@@ -225,8 +274,8 @@ pub fn run_bench(
     })
 }
 
-fn run_once(method: &dyn Method, n: usize, frames: u32, stop: &AtomicBool) -> Result<Sums, BenchError> {
-    let mut solver = method.build(dam_break(n))?;
+fn run_once(method: &dyn Method, setup: Setup, frames: u32, stop: &AtomicBool) -> Result<Sums, BenchError> {
+    let mut solver = method.build(setup)?;
     let mut sums = Sums::default();
     let start = Instant::now();
     let plan = FramePlan { frames, fps: 24.0 };
@@ -251,6 +300,20 @@ fn dam_break(n: usize) -> Setup {
         flow: None,
         cfl: 2.0,
     }
+}
+
+/// Ten rows of ten crates, half as dense as water, each turned and lifted by its own small part of the spacing.
+fn hundred_crates() -> Vec<Solid> {
+    let crate_at = |n: usize| {
+        let part = |k: usize| ((n * k) % 100) as f32 / 100.0 - 0.5;
+        let translate =
+            Vec3::new(0.05, 0.25, 0.05) + 0.1 * Vec3::new((n % 10) as f32, part(37), (n / 10) as f32);
+        let rotation = Quat::from_scaled_axis(0.8 * Vec3::new(part(13), part(29), part(71)));
+        let shape = Shape::Box { min: Vec3::splat(-0.03), max: Vec3::splat(0.03) };
+        let start = Start { pose: Pose { rotation, translate }, ..Start::default() };
+        Solid::body(format!("crate {n}"), shape, FreeBody { start, joints: vec![] })
+    };
+    (0..100).map(crate_at).collect()
 }
 
 /// The rows as a text table, with time by stage below each.
@@ -300,12 +363,13 @@ mod tests {
         assert_eq!(find_benches("dam-break-64").len(), variants().len());
         assert_eq!(find_benches("dam-break").len(), 2 * variants().len());
         assert!(find_benches("dam-break-6").is_empty());
+        assert_eq!(find_benches("hundred-crates-64-sheets").len(), 1);
     }
 
     #[test]
     fn a_small_run_names_its_stages() {
         let variant = fluvial_solver_registry::find_variants("uniform/flip").remove(0);
-        let case = BenchCase { name: "tiny".into(), what: "", cells: 16, variant };
+        let case = BenchCase { name: "tiny".into(), scene: BenchScene::DamBreak, cells: 16, variant };
         let options = BenchOptions { frames: 2, repeats: 2 };
         let row = run_bench(&case, options, 1, &AtomicBool::new(false)).unwrap();
         assert!(row.steps_per_frame >= 1.0 && row.liquid_cells > 500.0, "{row:?}");

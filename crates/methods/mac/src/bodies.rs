@@ -53,7 +53,8 @@ pub fn couple_bodies(
     around: &AroundBodies,
 ) {
     let grid = around.openings.grid;
-    let (cells, cell_kg) = (grid.cell_centers(), around.density * f64::from(grid.dx).powi(3));
+    let (cells, nodes) = (grid.cell_centers(), grid.nodes());
+    let cell_kg = around.density * f64::from(grid.dx).powi(3);
     term.blocks.resize_with(bodies.len(), Block::default);
     clinging.clear();
     clinging.resize(bodies.len(), [DVec3::ZERO; 2]);
@@ -70,6 +71,10 @@ pub fn couple_bodies(
         for k in low[2]..high[2] {
             for j in low[1]..high[1] {
                 for i in low[0]..high[0] {
+                    // Where a node is farther from all solids than the cell's diagonal, none reaches into the cell.
+                    if around.solids.phi_node[nodes.index(i, j, k)] > 1.75 * grid.dx {
+                        continue;
+                    }
                     let cell = cells.index(i, j, k);
                     let closed = f64::from(1.0 - around.solids.open_volume[cell]);
                     let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };

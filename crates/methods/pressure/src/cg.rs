@@ -1,12 +1,12 @@
 //! Conjugate gradients around the multigrid V-cycle.
 
-use crate::coupling::Coupling;
+use crate::coupling::Gathered;
 use crate::layout::Split;
 use crate::multigrid::Level;
 use crate::solution::Solution;
 use crate::{Info, Norm, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
 use fluvial_foundation::parallel;
-use fluvial_linear::{LowRank, RANK};
+use fluvial_linear::LowRank;
 
 /// The recurrences are replaced by a true residual whenever they have fallen by this much: f32 vectors
 /// carry about 1e-7 of the largest value.
@@ -106,9 +106,11 @@ impl MultigridCg {
                 break Err(SolveError::Stagnation { history: info.history.clone() });
             }
             // One pass for all vectors, with p . A p from the recurrence of Chronopoulos and Gear (1989).
-            let [stencil_energy, rho_new] = self.solution.multigrid.cycle();
-            let coupled = self.solution.coupling.gather(&self.solution.multigrid.levels[0].x);
-            let z_energy = stencil_energy + Coupling::energy(&coupled);
+            let Solution { multigrid, coupling, .. } = &mut self.solution;
+            coupling.before_cycle(&mut multigrid.levels[0].b);
+            let energies = multigrid.cycle();
+            let Level { x, b, .. } = &mut multigrid.levels[0];
+            let ([z_energy, rho_new], coupled) = coupling.after_cycle(x, b, energies);
             if !(rho_new.is_finite() && z_energy.is_finite()) {
                 return Err(SolveError::NotFinite { history: info.history });
             }
@@ -147,7 +149,7 @@ impl MultigridCg {
     }
 
     /// Adds to q what makes of the stencil's `A z + beta q` the whole operator's; returns the beta to go on with.
-    fn add_coupled(&mut self, coupled: &[[[f64; RANK]; 2]], beta: f64) -> f64 {
+    fn add_coupled(&mut self, coupled: &[Gathered], beta: f64) -> f64 {
         let finest = &self.solution.multigrid.levels[0].op;
         if beta < f64::from(f32::MIN_POSITIVE) {
             [&mut self.p, &mut self.q].into_iter().for_each(|v| finest.storage.zeros(v));

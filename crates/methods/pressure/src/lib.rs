@@ -18,6 +18,7 @@
 
 mod amg_cg;
 mod assemble;
+mod body_modes;
 pub mod cases;
 mod cg;
 mod coarsen;

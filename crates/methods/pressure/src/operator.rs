@@ -87,6 +87,16 @@ impl Operator {
         self.class.resize(self.layout.rows * self.layout.blocks, EMPTY);
     }
 
+    /// Colour and address of a cell, which may lie beyond the box; None where it is no unknown.
+    pub fn unknown_at(&self, [i, j, k]: [usize; 3]) -> Option<(usize, usize)> {
+        if (0..3).any(|a| [i, j, k][a] >= self.layout.cells[a]) {
+            return None;
+        }
+        let colour = (i + j + k) & 1;
+        let at = self.storage.find(self.layout.row(j, k), i / 2)?;
+        (self.diag[colour][at] != 0.0).then_some((colour, at))
+    }
+
     /// The `n`-th active row.
     #[inline(always)]
     pub fn row(&self, n: usize) -> Row<'_> {

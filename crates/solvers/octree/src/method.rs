@@ -159,7 +159,9 @@ fn lively_share(scenario: &Scenario, most: f64) -> f64 {
     let at_this_size = |share: f64| share * (LIVELY_CELLS / longest.max(LIVELY_CELLS)).powf(LIVELY_POWER);
     let moves = setup.fills.iter().any(|fill| fill.velocity != Vec3::ZERO) || !setup.sources.is_empty();
     let falls = scenario.survey.upright_faces > 0.0;
-    if moves || (falls && setup.liquid.gravity != Vec3::ZERO) {
+    // Where bodies will be is not known; what they stir runs on through all of the surface.
+    let has_bodies = setup.solids.iter().any(|solid| solid.free.is_some());
+    if moves || has_bodies || (falls && setup.liquid.gravity != Vec3::ZERO) {
         return at_this_size(most);
     }
     at_this_size((WAKE_WIDTH * swept_share(scenario)).min(most))
