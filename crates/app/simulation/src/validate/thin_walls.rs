@@ -22,8 +22,9 @@ const TILT_DEGREES: f32 = 30.0;
 const SHAKEN_M: f64 = 0.02;
 const SHAKEN_S: f64 = 0.4;
 
-/// What a plate that reaches from wall to wall sweeps in its first second, metres along x.
-const SWEEP_M: [f32; 2] = [0.2, 0.5];
+/// What a plate that reaches from wall to wall sweeps in its first second, metres along x: from faces of cells to faces of cells,
+/// where no cell holds water of both sides when it is measured.
+const SWEEP_M: [f32; 2] = [0.25, 0.5];
 const TANK_LEVEL_M: f32 = 0.4;
 
 /// What happens to a thin wall.
@@ -65,7 +66,11 @@ pub fn rows(context: &Context) -> Result<Vec<Row>, CaseError> {
 }
 
 fn measure(context: &Context, kind: Kind, wall_cells: f32) -> Result<Vec<Row>, CaseError> {
-    let (cells, end_s) = if context.fine { (24, 5.0) } else { (16, 0.5) };
+    let (cells, end_s) = match (context.fine, kind) {
+        (true, _) => (24, 5.0),
+        (false, Kind::Sweep) => (16, 1.0),
+        (false, _) => (16, 0.5),
+    };
     let setup = setup(kind, wall_cells, cells);
     let dx = setup.domain.grid.dx;
     let plan = FramePlan { frames: (FRAMES_PER_SECOND * end_s) as u32, fps: FRAMES_PER_SECOND };
