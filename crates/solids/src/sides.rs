@@ -261,16 +261,24 @@ impl Corners<'_> {
         (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other)))
     }
 
-    /// Do the own corners of a cell and of the one above, which have none in common, lie on different sides of a wall? Their
-    /// face is closed. Where no thick solid is near it is a wall's, and what lies behind it is not seen, also near a rim: round
-    /// the rim the two sides meet, and through the face still nothing passes. Between cells that were told
-    /// apart only where no way led round, particles and traces went through the last two cells below every rim. On a thick solid a
-    /// closed face may be one of a bump or an edge, whose two sides are one.
+    /// Do the own corners of a cell and of the one above, which have none in common, lie on different sides of a wall? They do
+    /// where the two sides face away from each other, also near a rim: round the rim the sides meet, and through the closed face
+    /// still nothing passes. (Told apart only where no way leads round, they let particles and traces through the last two
+    /// cells below every rim.) At an edge of a thick solid they do not, though no way leads from one to the other nearby; at the edge
+    /// of a box with thin walls they do, though their sides need not face away from each other.
     fn are_opposite(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
         let mut high = at;
         high[axis] += 1;
         if !self.is_thick_around(at) {
-            return true;
+            let here = (0..8).filter(|n| own >> n & 1 == 1);
+            let start = here.fold(0, |bits, n| bits | 1 << node_bit([1; 3], n));
+            let mut low = [1; 3];
+            low[axis] += 1;
+            let there =
+                (0..8).filter(|n| above >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n));
+            if self.joined_around(at, start) & there == 0 {
+                return true;
+            }
         }
         let normal = |low: [usize; 3], own: u8| {
             let of_side = (0..8).filter(|n| own >> n & 1 == 1);
@@ -346,6 +354,11 @@ impl Corners<'_> {
             part = grown;
         }
     }
+}
+
+/// The bit of a corner of the cell at `low` among 4 x 4 x 4 nodes.
+fn node_bit(low: [usize; 3], corner: usize) -> usize {
+    (0..3).map(|a| (low[a] + (corner >> a & 1)) << (2 * a)).sum()
 }
 
 /// Do two sides face away from each other? Where one shows no direction they may.
