@@ -261,9 +261,11 @@ impl Corners<'_> {
         (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other)))
     }
 
-    /// Do the own corners of a cell and of the one above lie on different sides of a wall? At an edge of a thick solid they
-    /// do not, though no way leads from one to the other nearby; at the edge of a box with thin walls they do, though
-    /// their sides need not face away from each other.
+    /// Do the own corners of a cell and of the one above, which have none in common, lie on different sides of a wall? They do
+    /// where the two sides face away from each other, also near a rim: round the rim the sides meet, and through the closed face
+    /// still nothing passes. (Told apart only where no way leads round, they let particles and traces through the last two
+    /// cells below every rim.) At an edge of a thick solid they do not, though no way leads from one to the other nearby; at the edge
+    /// of a box with thin walls they do, though their sides need not face away from each other.
     fn are_opposite(&self, at: [usize; 3], axis: Axis, [own, above]: [u8; 2]) -> bool {
         let mut high = at;
         high[axis] += 1;
@@ -274,7 +276,9 @@ impl Corners<'_> {
             low[axis] += 1;
             let there =
                 (0..8).filter(|n| above >> n & 1 == 1).fold(0, |bits, n| bits | 1 << node_bit(low, n));
-            return self.joined_around(at, start) & there == 0;
+            if self.joined_around(at, start) & there == 0 {
+                return true;
+            }
         }
         let normal = |low: [usize; 3], own: u8| {
             let of_side = (0..8).filter(|n| own >> n & 1 == 1);

@@ -151,3 +151,44 @@ fn thick_solids_have_no_sides() {
     }
     assert!(with_sides <= 3, "{with_sides} of 160");
 }
+
+/// The two sides of a wall meet round its rim, but through the wall nothing is seen, up to the rim: no unbarred face joins a
+/// cell inside a bowl to one outside, both below it.
+#[test]
+fn a_bowl_is_closed_up_to_its_rim() {
+    let (cells, nodes) = (GRID.cell_centers(), GRID.nodes());
+    for n in 0..24 {
+        let center = Vec3::new(4.0, 4.5, 3.5) + 0.5 * (unit_vec3(n, 1) - 0.5);
+        let thickness = [0.02, 0.1, 0.5, 0.9][n as usize % 4] * GRID.dx;
+        let ball = |radius| Shape::Sphere { center, radius };
+        let half = Shape::Intersection(vec![ball(2.4), Shape::Plane { point: center, normal: Vec3::Y }]);
+        let fields = fields_of(&Shape::Difference(Box::new(half), Box::new(ball(2.4 - thickness))));
+        // Inside and outside corners of a cell's own, none for cells that reach over the rim.
+        let own_of = |cell: usize| -> [usize; 2] {
+            let at = cells.coordinates(cell);
+            let corners = (0..8).filter(|c| fields.sides.own_corners[cell] >> c & 1 == 1);
+            let places: Vec<Vec3> = corners
+                .map(|c| nodes.position(at[0] + (c & 1), at[1] + (c >> 1 & 1), at[2] + (c >> 2)))
+                .collect();
+            if places.iter().any(|x| x.y > center.y) {
+                return [0; 2];
+            }
+            let inside = places.iter().filter(|x| x.distance(center) < 2.4 - 0.5 * thickness).count();
+            [inside, places.len() - inside]
+        };
+        let mut below_the_rim = 0;
+        for cell in 0..cells.len() {
+            let ([inside, outside], at) = (own_of(cell), cells.coordinates(cell));
+            assert!(inside == 0 || outside == 0, "bowl {n}: {at:?} is on both sides");
+            for axis in AXES {
+                let Some(other) = neighbour(&cells, at, cell, axis, true) else { continue };
+                let [other_inside, other_outside] = own_of(other);
+                if inside * other_outside + outside * other_inside > 0 {
+                    assert!(fields.sides.is_barred(cell, axis, true), "bowl {n}: {at:?} along {axis}");
+                    below_the_rim += 1;
+                }
+            }
+        }
+        assert!(below_the_rim > 100, "{below_the_rim}");
+    }
+}

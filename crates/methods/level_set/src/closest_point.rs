@@ -81,6 +81,17 @@ impl Foot {
         self
     }
 
+    /// The same where the way from a neighbour, whose own foot is `before`, leads back past the place that its polynomial was
+    /// taken at: round the rim of a wall and down behind it. The plane that the neighbour has continued is no surface there.
+    /// What shows of the surface is that place, and the way to it, round the rim, is longer than the neighbour's.
+    pub fn behind_rim(self, before: Foot) -> Self {
+        let place = if self.has_jet() { self.base } else { self.point };
+        let (straight2, least2) = (dot(place, place), dot(before.point, before.point));
+        let longer =
+            if straight2 < least2 { (least2 / straight2.max(f32::MIN_POSITIVE)).sqrt() } else { 1.0 };
+        Foot::bare(scaled(place, longer))
+    }
+
     fn has_jet(&self) -> bool {
         self.jet.gradient != [0.0; 3]
     }

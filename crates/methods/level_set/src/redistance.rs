@@ -409,10 +409,13 @@ impl Known<'_> {
         let cell = self.lattice.index(c[0], c[1], c[2]);
         let (stride, up) = (self.lattice.stride(axis), side > 0.0);
         let beside = if up { cell + stride } else { cell - stride };
-        let leads_away = seen.base[axis] * side > -0.5;
-        match leads_away && self.sides.are_joined(cell, beside, axis, up) {
+        if !self.sides.are_joined(cell, beside, axis, up) {
+            return Foot::bare(seen.point);
+        }
+        let leads_away = seen.base[axis] * side > 0.5;
+        match leads_away {
             true => seen.on_tangent_plane(guess.distance2, least),
-            false => Foot::bare(seen.point),
+            false => seen.behind_rim(self.feet[guess.entry]),
         }
     }
 }

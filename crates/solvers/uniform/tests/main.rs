@@ -1,6 +1,7 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod bodies;
+mod bowls;
 mod conformance;
 mod coupling;
 mod energy;

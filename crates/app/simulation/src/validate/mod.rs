@@ -24,6 +24,7 @@ mod signal;
 mod sloshing;
 mod splash;
 mod static_drop;
+mod thin_walls;
 mod transport;
 mod user_scenes;
 mod zalesak;

@@ -2,7 +2,7 @@
 //! there, is it drawn, and does it move no faster than it can?
 
 use super::set_up::{centroid, closed_box, drive};
-use super::{Bar, Case, CaseError, Context, Outcome, Row};
+use super::{Bar, Case, CaseError, Context, Outcome, Row, thin_walls};
 use crate::guard::speed_bound_m_s;
 use crate::run::FramePlan;
 use fluvial_foundation::{Vec3, parallel};
@@ -11,7 +11,7 @@ use fluvial_solver_interface::{Setup, Solid, Source, SurfaceParams};
 
 pub const CASE: Case = Case {
     name: "user-scenes",
-    what: "a jet over a ball, a filling tank, a dam break, a jet on a plate, a waterfall over a ledge: volume, drift, inflow, speed and mesh, at every resolution",
+    what: "a jet over a ball, a filling tank, a dam break, a jet on a plate, a waterfall over a ledge: volume, drift, inflow, speed and mesh, at every resolution; bowls and a sweeping plate of thin walls: water on the wrong side",
     source: "conservation of volume; section times speed; sqrt(2 g h + v^2)",
     applies: super::every_method,
     run,
@@ -52,6 +52,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     for (_, rows) in by_scene {
         outcome.rows.extend(rows?);
     }
+    outcome.rows.extend(thin_walls::rows(context)?);
     Ok(outcome)
 }
 
