@@ -29,6 +29,9 @@ const HEAVE_S: f64 = 0.924;
 const ROLL_S: f64 = 1.510;
 const ROLL_HEIGHT: f32 = 0.2;
 
+/// A run that gives one row.
+type Run = fn(&Context) -> Result<Row, CaseError>;
+
 fn run(context: &Context) -> Result<Outcome, CaseError> {
     let mut rows = vec![];
     if !context.fine {
@@ -43,7 +46,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     if context.wants("heave") {
         rows.extend(heave(context)?);
     }
-    let others: [(&str, fn(&Context) -> Result<Row, CaseError>); 4] =
+    let others: [(&str, Run); 4] =
         [("roll", roll), ("neutral", neutral), ("stack", stack), ("mirrored", mirrored)];
     for (_, run) in others.iter().filter(|(name, _)| context.wants(name)) {
         rows.push(run(context)?);
