@@ -14,7 +14,7 @@ const BYTES_PER_CELL: f64 = 180.0;
 /// More by cell that holds liquid: the multigrid stores only those.
 const BYTES_PER_LIQUID_CELL: f64 = 70.0;
 /// More by cell where there are solids, where they move (a second copy of what is open), surface tension.
-const BYTES_PER_CELL_SOLIDS: f64 = 21.0;
+const BYTES_PER_CELL_SOLIDS: f64 = 100.0;
 const BYTES_PER_CELL_MOVING: f64 = 39.0;
 const BYTES_PER_CELL_TENSION: f64 = 8.0;
 /// More by cell where the level set's volume is carried beside it: fluxes, volumes, residuals, displacements, and what
