@@ -7,7 +7,7 @@ use crate::params::Advection;
 use crate::state::{DistanceScratch, Ground, Start, Step, TransportScratch};
 use fluvial_octree::advect::{self, AdvectScratch, Transport};
 use fluvial_octree::air::balance_surface_air;
-use fluvial_octree::constrain::{exchange, find_sliver_velocities};
+use fluvial_octree::constrain::{LookedUp, exchange, find_sliver_velocities, hold_to_open_cells};
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::interpolate::Tracing;
@@ -77,6 +77,18 @@ impl Step<'_> {
         if self.model.params.phi_advection == Advection::MacCormack {
             let ignored = advect::correct_surface(phi, &path, &start.phi_cell, scratch);
             clamps.add("phi_correction_ignored", ignored);
+        }
+        if self.model.has_solids() {
+            let (solids, before) = (ground.boundaries, &self.old.boundaries);
+            let from = LookedUp {
+                tree: path.old,
+                phi_cell: &start.phi_cell,
+                closed_cell: &before.closed_cell,
+                v_cell: &path.tracing.v_cell,
+                dt_s: path.dt_s,
+            };
+            let around = (&solids.closed_cell[..], &solids.phi_solid_cell[..]);
+            clamps.add("read_through_walls", hold_to_open_cells(phi, path.new, around, &from));
         }
     }
 
