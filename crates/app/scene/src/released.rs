@@ -8,8 +8,8 @@ use fluvial_whitewater::Params;
 const POINTS: usize = 40;
 const LAYERS: usize = 80;
 /// Surface times time that makes whitewater at full potentials, `c E / (g L^2) sqrt(L / g)` with the energy E that is set free per
-/// density: c for trapped air and for spray. Means of FLIP runs of `breaking-wave` (80 and 112 cells) and of a dam break (48 cells), within a
-/// factor of two of each; runs with a level set make up to four times as much.
+/// density: c for trapped air and for spray. Fitted to FLIP runs of `breaking-wave` (80 and 112 cells); a short dam break made a quarter
+/// of it, and runs with a level set make up to four times as much.
 const AIR_SHARE: f64 = 2.1;
 const SPRAY_SHARE: f64 = 0.6;
 /// Particles in the mean over a run, as a part of the most that there are at one time.
