@@ -36,6 +36,12 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: FRONT_TIP,
     },
     ExpectedFailure {
+        case: "invariances",
+        variants: &["uniform/apic"],
+        quantity: "mirrored: front, largest difference",
+        reason: "particles are seeded by the numbers of their cells, so that a mirrored scene has other particles: the tip of the tongue, a cell thick, is half a cell off; energies agree to 1 %",
+    },
+    ExpectedFailure {
         case: "user-scenes",
         variants: &["uniform/flip", "uniform/apic"],
         quantity: "sweeping plate, 0.3 cells thick: water on the wrong side / all",

@@ -51,8 +51,11 @@ impl Kind {
     }
 }
 
-/// The rows of all thin walls, or of the least two.
+/// The rows of all thin walls, or of the least two; none of a method that says that they leak.
 pub fn rows(context: &Context) -> Result<Vec<Row>, CaseError> {
+    if !context.method.method.capabilities().thin_walls {
+        return Ok(vec![]);
+    }
     let bowls = [Kind::Rest, Kind::Tilted, Kind::Shaken];
     let walls: Vec<(Kind, f32)> = match context.fine {
         true => bowls.iter().flat_map(|&kind| [0.1, 0.5, 1.0, 1.4, 2.0].map(|wall| (kind, wall))).collect(),
