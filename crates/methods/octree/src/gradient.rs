@@ -263,7 +263,7 @@ impl PressureGradient {
     }
 
     /// Takes back what forces gave the mouths of narrow openings beyond what the inertia there lets them: `impulse` is
-    /// the forces' time integral over density, m/s ([`narrowing`]).
+    /// the forces' time integral over density, m/s (`narrowing`).
     pub fn hold_back_at_openings(&self, u_face: &mut [f32], tree: &Octree, impulse: Vec3) {
         assert_eq!(u_face.len(), self.scaling.len(), "one velocity per face");
         parallel::for_each_indexed_mut(u_face, |face, u| {
