@@ -32,6 +32,7 @@ mod short_waves;
 mod solids;
 mod sources;
 mod surface;
+mod thrown;
 mod unknowns;
 
 pub use bodies::{AroundBodies, couple_bodies};

@@ -51,6 +51,16 @@ impl Openings<'_> {
         !self.at_source_cell.is_empty() && self.at_source_cell[cell]
     }
 
+    /// Does a boundary that moves close a part of the cell's faces?
+    pub fn has_moving_boundary(&self, [i, j, k]: [usize; 3]) -> bool {
+        AXES.into_iter().any(|axis| {
+            let lattice = self.grid.faces(axis);
+            let low = lattice.index(i, j, k);
+            let moves = |face: usize| self.area_face[axis][face] < 1.0 && self.u_boundary[axis][face] != 0.0;
+            moves(low) || moves(low + lattice.stride(axis))
+        })
+    }
+
     /// The part of a cell's faces that liquid flows through, 0 to 1.
     pub fn open_part(&self, [i, j, k]: [usize; 3]) -> f32 {
         let along = |axis: Axis| {

@@ -9,6 +9,7 @@
 //! a cell whose pressure comes out negative lets go, one that is pressed together again is taken back, and
 //! the problem is solved anew until neither happens.
 
+use crate::thrown::Thrown;
 use crate::{FaceCells, Impulse, Openings, Unknowns, right_side, subtract_gradient};
 use fluvial_foundation::parallel::{
     CHUNK, chunk_count, chunk_range, for_each_chunk_mut, for_each_indexed_mut, for_each_indexed_mut2,
@@ -66,7 +67,9 @@ pub struct Parting {
     /// The unknowns without those cells.
     pub unknowns: Unknowns,
     /// The right side of the projection.
-    rhs_cell: Vec<f32>,
+    pub(crate) rhs_cell: Vec<f32>,
+    /// Cells that the pressure throws out of the surface.
+    pub(crate) thrown: Thrown,
     /// Cells that a round of the search lets go or takes back, chunk by chunk.
     changed: Vec<Vec<u32>>,
 }
@@ -91,6 +94,10 @@ pub struct AtBoundaries<'a> {
     pub deepest_m: f32,
     /// What gravity adds to a velocity in the step, m/s.
     pub fall_m_s: f32,
+    /// The same along each axis, m/s.
+    pub gravity_m_s: Vec3,
+    /// Length of the step, seconds.
+    pub dt_s: f32,
     /// The impulse `p dt / (rho dx)` with which surface tension holds a cell's liquid at the boundary, m/s.
     pub adhesion_m_s: &'a (dyn Fn(usize) -> f32 + Sync),
     /// Velocity without the push of a pressure on the surface ([`crate::push_at_surface`]), where there is one:
@@ -149,11 +156,17 @@ impl Parting {
         let pairs = self.phi_cell.iter().zip(liquid.phi_cell);
         self.floored_distances = pairs.filter(|(seen, phi)| seen != phi).count();
         self.unknowns.clone_from(liquid.unknowns);
+        self.thrown.columns = 0;
         for cell in 0..self.parted_cell.len() {
             if self.parted_cell[cell] {
                 self.look(liquid, cell);
             }
         }
+    }
+
+    /// How many cells the pressure would have thrown farther than their columns are long (`thrown.rs`).
+    pub fn thrown_columns(&self) -> usize {
+        self.thrown.columns
     }
 
     /// Air in a cell that has let go, liquid in one that has not.
@@ -260,9 +273,10 @@ pub fn project<E>(
     let changes = loop {
         solve(q_cell, &parting.phi_cell, &parting.rhs_cell)?;
         let changes = parting.find_changes(q_cell, u_face, liquid);
-        if changes == 0 || round == MOST_ROUNDS {
+        if round == MOST_ROUNDS || parting.find_thrown(q_cell, u_face, liquid) + changes == 0 {
             break changes;
         }
+        parting.grow_columns(u_face, liquid, &wanted);
         parting.change(liquid, |parting, cell| {
             let is_unknown = parting.unknowns.unknown_cell[cell];
             let wanted = || wanted(cell) - openings.outflow(u_face, cells.coordinates(cell));

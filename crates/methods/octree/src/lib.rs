@@ -55,4 +55,5 @@ pub mod settle;
 pub mod sides;
 pub mod sizing;
 pub mod slope;
+pub mod thrown;
 pub mod volume;

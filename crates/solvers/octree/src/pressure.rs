@@ -23,6 +23,7 @@ use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{add_to_liquid, mean_velocity};
 use fluvial_octree::parting::{AtBoundaries, let_go};
 use fluvial_octree::slope::slopes;
+use fluvial_octree::thrown::Projected;
 use fluvial_solver_interface::{BodyStep, Clamps, PressureReport, StepError};
 use fluvial_volume::Account;
 
@@ -71,11 +72,23 @@ impl Operator<'_> {
         system.assemble(&geometry, gradient);
     }
 
-    /// The same with air in the cells that have let go.
+    /// The same with air in the cells that have let go, and columns as long as they have grown in those that are thrown.
     fn part(&mut self, at: &AtBoundaries, parted_cell: &[bool]) {
         hide_lone_cells(&mut self.scratch.phi_cell, &self.liquid);
+        self.scratch.thrown.show(&mut self.scratch.phi_cell);
         at.show(&mut self.scratch.phi_cell, parted_cell);
         self.prepare();
+    }
+
+    /// Finds the cells that a projection has thrown farther than their columns are long; returns how many there are.
+    fn find_thrown(&mut self, projected: &Projected, dt_s: f64) -> usize {
+        let OperatorScratch { phi_cell, gradient, thrown, .. } = &mut *self.scratch;
+        thrown.find(&Geometry { phi_cell, ..self.liquid }, gradient, projected, dt_s)
+    }
+
+    /// Pushes of a pressure on the surface as they are with grown columns.
+    fn scale_pushes(&self, u: &mut [f32], u_without_push: &[f32]) {
+        self.scratch.thrown.scale_pushes(u, u_without_push, &self.geometry(), self.gradient());
     }
 }
 
@@ -131,6 +144,7 @@ impl Step<'_> {
         scratch.u_face.clear();
         scratch.u_face.extend_from_slice(u);
         self.fill_guess(impulse_cell, &operator.liquid);
+        operator.scratch.thrown.clear();
         if parted_cell.contains(&true) {
             operator.part(&at, parted_cell);
         }
@@ -150,7 +164,11 @@ impl Step<'_> {
             let parts = self.model.conserves_volume() && self.dt_s > 0.0;
             let changes =
                 if parts { at.revise(parted_cell, &operator.scratch.phi_cell, impulse_cell, u) } else { 0 };
-            if (changes == 0 && (has_last || !uses_last)) || round == MOST_ROUNDS {
+            let before = if u_without_push.is_empty() { &scratch.u_face[..] } else { u_without_push };
+            let projected = Projected { before, gravity_m_s: forces_m_s, after: u, impulse_cell };
+            let is_last = round == MOST_ROUNDS || !parts;
+            let thrown = if is_last { 0 } else { operator.find_thrown(&projected, self.dt_s) };
+            if (changes + thrown == 0 && (has_last || !uses_last)) || round == MOST_ROUNDS {
                 impulse_cell
                     .iter_mut()
                     .zip(&*parted_cell)
@@ -159,8 +177,9 @@ impl Step<'_> {
                 return Ok(solved);
             }
             round += 1;
-            u.copy_from_slice(&scratch.u_face);
             operator.part(&at, parted_cell);
+            operator.scale_pushes(&mut scratch.u_face, u_without_push);
+            u.copy_from_slice(&scratch.u_face);
             operator.assemble();
         }
     }
@@ -314,6 +333,7 @@ impl Step<'_> {
         clamps.add("closed_slivers", boundaries.snapped_faces);
         clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let PressureScratch { operator, velocity, .. } = scratch;
+        clamps.add("thrown_columns", operator.thrown.len());
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = velocity;
         let seen = &operator.phi_cell;
         let flies = |face: usize| tree.cells_beside(face).any(|c| phi[c] < 0.0 && seen[c] >= 0.0);

@@ -24,6 +24,7 @@ use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::{Keeps, RedistanceScratch};
+use fluvial_octree::thrown::Thrown;
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
 use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepTimes};
@@ -343,6 +344,8 @@ pub(crate) struct OperatorScratch {
     /// That of the symmetric form, which preconditions the other one.
     pub symmetric: PressureGradient,
     pub system: System,
+    /// Cells that the pressure throws out of the surface.
+    pub thrown: Thrown,
     /// T-junctions that the surface crosses, and degenerate ones among them.
     pub junctions: [usize; 2],
 }

@@ -147,6 +147,8 @@ impl SheetsSolver {
             unit: grid.dx,
             deepest_m,
             fall_m_s,
+            gravity_m_s: self.setup.liquid.gravity * dt_s as f32,
+            dt_s: dt_s as f32,
             adhesion_m_s: &adhesion_m_s,
             u_without_push,
         };
@@ -167,6 +169,7 @@ impl SheetsSolver {
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, |_, _| {})?;
         clamps.add("ghost_theta_floor", theta_floors + parting.floored_distances);
         clamps.add("walls_still_pull", pulled);
+        clamps.add("thrown_columns", parting.thrown_columns());
         keep_gaps(gap_cell, impulse_cell, parting);
         let flies = |cell: usize| !skin_cell[cell] && mass_cell[cell] >= FLYING_MASS;
         for axis in AXES {

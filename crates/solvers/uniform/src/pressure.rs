@@ -56,6 +56,8 @@ impl UniformSolver {
             unit: grid.dx,
             deepest_m,
             fall_m_s,
+            gravity_m_s: self.setup.liquid.gravity * push_s as f32,
+            dt_s: dt_s as f32,
             adhesion_m_s: &adhesion_m_s,
             u_without_push,
         };
@@ -96,6 +98,7 @@ impl UniformSolver {
         let pulled = project(u_face, impulse_cell, parting, &liquid, wanted, solve, still)?;
         clamps.add("ghost_theta_floor", theta_floors + parting.floored_distances);
         clamps.add("walls_still_pull", pulled);
+        clamps.add("thrown_columns", parting.thrown_columns());
         clamps.add("closed_slivers", solids.fields.snapped_faces);
         keep_gaps(gap_cell, impulse_cell, parting);
         self.push_bodies(dt_s);
