@@ -22,7 +22,7 @@ const SLIVER: f32 = 0.01;
 /// Less of a cell than this between solids one of which moves is a film that is squeezed: solids that approach at v let it out of
 /// a gap of h cells at v / h and more, a crate that lands on the floor at tens of metres a second. That speed is right, and says
 /// nothing about the liquid around; it does not count for the largest speed either.
-const SQUEEZED: f32 = 0.1;
+const SQUEEZED: f32 = 0.2;
 /// Liquid farther than this from every surface is resolved, cells.
 const RESOLVED_CELLS: f32 = 1.0;
 
