@@ -14,6 +14,9 @@ const THICK_CELLS: f32 = 3.0;
 /// Two sides of a wall face away from each other: the cosine between them is less than this. Those of a wedge of 75
 /// degrees and more, and of bumps, do not.
 const OPPOSITE: f32 = -0.3;
+/// Single nodes on the two sides of a wall face away from each other as its flat parts do, which is more: beside the edges of a box
+/// single normals turn from one face to the next, and those at two edges may be as far apart as those of a wedge.
+const OPPOSITE_NODES: f32 = -0.8;
 /// Normals whose mean is shorter than this show no direction.
 const SHORTEST_MEAN: f32 = 0.2;
 
@@ -106,6 +109,7 @@ pub(crate) fn find_sides(
         return;
     }
     mark_near(&mut out.barred, &mut search.thin_cell, &cells);
+    bar_closed_faces(&mut out.barred, (&out.own_corners, &search.thin_cell), &cells);
     let found = parallel::map_indices(cells.size[2], |k| {
         let range = k * cells.slab()..(k + 1) * cells.slab();
         let mut found = Vec::new();
@@ -258,7 +262,34 @@ impl Corners<'_> {
             rest &= !part;
             count += 1;
         }
-        (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other)))
+        match count {
+            1 => self.has_opposite_nodes(at),
+            _ => (1..count).any(|n| normals[..n].iter().any(|other| face_apart(normals[n], *other))),
+        }
+    }
+
+    /// Do two of the open nodes around a closed cell face away from each other, with less than a thick solid between them? Within
+    /// two cells of a rim the sides of a wall meet among the 27 cells around, and still nothing passes through the wall. The
+    /// closed cell is between the two, and at least a cell wide in every direction; nodes in a gap between two solids face each
+    /// other.
+    fn has_opposite_nodes(&self, at: [usize; 3]) -> bool {
+        let (open, mut found, mut count) = (self.open_around(at).0, [(Vec3::ZERO, Vec3::ZERO, 0.0); 64], 0);
+        for n in (0..64).filter(|n| open >> n & 1 == 1) {
+            let around = [n & 3, n >> 2 & 3, n >> 4];
+            let node: [usize; 3] = std::array::from_fn(|a| (at[a] + around[a]).wrapping_sub(1));
+            if let Some(normal) = self.mean_normal(std::iter::once(node)) {
+                let cells = self.phi_node[self.nodes.index(node[0], node[1], node[2])] / self.nodes.spacing;
+                found[count] = (Vec3::from_array(around.map(|a| a as f32)), normal, cells);
+                count += 1;
+            }
+        }
+        let is_wall_between = |(x, normal, x_cells): (Vec3, Vec3, f32),
+                               (y, other, y_cells): (Vec3, Vec3, f32)| {
+            let apart_cells = (x - y).dot((normal - other).normalize_or_zero());
+            let is_thin = apart_cells > 1.0 && apart_cells - x_cells - y_cells < THICK_CELLS;
+            is_thin && normal.dot(other) < OPPOSITE_NODES
+        };
+        (1..count).any(|n| found[..n].iter().any(|&other| is_wall_between(found[n], other)))
     }
 
     /// Do the own corners of a cell and of the one above, which have none in common, lie on different sides of a wall? They do
@@ -402,6 +433,25 @@ pub(crate) fn open_area_of_side(phi: &[f32; 8], own: u8, axis: Axis, up: bool) -
     let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
     let base = (up as usize) << axis;
     open_face_area([0, 1 << s, 1 << t, 1 << s | 1 << t].map(|c| of_side[base | c]))
+}
+
+/// Near thin walls, bars the faces between open cells that have no own corner in common. Such a face is closed. Where the two
+/// sides of a wall meet round its rim, they do so by two edges: over each of them cells of both sides may be neighbours, and two
+/// steps through closed faces would lead from one side of the wall to the other.
+fn bar_closed_faces(barred: &mut [u8], (own, near): (&[u8], &[u8]), cells: &Lattice) {
+    cells.for_each_mut(barred, |cell, at, barred| {
+        if near[cell] == 0 {
+            return;
+        }
+        *barred |= (0..6).fold(0, |bits, face| {
+            let (axis, up) = (face / 2, face % 2 == 1);
+            let is_barred = |other: usize| {
+                let both_open = near[other] != 0 && own[cell] != 0 && own[other] != 0;
+                both_open && shared_corners(own[cell], own[other], axis, up) == 0
+            };
+            bits | (neighbour(cells, at, cell, axis, up).is_some_and(is_barred) as u8) << face
+        });
+    });
 }
 
 /// Sets [`Sides::NEAR`] in cells no farther than [`NEAR_CELLS`] along each axis from one with a barred face.

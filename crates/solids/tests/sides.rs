@@ -192,3 +192,43 @@ fn a_bowl_is_closed_up_to_its_rim() {
         assert!(below_the_rim > 100, "{below_the_rim}");
     }
 }
+
+/// Within two cells of its rim the sides of a wall of one to two cells meet among the cells around, and their closed cells and
+/// the edges of the rim are no way through: no two steps through unbarred faces lead from a cell inside a bowl to one outside,
+/// both below the rim. Over the rim it takes three.
+#[test]
+fn no_two_steps_lead_through_a_wall_below_its_rim() {
+    let (cells, nodes, radius) = (GRID.cell_centers(), GRID.nodes(), 2.6);
+    for n in 0..24 {
+        let center = Vec3::new(4.0, 4.5, 3.5) + 0.5 * (unit_vec3(n, 1) - 0.5);
+        let thickness = [1.0, 1.4, 1.7, 2.0][n as usize % 4] * GRID.dx;
+        let ball = |radius| Shape::Sphere { center, radius };
+        let half = Shape::Intersection(vec![ball(radius), Shape::Plane { point: center, normal: Vec3::Y }]);
+        let fields = fields_of(&Shape::Difference(Box::new(half), Box::new(ball(radius - thickness))));
+        // -1 inside and 1 outside, where all own corners are below the rim.
+        let side_of = |cell: usize| {
+            let at = cells.coordinates(cell);
+            let own = (0..8).filter(|c| fields.sides.own_corners[cell] >> c & 1 == 1);
+            let places = own.map(|c| nodes.position(at[0] + (c & 1), at[1] + (c >> 1 & 1), at[2] + (c >> 2)));
+            let side = |x: Vec3| match x.y > center.y {
+                true => 0.0,
+                false => (x.distance(center) - radius + 0.5 * thickness).signum(),
+            };
+            places.map(side).reduce(|a, b| if a == b { a } else { 0.0 }).unwrap_or(0.0)
+        };
+        let sides: Vec<f32> = (0..cells.len()).map(side_of).collect();
+        let next = |cell: usize| {
+            let (at, barred) = (cells.coordinates(cell), &fields.sides);
+            let faces = (0..6).map(|face| (face / 2, face % 2 == 1));
+            let open = faces.filter(move |&(axis, up)| !barred.is_barred(cell, axis, up));
+            open.filter_map(move |(axis, up)| neighbour(&cells, at, cell, axis, up))
+        };
+        let inside: Vec<usize> = (0..cells.len()).filter(|&cell| sides[cell] < 0.0).collect();
+        for &cell in &inside {
+            let end = next(cell).flat_map(next).find(|&end| sides[end] > 0.0);
+            let [from, to] = [cell, end.unwrap_or(cell)].map(|cell| cells.coordinates(cell));
+            assert!(end.is_none(), "bowl {n}: from {from:?} to {to:?}");
+        }
+        assert!(inside.len() > 40, "{}", inside.len());
+    }
+}

@@ -13,6 +13,7 @@ mod rigid;
 mod rigid_on_grid;
 mod save;
 mod save_parts;
+mod seen_fill;
 mod setup;
 mod snapshot;
 mod stages;

@@ -2,7 +2,7 @@
 
 use crate::{Flow, FreeBody, StepError};
 use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::{Lattice, Sides, UniformGrid};
+use fluvial_grids::UniformGrid;
 use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
@@ -312,25 +312,6 @@ impl Setup {
         }
     }
 
-    /// Does a cell near thin solids see liquid of the fills? Liquid behind a solid is not seen: a cell that the solid
-    /// divides belongs to one side, and what lies in its other part is the neighbour's there.
-    /// Test: `liquid_behind_a_thin_wall_is_not_seen`.
-    pub fn sees_fill(&self, sides: &Sides, cells: &Lattice, at: [usize; 3]) -> bool {
-        let is_wet = |at: [usize; 3]| {
-            let (own, center) =
-                (sides.own_corners[cells.index(at[0], at[1], at[2])], cells.position(at[0], at[1], at[2]));
-            (0..8).filter(|corner| own >> corner & 1 == 1).any(|corner| {
-                let toward = Vec3::from_array(std::array::from_fn(|a| (corner >> a & 1) as f32 - 0.5));
-                self.fill_distance(center + cells.spacing * toward) < 0.0
-            })
-        };
-        let seen = sides.seen_around(cells, at);
-        (0..27usize).filter(|n| seen >> n & 1 == 1).any(|n| {
-            let to = [n % 3, n / 3 % 3, n / 9];
-            is_wet(std::array::from_fn(|a| at[a] + to[a] - 1))
-        })
-    }
-
     /// Velocity of the nearest fill no farther than `reach_m`, the last one's where several are as near; also
     /// in the air around it, for the first back-trace.
     pub fn fill_velocity(&self, x: Vec3, reach_m: f32) -> Option<Vec3> {
@@ -482,40 +463,5 @@ mod tests {
             assert!((phi(x, y) - (y - 0.5)).abs() < 1e-4, "at {x} {y}: {}", phi(x, y));
         }
         assert!(phi(0.21, 0.21) < -0.2, "deep at the edge of the floor: {}", phi(0.21, 0.21));
-    }
-
-    /// A shell of a tenth of a cell full of water, at an angle to the grid: cells whose larger part lies outside see
-    /// none of it, also where water fills a third of them.
-    #[test]
-    fn liquid_behind_a_thin_wall_is_not_seen() {
-        let (dx, n) = (0.1, 10);
-        let grid = UniformGrid { min: Vec3::ZERO, cells: [n; 3], dx };
-        let ball = |radius| Shape::Sphere { center: Vec3::splat(0.513), radius };
-        let shell = Shape::Difference(Box::new(ball(0.31)), Box::new(ball(0.3)));
-        let mut fields = fluvial_solids::SolidFields::default();
-        fluvial_solids::rasterize(&mut fields, &[(&shell, &Motion::Static)], [false; 6], &grid, 0.0);
-        let setup = Setup {
-            domain: Domain::closed(grid),
-            liquid: Liquid::default(),
-            fills: vec![Fill { shape: ball(0.3), velocity: Vec3::ZERO }],
-            solids: vec![Solid::new("shell", shell, Motion::Static)],
-            sources: vec![],
-            sinks: vec![],
-            refine: vec![],
-            flow: None,
-            cfl: 1.0,
-        };
-        let cells = grid.cell_centers();
-        let (mut inner, mut outer) = (0, 0);
-        for cell in (0..cells.len()).filter(|&cell| fields.sides.is_near(cell)) {
-            let at = cells.coordinates(cell);
-            // In the ball when most of the cell is; cells that are halved count for nothing.
-            let off = (cells.position(at[0], at[1], at[2]) - 0.513).length() - 0.305;
-            if off.abs() > 0.01 {
-                assert_eq!(setup.sees_fill(&fields.sides, &cells, at), off < 0.0, "{at:?}");
-                *if off < 0.0 { &mut inner } else { &mut outer } += (off.abs() < 0.4 * dx) as usize;
-            }
-        }
-        assert!(inner > 20 && outer > 20, "{inner} {outer}");
     }
 }

@@ -132,9 +132,9 @@ impl OctreeSolver {
             setup.fill_distance_beside(&solids, tree.cell_center(cell), tree.cell_dx(cell), side)
         });
         if let Some(sides) = sides {
+            let seen = setup.sees_fill(&solids, sides.sides, &sides.cells);
             parallel::for_each_indexed_mut(&mut phi_cell, |cell, phi| {
-                let near = sides.near_place(&tree, cell);
-                if near.is_some_and(|at| !setup.sees_fill(sides.sides, &sides.cells, at)) {
+                if sides.place(&tree, cell).is_some_and(|[i, j, k]| !seen[sides.cells.index(i, j, k)]) {
                     *phi = phi.max(UNSEEN_CELLS * model.shape.dx);
                 }
             });

@@ -91,10 +91,11 @@ impl UniformSolver {
         let cells = self.grid.cell_centers();
         let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         let sides = &self.state.boundaries.solids.fields.sides;
+        let seen = setup.sees_fill(&solids, sides, &cells);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, [i, j, k], phi| {
             let side = sides.own_place(&cells, [i, j, k]);
             *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
-            if sides.is_near(cell) && !setup.sees_fill(sides, &cells, [i, j, k]) {
+            if !seen[cell] {
                 *phi = phi.max(UNSEEN_CELLS * dx);
             }
         });
