@@ -2,6 +2,7 @@
 
 use crate::expected::EXPECTED_FAILURES;
 use crate::{CutCellSolver, Params, check_support, tracker_nodes, widened};
+use fluvial_grids::UniformGrid;
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
     Volumes, check_cell_count,
@@ -71,6 +72,12 @@ impl Listed for Params {
         notes
     }
 
+    /// Nodes of the tracker.
+    fn fill_samples(&self, grid: &UniformGrid) -> UniformGrid {
+        let nodes = tracker_nodes(grid, self.tracker_factor as usize);
+        UniformGrid { min: nodes.origin - 0.5 * nodes.spacing, cells: nodes.size, dx: nodes.spacing }
+    }
+
     fn predict(&self, scenario: &Scenario) -> Needs {
         let (setup, inside) = (scenario.setup, scenario.survey.inside);
         let grid = widened(setup);
@@ -101,7 +108,6 @@ impl Listed for Params {
         Ok(Box::new(CutCellSolver::new(setup, self.clone())?))
     }
 
-    /// None yet: what validation says of this method has not been measured.
     /// None until it is ready for validation.
     fn variants() -> Vec<Variant> {
         vec![]
