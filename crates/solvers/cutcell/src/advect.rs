@@ -4,10 +4,12 @@ use crate::CutCellSolver;
 use crate::params::Transfer;
 use crate::state::Work;
 use fluvial_cutcell::flow::Flow;
+use fluvial_cutcell::lag::SurfaceLag;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
 use fluvial_cutcell::tracker::{add_ball, carry, shift_surface, spread_to_cells};
 use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_grids::Lattice;
 use fluvial_level_set::redistance_among_solids;
 use fluvial_solver_interface::{Clamps, Setup};
 use std::f64::consts::PI;
@@ -34,6 +36,26 @@ struct Way<'a> {
 impl Way<'_> {
     fn velocity(&self, piece: u32, x: DVec3, weights: &mut Vec<f64>) -> DVec3 {
         self.flow.beside_walls((self.mesh, self.sides), (piece, x), self.u_vertex, weights)
+    }
+}
+
+/// How the surface runs ahead of the flow.
+struct Ahead<'a> {
+    lag: &'a SurfaceLag,
+    phi: &'a [f32],
+    nodes: Lattice,
+    factor: usize,
+    dx: f32,
+}
+
+impl Ahead<'_> {
+    /// What a particle of liquid at a place, in cells, moves by beyond the flow: all of the surface's lag at the surface,
+    /// nothing a cell below it, where the flow is free of divergence by itself.
+    fn of_particle(&self, x: DVec3) -> DVec3 {
+        let at = self.factor as f64 * x;
+        let depth = -self.nodes.interpolate(self.phi, self.nodes.stencil_at(at.as_vec3())) / self.dx;
+        let part = (1.0 - depth).clamp(0.0, 1.0);
+        if part > 0.0 { f64::from(part) * self.lag.at(&self.nodes, self.factor, x) } else { DVec3::ZERO }
     }
 }
 
@@ -101,19 +123,40 @@ impl CutCellSolver {
 
     /// Carries particles and level set, and mends the level set by the particles.
     pub(crate) fn advect(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        self.find_lag(dt_s);
         self.move_particles(dt_s);
         self.carry_level_set(dt_s);
         self.leave_through_open_walls();
         self.restore_lost_drops(clamps);
     }
 
-    fn move_particles(&mut self, dt_s: f64) {
-        let (dx, grid) = (f64::from(self.grid.dx), self.grid);
-        let size = DVec3::from_array(grid.cells.map(|n| n as f64));
-        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, .. } = &mut self.work;
+    /// What the surface moves by beyond the flow, as far around as a step reaches.
+    fn find_lag(&mut self, dt_s: f64) {
+        let (nodes, factor) = (self.nodes, self.factor());
+        let nodes_per_speed = factor as f64 * dt_s / f64::from(self.grid.dx);
+        let boundary = &self.boundary;
+        let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
+        let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
+        let most = (self.setup.cfl.ceil() as usize + 1) * factor;
+        let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
+        let is_open = |n: usize, axis: usize| boundary.is_open(n, axis);
+        lag.find((mesh, &nodes), after, (u_triangle, change), layers, is_open);
+    }
+
+    fn move_particles(&mut self, dt_s: f64) {
+        let (dx, grid, nodes, factor) = (f64::from(self.grid.dx), self.grid, self.nodes, self.factor());
+        let size = DVec3::from_array(grid.cells.map(|n| n as f64));
+        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, lag, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        let ahead = Ahead { lag, phi: &fields.phi_node, nodes, factor, dx: grid.dx };
         let walls = &self.boundary.walls;
         let way = Way { mesh, sides, flow: after, u_vertex };
+        // Beside solids vertices carry the surface's velocity already.
+        let velocity = |piece: u32, x: DVec3, weights: &mut Vec<f64>| {
+            let u = way.velocity(piece, x, weights);
+            if sides.is_beside[piece as usize] { u } else { u + ahead.of_particle(x) }
+        };
         let particles = &mut fields.population.particles;
         let (x_out, v) = (&mut particles.x, &particles.v);
         parallel::for_each_chunk_mut(x_out, CHUNK, |chunk, out| {
@@ -132,12 +175,12 @@ impl CutCellSolver {
                             // Beside solids a particle has the liquid's velocity already.
                             let is_known = step == 0 && sides.is_beside[piece as usize];
                             let known = is_known.then(|| v[n].as_dvec3());
-                            let u = known.unwrap_or_else(|| way.velocity(piece, x, &mut weights));
+                            let u = known.unwrap_or_else(|| velocity(piece, x, &mut weights));
                             let half = walls.walk(x, x + 0.5 * part * u);
                             match piece_at(mesh, sides, half) {
                                 // Out of the liquid: as the liquid that it came from.
                                 NONE => u,
-                                there => way.velocity(there, half, &mut weights),
+                                there => velocity(there, half, &mut weights),
                             }
                         }
                     };
@@ -157,8 +200,9 @@ impl CutCellSolver {
         let (nodes, factor, dx) = (self.nodes, self.factor(), self.grid.dx);
         let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
-        let Work { mesh, fields, after, sides, spare, bodies, shift_body, shift_cell, local_cell, .. } =
-            &mut self.work;
+        let Work {
+            mesh, fields, after, lag, sides, spare, bodies, shift_body, shift_cell, local_cell, ..
+        } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
             spread_to_cells(shift_cell, mesh, bodies, (shift_body, local_cell));
@@ -172,7 +216,7 @@ impl CutCellSolver {
         let start = |x: DVec3| phi[nodes.stencil_at((factor as f64 * x).as_vec3()).base];
         let sample = |x: DVec3| boundary.sample(phi, (&nodes, factor), x).unwrap_or_else(|| start(x));
         let ways =
-            (|x: DVec3| carrier(mesh, sides, after, x), |a: DVec3, b: DVec3| boundary.walls.walk(a, b));
+            (|x: DVec3| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x), |a: DVec3, b: DVec3| boundary.walls.walk(a, b));
         carry(spare, phi, (&nodes, factor), (band, dt_cells), ways, sample);
         std::mem::swap(spare, &mut fields.phi_node);
     }

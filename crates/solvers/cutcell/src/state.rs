@@ -4,6 +4,7 @@ use fluvial_cutcell::curvature_flow::CurvatureFlow;
 use fluvial_cutcell::cut::CutScratch;
 use fluvial_cutcell::flow::Flow;
 use fluvial_cutcell::iso::IsoSamples;
+use fluvial_cutcell::lag::SurfaceLag;
 use fluvial_cutcell::mesh::CutCells;
 use fluvial_cutcell::places::{Places, SolidSides};
 use fluvial_cutcell::tracker::Bodies;
@@ -131,6 +132,8 @@ pub(crate) struct Work {
     /// The velocity before forces and after the projection.
     pub before: Flow,
     pub after: Flow,
+    /// What the surface moves by beyond the latter.
+    pub lag: SurfaceLag,
     pub u_face: Vec<f64>,
     pub u_vertex: Vec<DVec3>,
     pub u_triangle: Vec<DVec3>,
@@ -169,6 +172,7 @@ impl Work {
             gathered: Gathered::default(),
             before: Flow::default(),
             after: Flow::default(),
+            lag: SurfaceLag::default(),
             u_face: vec![],
             u_vertex: vec![],
             u_triangle: vec![],
