@@ -7,11 +7,13 @@
 //! divergence, [`interpolation`] reads them inside a piece. [`curvature_flow`] and [`tension`] add surface
 //! tension. [`places`] sorts particles into pieces, [`transfer`] brings their velocities to faces and vertices,
 //! [`flow`] is the velocity that carries particles and, in [`tracker`], the level set; [`lag`] is what it lacks at the surface.
+//! [`drops`] holds what is too small for the tracker.
 
 pub mod cases;
 mod complex;
 pub mod curvature_flow;
 pub mod cut;
+pub mod drops;
 mod faces;
 pub mod flow;
 pub mod interpolation;

@@ -7,12 +7,11 @@ use fluvial_cutcell::flow::Flow;
 use fluvial_cutcell::lag::SurfaceLag;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
-use fluvial_cutcell::tracker::{add_ball, carry, shift_surface, spread_to_cells};
+use fluvial_cutcell::tracker::{carry, shift_surface, spread_to_cells};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Lattice;
 use fluvial_level_set::redistance_among_solids;
 use fluvial_solver_interface::{Clamps, Setup};
-use std::f64::consts::PI;
 
 /// Particles per chunk of parallel loops.
 const CHUNK: usize = 512;
@@ -20,8 +19,6 @@ const CHUNK: usize = 512;
 const WAY: [f64; 2] = [1.0, 0.25];
 /// Gradients are differences over this part of a cell on both sides.
 const GRADIENT_REACH: f64 = 0.25;
-/// A ball smaller than this, in cells of the tracker, may lie between its nodes.
-const LEAST_BALL: f64 = 0.9;
 /// Particles keep this far from the domain's walls, in cells.
 const WALL_MARGIN: f64 = 1e-4;
 
@@ -125,9 +122,10 @@ impl CutCellSolver {
     pub(crate) fn advect(&mut self, dt_s: f64, clamps: &mut Clamps) {
         self.find_lag(dt_s);
         self.move_particles(dt_s);
+        self.take_out_drops();
         self.carry_level_set(dt_s);
+        self.find_lost(clamps);
         self.leave_through_open_walls();
-        self.restore_lost_drops(clamps);
     }
 
     /// What the surface moves by beyond the flow, as far around as a step reaches.
@@ -138,7 +136,7 @@ impl CutCellSolver {
         let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
-        let most = (self.setup.cfl.ceil() as usize + 1) * factor;
+        let most = self.setup.cfl.ceil() as usize + 2;
         let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
         let is_open = |n: usize, axis: usize| boundary.is_open(n, axis);
         lag.find((mesh, &nodes), after, (u_triangle, change), layers, is_open);
@@ -201,13 +199,14 @@ impl CutCellSolver {
         let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
         let Work {
-            mesh, fields, after, lag, sides, spare, bodies, shift_body, shift_cell, local_cell, ..
+            mesh, fields, after, lag, sides, spare, bodies, shift_body, shift_cell, local_cell, is_drop_body, ..
         } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
             spread_to_cells(shift_cell, mesh, bodies, (shift_body, local_cell));
             shift_surface(&mut fields.phi_node, &nodes, (shift_cell, factor), dx);
-            let moved = mesh.pieces.iter().map(|p| p.surface_area * f64::from(shift_cell[p.cell as usize]));
+            let carried = mesh.pieces.iter().zip(&bodies.of_piece).filter(|p| !is_drop_body[*p.1 as usize]);
+            let moved = carried.map(|(p, _)| p.surface_area * f64::from(shift_cell[p.cell as usize]));
             fields.returned_m3 += cell_m3 * moved.sum::<f64>();
         }
         spare.clear();
@@ -236,31 +235,6 @@ impl CutCellSolver {
         let leaves: Vec<bool> = population.particles.x.iter().map(|x| outside(*x) > 0.0).collect();
         let out_m3 = population.remove(&leaves);
         work.account.book_sources_and_sinks(0.0, out_m3);
-    }
-
-    /// Particles that the level set has lost are drops of their own volume.
-    fn restore_lost_drops(&mut self, clamps: &mut Clamps) {
-        let (nodes, factor, grid, dx) = (self.nodes, self.factor(), self.grid, self.grid.dx);
-        let boundary = &self.boundary;
-        let fields = &mut self.work.fields;
-        let (phi, x) = (&mut fields.phi_node, &fields.population.particles.x);
-        let volume = &fields.population.volume_m3;
-        let in_cells = |x: Vec3| (x - grid.min).as_dvec3() / f64::from(dx);
-        let radius = |n: usize| (f64::from(volume[n]) * 3.0 / (4.0 * PI)).cbrt() / f64::from(dx);
-        let lost: Vec<bool> = {
-            let phi = &*phi;
-            parallel::map_indices(x.len(), |n| {
-                let there = boundary.sample(phi, (&nodes, factor), in_cells(x[n]));
-                there.is_none_or(|phi| f64::from(phi / dx) > radius(n))
-            })
-        };
-        let mut count = 0;
-        for n in (0..x.len()).filter(|&n| lost[n]) {
-            let r = radius(n).max(LEAST_BALL / factor as f64);
-            add_ball(phi, (&nodes, factor), (in_cells(x[n]), r), dx);
-            count += 1;
-        }
-        clamps.add("drop_restored", count);
     }
 
     /// Makes phi a distance again. Beside solids it stays as it was carried: liquid on one side of a thin wall and air on the

@@ -6,6 +6,7 @@
 mod adapt;
 mod advect;
 mod draw;
+mod drops;
 mod expected;
 mod measure;
 mod method;
@@ -32,6 +33,8 @@ use solids::Boundary;
 use state::{Fields, State, Work};
 use std::borrow::Cow;
 
+/// Pressures look for their iso-distances so far inside the liquid, in cells, and particles for their depth.
+const IN_DEPTH: f32 = 1.5;
 /// Cells beyond an open wall: liquid that arrives there has left.
 const RING: usize = 2;
 
@@ -125,7 +128,8 @@ impl CutCellSolver {
 
     /// phi is a distance to so far from the surface, m: what a step may cross, and what redistancing asks for.
     fn band_m(&self) -> f32 {
-        (self.setup.cfl.ceil() * self.factor() as f32 + 4.0) * self.fine_m()
+        let reach = self.setup.cfl.ceil() + 4.0;
+        reach.max(IN_DEPTH * self.factor() as f32) * self.fine_m()
     }
 
     /// A position in cells of the grid.

@@ -153,6 +153,12 @@ pub(crate) struct Work {
     pub shift_cell: Vec<f32>,
     pub local_cell: Vec<f32>,
     pub held_cell: Vec<f64>,
+    /// Bodies that are too small for the tracker, and particles of such.
+    pub is_drop_body: Vec<bool>,
+    pub is_drop: Vec<bool>,
+    /// What the carried level set does not hold: places and volumes in cells.
+    pub drop_x: Vec<DVec3>,
+    pub drop_volume: Vec<f64>,
 }
 
 impl Work {
@@ -191,6 +197,10 @@ impl Work {
             shift_cell: vec![],
             local_cell: vec![],
             held_cell: vec![],
+            is_drop_body: vec![],
+            is_drop: vec![],
+            drop_x: vec![],
+            drop_volume: vec![],
         }
     }
 }
