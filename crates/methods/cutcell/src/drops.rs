@@ -8,17 +8,21 @@
 use crate::cases::{CASES, Case, EDGE_CORNERS, Site};
 use crate::cut::{find, unite};
 use crate::nodes::LEAST_FRACTION;
-use fluvial_foundation::{DVec3, parallel};
+use fluvial_foundation::DVec3;
 use fluvial_grids::Lattice;
 use std::f64::consts::PI;
 
 /// Bodies of a smaller radius than this, in cells of the tracker, are made from their particles.
 pub const LEAST_RADIUS: f64 = 2.0;
 /// Nodes so far outside of a drop know their distance from it, in cells of the tracker.
-const REACH: f64 = 3.0;
+const REACH: f64 = 2.0;
 /// Looks for the size of a drop, and the part of its volume that they stop at.
-const LOOKS: usize = 40;
+const LOOKS: usize = 60;
 const CLOSE_ENOUGH: f64 = 1e-4;
+
+/// So far aside of its place, in cells of the tracker, a drop is looked for: where several nodes become liquid at once, as
+/// around the middle of a cell, the volume jumps, and there may be no size for it.
+const ASIDE: [f64; 5] = [0.0, 0.02, 0.1, -0.1, 0.2];
 
 /// Radius of a ball.
 pub fn ball_radius(volume: f64) -> f64 {
@@ -39,8 +43,7 @@ pub struct Parts<'a> {
 fn groups(parts: &Parts, factor: usize) -> Vec<Vec<u32>> {
     let fine = 1.0 / factor as f64;
     let least = 0.5 * 3.0f64.sqrt() * fine;
-    let radius: Vec<f64> =
-        parts.volume.iter().map(|v| ball_radius(*v).max(least) + 0.5 * fine).collect();
+    let radius: Vec<f64> = parts.volume.iter().map(|v| ball_radius(*v).max(least) + 0.5 * fine).collect();
     let bin = 2.0 * radius.iter().fold(fine, |a: f64, b| a.max(*b));
     let key = |x: DVec3| (x / bin).floor().as_i64vec3().to_array();
     let mut order: Vec<([i64; 3], u32)> =
@@ -78,17 +81,17 @@ struct Drop {
     size: [usize; 3],
     /// Distance from the balls at the nodes, in cells of the tracker.
     distance: Vec<f64>,
-    /// Depth inside solids there, where there are any.
-    solid: Vec<f64>,
+    /// phi there without the drop.
+    carried: Vec<f64>,
     /// How much larger the balls are than their own radius.
     larger: f64,
     is_found: bool,
 }
 
 impl Drop {
-    fn new(parts: &Parts, group: &[u32], nodes: &Lattice, factor: usize) -> Drop {
+    fn new(parts: &Parts, group: &[u32], (nodes, factor): (&Lattice, usize), aside: DVec3) -> Drop {
         let r = factor as f64;
-        let ball = |n: u32| (r * parts.x[n as usize], r * ball_radius(parts.volume[n as usize]));
+        let ball = |n: u32| (r * parts.x[n as usize] + aside, r * ball_radius(parts.volume[n as usize]));
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         for (x, radius) in group.iter().map(|&n| ball(n)) {
             (low, high) = (low.min(x - radius - REACH), high.max(x + radius + REACH));
@@ -98,23 +101,30 @@ impl Drop {
         let high = high.ceil().clamp(DVec3::ZERO, last).to_array().map(|v| v as usize);
         let size: [usize; 3] = std::array::from_fn(|a| high[a] - low[a] + 1);
         let distance = vec![f64::INFINITY; size.iter().product()];
-        let mut drop = Drop { low, size, distance, solid: vec![], larger: 0.0, is_found: false };
+        let mut drop = Drop { low, size, distance, carried: vec![], larger: 0.0, is_found: false };
         for (x, radius) in group.iter().map(|&n| ball(n)) {
             drop.add_ball(x, radius);
         }
         drop
     }
 
-    /// Reads the distance from solids at the nodes of the tracker, metres, where there are any.
-    fn look_at_solids(&mut self, solid_node: &[f32], nodes: &Lattice) {
-        if solid_node.is_empty() {
-            return;
-        }
+    /// Reads phi where the drop will be.
+    fn look_around(&mut self, phi: &[f32], nodes: &Lattice) {
         let (low, size, h) = (self.low, self.size, f64::from(nodes.spacing));
-        self.solid.extend((0..self.distance.len()).map(|n| {
+        self.carried.extend((0..self.distance.len()).map(|n| {
             let at = [n % size[0], n / size[0] % size[1], n / (size[0] * size[1])];
-            -f64::from(solid_node[nodes.index(low[0] + at[0], low[1] + at[1], low[2] + at[2])]) / h
+            f64::from(phi[nodes.index(low[0] + at[0], low[1] + at[1], low[2] + at[2])]) / h
         }));
+    }
+
+    /// phi at the corners of a cell, with balls so much larger.
+    fn corners(&self, base: usize, larger: f64) -> [f64; 8] {
+        let [nx, ny, _] = self.size;
+        std::array::from_fn(|c| {
+            let n = base + (c & 1) + nx * (c >> 1 & 1) + nx * ny * (c >> 2);
+            let own = self.distance[n] - larger;
+            self.carried[n].min(if own <= REACH { own } else { f64::MAX })
+        })
     }
 
     fn add_ball(&mut self, x: DVec3, radius: f64) {
@@ -136,26 +146,18 @@ impl Drop {
     }
 
     /// Volume that is cut from the nodes' values, in cells of the tracker.
-    fn volume(&self, cases: &[Case]) -> f64 {
-        let [nx, ny, nz] = self.size;
-        let mut sum = 0.0;
-        for k in 0..nz.saturating_sub(1) {
-            for j in 0..ny.saturating_sub(1) {
-                for i in 0..nx.saturating_sub(1) {
-                    let base = i + nx * (j + ny * k);
-                    let at = |c: usize| base + (c & 1) + nx * (c >> 1 & 1) + nx * ny * (c >> 2);
-                    let inside = |n: usize| self.solid.get(n).copied().unwrap_or(f64::NEG_INFINITY);
-                    let phi: [f64; 8] =
-                        std::array::from_fn(|c| (self.distance[at(c)] - self.larger).max(inside(at(c))));
-                    sum += cell_volume(cases, &phi);
-                }
-            }
-        }
-        sum
+    fn volume(&self, larger: f64, cases: &[Case]) -> f64 {
+        let [nx, ny, nz] = self.size.map(|n| n - 1);
+        let cell = |n: usize| {
+            let (i, j, k) = (n % nx, n / nx % ny, n / (nx * ny));
+            cell_volume(cases, &self.corners(i + (nx + 1) * (j + (ny + 1) * k), larger))
+        };
+        (0..nx * ny * nz).map(cell).sum()
     }
 
-    /// Finds the size with which the drop has a volume, in cells of the tracker.
+    /// Finds the size with which the drop adds a volume to what is there, in cells of the tracker.
     fn find_size(&mut self, wanted: f64, cases: &[Case]) {
+        let before = self.volume(f64::NEG_INFINITY, cases);
         let nearest = self.distance.iter().fold(f64::INFINITY, |a, b| a.min(*b));
         // With all nodes outside there is no volume; with the box's boundary inside, the largest that the box has.
         let (mut low, mut high) = ((nearest, 0.0), (nearest.max(0.0) + REACH, f64::INFINITY));
@@ -164,15 +166,17 @@ impl Drop {
             let guess = match look {
                 0 => 0.0f64.clamp(low.0 + 1e-3 * span, high.0 - 1e-3 * span),
                 _ if look % 3 == 2 || !high.1.is_finite() => low.0 + 0.5 * span,
-                _ => low.0 + span * ((wanted - low.1) / (high.1 - low.1)).clamp(0.05, 0.95),
+                _ => low.0 + span * ((wanted.cbrt() - low.1) / (high.1 - low.1)).clamp(0.02, 0.98),
             };
             self.larger = guess;
-            let volume = self.volume(cases);
+            let volume = self.volume(guess, cases) - before;
             if (volume - wanted).abs() <= CLOSE_ENOUGH * wanted {
                 self.is_found = true;
                 return;
             }
-            if volume < wanted { low = (guess, volume) } else { high = (guess, volume) }
+            // The edge of a small drop grows with its size, its volume with the cube.
+            let edge = volume.max(0.0).cbrt();
+            if volume < wanted { low = (guess, edge) } else { high = (guess, edge) }
         }
     }
 
@@ -215,23 +219,28 @@ pub fn cell_volume(cases: &[Case], phi: &[f64; 8]) -> f64 {
     surface + case.faces.iter().map(face).sum::<f64>()
 }
 
-/// Adds drops to phi, in metres; `solid_node` is the distance from solids, metres, empty where there are none. Returns how many there are, and how many do not have their volume.
-pub fn add_drops(
-    phi: &mut [f32],
-    (nodes, factor): (&Lattice, usize),
-    parts: &Parts,
-    solid_node: &[f32],
-) -> [usize; 2] {
+/// Adds drops to phi, in metres. Returns how many there are, and how many do not have their volume.
+pub fn add_drops(phi: &mut [f32], (nodes, factor): (&Lattice, usize), parts: &Parts) -> [usize; 2] {
     let groups = groups(parts, factor);
     let cases = &CASES[..];
     let per_cell = (factor as f64).powi(3);
-    let drops: Vec<Drop> = parallel::map_indices(groups.len(), |g| {
-        let mut drop = Drop::new(parts, &groups[g], nodes, factor);
-        drop.look_at_solids(solid_node, nodes);
-        let held: f64 = groups[g].iter().map(|&n| parts.volume[n as usize]).sum();
-        drop.find_size(per_cell * held, cases);
-        drop
-    });
-    drops.iter().for_each(|drop| drop.add_to(phi, nodes));
-    [drops.len(), drops.iter().filter(|d| !d.is_found).count()]
+    let mut missed = 0;
+    // One after the other: each adds its volume to what is there already.
+    for group in &groups {
+        let held: f64 = group.iter().map(|&n| parts.volume[n as usize]).sum();
+        let look = |aside: f64| {
+            let mut drop = Drop::new(parts, group, (nodes, factor), aside * DVec3::new(1.0, 0.618, 0.382));
+            drop.look_around(phi, nodes);
+            drop.find_size(per_cell * held, cases);
+            drop
+        };
+        let first = look(ASIDE[0]);
+        let drop = match first.is_found {
+            true => first,
+            false => ASIDE[1..].iter().map(|a| look(*a)).find(|d| d.is_found).unwrap_or(first),
+        };
+        drop.add_to(phi, nodes);
+        missed += !drop.is_found as usize;
+    }
+    [groups.len(), missed]
 }

@@ -4,16 +4,13 @@
 //! its volume. The flow inside cells is interpolated from grid faces, which know nothing of the shape in between: a film
 //! of half a cell that ran out on a floor gained 18 % of its volume from it in 0.8 s, at any step and on any tracker. The
 //! difference of the two, along the surface's normals, is kept at the nodes of the tracker and continued outward and
-//! inward, so that surface and particles move by the sum. Tests: tests/transport.rs.
+//! inward, so that surface and particles move by the sum. Test: `a_film_runs_out_with_its_volume` of the solver.
 
 use crate::flow::Flow;
 use crate::iso::PIECES;
 use crate::mesh::{CutCells, Triangle};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Lattice;
-
-/// Corrections of what averages over nodes miss of a piece's volume flux.
-const ROUNDS: usize = 4;
 
 /// The lag at the nodes of the tracker. Kept from step to step as scratch.
 #[derive(Clone, Debug, Default)]
@@ -24,50 +21,35 @@ pub struct SurfaceLag {
     weight: Vec<f32>,
     /// Nodes with a weight, in the order in which they were found.
     known: Vec<u32>,
-    /// How many of them have triangles around.
-    beside: usize,
     triangles: Vec<Lagging>,
 }
 
 /// A triangle of the free surface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lagging {
-    piece: u32,
     /// Low node of the tracker's cell that it lies in.
     base: u32,
-    /// Its centre, in nodes.
-    at: Vec3,
     normal: DVec3,
     area: f64,
     /// Normal velocity that the flow lacks here, m/s.
     wanted: f64,
-    /// What nodes are told, so that they answer with it on average over the piece.
-    told: f64,
 }
 
 impl SurfaceLag {
     /// Finds the lag of a flow behind the normal velocities of triangles: those before the projection (`u_triangle`) and
-    /// the change of their piece (`change_piece`), m/s. It is continued over `layers` layers of nodes; `is_open` says
-    /// whether something solid is between a node and the next one along an axis.
+    /// the change of their piece (`change_piece`), m/s. It is continued over `layers` layers of nodes.
     pub fn find(
         &mut self,
         (mesh, nodes): (&CutCells, &Lattice),
         flow: &Flow,
         (u_triangle, change_piece): (&[DVec3], &[f64]),
         layers: usize,
-        is_open: impl Fn(usize, usize) -> bool + Sync + Send,
     ) {
         self.forget(nodes.len());
         self.find_triangles((mesh, nodes), flow, (u_triangle, change_piece));
         self.find_nodes(nodes);
-        let mut lacking = vec![0.0; mesh.pieces.len()];
-        for round in 0..ROUNDS {
-            if round > 0 {
-                self.tell_what_is_missing(mesh, nodes, &mut lacking);
-            }
-            self.tell_nodes(nodes);
-        }
-        self.continue_over(nodes, layers, is_open);
+        self.tell_nodes(nodes);
+        self.continue_over(nodes, layers);
     }
 
     /// The lag at a place, in cells of the grid; zero far from the surface.
@@ -116,7 +98,7 @@ impl SurfaceLag {
             let u = u_triangle[mesh.first_triangle[piece] as usize + n];
             let wanted = normal.dot(u - flow.at(mesh, piece as u32, x)) + change_piece[piece];
             let base = nodes.stencil_at(at).base as u32;
-            Lagging { piece: piece as u32, base, at, normal, area, wanted, told: wanted }
+            Lagging { base, normal, area, wanted }
         };
         let parts = parallel::map_indices(chunks, |chunk| {
             let mut found = vec![];
@@ -140,49 +122,27 @@ impl SurfaceLag {
                 self.weight[n] += t.area as f32;
             }
         }
-        self.beside = self.known.len();
     }
 
     /// Nodes take the mean of the triangles around them.
     fn tell_nodes(&mut self, nodes: &Lattice) {
         self.known.iter().for_each(|&n| self.at_node[n as usize] = Vec3::ZERO);
         for t in &self.triangles {
-            let share = (t.area * t.told * t.normal).as_vec3();
+            let share = (t.area * t.wanted * t.normal).as_vec3();
             for n in (0..8).map(|c| corner_node(nodes, t.base as usize, c)) {
                 self.at_node[n] += share / self.weight[n];
             }
         }
     }
 
-    /// What nodes answer on average over a piece's surface differs from what its triangles want: they are told so much more.
-    fn tell_what_is_missing(&mut self, mesh: &CutCells, nodes: &Lattice, lacking: &mut [f64]) {
-        lacking.fill(0.0);
-        let answers: Vec<f64> = parallel::map_indices(self.triangles.len(), |n| {
-            let t = &self.triangles[n];
-            t.normal.dot(self.read(nodes, t.at))
-        });
-        for (t, answer) in self.triangles.iter().zip(answers) {
-            lacking[t.piece as usize] += t.area * (t.wanted - answer);
-        }
-        for t in &mut self.triangles {
-            t.told += lacking[t.piece as usize] / mesh.pieces[t.piece as usize].surface_area;
-        }
-    }
-
     /// Continues the lag from layer to layer: a node takes the mean of those beside it that know one.
-    fn continue_over(
-        &mut self,
-        nodes: &Lattice,
-        layers: usize,
-        is_open: impl Fn(usize, usize) -> bool + Sync + Send,
-    ) {
+    fn continue_over(&mut self, nodes: &Lattice, layers: usize) {
         let beside = |n: usize| {
             let at = nodes.coordinates(n);
-            let is_open = &is_open;
             (0..3usize).flat_map(move |a| {
                 let stride = nodes.stride(a);
-                let low = (at[a] > 0 && is_open(n - stride, a)).then(|| n - stride);
-                let high = (at[a] + 1 < nodes.size[a] && is_open(n, a)).then(|| n + stride);
+                let low = (at[a] > 0).then(|| n - stride);
+                let high = (at[a] + 1 < nodes.size[a]).then(|| n + stride);
                 [low, high].into_iter().flatten()
             })
         };

@@ -41,7 +41,6 @@ impl CutCellSolver {
         clamps.add("surface_shift", bodies.shifts(shift_body, mesh, local_cell, most));
     }
 
-
     /// Cuts the cells along the step's surface and sorts the particles into pieces.
     pub(crate) fn cut_cells(&mut self, clamps: &mut Clamps) {
         self.continue_into_solids();

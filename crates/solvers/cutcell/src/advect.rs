@@ -128,18 +128,18 @@ impl CutCellSolver {
         self.leave_through_open_walls();
     }
 
-    /// What the surface moves by beyond the flow, as far around as a step reaches.
+    /// What the surface moves by beyond the flow, as far around as a step reaches; nothing in scenes with solids, where budgets of
+    /// slivers beside them are no velocities to carry with.
     fn find_lag(&mut self, dt_s: f64) {
         let (nodes, factor) = (self.nodes, self.factor());
         let nodes_per_speed = factor as f64 * dt_s / f64::from(self.grid.dx);
         let boundary = &self.boundary;
         let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
-        let Some(mesh) = mesh.as_ref() else { return };
+        let Some(mesh) = mesh.as_ref().filter(|_| !boundary.has_solids()) else { return };
         let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
         let most = self.setup.cfl.ceil() as usize + 2;
         let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
-        let is_open = |n: usize, axis: usize| boundary.is_open(n, axis);
-        lag.find((mesh, &nodes), after, (u_triangle, change), layers, is_open);
+        lag.find((mesh, &nodes), after, (u_triangle, change), layers);
     }
 
     fn move_particles(&mut self, dt_s: f64) {
@@ -150,10 +150,8 @@ impl CutCellSolver {
         let ahead = Ahead { lag, phi: &fields.phi_node, nodes, factor, dx: grid.dx };
         let walls = &self.boundary.walls;
         let way = Way { mesh, sides, flow: after, u_vertex };
-        // Beside solids vertices carry the surface's velocity already.
         let velocity = |piece: u32, x: DVec3, weights: &mut Vec<f64>| {
-            let u = way.velocity(piece, x, weights);
-            if sides.is_beside[piece as usize] { u } else { u + ahead.of_particle(x) }
+            way.velocity(piece, x, weights) + ahead.of_particle(x)
         };
         let particles = &mut fields.population.particles;
         let (x_out, v) = (&mut particles.x, &particles.v);
@@ -199,7 +197,18 @@ impl CutCellSolver {
         let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
         let Work {
-            mesh, fields, after, lag, sides, spare, bodies, shift_body, shift_cell, local_cell, is_drop_body, ..
+            mesh,
+            fields,
+            after,
+            lag,
+            sides,
+            spare,
+            bodies,
+            shift_body,
+            shift_cell,
+            local_cell,
+            is_drop_body,
+            ..
         } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
@@ -214,8 +223,10 @@ impl CutCellSolver {
         let phi = &fields.phi_node;
         let start = |x: DVec3| phi[nodes.stencil_at((factor as f64 * x).as_vec3()).base];
         let sample = |x: DVec3| boundary.sample(phi, (&nodes, factor), x).unwrap_or_else(|| start(x));
-        let ways =
-            (|x: DVec3| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x), |a: DVec3, b: DVec3| boundary.walls.walk(a, b));
+        let ways = (
+            |x: DVec3| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x),
+            |a: DVec3, b: DVec3| boundary.walls.walk(a, b),
+        );
         carry(spare, phi, (&nodes, factor), (band, dt_cells), ways, sample);
         std::mem::swap(spare, &mut fields.phi_node);
     }

@@ -126,10 +126,16 @@ impl CutCellSolver {
         self.params.transfer == Transfer::Apic
     }
 
+    /// The cells that the CFL number counts, m: the tracker's. Its volume is kept to the second order of a step's way; a
+    /// splash lost 5.1, 1.3 and 0.1 % at 1.2, 0.6 and 0.15 cells of the grid. Among solids the grid's.
+    fn way_m(&self) -> f64 {
+        f64::from(if self.boundary.has_solids() { self.grid.dx } else { self.fine_m() })
+    }
+
     /// phi is a distance to so far from the surface, m: what a step may cross, and what redistancing asks for.
     fn band_m(&self) -> f32 {
-        let reach = self.setup.cfl.ceil() + 4.0;
-        reach.max(IN_DEPTH * self.factor() as f32) * self.fine_m()
+        let reach = self.setup.cfl.ceil() * self.way_m() as f32 + 4.0 * self.fine_m();
+        reach.max(IN_DEPTH * self.grid.dx)
     }
 
     /// A position in cells of the grid.

@@ -98,13 +98,13 @@ impl CutCellSolver {
         }
     }
 
-    /// The largest step that transport (cells of the tracker: volume is kept to the second order of the way of a step) and gravity waves allow, and that needs no more than [`MOST_FLOW`] for surface tension.
+    /// The largest step that transport and gravity waves allow, and that needs no more than [`MOST_FLOW`] for surface tension.
     /// Any longer step is stable too, but its curvature is damped: a drop of five cells' radius at eight times the step had 44 %
     /// of its pressure.
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let (dx, gravity) = (f64::from(self.grid.dx), f64::from(self.setup.liquid.gravity.length()));
         let speed = self.state.limiting_speed_m_s.max(self.setup.boundary_speed_m_s(self.state.time_s, 0.0));
-        let reach = f64::from(self.setup.cfl * self.fine_m());
+        let reach = f64::from(self.setup.cfl) * self.way_m();
         let mut dt = SuggestedDt::UNLIMITED;
         if speed > 0.0 {
             dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);

@@ -58,7 +58,11 @@ impl CutCellSolver {
         let work = &mut self.work;
         let Some(mesh) = work.mesh.as_ref() else { return };
         let held = |piece: usize| -> f64 {
-            work.places.of(piece).iter().map(|&n| f64::from(work.fields.population.volume_m3[n as usize])).sum()
+            work.places
+                .of(piece)
+                .iter()
+                .map(|&n| f64::from(work.fields.population.volume_m3[n as usize]))
+                .sum()
         };
         let mut scale = vec![1.0; mesh.pieces.len()];
         for cell in 0..mesh.grid.cell_count() {

@@ -65,11 +65,6 @@ impl Boundary {
         self.blocked_node.get(node).is_some_and(|b| b & NEAR != 0)
     }
 
-    /// Is nothing solid between a node and the next one along an axis?
-    pub fn is_open(&self, node: usize, axis: usize) -> bool {
-        self.blocked_node.get(node).is_none_or(|b| b >> axis & 1 == 0)
-    }
-
     pub fn has_solids(&self) -> bool {
         !self.walls.is_empty()
     }
@@ -106,7 +101,7 @@ impl Boundary {
     fn beside(&self, nodes: &Lattice, n: usize, axis: usize) -> [Option<usize>; 2] {
         let at = nodes.coordinates(n)[axis];
         let stride = nodes.stride(axis);
-        let is_open = |from: usize| self.is_open(from, axis);
+        let is_open = |from: usize| self.blocked_node[from] >> axis & 1 == 0;
         [
             (at > 0 && is_open(n - stride)).then(|| n - stride),
             (at + 1 < nodes.size[axis] && is_open(n)).then(|| n + stride),
