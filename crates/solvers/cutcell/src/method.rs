@@ -11,7 +11,7 @@ use fluvial_solver_interface::{
 /// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself: estimates, not yet
 /// compared with runs.
 const BYTES_PER_CELL: f64 = 600.0;
-const BYTES_PER_NODE: f64 = 45.0;
+const BYTES_PER_NODE: f64 = 61.0;
 const BYTES_PER_PARTICLE: f64 = 230.0;
 const BYTES_PER_VERTEX: f64 = 900.0;
 const BYTES_FIXED: f64 = 15e6;
@@ -61,6 +61,11 @@ impl Listed for Params {
             "`cutcell` is in work and has not been validated: its level set is pulled back to its particles all the time"
                 .to_owned(),
         ];
+        if !setup.solids.is_empty() {
+            notes.push(
+                "beside solids the surface does not keep its volume by itself, and thin films may run too fast".to_owned(),
+            );
+        }
         if !setup.sources.is_empty() {
             notes.push(
                 "the pressure does not know sources: under water their liquid makes its room late".to_owned(),
