@@ -39,7 +39,7 @@ impl Scene {
             let solids = setup.solids_at(0.0);
             // Whole distances: blocks far inside liquid or solids are then counted at once.
             let free = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, f32::MAX));
-            if inside_cells(&setup.domain.grid, &free).cells == 0.0 {
+            if inside_cells(&self.method.fill_samples(&setup.domain.grid), &free).cells == 0.0 {
                 let help = "look at the solids' size and place; meshes are read in metres, `transform` has a `scale`";
                 return Err(self.fail("solid.0", "solids cover all liquid", help));
             }
@@ -134,9 +134,10 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
 /// Sinks that all liquid of the start lies in.
 fn sinks_over_everything(ready: &Ready) -> Vec<String> {
     let setup = &ready.setup;
+    let samples = ready.method.fill_samples(&setup.domain.grid);
     let covers = |sink: &Sink| {
         let left = |x: Vec3| setup.fill_distance(x).max(-sink.shape.distance(x));
-        !setup.fills.is_empty() && inside_cells(&setup.domain.grid, &left).cells == 0.0
+        !setup.fills.is_empty() && inside_cells(&samples, &left).cells == 0.0
     };
     let sinks = setup.sinks.iter().enumerate().filter(|(_, sink)| covers(sink));
     sinks

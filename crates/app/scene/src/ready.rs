@@ -276,14 +276,15 @@ impl Scene {
             ));
         }
         let mut fills = Vec::new();
+        let samples = self.method.fill_samples(grid);
         for (n, spec) in self.fill.iter().enumerate() {
             let path = format!("fill.{n}.shape");
             let shape = self.shape(&spec.shape, &path)?;
             if !touches(&shape, grid.bounds()) {
                 return Err(self.outside(&path, "fill", grid.bounds()));
             }
-            if inside_cells(grid, &|x| shape.distance(x)).cells == 0.0 {
-                let help = format!("make it larger than a cell ({} m), or the cells smaller", grid.dx);
+            if inside_cells(&samples, &|x| shape.distance(x)).cells == 0.0 {
+                let help = format!("make it larger than a cell ({} m), or the cells smaller", samples.dx);
                 return Err(self.fail(&path, "the fill covers no cell", help));
             }
             fills.push(Fill { shape, velocity: Vec3::from_array(spec.velocity) });

@@ -6,16 +6,19 @@
 //! pressures live, [`poisson`] solves for them, [`velocity`] and [`vertices`] make velocities free of
 //! divergence, [`interpolation`] reads them inside a piece. [`curvature_flow`] and [`tension`] add surface
 //! tension. [`places`] sorts particles into pieces, [`transfer`] brings their velocities to faces and vertices,
-//! [`flow`] is the velocity that carries particles and, in [`tracker`], the level set.
+//! [`flow`] is the velocity that carries particles and, in [`tracker`], the level set; [`lag`] is what it lacks at the surface.
+//! [`drops`] holds what is too small for the tracker.
 
 pub mod cases;
 mod complex;
 pub mod curvature_flow;
 pub mod cut;
+pub mod drops;
 mod faces;
 pub mod flow;
 pub mod interpolation;
 pub mod iso;
+pub mod lag;
 pub mod mesh;
 pub mod nodes;
 pub mod places;

@@ -3,6 +3,7 @@
 mod cases;
 mod common;
 mod complexes;
+mod drops;
 mod pressure_order;
 mod solid_cells;
 mod solid_cutting;

@@ -23,6 +23,7 @@ impl CutCellSolver {
         self.cut_cells(clamps);
         self.remove_empty_bodies(clamps);
         self.take_out_empty_pieces();
+        self.find_drops();
         let most = MOST_SHIFT / self.factor() as f64;
         let rule = LocalShift { ignored: IGNORED_SHIFT, part: SHIFT_PART, most };
         let cell_m3 = self.cell_m3();
@@ -83,16 +84,20 @@ impl CutCellSolver {
 
     /// Bodies that no particle is in hold nothing: they are taken out of the level set.
     pub(crate) fn remove_empty_bodies(&mut self, clamps: &mut Clamps) {
+        let is_empty: Vec<bool> = self.work.bodies.held.iter().map(|held| *held == 0.0).collect();
+        clamps.add("empty_body", is_empty.iter().filter(|e| **e).count());
+        self.erase_bodies(&is_empty);
+    }
+
+    /// Takes bodies out of the level set, but for cells that others have liquid in.
+    pub(crate) fn erase_bodies(&mut self, is_gone: &[bool]) {
         let (factor, nodes, fine_m) = (self.factor(), self.nodes, self.fine_m());
         let Work { mesh, fields, bodies, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
-        let is_empty = |body: u32| bodies.held[body as usize] == 0.0;
-        clamps.add("empty_body", bodies.held.iter().filter(|h| **h == 0.0).count());
-        for (piece, _) in bodies.of_piece.iter().enumerate().filter(|(_, body)| is_empty(**body)) {
+        let is_gone = |piece: usize| is_gone[bodies.of_piece[piece] as usize];
+        for piece in (0..mesh.pieces.len()).filter(|&p| is_gone(p)) {
             let cell = mesh.pieces[piece].cell as usize;
-            let full = mesh.pieces_of(cell).any(|p| !is_empty(bodies.of_piece[p]));
-            if full {
-                // Liquid that is there keeps the cell; what is beside it is carried on.
+            if !mesh.pieces_of(cell).all(is_gone) {
                 continue;
             }
             let [i, j, k] = mesh.grid.cell_centers().coordinates(cell);

@@ -4,13 +4,14 @@ use crate::CutCellSolver;
 use crate::params::Transfer;
 use crate::state::Work;
 use fluvial_cutcell::flow::Flow;
+use fluvial_cutcell::lag::SurfaceLag;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
-use fluvial_cutcell::tracker::{add_ball, carry, shift_surface, spread_to_cells};
+use fluvial_cutcell::tracker::{carry, shift_surface, spread_to_cells};
 use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_grids::Lattice;
 use fluvial_level_set::redistance_among_solids;
 use fluvial_solver_interface::{Clamps, Setup};
-use std::f64::consts::PI;
 
 /// Particles per chunk of parallel loops.
 const CHUNK: usize = 512;
@@ -18,8 +19,6 @@ const CHUNK: usize = 512;
 const WAY: [f64; 2] = [1.0, 0.25];
 /// Gradients are differences over this part of a cell on both sides.
 const GRADIENT_REACH: f64 = 0.25;
-/// A ball smaller than this, in cells of the tracker, may lie between its nodes.
-const LEAST_BALL: f64 = 0.9;
 /// Particles keep this far from the domain's walls, in cells.
 const WALL_MARGIN: f64 = 1e-4;
 
@@ -34,6 +33,26 @@ struct Way<'a> {
 impl Way<'_> {
     fn velocity(&self, piece: u32, x: DVec3, weights: &mut Vec<f64>) -> DVec3 {
         self.flow.beside_walls((self.mesh, self.sides), (piece, x), self.u_vertex, weights)
+    }
+}
+
+/// How the surface runs ahead of the flow.
+struct Ahead<'a> {
+    lag: &'a SurfaceLag,
+    phi: &'a [f32],
+    nodes: Lattice,
+    factor: usize,
+    dx: f32,
+}
+
+impl Ahead<'_> {
+    /// What a particle of liquid at a place, in cells, moves by beyond the flow: all of the surface's lag at the surface,
+    /// nothing a cell below it, where the flow is free of divergence by itself.
+    fn of_particle(&self, x: DVec3) -> DVec3 {
+        let at = self.factor as f64 * x;
+        let depth = -self.nodes.interpolate(self.phi, self.nodes.stencil_at(at.as_vec3())) / self.dx;
+        let part = (1.0 - depth).clamp(0.0, 1.0);
+        if part > 0.0 { f64::from(part) * self.lag.at(&self.nodes, self.factor, x) } else { DVec3::ZERO }
     }
 }
 
@@ -101,19 +120,39 @@ impl CutCellSolver {
 
     /// Carries particles and level set, and mends the level set by the particles.
     pub(crate) fn advect(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        self.find_lag(dt_s);
         self.move_particles(dt_s);
+        self.take_out_drops();
         self.carry_level_set(dt_s);
+        self.find_lost(clamps);
         self.leave_through_open_walls();
-        self.restore_lost_drops(clamps);
+    }
+
+    /// What the surface moves by beyond the flow, as far around as a step reaches; nothing in scenes with solids, where budgets of
+    /// slivers beside them are no velocities to carry with.
+    fn find_lag(&mut self, dt_s: f64) {
+        let (nodes, factor) = (self.nodes, self.factor());
+        let nodes_per_speed = factor as f64 * dt_s / f64::from(self.grid.dx);
+        let boundary = &self.boundary;
+        let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref().filter(|_| !boundary.has_solids()) else { return };
+        let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
+        let most = self.setup.cfl.ceil() as usize + 2;
+        let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
+        lag.find((mesh, &nodes), after, (u_triangle, change), layers);
     }
 
     fn move_particles(&mut self, dt_s: f64) {
-        let (dx, grid) = (f64::from(self.grid.dx), self.grid);
+        let (dx, grid, nodes, factor) = (f64::from(self.grid.dx), self.grid, self.nodes, self.factor());
         let size = DVec3::from_array(grid.cells.map(|n| n as f64));
-        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, .. } = &mut self.work;
+        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, lag, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
+        let ahead = Ahead { lag, phi: &fields.phi_node, nodes, factor, dx: grid.dx };
         let walls = &self.boundary.walls;
         let way = Way { mesh, sides, flow: after, u_vertex };
+        let velocity = |piece: u32, x: DVec3, weights: &mut Vec<f64>| {
+            way.velocity(piece, x, weights) + ahead.of_particle(x)
+        };
         let particles = &mut fields.population.particles;
         let (x_out, v) = (&mut particles.x, &particles.v);
         parallel::for_each_chunk_mut(x_out, CHUNK, |chunk, out| {
@@ -132,12 +171,12 @@ impl CutCellSolver {
                             // Beside solids a particle has the liquid's velocity already.
                             let is_known = step == 0 && sides.is_beside[piece as usize];
                             let known = is_known.then(|| v[n].as_dvec3());
-                            let u = known.unwrap_or_else(|| way.velocity(piece, x, &mut weights));
+                            let u = known.unwrap_or_else(|| velocity(piece, x, &mut weights));
                             let half = walls.walk(x, x + 0.5 * part * u);
                             match piece_at(mesh, sides, half) {
                                 // Out of the liquid: as the liquid that it came from.
                                 NONE => u,
-                                there => way.velocity(there, half, &mut weights),
+                                there => velocity(there, half, &mut weights),
                             }
                         }
                     };
@@ -157,13 +196,26 @@ impl CutCellSolver {
         let (nodes, factor, dx) = (self.nodes, self.factor(), self.grid.dx);
         let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
-        let Work { mesh, fields, after, sides, spare, bodies, shift_body, shift_cell, local_cell, .. } =
-            &mut self.work;
+        let Work {
+            mesh,
+            fields,
+            after,
+            lag,
+            sides,
+            spare,
+            bodies,
+            shift_body,
+            shift_cell,
+            local_cell,
+            is_drop_body,
+            ..
+        } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         if shift_body.iter().any(|s| *s != 0.0) || local_cell.iter().any(|s| *s != 0.0) {
             spread_to_cells(shift_cell, mesh, bodies, (shift_body, local_cell));
             shift_surface(&mut fields.phi_node, &nodes, (shift_cell, factor), dx);
-            let moved = mesh.pieces.iter().map(|p| p.surface_area * f64::from(shift_cell[p.cell as usize]));
+            let carried = mesh.pieces.iter().zip(&bodies.of_piece).filter(|p| !is_drop_body[*p.1 as usize]);
+            let moved = carried.map(|(p, _)| p.surface_area * f64::from(shift_cell[p.cell as usize]));
             fields.returned_m3 += cell_m3 * moved.sum::<f64>();
         }
         spare.clear();
@@ -171,8 +223,10 @@ impl CutCellSolver {
         let phi = &fields.phi_node;
         let start = |x: DVec3| phi[nodes.stencil_at((factor as f64 * x).as_vec3()).base];
         let sample = |x: DVec3| boundary.sample(phi, (&nodes, factor), x).unwrap_or_else(|| start(x));
-        let ways =
-            (|x: DVec3| carrier(mesh, sides, after, x), |a: DVec3, b: DVec3| boundary.walls.walk(a, b));
+        let ways = (
+            |x: DVec3| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x),
+            |a: DVec3, b: DVec3| boundary.walls.walk(a, b),
+        );
         carry(spare, phi, (&nodes, factor), (band, dt_cells), ways, sample);
         std::mem::swap(spare, &mut fields.phi_node);
     }
@@ -192,31 +246,6 @@ impl CutCellSolver {
         let leaves: Vec<bool> = population.particles.x.iter().map(|x| outside(*x) > 0.0).collect();
         let out_m3 = population.remove(&leaves);
         work.account.book_sources_and_sinks(0.0, out_m3);
-    }
-
-    /// Particles that the level set has lost are drops of their own volume.
-    fn restore_lost_drops(&mut self, clamps: &mut Clamps) {
-        let (nodes, factor, grid, dx) = (self.nodes, self.factor(), self.grid, self.grid.dx);
-        let boundary = &self.boundary;
-        let fields = &mut self.work.fields;
-        let (phi, x) = (&mut fields.phi_node, &fields.population.particles.x);
-        let volume = &fields.population.volume_m3;
-        let in_cells = |x: Vec3| (x - grid.min).as_dvec3() / f64::from(dx);
-        let radius = |n: usize| (f64::from(volume[n]) * 3.0 / (4.0 * PI)).cbrt() / f64::from(dx);
-        let lost: Vec<bool> = {
-            let phi = &*phi;
-            parallel::map_indices(x.len(), |n| {
-                let there = boundary.sample(phi, (&nodes, factor), in_cells(x[n]));
-                there.is_none_or(|phi| f64::from(phi / dx) > radius(n))
-            })
-        };
-        let mut count = 0;
-        for n in (0..x.len()).filter(|&n| lost[n]) {
-            let r = radius(n).max(LEAST_BALL / factor as f64);
-            add_ball(phi, (&nodes, factor), (in_cells(x[n]), r), dx);
-            count += 1;
-        }
-        clamps.add("drop_restored", count);
     }
 
     /// Makes phi a distance again. Beside solids it stays as it was carried: liquid on one side of a thin wall and air on the

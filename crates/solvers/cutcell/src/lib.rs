@@ -6,6 +6,7 @@
 mod adapt;
 mod advect;
 mod draw;
+mod drops;
 mod expected;
 mod measure;
 mod method;
@@ -32,6 +33,8 @@ use solids::Boundary;
 use state::{Fields, State, Work};
 use std::borrow::Cow;
 
+/// Pressures look for their iso-distances so far inside the liquid, in cells, and particles for their depth.
+const IN_DEPTH: f32 = 1.5;
 /// Cells beyond an open wall: liquid that arrives there has left.
 const RING: usize = 2;
 
@@ -123,9 +126,16 @@ impl CutCellSolver {
         self.params.transfer == Transfer::Apic
     }
 
+    /// The cells that the CFL number counts, m: the tracker's. Its volume is kept to the second order of a step's way; a
+    /// splash lost 5.1, 1.3 and 0.1 % at 1.2, 0.6 and 0.15 cells of the grid. Among solids the grid's.
+    fn way_m(&self) -> f64 {
+        f64::from(if self.boundary.has_solids() { self.grid.dx } else { self.fine_m() })
+    }
+
     /// phi is a distance to so far from the surface, m: what a step may cross, and what redistancing asks for.
     fn band_m(&self) -> f32 {
-        (self.setup.cfl.ceil() * self.factor() as f32 + 4.0) * self.fine_m()
+        let reach = self.setup.cfl.ceil() * self.way_m() as f32 + 4.0 * self.fine_m();
+        reach.max(IN_DEPTH * self.grid.dx)
     }
 
     /// A position in cells of the grid.

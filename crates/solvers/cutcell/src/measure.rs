@@ -104,7 +104,7 @@ impl CutCellSolver {
     pub(crate) fn largest_dt(&self) -> SuggestedDt {
         let (dx, gravity) = (f64::from(self.grid.dx), f64::from(self.setup.liquid.gravity.length()));
         let speed = self.state.limiting_speed_m_s.max(self.setup.boundary_speed_m_s(self.state.time_s, 0.0));
-        let reach = f64::from(self.setup.cfl) * dx;
+        let reach = f64::from(self.setup.cfl) * self.way_m();
         let mut dt = SuggestedDt::UNLIMITED;
         if speed > 0.0 {
             dt.limit(2.0 * reach / (speed + (speed * speed + 2.0 * gravity * reach).sqrt()), DtLimiter::Cfl);

@@ -2,6 +2,7 @@
 
 use crate::expected::EXPECTED_FAILURES;
 use crate::{CutCellSolver, Params, check_support, tracker_nodes, widened};
+use fluvial_grids::UniformGrid;
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
     Volumes, check_cell_count,
@@ -10,7 +11,7 @@ use fluvial_solver_interface::{
 /// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself: estimates, not yet
 /// compared with runs.
 const BYTES_PER_CELL: f64 = 600.0;
-const BYTES_PER_NODE: f64 = 45.0;
+const BYTES_PER_NODE: f64 = 61.0;
 const BYTES_PER_PARTICLE: f64 = 230.0;
 const BYTES_PER_VERTEX: f64 = 900.0;
 const BYTES_FIXED: f64 = 15e6;
@@ -60,6 +61,11 @@ impl Listed for Params {
             "`cutcell` is in work and has not been validated: its level set is pulled back to its particles all the time"
                 .to_owned(),
         ];
+        if !setup.solids.is_empty() {
+            notes.push(
+                "beside solids the surface does not keep its volume by itself, and thin films may run too fast".to_owned(),
+            );
+        }
         if !setup.sources.is_empty() {
             notes.push(
                 "the pressure does not know sources: under water their liquid makes its room late".to_owned(),
@@ -69,6 +75,12 @@ impl Listed for Params {
             notes.push("walls and solids hold on to liquid until air reaches in between".to_owned());
         }
         notes
+    }
+
+    /// Nodes of the tracker.
+    fn fill_samples(&self, grid: &UniformGrid) -> UniformGrid {
+        let nodes = tracker_nodes(grid, self.tracker_factor as usize);
+        UniformGrid { min: nodes.origin - 0.5 * nodes.spacing, cells: nodes.size, dx: nodes.spacing }
     }
 
     fn predict(&self, scenario: &Scenario) -> Needs {
@@ -101,7 +113,6 @@ impl Listed for Params {
         Ok(Box::new(CutCellSolver::new(setup, self.clone())?))
     }
 
-    /// None yet: what validation says of this method has not been measured.
     /// None until it is ready for validation.
     fn variants() -> Vec<Variant> {
         vec![]

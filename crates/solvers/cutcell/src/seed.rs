@@ -10,6 +10,8 @@ use fluvial_solver_interface::{Clamps, PressureReport};
 
 /// Every piece has at least so many particles, or as many as the finest look finds.
 const LEAST_PARTICLES: usize = 4;
+/// Points along the edge of a cell at which drops are measured.
+const SAMPLES: usize = 32;
 /// Looks for places of particles: points along the edges of the piece's box, times those by default. The first look is at the
 /// cell instead, so that whole cells and large pieces have one pattern.
 const LOOKS: [usize; 3] = [1, 2, 4];
@@ -29,6 +31,9 @@ impl CutCellSolver {
         });
         self.cut_cells(&mut Clamps::default());
         self.seed();
+        self.sort_particles();
+        self.find_drops();
+        self.fill_drops();
         let u_face = &mut self.work.fields.u_face;
         for axis in AXES {
             let lattice = self.grid.faces(axis);
@@ -43,6 +48,49 @@ impl CutCellSolver {
         let report = self.report(&self.state.fields, &self.state.account, PressureReport::default());
         self.state.kinetic_energy_j = report.kinetic_energy_j;
         self.state.limiting_speed_m_s = report.max_speed_m_s;
+    }
+
+    /// Gives the particles of drops what the fills hold in their cells, and the drops that volume: cut from the tracker, a
+    /// drop of one of its cells' radius has a third of it.
+    fn fill_drops(&mut self) {
+        let (setup, dx) = (&self.setup, self.grid.dx);
+        let solids = setup.solids_at(0.0);
+        let work = &mut self.work;
+        let Some(mesh) = work.mesh.as_ref() else { return };
+        let held = |piece: usize| -> f64 {
+            work.places
+                .of(piece)
+                .iter()
+                .map(|&n| f64::from(work.fields.population.volume_m3[n as usize]))
+                .sum()
+        };
+        let mut scale = vec![1.0; mesh.pieces.len()];
+        for cell in 0..mesh.grid.cell_count() {
+            let mut pieces = mesh.pieces_of(cell);
+            let before_m3: f64 = pieces.clone().map(held).sum();
+            if before_m3 == 0.0 || !pieces.any(|p| work.is_drop_body[work.bodies.of_piece[p] as usize]) {
+                continue;
+            }
+            let inside = (0..SAMPLES.pow(3)).filter(|n| {
+                let at = [n % SAMPLES, n / SAMPLES % SAMPLES, n / (SAMPLES * SAMPLES)];
+                let within = (DVec3::from_array(at.map(|n| n as f64)) + 0.5) / SAMPLES as f64;
+                let x = self.grid.min + (f64::from(dx) * (mesh.corner(cell) + within)).as_vec3();
+                setup.fill_distance(x) < 0.0 && solids.distance(x, dx) > 0.0
+            });
+            let filled_m3 = inside.count() as f64 * (f64::from(dx) / SAMPLES as f64).powi(3);
+            scale[mesh.pieces_of(cell)].fill(filled_m3 / before_m3);
+        }
+        let in_cells = |x: Vec3| (x - self.grid.min).as_dvec3() / f64::from(dx);
+        let cell_m3 = f64::from(dx).powi(3);
+        (work.drop_x, work.drop_volume) = (vec![], vec![]);
+        let population = &mut work.fields.population;
+        for (n, volume) in population.volume_m3.iter_mut().enumerate().filter(|(n, _)| work.is_drop[*n]) {
+            *volume *= scale[work.places.piece_of[n] as usize] as f32;
+            work.drop_x.push(in_cells(population.particles.x[n]));
+            work.drop_volume.push(f64::from(*volume) / cell_m3);
+        }
+        self.take_out_drops();
+        self.add_drops(&mut Clamps::default());
     }
 
     /// Fills every piece with particles of equal volume that have the piece's volume together.

@@ -4,6 +4,7 @@ use fluvial_cutcell::curvature_flow::CurvatureFlow;
 use fluvial_cutcell::cut::CutScratch;
 use fluvial_cutcell::flow::Flow;
 use fluvial_cutcell::iso::IsoSamples;
+use fluvial_cutcell::lag::SurfaceLag;
 use fluvial_cutcell::mesh::CutCells;
 use fluvial_cutcell::places::{Places, SolidSides};
 use fluvial_cutcell::tracker::Bodies;
@@ -131,6 +132,8 @@ pub(crate) struct Work {
     /// The velocity before forces and after the projection.
     pub before: Flow,
     pub after: Flow,
+    /// What the surface moves by beyond the latter.
+    pub lag: SurfaceLag,
     pub u_face: Vec<f64>,
     pub u_vertex: Vec<DVec3>,
     pub u_triangle: Vec<DVec3>,
@@ -150,6 +153,12 @@ pub(crate) struct Work {
     pub shift_cell: Vec<f32>,
     pub local_cell: Vec<f32>,
     pub held_cell: Vec<f64>,
+    /// Bodies that are too small for the tracker, and particles of such.
+    pub is_drop_body: Vec<bool>,
+    pub is_drop: Vec<bool>,
+    /// What the carried level set does not hold: places and volumes in cells.
+    pub drop_x: Vec<DVec3>,
+    pub drop_volume: Vec<f64>,
 }
 
 impl Work {
@@ -169,6 +178,7 @@ impl Work {
             gathered: Gathered::default(),
             before: Flow::default(),
             after: Flow::default(),
+            lag: SurfaceLag::default(),
             u_face: vec![],
             u_vertex: vec![],
             u_triangle: vec![],
@@ -187,6 +197,10 @@ impl Work {
             shift_cell: vec![],
             local_cell: vec![],
             held_cell: vec![],
+            is_drop_body: vec![],
+            is_drop: vec![],
+            drop_x: vec![],
+            drop_volume: vec![],
         }
     }
 }

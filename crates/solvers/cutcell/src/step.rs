@@ -16,6 +16,7 @@ pub(crate) fn step(s: &mut CutCellSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("particles", |_| s.update_particles(dt_s))?;
     stages.run("advect", |clamps| s.advect(dt_s, clamps))?;
     stages.run("redistance", |_| s.redistance())?;
+    stages.run("drops", |clamps| s.add_drops(clamps))?;
     let report = stages.try_run("measure", |_| s.measure(pressure))?;
     Ok(stages.commit("commit", report, |_| s.commit(dt_s)))
 }

@@ -22,10 +22,28 @@ fn a_splash_gains_no_energy_and_keeps_its_volume() {
         assert!(report.volume_error.abs() < 1e-6, "volume error {}", report.volume_error);
         raw = raw.max(report.raw_volume_error.abs());
     }
-    // A defect, kept from growing: without being displaced to its particles the level set would lose a fifth.
-    assert!(raw < 0.25, "transport changes the level set by {raw}");
+    // A defect, kept from growing: without being displaced to its particles the level set would lose 4 %.
+    assert!(raw < 0.06, "transport changes the level set by {raw}");
     let drawn = solver.surface(&Default::default()).volume() / start.liquid_volume_m3;
     assert!((drawn - 1.0).abs() < 0.03, "{drawn} of the volume is drawn");
+}
+
+/// A film of 0.6 cells runs out on a floor. Carried with what the grid's faces say, its surface had 18 % more volume after
+/// 0.8 s and its particles 16 % more energy, at any step and on any tracker.
+#[test]
+fn a_film_runs_out_with_its_volume() {
+    let mut setup = tank(16, 0.5);
+    setup.domain.grid.cells = [16, 6, 3];
+    let dx = setup.domain.grid.dx;
+    setup.fills[0].shape = Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(6.4 * dx, 0.6 * dx, 1.0) };
+    let mut solver = build(setup);
+    let start = solver.initial_report().potential_energy_j;
+    for report in advance(&mut solver, 0.6) {
+        let raw = report.raw_volume_error;
+        assert!(raw.abs() < 0.02, "transport changes the level set by {raw}");
+        let energy = (report.kinetic_energy_j + report.potential_energy_j) / start;
+        assert!(energy < 1.05, "energy is {energy} of the start's");
+    }
 }
 
 /// What flows in is section times speed times time.

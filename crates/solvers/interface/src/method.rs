@@ -5,6 +5,7 @@
 
 use crate::support;
 use crate::{ParamError, Setup, SetupError, Solver, Survey, Tracker};
+use fluvial_grids::UniformGrid;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +30,8 @@ pub trait Method: std::fmt::Debug + Send + Sync {
     fn notes(&self, setup: &Setup) -> Vec<String>;
     /// Does it make spray and foam itself with these parameters ([`Solver::whitewater`])?
     fn makes_whitewater(&self) -> bool;
+    /// The grid at whose cell centres it looks for liquid of fills: a fill that covers none of them is not there.
+    fn fill_samples(&self, grid: &UniformGrid) -> UniformGrid;
     /// What a run will need.
     fn predict(&self, scenario: &Scenario) -> Needs;
     /// Makes a solver with the liquid of a set-up in its place.
@@ -58,6 +61,10 @@ pub trait Listed:
     /// See [`Method::makes_whitewater`].
     fn makes_whitewater(&self) -> bool {
         false
+    }
+    /// See [`Method::fill_samples`]; the grid itself for most.
+    fn fill_samples(&self, grid: &UniformGrid) -> UniformGrid {
+        *grid
     }
     /// See [`Method::predict`].
     fn predict(&self, scenario: &Scenario) -> Needs;
@@ -101,6 +108,10 @@ impl<M: Listed> Method for M {
 
     fn makes_whitewater(&self) -> bool {
         Listed::makes_whitewater(self)
+    }
+
+    fn fill_samples(&self, grid: &UniformGrid) -> UniformGrid {
+        Listed::fill_samples(self, grid)
     }
 
     fn predict(&self, scenario: &Scenario) -> Needs {

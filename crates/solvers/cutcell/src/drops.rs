@@ -1,0 +1,94 @@
+//! Liquid below the tracker's cells is made from its particles in every step.
+
+use crate::CutCellSolver;
+use crate::advect::beyond_open_walls;
+use crate::state::Work;
+use fluvial_cutcell::drops::{LEAST_RADIUS, Parts, add_drops, ball_radius};
+use fluvial_cutcell::mesh::NONE;
+use fluvial_cutcell::tracker::add_ball;
+use fluvial_foundation::parallel;
+use fluvial_solver_interface::Clamps;
+
+/// A ball smaller than this, in cells of the tracker, may lie between its nodes.
+const LEAST_BALL: f64 = 0.9;
+
+impl CutCellSolver {
+    /// Finds the bodies that are too small for the tracker, have their cells for themselves; none in
+    /// scenes with solids.
+    pub(crate) fn find_drops(&mut self) {
+        let (factor, has_solids) = (self.factor() as f64, self.boundary.has_solids());
+        let Work { mesh, bodies, places, is_drop_body, is_drop, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
+        is_drop_body.clear();
+        let is_small = |held: &f64| !has_solids && factor * ball_radius(*held) < LEAST_RADIUS;
+        is_drop_body.extend(bodies.held.iter().map(is_small));
+        // A body that meets another one's liquid in a cell is about to join it: none of the two is taken apart.
+        let mut is_settled = false;
+        while !is_settled {
+            is_settled = true;
+            for (piece, of) in mesh.pieces.iter().enumerate() {
+                let body = bodies.of_piece[piece] as usize;
+                let mut others = mesh.pieces_of(of.cell as usize).map(|p| bodies.of_piece[p] as usize);
+                if is_drop_body[body] && others.any(|other| !is_drop_body[other]) {
+                    (is_drop_body[body], is_settled) = (false, false);
+                }
+            }
+        }
+        is_drop.clear();
+        let body_of = |piece: u32| bodies.of_piece[piece as usize] as usize;
+        is_drop.extend(places.piece_of.iter().map(|&piece| piece != NONE && is_drop_body[body_of(piece)]));
+    }
+
+    /// Takes the drops out of the level set before it is carried.
+    pub(crate) fn take_out_drops(&mut self) {
+        let is_drop_body = std::mem::take(&mut self.work.is_drop_body);
+        self.erase_bodies(&is_drop_body);
+        self.work.is_drop_body = is_drop_body;
+    }
+
+    /// Lists the particles that the carried level set does not hold: those of drops, and those that it has lost, which lie
+    /// farther outside of it than their own radius. In scenes with solids each is a ball of its own that is carried from then
+    /// on: nodes in solids hold no liquid, so that balls of the right volume had to reach the next ones, and the film under a
+    /// jet on a plate ran at 60 m/s.
+    pub(crate) fn find_lost(&mut self, clamps: &mut Clamps) {
+        let (nodes, factor, grid, cell_m3) = (self.nodes, self.factor(), self.grid, self.cell_m3());
+        let dx = f64::from(grid.dx);
+        let (boundary, setup) = (&self.boundary, &self.setup);
+        let Work { fields, is_drop, drop_x, drop_volume, .. } = &mut self.work;
+        let (x, volume) = (&fields.population.particles.x, &fields.population.volume_m3);
+        let phi = &mut fields.phi_node;
+        let in_cells = |n: usize| (x[n] - grid.min).as_dvec3() / dx;
+        let radius = |n: usize| ball_radius(f64::from(volume[n]) / cell_m3);
+        let is_outside: Vec<bool> = {
+            let phi = &*phi;
+            parallel::map_indices(x.len(), |n| {
+                let least = if is_drop[n] { 0.0 } else { radius(n) };
+                let there = boundary.sample(phi, (&nodes, factor), in_cells(n));
+                beyond_open_walls(setup, x[n]) <= 0.0 && there.is_none_or(|phi| f64::from(phi) / dx > least)
+            })
+        };
+        drop_x.clear();
+        drop_volume.clear();
+        let mut lost = 0;
+        for n in (0..x.len()).filter(|&n| is_outside[n]) {
+            lost += !is_drop[n] as usize;
+            if boundary.has_solids() {
+                let ball = (in_cells(n), radius(n).max(LEAST_BALL / factor as f64));
+                add_ball(phi, (&nodes, factor), ball, grid.dx);
+            } else {
+                drop_x.push(in_cells(n));
+                drop_volume.push(f64::from(volume[n]) / cell_m3);
+            }
+        }
+        clamps.add("drop_restored", lost);
+    }
+
+    /// Adds the drops to the carried level set.
+    pub(crate) fn add_drops(&mut self, clamps: &mut Clamps) {
+        let (nodes, factor) = (self.nodes, self.factor());
+        let Work { fields, drop_x, drop_volume, .. } = &mut self.work;
+        let parts = Parts { x: drop_x, volume: drop_volume };
+        let [_, missed] = add_drops(&mut fields.phi_node, (&nodes, factor), &parts);
+        clamps.add("drop_size", missed);
+    }
+}
