@@ -103,6 +103,11 @@ impl Bodies {
         (0..self.world.len()).map(report).collect()
     }
 
+    /// What the water has given all of them in the last step, N s.
+    pub fn given_by_water(&self) -> DVec3 {
+        self.water.iter().map(|impulse| impulse.linear).sum()
+    }
+
     /// Gives a body momentum in the next step's motion; `false` where there is no such body.
     pub fn push(&mut self, n: usize, impulse: Impulse) -> bool {
         let Some(given) = self.given.get_mut(n) else { return false };
@@ -281,6 +286,11 @@ impl BodyStep {
     pub fn hold(&self, cell: usize) -> f64 {
         let is_at_body = |block: &Block| block.rows.binary_search(&(cell as u32)).is_ok();
         if self.term.blocks.iter().any(is_at_body) { 0.5 } else { 0.0 }
+    }
+
+    /// The weight of water that the pressure's places leave out and the bodies carry, N s.
+    pub fn clinging_weight(&self) -> DVec3 {
+        self.clinging.iter().map(|[linear, _]| *linear).sum()
     }
 
     /// The bodies at the end of the step.

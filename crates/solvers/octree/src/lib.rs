@@ -39,8 +39,8 @@ use fluvial_octree::volume::Fits;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, BodyStep, Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet,
-    RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport,
-    StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum,
+    StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
@@ -379,6 +379,10 @@ impl Solver for OctreeSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.model.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
     }
 
     fn bodies(&self) -> Vec<BodyReport> {

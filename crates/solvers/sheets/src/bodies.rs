@@ -2,7 +2,8 @@
 
 use crate::SheetsSolver;
 use crate::state::Work;
-use fluvial_solver_interface::{BodyReport, StepTimes};
+use fluvial_mac::Impulse;
+use fluvial_solver_interface::{BodyReport, LastOnGrid, ProjectedOnGrid, StepMomentum, StepTimes};
 use std::sync::Arc;
 
 impl SheetsSolver {
@@ -38,5 +39,32 @@ impl SheetsSolver {
     /// Where the bodies are, how they move and what the water does to them.
     pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
         self.state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(self.state.last_dt_s))
+    }
+
+    /// What the last step did to momentum, from what it has left in its arrays; `None` before any step, without
+    /// bodies, and with surface tension, whose push is not kept.
+    pub(crate) fn last_momentum(&self) -> Option<StepMomentum> {
+        let (state, work, grid) = (&self.state, &self.work, &self.grid);
+        let liquid = self.setup.liquid;
+        if state.bodies.is_none() || liquid.surface_tension > 0.0 || work.u_without_push[0].is_empty() {
+            return None;
+        }
+        let (fields, seen) = (&state.fields, &work.parting);
+        let step = ProjectedOnGrid {
+            openings: &state.boundaries.openings(&work.cover, grid),
+            solids: &state.boundaries.solids.fields,
+            impulse: Impulse {
+                q_cell: &fields.impulse_cell,
+                phi_cell: &seen.phi_cell,
+                unknown_cell: &seen.unknowns.unknown_cell,
+            },
+            u_face: [&work.u_without_push, &work.u_without_push, &fields.u_face],
+        };
+        let last = LastOnGrid {
+            openings: &work.boundaries.openings(&work.cover, grid),
+            phi_cell: &work.fields.phi_cell,
+            u_face: &work.fields.u_face,
+        };
+        Some(work.bodies.momentum_on_grid(state.bodies.as_ref(), liquid.density, &step, &last))
     }
 }

@@ -29,8 +29,8 @@ use fluvial_sheets::{Bins, Population, Walls};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
-    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, UniformLevelSet, Wanted, refuse,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum, StepReport,
+    StopQuestion, SuggestedDt, SurfaceParams, UniformLevelSet, Wanted, refuse,
 };
 use measure::Measured;
 use state::{State, Work};
@@ -286,6 +286,10 @@ impl Solver for SheetsSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
     }
 
     fn bodies(&self) -> Vec<BodyReport> {

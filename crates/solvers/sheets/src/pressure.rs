@@ -5,7 +5,7 @@
 //! divergence that lets them go: FLIP's velocity is incompressible, its particles are not.
 
 use crate::SheetsSolver;
-use crate::state::{Density, Fields, GridVelocity};
+use crate::state::{Density, Fields, GridVelocity, Work};
 use crate::surface::FLYING_MASS;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
@@ -111,6 +111,11 @@ impl SheetsSolver {
         self.couple_bodies(dt_s);
         let (fall_m_s, part) = (self.setup.liquid.gravity.length() * dt_s as f32, self.mended_part(dt_s));
         let is_pressed = self.setup.liquid.surface_tension > 0.0;
+        if !self.work.bodies.is_empty() && !is_pressed {
+            // For who asks what the step did to momentum.
+            let Work { u_without_push, fields, .. } = &mut self.work;
+            u_without_push.clone_from(&fields.u_face);
+        }
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = &mut work.fields;
         let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);

@@ -139,7 +139,7 @@ pub(crate) struct Work {
     pub unknowns: Unknowns,
     pub parting: Parting,
     pub friction: FrictionScratch,
-    /// Velocity before the projection, without the pressure on the surface; filled where there is any.
+    /// Velocity before the projection, without the pressure on the surface; filled where there is any, and among bodies.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,

@@ -2,7 +2,8 @@
 
 use crate::UniformSolver;
 use crate::state::Work;
-use fluvial_solver_interface::{BodyReport, StepTimes};
+use fluvial_mac::Impulse;
+use fluvial_solver_interface::{BodyReport, LastOnGrid, ProjectedOnGrid, StepMomentum, StepTimes};
 use std::sync::Arc;
 
 impl UniformSolver {
@@ -38,5 +39,33 @@ impl UniformSolver {
     /// Where the bodies are, how they move and what the water does to them.
     pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
         self.state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(self.state.pushed_s))
+    }
+
+    /// What the last step did to momentum, from what it has left in its arrays; `None` before any step.
+    pub(crate) fn last_momentum(&self) -> Option<StepMomentum> {
+        let (state, work, grid) = (&self.state, &self.work, &self.grid);
+        if state.steps == 0 || work.u_without_push[0].is_empty() {
+            return None;
+        }
+        let (fields, seen) = (&state.fields, &work.parting);
+        let mut u_before = work.u_without_push.clone();
+        self.push_on_surface(&mut u_before, &fields.phi_cell, &state.boundaries, &work.unknowns);
+        let step = ProjectedOnGrid {
+            openings: &state.boundaries.openings(&work.cover, grid),
+            solids: &state.boundaries.solids.fields,
+            impulse: Impulse {
+                q_cell: &fields.impulse_cell,
+                phi_cell: &seen.phi_cell,
+                unknown_cell: &seen.unknowns.unknown_cell,
+            },
+            u_face: [&work.u_without_push, &u_before, &fields.u_face],
+        };
+        // The step has swapped the last state's arrays for its own.
+        let last = LastOnGrid {
+            openings: &work.boundaries.openings(&work.cover, grid),
+            phi_cell: &work.fields.phi_cell,
+            u_face: &work.fields.u_face,
+        };
+        Some(work.bodies.momentum_on_grid(state.bodies.as_ref(), self.setup.liquid.density, &step, &last))
     }
 }

@@ -35,8 +35,8 @@ use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
-    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, Tracker, UniformLevelSet, Wanted,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum, StepReport,
+    StopQuestion, SuggestedDt, SurfaceParams, Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use particle_mass::Carried;
@@ -275,6 +275,10 @@ impl Solver for UniformSolver {
 
     fn velocity_at(&self, x_in_world: Vec3) -> Vec3 {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
+    }
+
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
     }
 
     fn bodies(&self) -> Vec<BodyReport> {
