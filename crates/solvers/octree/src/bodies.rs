@@ -2,7 +2,7 @@
 
 use crate::OctreeSolver;
 use crate::sources::solid_part;
-use crate::state::{Boundaries, Fields, Ground, GroundScratch, Model, State, Step};
+use crate::state::{Boundaries, Fields, Ground, GroundScratch, Step};
 use fluvial_foundation::DVec3;
 use fluvial_grids::Octree;
 use fluvial_octree::bodies::{AroundBodies, couple_bodies};
@@ -10,7 +10,7 @@ use fluvial_octree::gradient::{Geometry, GradientParams, PressureGradient};
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{liquid_momentum, push_on_boundaries};
 use fluvial_solids::PlacedSolids;
-use fluvial_solver_interface::{Bodies, BodyReport, BodyStep, Setup, StepMomentum};
+use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepMomentum};
 use std::sync::Arc;
 
 /// The tree is finest this far from the surfaces of bodies, in finest cells: where the pressure meets them, and as far as they
@@ -80,22 +80,7 @@ impl Step<'_> {
     }
 }
 
-impl Model {
-    /// Puts the set-up's solids where a state's bodies are.
-    pub fn place_bodies(&mut self, state: &State) {
-        if let Some(bodies) = &state.bodies {
-            bodies.place(&mut self.setup, state.time_s);
-        }
-    }
-}
-
 impl OctreeSolver {
-    /// Where the bodies are, how they move and what the water does to them.
-    pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
-        let state = &self.state;
-        state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(state.last_dt_s))
-    }
-
     /// What the last step did to momentum, from what it has left in its arrays; `None` before any step, and with surface tension,
     /// whose push is not kept.
     pub(crate) fn last_momentum(&self) -> Option<StepMomentum> {

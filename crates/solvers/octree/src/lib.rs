@@ -86,7 +86,7 @@ impl OctreeSolver {
             asked_to_stop: None,
         };
         solver.state.bodies = Bodies::new(&solver.model.setup)?;
-        solver.model.place_bodies(&solver.state);
+        solver.model.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_liquid();
         if solver.model.setup.has_moving_solids() {
             solver.follow_solids()?;
@@ -203,7 +203,7 @@ impl OctreeSolver {
         next.junctions = scratch.pressure.operator.junctions;
         next.bodies = scratch.bodies.take();
         std::mem::swap(state, next);
-        model.place_bodies(state);
+        model.setup.place_bodies(state.bodies.as_ref(), state.time_s);
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {
@@ -386,7 +386,7 @@ impl Solver for OctreeSolver {
     }
 
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -84,7 +84,7 @@ impl SheetsSolver {
             params,
         };
         solver.state.bodies = Bodies::new(&solver.setup)?;
-        solver.place_bodies_of_state();
+        solver.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
@@ -293,7 +293,7 @@ impl Solver for SheetsSolver {
     }
 
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

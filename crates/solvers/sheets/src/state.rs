@@ -7,7 +7,7 @@ use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, Sol
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples, dilate, tent_sums};
 use fluvial_solids::{Column, RoughPatch, SolidFields};
-use fluvial_solver_interface::{Bodies, BodyStep};
+use fluvial_solver_interface::{Bodies, BodyStep, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -115,6 +115,13 @@ pub(crate) struct State {
     pub time_s: f64,
     /// Steps taken.
     pub steps: u64,
+}
+
+impl State {
+    /// The times of a step from it.
+    pub fn times(&self, dt_s: f64) -> StepTimes {
+        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.last_dt_s }
+    }
 }
 
 /// What a step makes; the arrays keep their memory from step to step, not their values.

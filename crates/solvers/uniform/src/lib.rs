@@ -76,7 +76,7 @@ impl UniformSolver {
             params,
         };
         solver.state.bodies = Bodies::new(&solver.setup)?;
-        solver.place_bodies_of_state();
+        solver.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -282,7 +282,7 @@ impl Solver for UniformSolver {
     }
 
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.pushed_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {
