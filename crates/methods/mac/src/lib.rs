@@ -24,6 +24,7 @@
 mod bodies;
 mod faces;
 mod friction;
+mod momentum;
 mod openings;
 mod parting;
 mod probe;
@@ -38,6 +39,7 @@ mod unknowns;
 pub use bodies::{AroundBodies, couple_bodies};
 pub use faces::{FaceCells, for_each_face};
 pub use friction::{FrictionScratch, RoughLiquid, find_rough_patches, rub};
+pub use momentum::{liquid_momentum, push_on_boundaries};
 pub use openings::{Openings, fastest_boundary_m_s, find_closed_cells};
 pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, let_go, open_gaps, project};
 pub use probe::{Probe, impulse_at};

@@ -44,18 +44,35 @@ impl Impulse<'_> {
     /// neither cell is an unknown.
     #[inline]
     pub fn difference(&self, cells: FaceCells) -> Option<f32> {
-        let Impulse { q_cell: q, phi_cell: phi, unknown_cell: unknown } = *self;
-        let is_unknown = |cell: Option<usize>| cell.filter(|&c| unknown[c]);
-        let toward_air = |inside: usize, outside: Option<usize>| match outside {
-            Some(air) => q[inside] / ghost_theta(phi[inside], phi[air]).0,
-            None => q[inside],
-        };
-        match (is_unknown(cells.low), is_unknown(cells.high)) {
+        let q = self.q_cell;
+        match (self.unknown(cells.low), self.unknown(cells.high)) {
             (Some(low), Some(high)) => Some(q[high] - q[low]),
-            (Some(low), None) => Some(-toward_air(low, cells.high)),
-            (None, Some(high)) => Some(toward_air(high, cells.low)),
+            (Some(low), None) => Some(-q[low] / self.distance(low, cells.high)),
+            (None, Some(high)) => Some(q[high] / self.distance(high, cells.low)),
             (None, None) => None,
         }
+    }
+
+    /// The part of the way between the centres beside a face that liquid fills: with its open area the liquid that pressure moves
+    /// there. `None` where neither cell is an unknown.
+    pub fn wet_part(&self, cells: FaceCells) -> Option<f32> {
+        match (self.unknown(cells.low), self.unknown(cells.high)) {
+            (Some(_), Some(_)) => Some(1.0),
+            (Some(low), None) => Some(self.distance(low, cells.high)),
+            (None, Some(high)) => Some(self.distance(high, cells.low)),
+            (None, None) => None,
+        }
+    }
+
+    #[inline]
+    fn unknown(&self, cell: Option<usize>) -> Option<usize> {
+        cell.filter(|&c| self.unknown_cell[c])
+    }
+
+    /// From an unknown's centre to where the impulse is none, in cells: the surface, or an open wall.
+    #[inline]
+    fn distance(&self, inside: usize, outside: Option<usize>) -> f32 {
+        outside.map_or(1.0, |air| ghost_theta(self.phi_cell[inside], self.phi_cell[air]).0)
     }
 }
 

@@ -75,25 +75,6 @@ pub fn constrain_to_solids(
     });
 }
 
-/// Holds back what flows through the slivers that moving solids leave of faces; returns how many there were.
-///
-/// A cell that a solid closes is left by its last liquid through an opening that vanishes no later than the liquid does:
-/// the projection makes that a jet, 20 m/s beside a wall of 0.2 m/s, of next to no volume. Transport knows nothing of
-/// areas and would carry surface and velocity along with it, through the wall too. The less of a face is open, the more it
-/// moves with the solid; what then stays in the cell goes to the next open one with what the solid covers.
-/// Test: `slivers_move_with_the_solid`.
-pub fn hold_back_in_slivers(u_face: &mut [f32], open_area: &[f32], u_solid: &[f32]) -> usize {
-    let mut count = 0;
-    for (face, u) in u_face.iter_mut().enumerate() {
-        let part = open_area[face] / SLIVER_AREA;
-        if part > 0.0 && part < 1.0 && u_solid[face] != 0.0 {
-            *u = u_solid[face] + part * part * (*u - u_solid[face]);
-            count += 1;
-        }
-    }
-    count
-}
-
 /// The velocities that slivers of faces have for what they carry, by face. What flows through a sliver is right as a flux, but as a
 /// velocity it is whatever the cell behind must get rid of, and interpolation would spread it over whole cells. A
 /// sliver moves as the faces of its axis around it and as itself, each by its open area: as in `fluvial_mac::without_slivers`.

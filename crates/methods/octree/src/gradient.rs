@@ -242,6 +242,17 @@ impl PressureGradient {
         self.scaling[face] != Scaling::Dry
     }
 
+    /// The part of a face's volume that pressure moves, the inertia of narrow openings included; none where no pressure acts.
+    pub fn moved_part(&self, face: usize) -> f64 {
+        match self.scaling[face] {
+            Scaling::Full => 1.0,
+            Scaling::Scaled(w) | Scaling::Degenerate(w) | Scaling::Narrow(w, _) if w > 0.0 => {
+                1.0 / f64::from(w)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// Does the surface cross the T-junction in such a way that its own cells do not tell the pressure's gradient?
     #[inline]
     pub fn is_degenerate(&self, face: usize) -> bool {

@@ -1,8 +1,9 @@
 //! Uniform velocities of the liquid: gravity's, and the mean that free liquid keeps.
 
-use crate::gradient::Geometry;
-use fluvial_foundation::Vec3;
+use crate::divergence::{face_volume, signed_area};
+use crate::gradient::{Geometry, PressureGradient};
 use fluvial_foundation::parallel::{self, CHUNK, chunk_count, chunk_range, map_indices};
+use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::Octree;
 
 /// Adds one velocity to every face that touches liquid, m/s. Verified by
@@ -14,6 +15,35 @@ pub fn add_to_liquid(u_face: &mut [f32], tree: &Octree, phi_cell: &[f32], veloci
             *u += velocity[tree.face_axis(face)];
         }
     });
+}
+
+/// Momentum of the liquid that the pressure moves over its density, m4/s: of the open and wet parts of faces.
+pub fn liquid_momentum(u_face: &[f32], geometry: &Geometry, gradient: &PressureGradient) -> DVec3 {
+    let mut sum = DVec3::ZERO;
+    for (face, &u) in u_face.iter().enumerate() {
+        let m3 = face_volume(geometry.tree, face)
+            * f64::from(geometry.open_area[face])
+            * gradient.moved_part(face);
+        sum[geometry.tree.face_axis(face)] += m3 * f64::from(u);
+    }
+    sum
+}
+
+/// What the impulse `p dt / rho` of liquid cells gives the closed parts of faces over the density, m4/s, but for those faces that
+/// bodies close, a sorted list.
+pub fn push_on_boundaries(impulse_cell: &[f64], geometry: &Geometry, body_faces: &[(u32, u32)]) -> DVec3 {
+    let (tree, mut sum) = (geometry.tree, DVec3::ZERO);
+    for cell in (0..tree.cell_count()).filter(|&cell| geometry.phi_cell[cell] < 0.0) {
+        for (side, &face) in tree.cell_faces()[cell].iter().enumerate() {
+            let is_body = body_faces.binary_search_by_key(&face, |&(face, _)| face).is_ok();
+            let closed = 1.0 - f64::from(geometry.open_area[face as usize]);
+            if closed > 0.0 && !is_body {
+                let area = signed_area(f64::from(tree.cell_dx(cell)), side);
+                sum[side / 2] -= closed * area * impulse_cell[cell];
+            }
+        }
+    }
+    sum
 }
 
 /// Mean velocity of the liquid, m/s, and whether it is free: whether no cell that holds any of it touches a

@@ -3,7 +3,7 @@ use fluvial_grids::Octree;
 use fluvial_grids::octree::Shape;
 use fluvial_octree::constrain::{
     DEEP_CELLS, LookedUp, SolidsOnTree, constrain_to_solids, exchange, find_sliver_velocities,
-    hold_back_in_slivers, hold_to_open_cells, stop_at_walls,
+    hold_to_open_cells, stop_at_walls,
 };
 use fluvial_octree::sides::TreeSides;
 
@@ -45,15 +45,6 @@ fn nothing_flows_through_a_tilted_wall() {
     let mut u = vec![1.0; tree.face_count()];
     stop_at_walls(&mut u, &tree, [false, true, true, true, true, true]);
     assert_eq!(u.iter().filter(|&&u| u == 0.0).count(), 32 * 32);
-}
-
-#[test]
-fn slivers_move_with_the_solid() {
-    let (area, u_solid) = ([0.01, 0.05, 0.5, 0.01], [0.2, 0.2, 0.2, 0.0]);
-    let mut u = [20.0f32; 4];
-    assert_eq!(hold_back_in_slivers(&mut u, &area, &u_solid), 2);
-    assert!((u[0] - 0.398).abs() < 1e-3 && (u[1] - 5.15).abs() < 1e-3, "{u:?}");
-    assert_eq!(u[2..], [20.0; 2]);
 }
 
 /// In a flow of 1 m/s one face of which a hundredth is open, at -70 m/s: for what it carries it moves with the flow, and

@@ -29,6 +29,7 @@ type Matrix = [Six; RANK];
 #[derive(Clone, Copy)]
 pub(crate) struct Stencil {
     diag: f64,
+    inverse_diag: f64,
     /// Coefficients towards the cells beside it, which are of the other colour, and their addresses.
     coef: [f64; 6],
     beside: [usize; 6],
@@ -36,7 +37,8 @@ pub(crate) struct Stencil {
 
 impl Stencil {
     pub fn new(op: &Operator, cell: [usize; 3], colour: usize, at: usize) -> Stencil {
-        let mut stencil = Stencil { diag: f64::from(op.diag[colour][at]), coef: [0.0; 6], beside: [0; 6] };
+        let diag = f64::from(op.diag[colour][at]);
+        let mut stencil = Stencil { diag, inverse_diag: 1.0 / diag, coef: [0.0; 6], beside: [0; 6] };
         for (n, (axis, up)) in AXES.into_iter().flat_map(|a| [(a, false), (a, true)]).enumerate() {
             let mut other = cell;
             other[axis] = if up { cell[axis] + 1 } else { cell[axis].wrapping_sub(1) };
@@ -69,10 +71,14 @@ pub(crate) struct BodyModes {
     first: Split<u32>,
     next: Vec<u32>,
     entry: Vec<(u32, u32)>,
-    /// `Z^T r`, what of the modes is taken for it, and what r was.
+    /// `Z^T r`, what of the modes is taken for it, what that pushes bodies by, and what r was.
     residual: Vec<Six>,
     taken: Vec<Six>,
+    pushed: Vec<Six>,
     saved: Vec<f32>,
+    /// `Z^T H z`, and what of the modes is missing from z.
+    met: Vec<Six>,
+    missing: Vec<Six>,
 }
 
 impl BodyModes {
@@ -142,18 +148,19 @@ impl BodyModes {
     /// `r -= H Z B Z^T r`.
     pub fn before(&mut self, r: &mut Split, blocks: &[Placed]) {
         let seen = &*r;
-        self.residual = parallel::map_indices(blocks.len(), |n| {
-            let mut sum = [0.0; RANK];
+        self.residual.resize(blocks.len(), [0.0; RANK]);
+        parallel::for_each_chunk_mut(&mut self.residual, 1, |n, sum| {
+            let sum = &mut sum[0];
+            *sum = [0.0; RANK];
             for own in &blocks[n].entries {
                 let (z, value) = (mode(own), f64::from(seen[own.colour][own.at]));
                 (0..RANK).for_each(|c| sum[c] += z[c] * value);
             }
-            sum
         });
-        self.taken = self.solved(&self.residual);
-        let pushed = self.pushed(&self.taken, blocks);
+        solve(&mut self.taken, &self.residual, &self.energy, &self.factor);
+        push(&mut self.pushed, &self.taken, &self.moved, blocks);
         self.saved.clear();
-        for (block, (taken, pushed)) in blocks.iter().zip(self.taken.iter().zip(&pushed)) {
+        for (block, (taken, pushed)) in blocks.iter().zip(self.taken.iter().zip(&self.pushed)) {
             for own in &block.entries {
                 let Entry { colour, at, stencil, .. } = *own;
                 let (z, mut take) = (mode(own), |colour: usize, at: usize, amount: f64| {
@@ -181,9 +188,10 @@ impl BodyModes {
     ) -> [f64; 2] {
         self.give_back(r, blocks);
         let (before, moved) = (&*z, &self.moved);
-        // Z^T H z.
-        let met = parallel::map_indices(blocks.len(), |n| {
-            let mut sum = [0.0; RANK];
+        self.met.resize(blocks.len(), [0.0; RANK]);
+        parallel::for_each_chunk_mut(&mut self.met, 1, |n, sum| {
+            let sum = &mut sum[0];
+            *sum = [0.0; RANK];
             for own in &blocks[n].entries {
                 let (mode, value) = (mode(own), own.stencil.apply(before, own.colour, own.at));
                 (0..RANK).for_each(|c| sum[c] += mode[c] * value);
@@ -192,11 +200,12 @@ impl BodyModes {
                 let more = weigh(matrix, &gathered[*body as usize][1]);
                 (0..RANK).for_each(|c| sum[c] += more[c]);
             }
-            sum
         });
-        let solved = self.solved(&met);
-        let missing = |n: usize| std::array::from_fn(|c| self.taken[n][c] - solved[n][c]);
-        let missing: Vec<Six> = (0..blocks.len()).map(missing).collect();
+        solve(&mut self.missing, &self.met, &self.energy, &self.factor);
+        for (missing, taken) in self.missing.iter_mut().zip(&self.taken) {
+            *missing = std::array::from_fn(|c| taken[c] - missing[c]);
+        }
+        let (met, missing) = (&self.met, &self.missing);
         let [mut energy, mut product] = energies;
         for n in 0..blocks.len() {
             let [g, kg] = &gathered[n];
@@ -214,7 +223,7 @@ impl BodyModes {
             }
             *kg = weigh(&blocks[n].weight, g);
         }
-        for (block, missing) in blocks.iter().zip(&missing) {
+        for (block, missing) in blocks.iter().zip(missing) {
             for own in &block.entries {
                 let value = &mut z[own.colour][own.at];
                 *value = (f64::from(*value) + dot(&mode(own), missing)) as f32;
@@ -237,42 +246,42 @@ impl BodyModes {
             give(*colour, *at);
         }
     }
+}
 
-    /// `K G^T Z x` of every body.
-    fn pushed(&self, x: &[Six], blocks: &[Placed]) -> Vec<Six> {
-        let pushed = |n: usize| {
-            let mut sum = [0.0; RANK];
-            for (body, matrix) in &self.moved[n] {
-                let part = weigh(matrix, &x[*body as usize]);
-                (0..RANK).for_each(|c| sum[c] += part[c]);
-            }
-            weigh(&blocks[n].weight, &sum)
-        };
-        (0..x.len()).map(pushed).collect()
-    }
-
-    /// `B b`.
-    fn solved(&self, b: &[Six]) -> Vec<Six> {
-        let mut x = vec![[0.0; RANK]; b.len()];
-        let mut relax = |n: usize| {
-            let mut rest = b[n];
-            for (body, matrix) in &self.energy[n][1..] {
-                let part = weigh(matrix, &x[*body as usize]);
-                (0..RANK).for_each(|c| rest[c] -= part[c]);
-            }
-            x[n] = back_substituted(&self.factor[n], rest);
-        };
-        for _ in 0..SWEEPS {
-            (0..b.len()).for_each(&mut relax);
-            (0..b.len()).rev().for_each(&mut relax);
+/// `K G^T Z x` of every body; `moved` is `G^T Z`.
+fn push(out: &mut Vec<Six>, x: &[Six], moved: &[Vec<(u32, Matrix)>], blocks: &[Placed]) {
+    out.clear();
+    out.extend(moved.iter().zip(blocks).map(|(row, block)| {
+        let mut sum = [0.0; RANK];
+        for (body, matrix) in row {
+            let part = weigh(matrix, &x[*body as usize]);
+            (0..RANK).for_each(|c| sum[c] += part[c]);
         }
-        x
+        weigh(&block.weight, &sum)
+    }));
+}
+
+/// `x = B b` with the rows of `Z^T H Z` and their own blocks' factors.
+fn solve(x: &mut Vec<Six>, b: &[Six], energy: &[Vec<(u32, Matrix)>], factor: &[Matrix]) {
+    x.clear();
+    x.resize(b.len(), [0.0; RANK]);
+    let mut relax = |n: usize| {
+        let mut rest = b[n];
+        for (body, matrix) in &energy[n][1..] {
+            let part = weigh(matrix, &x[*body as usize]);
+            (0..RANK).for_each(|c| rest[c] -= part[c]);
+        }
+        x[n] = back_substituted(&factor[n], rest);
+    };
+    for _ in 0..SWEEPS {
+        (0..b.len()).for_each(&mut relax);
+        (0..b.len()).rev().for_each(&mut relax);
     }
 }
 
 /// A row of Z.
 fn mode(entry: &Entry) -> Six {
-    entry.values.map(|v| v / entry.stencil.diag)
+    entry.values.map(|v| v * entry.stencil.inverse_diag)
 }
 
 fn dot(a: &Six, b: &Six) -> f64 {

@@ -28,8 +28,9 @@ pub use method::{
     check_cell_count, read_method,
 };
 pub use params::{ParamError, PressureParams, Tracker, VolumeCorrection};
-pub use report::{BodyReport, DtLimiter, PressureReport, StepReport, SuggestedDt};
+pub use report::{BodyReport, DtLimiter, PressureReport, StepMomentum, StepReport, SuggestedDt};
 pub use rigid::{Bodies, BodyStep, StepTimes};
+pub use rigid_on_grid::{LastOnGrid, ProjectedOnGrid};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
 pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{
@@ -171,6 +172,10 @@ pub trait Solver: Send {
     /// Where bodies are, how they move and what the liquid does to them, in the order of the set-up's.
     fn bodies(&self) -> Vec<BodyReport> {
         vec![]
+    }
+    /// What the last step did to the momentum of liquid and bodies; `None` where the method does not say, and before any step.
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        None
     }
     /// Spray, foam and mist that the method makes itself; `None` where it makes none.
     fn whitewater(&self) -> Option<OwnWhitewater> {

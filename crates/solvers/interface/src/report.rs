@@ -61,6 +61,34 @@ pub struct PressureReport {
     pub relative_residual: f64,
 }
 
+/// What a step did to the momentum of liquid and bodies, N s. It costs a look at every face, so it is made on request, for tests and
+/// for who wants to know where momentum comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepMomentum {
+    /// Of the liquid that the pressure sees, before it acts, forces included.
+    pub liquid_before: DVec3,
+    /// How much liquid that is, kg.
+    pub liquid_kg: f64,
+    /// Its momentum after the pressure.
+    pub liquid_after: DVec3,
+    /// Of the liquid at the end of the step before, as it lay then: with what forces gave, transport has made
+    /// `liquid_before` of it.
+    pub liquid_last: DVec3,
+    /// What the pressure gave bodies.
+    pub bodies: DVec3,
+    /// What the pressure gave walls and other solids.
+    pub boundaries: DVec3,
+    /// What presses on the surface gave the liquid: tension, and the drag on short waves.
+    pub surface: DVec3,
+}
+
+impl StepMomentum {
+    /// What the pressure made of nothing: all that it gave, which should be none.
+    pub fn made_by_pressure(&self) -> DVec3 {
+        self.liquid_after - self.liquid_before - self.surface + self.bodies + self.boundaries
+    }
+}
+
 /// A body at the end of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyReport {

@@ -28,6 +28,17 @@ pub struct Bodies {
     twists: Vec<Twist>,
 }
 
+impl Setup {
+    /// Puts its solids where the bodies of a state are.
+    pub fn place_bodies(&mut self, bodies: Option<&Bodies>, time_s: f64) {
+        let Some(Bodies { world, numbers, twists, .. }) = bodies else { return };
+        for (n, &number) in numbers.iter().enumerate() {
+            let (poses, twist) = ([world.pose(n); 2], twists[n]);
+            self.solids[number].motion = Motion::Free { time_s: [time_s; 2], poses, twist };
+        }
+    }
+}
+
 /// When a step happens, seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct StepTimes {
@@ -81,16 +92,12 @@ impl Bodies {
         Ok(Some(Bodies { world, numbers: setup.body_numbers(), given: none.clone(), water: none, twists }))
     }
 
-    /// Puts the set-up's solids where the bodies are.
-    pub fn place(&self, setup: &mut Setup, time_s: f64) {
-        for (n, &number) in self.numbers.iter().enumerate() {
-            let (poses, twist) = ([self.world.pose(n); 2], self.twists[n]);
-            setup.solids[number].motion = Motion::Free { time_s: [time_s; 2], poses, twist };
-        }
+    /// Where the bodies of a state are, how they move and what the water did to them in its last step.
+    pub fn reports_of(bodies: Option<&Bodies>, last_dt_s: f64) -> Vec<BodyReport> {
+        bodies.map_or_else(Vec::new, |bodies| bodies.reports(last_dt_s))
     }
 
-    /// Where the bodies are, how they move and what the water did to them in the last step.
-    pub fn reports(&self, last_dt_s: f64) -> Vec<BodyReport> {
+    fn reports(&self, last_dt_s: f64) -> Vec<BodyReport> {
         let force = |impulse: DVec3| if last_dt_s > 0.0 { impulse / last_dt_s } else { DVec3::ZERO };
         let report = |n: usize| BodyReport {
             name: self.world.name(n).to_owned(),
@@ -101,6 +108,11 @@ impl Bodies {
             is_gone: self.world.is_gone(n),
         };
         (0..self.world.len()).map(report).collect()
+    }
+
+    /// What the water has given all of them in the last step, N s.
+    pub fn given_by_water(&self) -> DVec3 {
+        self.water.iter().map(|impulse| impulse.linear).sum()
     }
 
     /// Gives a body momentum in the next step's motion; `false` where there is no such body.
@@ -281,6 +293,11 @@ impl BodyStep {
     pub fn hold(&self, cell: usize) -> f64 {
         let is_at_body = |block: &Block| block.rows.binary_search(&(cell as u32)).is_ok();
         if self.term.blocks.iter().any(is_at_body) { 0.5 } else { 0.0 }
+    }
+
+    /// The weight of water that the pressure's places leave out and the bodies carry, N s.
+    pub fn clinging_weight(&self) -> DVec3 {
+        self.clinging.iter().map(|[linear, _]| *linear).sum()
     }
 
     /// The bodies at the end of the step.

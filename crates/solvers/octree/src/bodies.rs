@@ -2,11 +2,15 @@
 
 use crate::OctreeSolver;
 use crate::sources::solid_part;
-use crate::state::{Boundaries, Ground, GroundScratch, Model, State, Step};
+use crate::state::{Boundaries, Fields, Ground, GroundScratch, Step};
+use fluvial_foundation::DVec3;
 use fluvial_grids::Octree;
 use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::gradient::{Geometry, GradientParams, PressureGradient};
+use fluvial_octree::lone::hide_lone_cells;
+use fluvial_octree::momentum::{liquid_momentum, push_on_boundaries};
 use fluvial_solids::PlacedSolids;
-use fluvial_solver_interface::{BodyReport, BodyStep, Setup};
+use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepMomentum};
 use std::sync::Arc;
 
 /// The tree is finest this far from the surfaces of bodies, in finest cells: where the pressure meets them, and as far as they
@@ -76,19 +80,41 @@ impl Step<'_> {
     }
 }
 
-impl Model {
-    /// Puts the set-up's solids where a state's bodies are.
-    pub fn place_bodies(&mut self, state: &State) {
-        if let Some(bodies) = &state.bodies {
-            bodies.place(&mut self.setup, state.time_s);
-        }
-    }
-}
-
 impl OctreeSolver {
-    /// Where the bodies are, how they move and what the water does to them.
-    pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
-        let state = &self.state;
-        state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(state.last_dt_s))
+    /// What the last step did to momentum, from what it has left in its arrays; `None` before any step, and with surface tension,
+    /// whose push is not kept.
+    pub(crate) fn last_momentum(&self) -> Option<StepMomentum> {
+        let (state, last, c) = (&self.state, &self.next, &self.scratch);
+        let (liquid, scratch) = (self.model.setup.liquid, &c.pressure);
+        if state.steps == 0 || liquid.surface_tension > 0.0 || scratch.operator.phi_cell.is_empty() {
+            return None;
+        }
+        let (density, tree) = (f64::from(liquid.density), &*state.fields.tree);
+        let open_area = &c.ground.sources.area_face;
+        let seen = Geometry { tree, phi_cell: &scratch.operator.phi_cell, open_area };
+        let mut u_before = scratch.solve.u_face.clone();
+        let forces_m_s = state.last_dt_s as f32 * liquid.gravity;
+        scratch.operator.gradient.hold_back_at_openings(&mut u_before, tree, forces_m_s);
+        let sum = |u: &[f32]| density * liquid_momentum(u, &seen, &scratch.operator.gradient);
+        let pushed = |bodies: &Bodies| bodies.given_by_water() - c.bodies.clinging_weight();
+        let body_faces = &state.boundaries.body_faces;
+        // The step has swapped the last state for its own.
+        let mut phi_last = vec![];
+        let Fields { tree: tree_last, phi_cell, u_face: u_last, .. } = &last.fields;
+        let then = Geometry { tree: tree_last, phi_cell, open_area: &last.boundaries.open_area };
+        hide_lone_cells(&mut phi_last, &then);
+        let then = Geometry { phi_cell: &phi_last, ..then };
+        let mut gradient = PressureGradient::default();
+        gradient
+            .prepare(&then, &GradientParams { form: self.model.params.form(), ..GradientParams::default() });
+        Some(StepMomentum {
+            liquid_before: sum(&u_before),
+            liquid_kg: sum(&vec![1.0; u_before.len()]).y,
+            liquid_after: sum(&state.fields.u_face),
+            liquid_last: density * liquid_momentum(u_last, &then, &gradient),
+            bodies: state.bodies.as_ref().map_or(DVec3::ZERO, pushed),
+            boundaries: density * push_on_boundaries(&state.fields.impulse_cell, &seen, body_faces),
+            surface: DVec3::ZERO,
+        })
     }
 }

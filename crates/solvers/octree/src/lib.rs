@@ -39,8 +39,8 @@ use fluvial_octree::volume::Fits;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, BodyStep, Clamps, CutCell, LevelSet, Listed, ParticleKinds, ParticleSet,
-    RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport,
-    StopQuestion, SuggestedDt, SurfaceParams, Wanted,
+    RestoreError, Setup, SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum,
+    StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wanted,
 };
 use fluvial_surface::{set_velocities, smooth_mesh};
 use fluvial_volume::Account;
@@ -86,7 +86,7 @@ impl OctreeSolver {
             asked_to_stop: None,
         };
         solver.state.bodies = Bodies::new(&solver.model.setup)?;
-        solver.model.place_bodies(&solver.state);
+        solver.model.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_liquid();
         if solver.model.setup.has_moving_solids() {
             solver.follow_solids()?;
@@ -203,7 +203,7 @@ impl OctreeSolver {
         next.junctions = scratch.pressure.operator.junctions;
         next.bodies = scratch.bodies.take();
         std::mem::swap(state, next);
-        model.place_bodies(state);
+        model.setup.place_bodies(state.bodies.as_ref(), state.time_s);
     }
 
     fn report_of_state(&self) -> (StepReport, Limits) {
@@ -381,8 +381,12 @@ impl Solver for OctreeSolver {
         self.model.sampler(&self.state.fields.tree).velocity(&self.state.fields.u_face, x_in_world)
     }
 
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
+    }
+
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -13,7 +13,7 @@ use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
 use fluvial_octree::assemble::System;
-use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, hold_back_in_slivers, stop_at_walls};
+use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, stop_at_walls};
 use fluvial_octree::degenerate::follow_neighbours;
 use fluvial_octree::divergence::inflow;
 use fluvial_octree::extrapolate::extrapolate;
@@ -331,7 +331,6 @@ impl Step<'_> {
     ) -> usize {
         let Ground { tree, boundaries, sources, .. } = ground;
         clamps.add("closed_slivers", boundaries.snapped_faces);
-        clamps.add("sliver_velocity", hold_back_in_slivers(u, &boundaries.open_area, &boundaries.u_solid));
         let PressureScratch { operator, velocity, .. } = scratch;
         clamps.add("thrown_columns", operator.thrown.len());
         let VelocityScratch { known_face, extrapolate: rings, through_cell } = velocity;

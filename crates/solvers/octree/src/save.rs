@@ -134,7 +134,7 @@ impl OctreeSolver {
         from.check_places("drops.x", &read.drops.x, domain)?;
         from.check_places("particles.x", &read.particles.x, domain)?;
         from.end()?;
-        model.place_bodies(&read);
+        model.setup.place_bodies(read.bodies.as_ref(), read.time_s);
         let fine = model.fine_solids(read.time_s, None);
         let boundaries =
             model.boundaries_on(&read.fields.tree, read.time_s, (fine, None), &mut scratch.ground.fractions);

@@ -29,8 +29,8 @@ use fluvial_sheets::{Bins, Population, Walls};
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
-    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, UniformLevelSet, Wanted, refuse,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum, StepReport,
+    StopQuestion, SuggestedDt, SurfaceParams, UniformLevelSet, Wanted, refuse,
 };
 use measure::Measured;
 use state::{State, Work};
@@ -84,7 +84,7 @@ impl SheetsSolver {
             params,
         };
         solver.state.bodies = Bodies::new(&solver.setup)?;
-        solver.place_bodies_of_state();
+        solver.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         if solver.state.account.start_m3 == 0.0 && solver.setup.sources.is_empty() {
@@ -288,8 +288,12 @@ impl Solver for SheetsSolver {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
     }
 
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
+    }
+
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

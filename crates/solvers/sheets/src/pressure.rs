@@ -5,7 +5,7 @@
 //! divergence that lets them go: FLIP's velocity is incompressible, its particles are not.
 
 use crate::SheetsSolver;
-use crate::state::{Density, Fields, GridVelocity};
+use crate::state::{Density, Fields, GridVelocity, Work};
 use crate::surface::FLYING_MASS;
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_beside_mut;
@@ -17,6 +17,7 @@ use fluvial_mac::{
 use fluvial_pressure::PoissonProblem;
 use fluvial_sheets::{box_sums, dilate, distance_of_density, lattice_density};
 use fluvial_solver_interface::{Clamps, PressureReport, SetupError, StepError};
+use std::sync::Arc;
 
 /// Curvature is measured this near to the surface, in reaches of the kernel.
 const TENSION_BAND: f32 = 0.55;
@@ -108,9 +109,16 @@ impl SheetsSolver {
     /// part of their excess. Faces without liquid keep what particles and gravity gave them: drops and
     /// sheets fly. Only the skin of bulk liquid gets its velocity by extension.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        self.couple_bodies(dt_s);
+        let Work { bodies, boundaries, cover, unknowns, .. } = &mut self.work;
+        let (openings, fields) = (boundaries.openings(cover, &self.grid), &boundaries.solids.fields);
+        bodies.couple_on_grid(&self.setup, &openings, fields, &unknowns.unknown_cell, dt_s);
         let (fall_m_s, part) = (self.setup.liquid.gravity.length() * dt_s as f32, self.mended_part(dt_s));
         let is_pressed = self.setup.liquid.surface_tension > 0.0;
+        if !self.work.bodies.is_empty() && !is_pressed {
+            // For who asks what the step did to momentum.
+            let Work { u_without_push, fields, .. } = &mut self.work;
+            u_without_push.clone_from(&fields.u_face);
+        }
         let (grid, work) = (&self.grid, &mut self.work);
         let Fields { phi_cell, u_face, impulse_cell, gap_cell, .. } = &mut work.fields;
         let (openings, unknowns) = (work.boundaries.openings(&work.cover, grid), &work.unknowns);
@@ -184,7 +192,11 @@ impl SheetsSolver {
                 }
             });
         }
-        self.push_bodies(dt_s);
+        let Work { bodies, fields, boundaries, .. } = &mut self.work;
+        if !bodies.is_empty() {
+            let solids = &mut Arc::make_mut(&mut boundaries.solids).fields;
+            bodies.push_on_grid(&mut self.setup, solids, &fields.impulse_cell, self.state.time_s, dt_s);
+        }
         Ok(solved)
     }
 

@@ -74,7 +74,7 @@ impl SheetsSolver {
         (state.account, state.fields, state.bodies) = (account, fields, bodies);
         (state.population.particles, state.population.families) = (particles, families);
         // The solids stand where the last step left them: at the present time. They mirror the particles.
-        self.place_bodies_of_state();
+        self.setup.place_bodies(self.state.bodies.as_ref(), self.state.time_s);
         self.place_boundaries_of_state();
         self.state.population.sort();
         self.state.population.measure();

@@ -7,7 +7,7 @@ use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, Sol
 use fluvial_particles as carriers;
 use fluvial_sheets::{Depth, Population, SolidSamples, dilate, tent_sums};
 use fluvial_solids::{Column, RoughPatch, SolidFields};
-use fluvial_solver_interface::{Bodies, BodyStep};
+use fluvial_solver_interface::{Bodies, BodyStep, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -117,6 +117,13 @@ pub(crate) struct State {
     pub steps: u64,
 }
 
+impl State {
+    /// The times of a step from it.
+    pub fn times(&self, dt_s: f64) -> StepTimes {
+        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.last_dt_s }
+    }
+}
+
 /// What a step makes; the arrays keep their memory from step to step, not their values.
 pub(crate) struct Work {
     /// The next state's.
@@ -139,7 +146,7 @@ pub(crate) struct Work {
     pub unknowns: Unknowns,
     pub parting: Parting,
     pub friction: FrictionScratch,
-    /// Velocity before the projection, without the pressure on the surface; filled where there is any.
+    /// Velocity before the projection, without the pressure on the surface; filled where there is any, and among bodies.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
     pub depth_cell: Vec<Depth>,

@@ -16,7 +16,8 @@ pub(crate) fn step(s: &mut SheetsSolver, dt_s: f64) -> Result<StepReport, StepEr
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
     stages.run("begin", |_| s.begin())?;
-    stages.run("bodies", |_| s.move_bodies(dt_s))?;
+    let times = s.state.times(dt_s);
+    stages.run("bodies", |_| s.work.bodies.advance(s.state.bodies.as_ref(), &mut s.setup, times))?;
     stages.run("sinks", |_| s.apply_sinks())?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("position_correction", |clamps| s.correct_positions(clamps))?;

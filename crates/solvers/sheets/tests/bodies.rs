@@ -32,3 +32,8 @@ fn a_heavy_cube_lies_still_on_the_floor() {
 fn restored_bodies_go_on_to_the_bit() {
     suite::restored_bodies_go_on_to_the_bit(build);
 }
+
+#[test]
+fn momentum_changes_by_what_acts_from_outside() {
+    suite::momentum_changes_by_what_acts_from_outside(build);
+}

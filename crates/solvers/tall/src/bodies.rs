@@ -6,7 +6,7 @@ use crate::state::Work;
 use fluvial_foundation::{DMat3, DVec3, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_solids::{Shape, Twist};
-use fluvial_solver_interface::{Action, BodyReport, Impulse, Setup, StepTimes};
+use fluvial_solver_interface::{Action, Bodies, BodyReport, Impulse, Setup, StepTimes};
 use fluvial_surface::{MeshParams, mesh_samples};
 use fluvial_tall::bodies::{
     Around, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push,
@@ -95,9 +95,7 @@ impl TallSolver {
 
     /// Puts the set-up's solids where the state's bodies are.
     pub(crate) fn place_bodies_of_state(&mut self) {
-        if let Some(bodies) = &self.state.bodies {
-            bodies.place(&mut self.setup, self.state.time_s);
-        }
+        self.setup.place_bodies(self.state.bodies.as_ref(), self.state.time_s);
     }
 
     /// The bodies as the pressure's solution begins with them.
@@ -204,6 +202,6 @@ impl TallSolver {
 
     /// Where the bodies are, how they move and what the water does to them.
     pub(crate) fn body_reports(&self) -> Vec<BodyReport> {
-        self.state.bodies.as_ref().map_or_else(Vec::new, |bodies| bodies.reports(self.state.last_dt_s))
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
     }
 }

@@ -110,9 +110,7 @@ impl TallSolver {
         read.spray = spray.transpose()?;
         from.end()?;
         let time_s = read.time_s;
-        if let Some(bodies) = &read.bodies {
-            bodies.place(&mut self.setup, time_s);
-        }
+        self.setup.place_bodies(read.bodies.as_ref(), time_s);
         self.place_solids(&mut read.solids, &read.fields.grid, time_s);
         measure(&mut read.held, &read.fields.grid, &read.fields.phi, &read.solids.open());
         self.state = read;

@@ -7,14 +7,14 @@
 //! The drag is `fluvial_mac`'s, which says why (`short_waves.rs`).
 
 use crate::UniformSolver;
-use crate::state::{Fields, Work};
+use crate::state::{Boundaries, Fields, Work};
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
-use fluvial_grids::UniformGrid;
+use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, WallContact};
 use fluvial_mac::{
-    RoughLiquid, SurfaceCells, SurfacePush, drag_m_s, drag_short_waves, push_at_surface, roughness, rub,
-    short_wave_speed_m_s,
+    RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves, push_at_surface, roughness,
+    rub, short_wave_speed_m_s,
 };
 use fluvial_solver_interface::{Clamps, Liquid};
 
@@ -84,15 +84,30 @@ impl UniformSolver {
             push_wet_faces(&mut u_face[axis], phi_cell, grid, axis, liquid.gravity[axis] * dt);
         }
         self.work.u_without_push.clone_from(u_face);
-        if wave_speed_m_s(grid, &liquid) == 0.0 {
+        let (mut u_face, Work { unknowns, boundaries, fields, .. }) =
+            (std::mem::take(&mut self.work.fields.u_face), &self.work);
+        self.push_on_surface(&mut u_face, &fields.phi_cell, boundaries, unknowns);
+        self.work.fields.u_face = u_face;
+    }
+
+    /// What presses on the surface, on the faces that it crosses.
+    pub(crate) fn push_on_surface(
+        &self,
+        u_face: &mut FaceField,
+        phi_cell: &[f32],
+        boundaries: &Boundaries,
+        unknowns: &Unknowns,
+    ) {
+        let (grid, dt) = (&self.grid, self.work.centring.push_s as f32);
+        if wave_speed_m_s(grid, &self.setup.liquid) == 0.0 {
             return;
         }
         let SurfaceForces { cells, pressure_cell, .. } = &self.work.surface;
         let push = SurfacePush {
             phi_cell,
             unit: grid.dx,
-            closed_cell: &self.work.boundaries.solids.closed_cell,
-            unknown_cell: &self.work.unknowns.unknown_cell,
+            closed_cell: &boundaries.solids.closed_cell,
+            unknown_cell: &unknowns.unknown_cell,
             strength: dt / grid.dx,
         };
         let value = |inside, outside| level_set::value_at_crossing(pressure_cell, phi_cell, inside, outside);

@@ -35,8 +35,8 @@ use fluvial_pressure::MultigridCg;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{
     Bodies, BodyReport, LevelSet, Listed, ParticleKinds, ParticleSet, PressureReport, RestoreError, Setup,
-    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt,
-    SurfaceParams, Tracker, UniformLevelSet, Wanted,
+    SetupError, Snapshot, Solver, StateReader, StateWriter, StepError, StepMomentum, StepReport,
+    StopQuestion, SuggestedDt, SurfaceParams, Tracker, UniformLevelSet, Wanted,
 };
 use fluvial_surface::{MeshParams, SolidClip, mesh_level_set, mesh_level_set_outside, set_velocities};
 use particle_mass::Carried;
@@ -76,7 +76,7 @@ impl UniformSolver {
             params,
         };
         solver.state.bodies = Bodies::new(&solver.setup)?;
-        solver.place_bodies_of_state();
+        solver.setup.place_bodies(solver.state.bodies.as_ref(), 0.0);
         solver.place_boundaries_of_state();
         solver.place_liquid()?;
         solver.state.kinetic_energy_j = solver.initial_report().kinetic_energy_j;
@@ -278,8 +278,12 @@ impl Solver for UniformSolver {
         self.grid.sample_velocity(&self.state.fields.u_face, x_in_world)
     }
 
+    fn momentum_of_last_step(&self) -> Option<StepMomentum> {
+        self.last_momentum()
+    }
+
     fn bodies(&self) -> Vec<BodyReport> {
-        self.body_reports()
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.pushed_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -9,13 +9,16 @@ use fluvial_mac::{
 };
 use fluvial_pressure::PoissonProblem;
 use fluvial_solver_interface::{Clamps, PressureReport, SetupError, StepError};
+use std::sync::Arc;
 
 impl UniformSolver {
     /// Solves for the pressure impulse and subtracts its gradient, until no wall pulls on the liquid. The
     /// wanted divergence is the one that brings back volume or the particles' density. Faces without liquid are set to zero,
     /// but for those of lone cells, which fly, and of cells that have let go.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        self.couple_bodies(dt_s);
+        let Work { bodies, boundaries, cover, unknowns, .. } = &mut self.work;
+        let (openings, fields) = (boundaries.openings(cover, &self.grid), &boundaries.solids.fields);
+        bodies.couple_on_grid(&self.setup, &openings, fields, &unknowns.unknown_cell, dt_s);
         let push_s = self.work.centring.push_s;
         let fall_m_s = self.setup.liquid.gravity.length() * push_s as f32;
         let Work {
@@ -101,7 +104,11 @@ impl UniformSolver {
         clamps.add("thrown_columns", parting.thrown_columns());
         clamps.add("closed_slivers", solids.fields.snapped_faces);
         keep_gaps(gap_cell, impulse_cell, parting);
-        self.push_bodies(dt_s);
+        let Work { bodies, fields, boundaries, .. } = &mut self.work;
+        if !bodies.is_empty() {
+            let solids = &mut Arc::make_mut(&mut boundaries.solids).fields;
+            bodies.push_on_grid(&mut self.setup, solids, &fields.impulse_cell, self.state.time_s, dt_s);
+        }
         self.mark_valid_faces();
         Ok(solved)
     }

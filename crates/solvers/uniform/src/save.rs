@@ -100,7 +100,7 @@ impl UniformSolver {
         from.end()?;
         read.boundaries = std::mem::take(&mut self.state.boundaries);
         self.state = read;
-        self.place_bodies_of_state();
+        self.setup.place_bodies(self.state.bodies.as_ref(), self.state.time_s);
         // The solids stand where the last step left them: at the present time.
         self.place_boundaries_of_state();
         Ok(())

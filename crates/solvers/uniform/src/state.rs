@@ -11,7 +11,7 @@ use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
 use fluvial_solids::{RoughPatch, SideChange, SolidFields};
-use fluvial_solver_interface::{Bodies, BodyStep};
+use fluvial_solver_interface::{Bodies, BodyStep, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -119,6 +119,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The times of a step from it.
+    pub fn times(&self, dt_s: f64) -> StepTimes {
+        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.pushed_s }
+    }
+
     pub fn new(grid: &UniformGrid, with_residual: bool) -> Self {
         State {
             fields: Fields::zero(grid, with_residual),

@@ -21,7 +21,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     let mut stages = Stages::new(s.asked_to_stop.clone());
     stages.run("bodies", |clamps| {
         s.center(dt_s, clamps);
-        s.move_bodies(dt_s)
+        s.work.bodies.advance(s.state.bodies.as_ref(), &mut s.setup, s.state.times(dt_s))
     })?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;
     stages.run("advect_surface", |clamps| s.advect_surface(dt_s, clamps))?;

@@ -50,3 +50,8 @@ fn a_heavy_cube_lies_still_on_the_floor() {
 fn restored_bodies_go_on_to_the_bit() {
     TRACKERS[..2].iter().for_each(|build| suite::restored_bodies_go_on_to_the_bit(*build));
 }
+
+#[test]
+fn momentum_changes_by_what_acts_from_outside() {
+    TRACKERS.into_iter().for_each(suite::momentum_changes_by_what_acts_from_outside);
+}
