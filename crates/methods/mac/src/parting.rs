@@ -122,21 +122,18 @@ impl AtBoundaries<'_> {
     /// gap beside the cell. Where walls stand still and it is the weight that pulls, air is not waited for: it would
     /// come in fingers that no grid shows. `phi_cell` has air in the gaps.
     fn air_gets_in(&self, cell: usize, phi_cell: &[f32]) -> bool {
-        let Openings { grid, area_face, u_boundary, .. } = *self.openings;
+        let Openings { grid, area_face, .. } = *self.openings;
         let (cells, at) = (grid.cell_centers(), grid.cell_centers().coordinates(cell));
         let sides = || AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]);
         let face = |axis: Axis, up: usize| {
             grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis)
-        };
-        let moves = |(axis, up): (Axis, usize)| {
-            area_face[axis][face(axis, up)] < 1.0 && u_boundary[axis][face(axis, up)] != 0.0
         };
         let is_airy = |(axis, up): (Axis, usize)| {
             let is_wall = at[axis] + up == up * grid.cells[axis];
             let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
             area_face[axis][face(axis, up)] > 0.0 && (is_wall || phi_cell[other()] >= 0.0)
         };
-        !sides().any(moves) || sides().any(is_airy)
+        !self.openings.has_moving_boundary(at) || sides().any(is_airy)
     }
 }
 
@@ -229,7 +226,8 @@ impl Parting {
         })
     }
 
-    fn impulse<'a>(&'a self, q_cell: &'a [f32]) -> Impulse<'a> {
+    /// A pressure impulse as the projection saw it.
+    pub fn impulse<'a>(&'a self, q_cell: &'a [f32]) -> Impulse<'a> {
         Impulse { q_cell, phi_cell: &self.phi_cell, unknown_cell: &self.unknowns.unknown_cell }
     }
 

@@ -1,7 +1,6 @@
 //! What bodies and liquid exchange, see [`fluvial_solver_interface::BodyStep`].
 
 use crate::SheetsSolver;
-use fluvial_mac::Impulse;
 use fluvial_solver_interface::{LastOnGrid, ProjectedOnGrid, StepMomentum};
 
 impl SheetsSolver {
@@ -13,15 +12,11 @@ impl SheetsSolver {
         if state.bodies.is_none() || liquid.surface_tension > 0.0 || work.u_without_push[0].is_empty() {
             return None;
         }
-        let (fields, seen) = (&state.fields, &work.parting);
+        let fields = &state.fields;
         let step = ProjectedOnGrid {
             openings: &state.boundaries.openings(&work.cover, grid),
             solids: &state.boundaries.solids.fields,
-            impulse: Impulse {
-                q_cell: &fields.impulse_cell,
-                phi_cell: &seen.phi_cell,
-                unknown_cell: &seen.unknowns.unknown_cell,
-            },
+            impulse: work.parting.impulse(&fields.impulse_cell),
             u_face: [&work.u_without_push, &work.u_without_push, &fields.u_face],
         };
         let last = LastOnGrid {

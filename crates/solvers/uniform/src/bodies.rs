@@ -1,7 +1,6 @@
 //! What bodies and liquid exchange, see [`fluvial_solver_interface::BodyStep`].
 
 use crate::UniformSolver;
-use fluvial_mac::Impulse;
 use fluvial_solver_interface::{LastOnGrid, ProjectedOnGrid, StepMomentum};
 
 impl UniformSolver {
@@ -11,17 +10,13 @@ impl UniformSolver {
         if state.steps == 0 || work.u_without_push[0].is_empty() {
             return None;
         }
-        let (fields, seen) = (&state.fields, &work.parting);
+        let fields = &state.fields;
         let mut u_before = work.u_without_push.clone();
         self.push_on_surface(&mut u_before, &fields.phi_cell, &state.boundaries, &work.unknowns);
         let step = ProjectedOnGrid {
             openings: &state.boundaries.openings(&work.cover, grid),
             solids: &state.boundaries.solids.fields,
-            impulse: Impulse {
-                q_cell: &fields.impulse_cell,
-                phi_cell: &seen.phi_cell,
-                unknown_cell: &seen.unknowns.unknown_cell,
-            },
+            impulse: work.parting.impulse(&fields.impulse_cell),
             u_face: [&work.u_without_push, &u_before, &fields.u_face],
         };
         // The step has swapped the last state's arrays for its own.
