@@ -1,4 +1,4 @@
-//! Balls and lenses of a volume, as parts of a mesh.
+//! Balls of a volume, as parts of a mesh.
 
 use crate::TriangleMesh;
 use fluvial_foundation::{Aabb, Vec3};
@@ -43,8 +43,6 @@ const TRIANGLES: [[u32; 3]; 20] = [
 ];
 /// Volume of the icosahedron with these corners, 5 (3 + sqrt 5) / 12 a^3 with a = 2.
 const VOLUME: f32 = 17.453_56;
-/// Distance of the corners from the centre, sqrt(1 + GOLDEN^2).
-const RADIUS: f32 = 1.902_113;
 
 /// Adds a ball to a mesh with velocities: an icosahedron of its volume, inside the domain as a whole. Verified by
 /// `balls_have_the_volume_of_their_drops` of `fluvial-drops`.
@@ -54,22 +52,6 @@ pub fn add_ball(mesh: &mut TriangleMesh, x: Vec3, v: Vec3, volume_m3: f64, domai
     let x = x.clamp(domain.min + reach, domain.max - reach);
     let first = mesh.positions.len() as u32;
     mesh.positions.extend(CORNERS.iter().map(|&corner| x + scale * Vec3::from_array(corner)));
-    mesh.velocities.extend([v; 12]);
-    mesh.triangles.extend(TRIANGLES.map(|t| t.map(|n| first + n)));
-}
-
-/// Adds a ball of a volume that is flattened along a direction until it is as wide as `radius_m`; a larger ball stays
-/// round. Verified by `a_lens_is_flat_and_has_its_volume`.
-pub fn add_lens(mesh: &mut TriangleMesh, x: Vec3, normal: Vec3, v: Vec3, volume_m3: f64, radius_m: f32) {
-    let round = (volume_m3 as f32 / VOLUME).cbrt();
-    let wide = (radius_m / RADIUS).max(round);
-    let flat = volume_m3 as f32 / (VOLUME * wide * wide);
-    let first = mesh.positions.len() as u32;
-    mesh.positions.extend(CORNERS.iter().map(|&corner| {
-        let corner = Vec3::from_array(corner);
-        let along = corner.dot(normal) * normal;
-        x + wide * (corner - along) + flat * along
-    }));
     mesh.velocities.extend([v; 12]);
     mesh.triangles.extend(TRIANGLES.map(|t| t.map(|n| first + n)));
 }

@@ -13,7 +13,7 @@ pub mod tall;
 pub mod triangles;
 pub mod uniform;
 
-pub use ball::{add_ball, add_lens};
+pub use ball::add_ball;
 pub use lattice::Lattice;
 pub use octree::Octree;
 pub use sides::Sides;

@@ -9,6 +9,7 @@ mod draw;
 mod dual;
 mod film;
 mod fit;
+mod pieces;
 mod place;
 mod signs;
 mod smooth;
@@ -16,6 +17,7 @@ mod smooth;
 pub use draw::{Place, draw_volume};
 pub use film::{WallFilm, add_wall_films};
 pub use fit::{Bells, Neighbourhoods, VolumeToFit, fit_to_volume, room_around, volume_gradients};
+pub use pieces::{Piece, add_pieces};
 
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};

@@ -6,3 +6,4 @@ mod draw;
 mod film;
 mod fit;
 mod manifold;
+mod pieces;

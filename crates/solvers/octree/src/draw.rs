@@ -7,7 +7,6 @@ use fluvial_grids::cut::octants_below;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_octree::settle::Around;
-use fluvial_octree::slope::slopes;
 use fluvial_surface::{Neighbourhoods, Place, VolumeToFit, draw_volume};
 use std::borrow::Cow;
 
@@ -75,17 +74,15 @@ impl OctreeSolver {
         let sampler = self.model.sampler(tree);
         draw_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 }, |cell| {
             let (mut center, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-            let [along] = slopes(tree, cell, |_| true, |cell| [phi[cell]]).map(|s| s.as_vec3());
-            let mut normal = along.normalize_or(Vec3::Y);
             let depth_m = solid(center, dx);
-            if depth_m < 0.5 * dx {
+            if depth_m < 0.0 {
                 let side =
                     |axis: Vec3| solid(center + 0.1 * dx * axis, dx) - solid(center - 0.1 * dx * axis, dx);
-                normal = Vec3::new(side(Vec3::X), side(Vec3::Y), side(Vec3::Z)).normalize_or(Vec3::Y);
-                center -= depth_m.min(0.0) * normal;
+                let out = Vec3::new(side(Vec3::X), side(Vec3::Y), side(Vec3::Z)).normalize_or(Vec3::Y);
+                center -= depth_m * out;
             }
             let velocity = sampler.velocity(u_face, center);
-            Place { center, dx, wall: film_wall(tree, phi, cell), normal, velocity }
+            Place { center, dx, wall: film_wall(tree, phi, cell), velocity }
         });
     }
 }

@@ -94,9 +94,8 @@ impl PowerSolver {
         let flow = state.tree.flow();
         draw_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 }, |cell| {
             let (center, dx) = (view.center(leaves[cell]), view.level(leaves[cell].level).dx);
-            let normal = band.slope(center).map_or(Vec3::Y, |slope| slope.normalize_or(Vec3::Y));
             let velocity = flow.velocity(&mut Cursor::default(), center);
-            MeshPlace { center, dx, wall: self.film_wall(center, dx), normal, velocity }
+            MeshPlace { center, dx, wall: self.film_wall(center, dx), velocity }
         });
     }
 

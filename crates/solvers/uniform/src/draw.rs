@@ -49,14 +49,12 @@ impl UniformSolver {
         draw_volume(mesh, &half_m, to, |cell| {
             let [i, j, k] = cells.coordinates(cell);
             let mut center = cells.position(i, j, k);
-            let mut normal = cells.gradient(phi, center).normalize_or(Vec3::Y);
             let depth_m = solid(center);
-            if depth_m < 0.5 * dx {
-                normal = self.solid_normal(center);
-                center -= depth_m.min(0.0) * normal;
+            if depth_m < 0.0 {
+                center -= depth_m * self.solid_normal(center);
             }
             let velocity = self.grid.sample_velocity(u_face, center);
-            Place { center, dx, wall: film_wall(phi, &cells, cell), normal, velocity }
+            Place { center, dx, wall: film_wall(phi, &cells, cell), velocity }
         });
     }
 
