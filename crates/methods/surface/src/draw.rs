@@ -26,19 +26,20 @@ pub struct Place {
 ///
 /// `lacking_cell` is the volume that each cell holds beyond what the mesh encloses of it, m3. Films on walls are
 /// drawn as slabs and liquid far from the mesh as sheets, threads and drops ([`add_pieces`]); everything else is added by moving the vertices nearby, see
-/// [`fit_to_volume`]. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
+/// [`fit_to_volume`]; `drops`, which no cell holds, are drawn with the liquid around them. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
 /// Test: `what_has_no_mesh_is_drawn_beside_it`.
 pub fn draw_volume<N: Neighbourhoods>(
     mesh: &mut TriangleMesh,
     half_m: &[f32],
     to: VolumeToFit<N>,
+    drops: impl Iterator<Item = Piece>,
     place: impl Fn(usize) -> Place,
 ) {
     let VolumeToFit { cells, mut lacking_cell, wanted_m3 } = to;
     let room_cell = room_around(mesh, half_m, lacking_cell.len(), cells);
     let mut around_cell = lacking_cell.clone();
     cells.spread(&mut around_cell);
-    let (mut films, mut pieces) = (vec![], vec![]);
+    let (mut films, mut pieces) = (vec![], drops.collect::<Vec<_>>());
     for (cell, lacking) in lacking_cell.iter_mut().enumerate().filter(|(_, lacking)| **lacking > 0.0) {
         let Place { center, dx, wall, velocity } = place(cell);
         if *lacking < LEAST_DRAWN * dx.powi(3) {

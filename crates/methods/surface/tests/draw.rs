@@ -29,7 +29,7 @@ fn what_has_no_mesh_is_drawn_beside_it() {
     let half_m = vec![0.5; mesh.positions.len()];
     let wanted_m3 = 1.05 * ball_m3 + 0.5;
     let to = VolumeToFit { cells: &Bells { cells: &cells, sums: 2 }, lacking_cell, wanted_m3 };
-    draw_volume(&mut mesh, &half_m, to, |cell| {
+    draw_volume(&mut mesh, &half_m, to, std::iter::empty(), |cell| {
         let [i, j, k] = cells.coordinates(cell);
         Place {
             center: cells.position(i, j, k),

@@ -7,3 +7,4 @@ mod film;
 mod fit;
 mod manifold;
 mod pieces;
+mod shreds;

@@ -26,7 +26,6 @@ mod transport;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
-use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{Octree, TriangleMesh};
@@ -352,7 +351,6 @@ impl Solver for OctreeSolver {
         let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
         self.draw_all_volume(&mut mesh, &clipped);
-        add_drops(&mut mesh, &self.state.drops, self.model.shape.bounds());
         mesh
     }
 

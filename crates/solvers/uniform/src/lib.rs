@@ -8,6 +8,7 @@ mod bodies;
 mod centring;
 mod crowding;
 mod draw;
+mod draw_particles;
 mod drops;
 mod expected;
 mod extend;
@@ -26,7 +27,6 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
-use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{TriangleMesh, UniformGrid};
@@ -225,17 +225,17 @@ impl Solver for UniformSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let drawn_phi = self.drawn_phi();
+        let part = self.part_without_shreds();
+        let drawn_phi = self.drawn_phi(&part);
         let mut mesh = self.mesh(&drawn_phi, &drawn);
         if self.params.has_particles() {
-            self.fit_mesh(&mut mesh, &drawn_phi);
+            self.fit_mesh(&mut mesh, &drawn_phi, &part);
         }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
-            self.draw_particles(&mut mesh);
+            self.draw_particles(&mut mesh, &part);
         } else {
-            self.draw_all_volume(&mut mesh);
-            add_drops(&mut mesh, &self.state.drops, self.grid.bounds());
+            self.draw_all_volume(&mut mesh, &drawn_phi);
         }
         mesh
     }
@@ -245,7 +245,10 @@ impl Solver for UniformSolver {
         let level_set = wanted.level_set.then(|| {
             LevelSet::Uniform(UniformLevelSet {
                 grid: self.grid,
-                phi_cell: self.drawn_phi(),
+                phi_cell: match self.params.has_particles() {
+                    true => Cow::Owned(self.drawn_phi(&self.whole_part()).into_owned()),
+                    false => Cow::Borrowed(&state.fields.phi_cell),
+                },
                 u_face: Cow::Borrowed(&state.fields.u_face),
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })

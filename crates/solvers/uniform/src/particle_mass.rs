@@ -9,23 +9,12 @@ use crate::UniformSolver;
 use crate::state::{Boundaries, Fields, ParticleWork, Solids, State, Work};
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
-use fluvial_grids::TriangleMesh;
-use fluvial_grids::add_ball;
 use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
 use fluvial_solver_interface::{Clamps, StepReport, VolumeCorrection};
-use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume};
 use fluvial_volume::Account;
-use std::borrow::Cow;
 
 /// A surface within this of where its mass puts it stays, in cells: still water then keeps every bit.
 const CLOSE_ENOUGH_CELLS: f64 = 1e-3;
-/// The mesh is moved by at most this, until its volume is this near to its mass's, in so many rounds.
-const FARTHEST_DRAWN_CELLS: f64 = 0.4;
-const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
-const DRAWING_ROUNDS: usize = 2;
-/// Vertices of the mesh this near to the level set's zero lie on it, and may be moved by so much; in cells.
-const ON_SURFACE_CELLS: f32 = 0.25;
-const GIVEN_BY_MESH_CELLS: f32 = 0.5;
 /// The surface is drawn back to its mass by this part of the way that waves and liquid cover in a step.
 const DRAWN_BACK: f64 = 0.005;
 /// The surface follows its mass by at most this in a step, in cells.
@@ -288,65 +277,8 @@ impl UniformSolver {
         MassEnergy { kinetic_j: total[0], potential_j: total[1], fastest_m_s: total[2].sqrt() }
     }
 
-    /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh
-    /// outside the solids has the volume of the particles that are not drawn by themselves. The mesh cuts the corners of liquid
-    /// that is a cell thick, and draws less than there is under phi.
-    pub(crate) fn drawn_phi(&self) -> Cow<'_, [f32]> {
-        let phi = &self.state.fields.phi_cell;
-        if !self.params.has_particles() {
-            return Cow::Borrowed(phi);
-        }
-        let (state, dx) = (&self.state, self.grid.dx as f64);
-        let mut near = vec![];
-        mark_near(&mut near, phi, &self.grid);
-        let wanted_m3 = self.drawn_as_one_m3(&near);
-        let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
-        let drawn_m3 = |way: f64| self.mesh(&shifted(way), &MeshParams::default()).volume();
-        let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
-        let mut known = (0.0, drawn_m3(0.0));
-        let mut way = (wanted_m3 - known.1) / (area_m2 * dx).max(f64::MIN_POSITIVE);
-        for _ in 0..DRAWING_ROUNDS {
-            way = way.clamp(-FARTHEST_DRAWN_CELLS, FARTHEST_DRAWN_CELLS);
-            if (wanted_m3 - known.1).abs() < CLOSE_ENOUGH_DRAWN * wanted_m3 || way == known.0 {
-                break;
-            }
-            let last = std::mem::replace(&mut known, (way, drawn_m3(way)));
-            let slope = (known.1 - last.1) / (known.0 - last.0);
-            way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
-        }
-        if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
-    }
-
-    /// Volume of the liquid whose particles are not drawn by themselves, m3.
-    fn drawn_as_one_m3(&self, near_cell: &[u8]) -> f64 {
-        let State { particles, volume, .. } = &self.state;
-        let alone = particles.x.iter().filter(|x| self.is_drawn_alone(**x, near_cell)).count();
-        volume.volume_m3 - self.particle_m3() * alone as f64
-    }
-
-    /// Moves the vertices of the drawn surface until it has the volume of its particles: where the liquid is a few
-    /// cells thick no level of phi has it.
-    pub(crate) fn fit_mesh(&self, mesh: &mut TriangleMesh, drawn_phi: &[f32]) {
-        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
-        let mut near = vec![];
-        mark_near(&mut near, &self.state.fields.phi_cell, &self.grid);
-        let on_surface = |x: &Vec3| cells.sample(drawn_phi, *x).abs() < ON_SURFACE_CELLS * dx;
-        let half_m = |x: &Vec3| if on_surface(x) { GIVEN_BY_MESH_CELLS * dx } else { 0.0 };
-        let half_m: Vec<f32> = mesh.positions.iter().map(half_m).collect();
-        let (lacking_cell, wanted_m3) = (vec![0.0; cells.len()], self.drawn_as_one_m3(&near));
-        let cells = Bells { cells: &cells, sums: 1 };
-        fit_to_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
-    }
-
-    /// Is a particle at x drawn by itself? One that flies is, and one whose ball lies outside the surface: a film
-    /// thinner than the grid can draw.
-    fn is_drawn_alone(&self, x: Vec3, near_cell: &[u8]) -> bool {
-        let radius_m = (0.75 / std::f64::consts::PI * self.particle_m3()).cbrt() as f32;
-        self.flies(x, near_cell) || self.grid.cell_centers().sample(&self.state.fields.phi_cell, x) > radius_m
-    }
-
     /// Does a particle fly at x?
-    fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
+    pub(crate) fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
         let at = ((x - self.grid.min) / self.grid.dx).floor();
         let cells = self.grid.cell_centers();
         near_cell[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] == 0
@@ -365,24 +297,13 @@ impl UniformSolver {
     }
 
     /// Area of the surface in the cells near it, m2.
-    fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
+    pub(crate) fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
         let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
         let cells = ordered_sum_of(phi.len(), |cell| match near_cell[cell] {
             0 => 0.0,
             _ => (surface_share(phi[cell], dx) * open[cell]) as f64,
         });
         cells * (dx as f64).powi(2)
-    }
-
-    /// Adds the particles that are drawn by themselves to a mesh of the rest, each with its own volume.
-    pub(crate) fn draw_particles(&self, mesh: &mut TriangleMesh) {
-        let (particles, grid) = (&self.state.particles, &self.grid);
-        let mut near = vec![];
-        mark_near(&mut near, &self.state.fields.phi_cell, grid);
-        let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
-        for (x, v) in all.filter(|(x, _)| self.is_drawn_alone(*x, &near)) {
-            add_ball(mesh, x, v, self.particle_m3(), grid.bounds());
-        }
     }
 }
 

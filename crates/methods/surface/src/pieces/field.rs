@@ -48,10 +48,20 @@ impl Field {
             let base = self.base(kept[slot]);
             for &n in &self.shape[self.range(slot)] {
                 let shape = &shapes[n as usize];
-                for (sample, out) in out.iter_mut().enumerate() {
-                    let step = [sample % EDGE, sample / EDGE % EDGE, sample / (EDGE * EDGE)];
-                    let x = self.lattice.position(base[0] + step[0], base[1] + step[1], base[2] + step[2]);
-                    *out -= shape.weight * Shape::bell(shape.place(x));
+                let Aabb { min, max } = shape.reach();
+                let range = |axis: usize| {
+                    let sample = |x: Vec3| {
+                        (x[axis] - self.lattice.origin[axis]) / self.lattice.spacing - base[axis] as f32
+                    };
+                    sample(min).max(0.0) as usize..(sample(max).max(0.0) as usize + 2).min(EDGE)
+                };
+                for k in range(2) {
+                    for j in range(1) {
+                        for i in range(0) {
+                            let x = self.lattice.position(base[0] + i, base[1] + j, base[2] + k);
+                            out[i + EDGE * (j + EDGE * k)] -= shape.weight * Shape::bell(shape.place(x));
+                        }
+                    }
                 }
             }
         });
@@ -97,7 +107,11 @@ impl Field {
     }
 
     /// The shapes whose bells may reach a point.
-    pub fn shapes_at(&self, x: Vec3) -> &[u32] {
+    pub fn shapes_at<'a>(&'a self, x: Vec3, shapes: &'a [Shape]) -> impl Iterator<Item = u32> + 'a {
+        self.listed_at(x).iter().copied().filter(move |&n| shapes[n as usize].may_reach(x))
+    }
+
+    fn listed_at(&self, x: Vec3) -> &[u32] {
         let at = ((x - self.lattice.origin) / self.lattice.spacing).max(Vec3::ZERO);
         let at = [at.x, at.y, at.z].map(|n| n as usize);
         let at = std::array::from_fn(|a| at[a].min(self.lattice.size[a] - 1));

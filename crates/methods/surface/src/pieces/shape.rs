@@ -6,7 +6,8 @@ use fluvial_foundation::{Aabb, Mat3, Vec3, parallel};
 
 /// Neighbours are looked for so many cells around.
 const REACH_CELLS: f32 = 2.0;
-/// How far a piece moves to the mean of its neighbourhood, which is nearer to a thin film than the centres of cells are.
+/// How far a piece moves to the mean of its neighbourhood, which is nearer to a thin film than the centres of cells and the places of
+/// particles are.
 const TOWARDS_MEAN: f32 = 0.8;
 /// Root of the mean square distance of neighbours, in cells, along which liquid begins to go on, and from which on it does:
 /// 0.5 for two cells, 0.78 for all of a plane or a line.
@@ -47,6 +48,13 @@ impl Shape {
     #[inline]
     pub fn bell(place: Vec3) -> f32 {
         (1.0 - 0.25 * place.length_squared()).max(0.0).powi(3)
+    }
+
+    /// May its bell be more than 0 at a point?
+    #[inline]
+    pub fn may_reach(&self, x: Vec3) -> bool {
+        let reach = 2.0 * self.shown_m.max_element();
+        x.distance_squared(self.center) < reach * reach
     }
 
     /// The box around all that its bell reaches.
@@ -115,12 +123,12 @@ pub fn shapes(pieces: &[Piece], spacing: f32) -> Vec<Shape> {
     let centers = parallel::map_indices(pieces.len(), |n| {
         let (mut sum, mut total) = (Vec3::ZERO, 0.0);
         bins.around(pieces[n].center, |other| {
-            let weight =
-                closeness(pieces, n, pieces[other].center - pieces[n].center) * pieces[other].volume_m3;
-            sum += weight * pieces[other].center;
+            let offset = pieces[other].center - pieces[n].center;
+            let weight = closeness(pieces, n, offset) * pieces[other].volume_m3;
+            sum += weight * offset;
             total += weight;
         });
-        pieces[n].center.lerp(sum / total, TOWARDS_MEAN)
+        pieces[n].center + TOWARDS_MEAN * sum / total
     });
     let bins = Bins::new(centers.iter().copied(), edge_m);
     let mut shapes = parallel::map_indices(pieces.len(), |n| shape(pieces, &centers, &bins, n, spacing));

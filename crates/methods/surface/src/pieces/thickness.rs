@@ -3,7 +3,7 @@
 use super::Piece;
 use super::field::Field;
 use super::shape::{LEVEL, Shape};
-use fluvial_foundation::{Vec3, parallel};
+use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 
 /// Rounds in which the thickness of each part is found.
@@ -30,8 +30,8 @@ struct Vertex {
 ///
 /// A vertex at `x` lies, with the bells' weights w, at `sum w (x_j + R_j D_j R_j^T (x - x_j)) / sum w`, where D shrinks the axes from what the
 /// lattice shows to what they are; across the directions in which liquid goes on, a common factor of the part is
-/// multiplied to it.
-pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece]) {
+/// multiplied to it. Nothing leaves `domain`.
+pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece], domain: Aabb) {
     let vertices = parallel::map_indices(mesh.positions.len(), |v| {
         vertex(on_contour(mesh.positions[v], field, shapes), field, shapes, pieces)
     });
@@ -40,7 +40,8 @@ pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pie
     let wanted_m3 = wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
     let volumes = |thickness: &[f64], mesh: &mut TriangleMesh| {
         for ((x, vertex), part) in mesh.positions.iter_mut().zip(&vertices).zip(&part_of) {
-            *x = vertex.along + thickness[*part as usize] as f32 * vertex.across;
+            let to = vertex.along + thickness[*part as usize] as f32 * vertex.across;
+            *x = to.clamp(domain.min, domain.max);
         }
         let mut volume_m3 = vec![0.0f64; count];
         for t in &mesh.triangles {
@@ -94,8 +95,8 @@ fn wanted_volumes(
     };
     vertices.iter().zip(part_of).for_each(|(vertex, part)| book(vertex.nearest, *part));
     for (x, part) in mesh.positions.iter().zip(part_of) {
-        let reaches = |n: &&u32| Shape::bell(shapes[**n as usize].place(*x)) > 0.0;
-        field.shapes_at(*x).iter().filter(reaches).for_each(|n| book(*n, *part));
+        let reaches = |n: &u32| Shape::bell(shapes[*n as usize].place(*x)) > 0.0;
+        field.shapes_at(*x, shapes).filter(reaches).for_each(|n| book(n, *part));
     }
     wanted_m3
 }
@@ -105,7 +106,7 @@ fn wanted_volumes(
 fn on_contour(mut x: Vec3, field: &Field, shapes: &[Shape]) -> Vec3 {
     for _ in 0..NEWTON_STEPS {
         let (mut value, mut gradient) = (-LEVEL, Vec3::ZERO);
-        for &n in field.shapes_at(x) {
+        for n in field.shapes_at(x, shapes) {
             let shape = &shapes[n as usize];
             let place = shape.place(x);
             let inside = (1.0 - 0.25 * place.length_squared()).max(0.0);
@@ -121,7 +122,7 @@ fn on_contour(mut x: Vec3, field: &Field, shapes: &[Shape]) -> Vec3 {
 fn vertex(x: Vec3, field: &Field, shapes: &[Shape], pieces: &[Piece]) -> Vertex {
     let (mut along, mut across, mut velocity) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
     let (mut total, mut nearest, mut most) = (0.0f32, 0, -1.0f32);
-    for &n in field.shapes_at(x) {
+    for n in field.shapes_at(x, shapes) {
         let shape = &shapes[n as usize];
         let place = shape.place(x);
         let weight = shape.weight * Shape::bell(place);
