@@ -141,6 +141,7 @@ impl UniformSolver {
         (work.u_free, work.fields.u_face) = (buffer, u_face);
         self.exchange_particles();
         self.resample_step(Occasion::Step);
+        self.prescribe_in_sources();
     }
 
     /// Moves mass between the particles that the step has moved and the reserve, over the particles of the

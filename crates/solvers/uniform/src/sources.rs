@@ -3,6 +3,7 @@
 use crate::UniformSolver;
 use crate::advect::surroundings;
 use crate::state::ParticleWork;
+use fluvial_foundation::Vec3;
 use fluvial_grids::FaceField;
 use fluvial_mac::Outlet;
 use fluvial_particles::{self as particles, Liquid, Occasion, Particles, Reserve};
@@ -140,6 +141,20 @@ impl UniformSolver {
         if self.work.sources.inside_cell.contains(&1) {
             self.resample_step(Occasion::Sources);
             std::mem::swap(&mut self.state.particles, &mut self.work.particles.moved);
+        }
+    }
+
+    /// Gives particles in sources the velocity of their liquid: behind a source the grid has none of it to interpolate, and what begins there
+    /// would leave the mouth with half of its speed.
+    pub(crate) fn prescribe_in_sources(&mut self) {
+        let Particles { x, v, affine, .. } = &mut self.state.particles;
+        for (_, source) in self.setup.active_sources(self.state.time_s) {
+            let nozzle = source.nozzle(self.state.time_s, self.grid.bounds());
+            let bounds = nozzle.bounds();
+            for n in (0..x.len()).filter(|&n| bounds.contains(x[n]) && nozzle.distance(x[n]) < 0.0) {
+                v[n] = nozzle.velocity(x[n]);
+                affine.iter_mut().filter(|rows| !rows.is_empty()).for_each(|rows| rows[n] = Vec3::ZERO);
+            }
         }
     }
 
