@@ -2,11 +2,14 @@
 
 use crate::Setup;
 use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::patch::Patch;
 use fluvial_grids::{Lattice, Sides};
 use fluvial_solids::PlacedSolids;
 
 /// Liquid is looked for at so many points along each edge of a cell.
 const POINTS: usize = 4;
+/// Liquid is seen so many cells away: distances of a cell whose neighbours in the air are cut off are not those of the surface.
+const REACH_CELLS: usize = 3;
 /// Half the diagonal of a cell, in cells.
 const HALF_DIAGONAL: f32 = 0.87;
 /// Solids nearer than this to a line of sight are in its way, in cells.
@@ -26,11 +29,15 @@ impl Setup {
         parallel::map_indices(cells.len(), |cell| {
             let at = cells.coordinates(cell);
             let seen = sides.seen_around(cells, at);
-            let holds = |n: usize| {
+            let is_beside = |n: usize| {
                 let [i, j, k] = [n % 3, n / 3 % 3, n / 9];
                 holds[cells.index(at[0] + i - 1, at[1] + j - 1, at[2] + k - 1)]
             };
-            !sides.is_near(cell) || (0..27).filter(|n| seen >> n & 1 == 1).any(holds)
+            let is_farther = || {
+                let patch = Patch::new(|cell| f32::from(holds[cell]), cells, sides, at, REACH_CELLS);
+                (0..patch.lattice.len()).any(|n| patch.is_seen(n) && patch.values()[n] > 0.5)
+            };
+            !sides.is_near(cell) || (0..27).filter(|n| seen >> n & 1 == 1).any(is_beside) || is_farther()
         })
     }
 

@@ -190,6 +190,7 @@ impl UniformSolver {
             let solids = &self.work.boundaries.solids;
             let away = |cell: usize| solids.away(&self.grid, cell);
             level_set::extend_into_solids(phi, &solids.closed_cell, &cells, band_cells, away, scratch);
+            level_set::extend_on_sides(phi, &solids.closed_cell, &cells, &solids.fields.sides, scratch);
         }
     }
 }
