@@ -23,8 +23,8 @@ pub struct Patch {
 
 impl Patch {
     /// Copies the value of the cells that `at` sees, no farther than `radius` cells along each axis, and continues it
-    /// into the others as into solids. A cell is seen when a way through open faces leads there without a detour: every
-    /// step leads away from `at`. A way over the rim of a thin wall and down behind it sees what is no neighbour. That a
+    /// into the others as into solids. A cell is seen when every way without a detour leads there through open faces: nothing stands in
+    /// the box between the two. Were one such way enough, cells beside a rim would look over it and down behind the wall. That a
     /// face is not barred is not enough: faces inside a solid are not where its sides meet nearby, at a rim, and what
     /// closed cells hold may come from either side.
     pub fn new(
@@ -76,41 +76,30 @@ impl Patch {
         self.unseen[index] == 0
     }
 
-    /// Copies what a flood from the centre reaches.
+    /// Copies the values that the centre sees: its own, and outwards from it those of cells all of whose neighbours towards the
+    /// centre are seen and joined to them.
     fn see(&mut self, value: impl Fn(usize) -> Option<f32>, cells: &Lattice, sides: &Sides, low: [usize; 3]) {
-        let lattice = self.lattice;
-        let (mut stack, mut came_by) = ([0u16; LARGEST], [false; LARGEST]);
-        let mut height = 1;
-        let [i, j, k] = self.center;
-        let center = lattice.index(i, j, k);
-        stack[0] = center as u16;
-        came_by[center] = true;
-        while height > 0 {
-            height -= 1;
-            let here = stack[height] as usize;
-            let c = lattice.coordinates(here);
-            let cell = cells.index(low[0] + c[0], low[1] + c[1], low[2] + c[2]);
-            match value(cell) {
-                Some(value) => (self.values[here], self.unknown[here]) = (value, 0),
-                None if here != center => continue,
-                None => {}
-            }
-            for axis in 0..3 {
-                for up in [false, true] {
-                    let inside = if up { c[axis] + 1 < lattice.size[axis] } else { c[axis] > 0 };
-                    let leads_away =
-                        if up { c[axis] >= self.center[axis] } else { c[axis] <= self.center[axis] };
-                    if !inside || !leads_away {
-                        continue;
-                    }
-                    let stride = lattice.stride(axis);
-                    let next = if up { here + stride } else { here - stride };
-                    let to = if up { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
-                    if !came_by[next] && sides.are_joined(cell, to, axis, up) {
-                        came_by[next] = true;
-                        stack[height] = next as u16;
-                        height += 1;
-                    }
+        let (lattice, center) = (self.lattice, self.center);
+        let middle = lattice.index(center[0], center[1], center[2]);
+        // Outwards along an axis: the centre's place, those below it, those above it.
+        let outwards = |axis: usize| (0..=center[axis]).rev().chain(center[axis] + 1..lattice.size[axis]);
+        for (k, j) in outwards(2).flat_map(|k| outwards(1).map(move |j| (k, j))) {
+            for i in outwards(0) {
+                let (c, here) = ([i, j, k], lattice.index(i, j, k));
+                let cell = cells.index(low[0] + i, low[1] + j, low[2] + k);
+                let is_joined = |axis: usize| {
+                    let up = c[axis] < center[axis];
+                    let [back, other] = [&lattice, cells].map(|l| l.stride(axis));
+                    let (before, to) =
+                        if up { (here + back, cell + other) } else { (here - back, cell - other) };
+                    // The centre is seen whether it has a value or not.
+                    let is_seen = self.unknown[before] == 0 || before == middle;
+                    is_seen && sides.are_joined(cell, to, axis, up)
+                };
+                if (0..3).all(|axis| c[axis] == center[axis] || is_joined(axis))
+                    && let Some(value) = value(cell)
+                {
+                    (self.values[here], self.unknown[here]) = (value, 0);
                 }
             }
         }
