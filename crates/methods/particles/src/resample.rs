@@ -110,8 +110,10 @@ pub(crate) struct BinPlan {
     lacking: f32,
     /// Which cells of the bin are deep now.
     deep: Vec<u8>,
-    /// Volume that the bin's particles and deep cells held before and hold no more.
+    /// Volume that the bin's particles and deep cells held before and hold no more, where regions are not told apart and in cells of
+    /// none; and by region, in the order of cells.
     freed_m3: f64,
+    freed_of_region_m3: Vec<(u32, f64)>,
     report: ResampleReport,
 }
 
@@ -157,12 +159,21 @@ pub fn resample(
     let velocity = VelocitySampler::new(liquid.u_face, around.grid);
     let particle_m3 = Reserve::particle_m3(around.grid.dx);
     let sight = Sight::new(around.sides, around.grid);
-    let mut planner =
-        Planner { x: &particles.x, ranges, liquid, velocity, around, sight, reserve, share: 0.0 };
-    planner.share = match liquid.occasion {
-        Occasion::Start => 0.0,
-        Occasion::Sources => planner.share_of_sources(),
-        Occasion::Step => planner.share_of_rest(),
+    let mut planner = Planner {
+        x: &particles.x,
+        ranges,
+        liquid,
+        velocity,
+        around,
+        sight,
+        reserve,
+        share: 0.0,
+        shares: vec![],
+    };
+    match liquid.occasion {
+        Occasion::Start => {}
+        Occasion::Sources => planner.share = planner.share_of_sources(),
+        Occasion::Step => (planner.share, planner.shares) = planner.shares_of_rest(),
     };
     let bins = &mut scratch.bins;
     bins.resize_with(parallel::chunk_count(cells, CELLS_PER_BIN), BinPlan::default);
@@ -181,6 +192,9 @@ pub fn resample(
             }
         }
         _ => reserve.rest_m3 += freed_m3,
+    }
+    for &(region, freed_m3) in bins.iter().flat_map(|plan| &plan.freed_of_region_m3) {
+        reserve.rest_of_region_m3[region as usize] += freed_m3;
     }
     bins.iter().fold(ResampleReport::default(), |sum, plan| sum.plus(plan.report))
 }
@@ -289,6 +303,8 @@ struct Planner<'a> {
     /// Part of the seeds that sources have room for, of the particles that are missing (positive) or of those
     /// that are too many (negative), that the reserve asks for.
     share: f32,
+    /// The same of every region of liquid; empty where they are not told apart.
+    shares: Vec<f32>,
 }
 
 impl Planner<'_> {
@@ -311,22 +327,37 @@ impl Planner<'_> {
         if room == 0 { 1.0 } else { (particles / room as f64).clamp(0.0, 1.0) as f32 }
     }
 
-    /// Which part of the missing or surplus particles takes up the reserve's rest.
-    fn share_of_rest(&self) -> f32 {
-        let rest = self.reserve.rest_m3 / Reserve::particle_m3(self.around.grid.dx);
-        if rest.abs() < 1.0 {
-            return 0.0;
+    /// Which part of the missing or surplus particles takes up the reserve's rest: where no region is, and in each region.
+    fn shares_of_rest(&self) -> (f32, Vec<f32>) {
+        let particle_m3 = Reserve::particle_m3(self.around.grid.dx);
+        let regions = self.reserve.rest_of_region_m3.len();
+        let rests = std::iter::once(&self.reserve.rest_m3).chain(&self.reserve.rest_of_region_m3);
+        let rests: Vec<f64> = rests.map(|rest_m3| rest_m3 / particle_m3).collect();
+        if rests.iter().all(|rest| rest.abs() < 1.0) {
+            return (0.0, vec![0.0; regions]);
         }
         let cells = self.around.grid.cell_count();
-        let sums = parallel::map_indices(parallel::chunk_count(cells, CELLS_PER_BIN), |bin| {
+        let pool = |cell: usize| self.reserve.region_of(cell).map_or(0, |region| region + 1);
+        let found = parallel::map_indices(parallel::chunk_count(cells, CELLS_PER_BIN), |bin| {
             let range = parallel::chunk_range(bin, CELLS_PER_BIN, cells);
-            range.map(|cell| self.uneven(cell)).fold([0usize; 2], |[missing, surplus], uneven| {
-                [missing + uneven.max(0) as usize, surplus + (-uneven).max(0) as usize]
-            })
+            let uneven = range.map(|cell| (cell, self.uneven(cell))).filter(|(_, uneven)| *uneven != 0);
+            uneven.map(|(cell, uneven)| (pool(cell), uneven)).collect::<Vec<_>>()
         });
-        let [missing, surplus] = sums.iter().fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
-        let found = if rest > 0.0 { missing } else { surplus };
-        if found == 0 { 0.0 } else { (rest / found as f64).clamp(-1.0, 1.0) as f32 }
+        let mut uneven = vec![[0usize; 2]; regions + 1];
+        for (pool, count) in found.into_iter().flatten() {
+            uneven[pool][usize::from(count < 0)] += count.unsigned_abs() as usize;
+        }
+        let mut shares = rests.iter().zip(uneven).map(|(&rest, [missing, surplus])| {
+            let found = if rest > 0.0 { missing } else { surplus };
+            let part = if found == 0 || rest.abs() < 1.0 { 0.0 } else { rest / found as f64 };
+            part.clamp(-1.0, 1.0) as f32
+        });
+        (shares.next().unwrap_or(0.0), shares.collect())
+    }
+
+    /// The part of the missing or surplus particles of a cell's region that takes up the reserve's rest.
+    fn share_at(&self, cell: usize) -> f32 {
+        self.reserve.region_of(cell).and_then(|region| self.shares.get(region).copied()).unwrap_or(self.share)
     }
 
     /// Whole particles that a cell lacks (positive) or has too many (negative), where the cells around it do so,
@@ -365,20 +396,27 @@ impl Planner<'_> {
         plan.deep.clear();
         plan.report = ResampleReport::default();
         plan.lacking = 0.0;
-        let mut deep_cells = 0.0;
-        for cell in cells.clone() {
+        plan.freed_m3 = 0.0;
+        plan.freed_of_region_m3.clear();
+        for cell in cells {
             let before = plan.source.len();
             let deep = self.is_deep(cell);
             self.plan_cell(cell, deep, plan);
-            plan.counts.push((plan.source.len() - before) as u32);
+            let held = plan.source.len() - before;
+            plan.counts.push(held as u32);
             plan.deep.push(deep as u8);
             let open = |n: usize| self.liquid.open_volume[n].get(cell).map_or(1.0, |&open| open as f64);
-            deep_cells += if self.reserve.deep_cell[cell] != 0 { open(0) } else { 0.0 };
-            deep_cells -= if deep { open(1) } else { 0.0 };
+            let was_deep = if self.reserve.deep_cell[cell] != 0 { open(0) } else { 0.0 };
+            let deep_cells = was_deep - if deep { open(1) } else { 0.0 };
+            let particles = self.ranges.count(cell) as f64 - held as f64;
+            let freed_m3 =
+                Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
+            match self.reserve.region_of(cell).filter(|_| self.liquid.occasion != Occasion::Sources) {
+                _ if freed_m3 == 0.0 => {}
+                Some(region) => plan.freed_of_region_m3.push((region as u32, freed_m3)),
+                None => plan.freed_m3 += freed_m3,
+            }
         }
-        let particles = self.ranges.of_cells(cells).len() as f64 - plan.source.len() as f64;
-        plan.freed_m3 =
-            Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
     }
 
     /// Is a cell deep from now on? Between the band's edge and a cell below it stays as it was.
@@ -443,13 +481,14 @@ impl Planner<'_> {
                 let open = self.liquid.open_volume[1].get(cell).copied().unwrap_or(1.0);
                 let is_void = phi < -AMID_IN_CELLS * dx && (held as f32) < FEWEST_PER_CELL * open;
                 let surplus = held.saturating_sub(MOST_PER_CELL) as i32;
-                let uneven = if self.share == 0.0 { 0 } else { self.uneven(cell) };
+                let share = self.share_at(cell);
+                let uneven = if share == 0.0 { 0 } else { self.uneven(cell) };
                 if is_void {
                     (8, EVEN_DEPTH_IN_CELLS)
-                } else if uneven > 0 && self.share > 0.0 {
-                    (drawn(self.share * uneven as f32), EVEN_DEPTH_IN_CELLS)
-                } else if uneven < 0 && self.share < 0.0 {
-                    (-drawn(self.share * uneven as f32).max(surplus), 0.0)
+                } else if uneven > 0 && share > 0.0 {
+                    (drawn(share * uneven as f32), EVEN_DEPTH_IN_CELLS)
+                } else if uneven < 0 && share < 0.0 {
+                    (-drawn(share * uneven as f32).max(surplus), 0.0)
                 } else {
                     (-surplus, 0.0)
                 }
