@@ -56,7 +56,7 @@ pub fn a_jet_has_the_energy_of_its_source(subject: Subject) {
     let flow = std::f64::consts::PI * radius * radius * speed;
     let per_density =
         flow * until_s * (0.5 * speed * speed + 0.5 * g * speed * until_s + g * g * until_s * until_s / 6.0);
-    for mouth in [0.7f32, 0.71, 0.72, 0.735] {
+    for mouth in [0.75f32, 0.7, 0.72, 0.735] {
         let mut setup = tank(20, 0.1);
         let density = f64::from(setup.liquid.density);
         let (from, to) = (Vec3::new(0.5, mouth + 0.06, 0.5), Vec3::new(0.5, mouth, 0.5));
@@ -69,10 +69,8 @@ pub fn a_jet_has_the_energy_of_its_source(subject: Subject) {
         let mut solver = (subject.build)(setup);
         let last = advance(solver.as_mut(), until_s).pop().unwrap();
         let share = last.kinetic_energy_j / (density * per_density);
-        eprintln!("mouth {mouth} share {share}");
-        if false {
-            assert!((0.75..1.1).contains(&share), "mouth at {mouth} m: {share} of the energy");
-        }
+        // What is in the source itself, a seventh, is not counted.
+        assert!((0.7..1.05).contains(&share), "mouth at {mouth} m: {share} of the energy");
     }
 }
 

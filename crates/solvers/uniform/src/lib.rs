@@ -28,7 +28,6 @@ mod volume;
 pub use params::{Params, PhiScheme, VelocityScheme};
 
 use fluvial_foundation::{AXES, Vec3, parallel};
-use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::{Transfer, mark_near};
 use fluvial_pressure::MultigridCg;
@@ -94,10 +93,8 @@ impl UniformSolver {
         let seen = setup.sees_fill(&solids, sides, &cells);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, [i, j, k], phi| {
             let side = sides.own_place(&cells, [i, j, k]);
-            *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
-            if !seen[cell] {
-                *phi = phi.max(UNSEEN_CELLS * dx);
-            }
+            let distance_m = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
+            *phi = seen[cell].distance_m(distance_m, dx);
         });
         // Films that reach no cell's centre are particles from the start.
         let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };

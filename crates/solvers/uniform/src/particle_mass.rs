@@ -7,9 +7,12 @@
 
 use crate::UniformSolver;
 use crate::state::{Boundaries, Fields, ParticleWork, Solids, State, Work};
-use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
-use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::UniformGrid;
+use fluvial_level_set::label_regions;
+use fluvial_particles::{CellRanges, NO_REGION, Occasion, Particles, Reserve, mark_near};
+use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::{Clamps, StepReport, VolumeCorrection};
 use fluvial_volume::Account;
 
@@ -21,6 +24,8 @@ const DRAWN_BACK: f64 = 0.005;
 const FARTHEST_CELLS: f32 = 0.3;
 /// Cells deeper than this say nothing about the surface, in cells.
 const DEEPEST_OF_LAYER_CELLS: f32 = 1.0;
+/// Air this near to liquid belongs to its region: particles of its surface are there, in cells.
+const LABELLED_AIR_CELLS: usize = 2;
 /// Where less surface than this is left in 27 cells the particles cannot be spread over it, in cells' faces.
 const LEAST_AREA: f32 = 0.5;
 
@@ -67,20 +72,77 @@ impl UniformSolver {
         self.work.fields.fraction_cell = fractions;
         let State { particles, reserve, fields, .. } = &mut self.state;
         let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
+        let labels = &mut self.work.particles.region_cell;
+        if self.setup.solids.is_empty() {
+            reserve.tell_regions_apart(&[], 0);
+        } else {
+            label_liquid(&mut reserve, phi_fills, &solids, &self.grid, labels);
+        }
         let u_face = std::mem::take(&mut fields.u_face);
         self.resample_particles(&mut particles, &mut reserve, phi_fills, &u_face, Occasion::Start);
         let held_m3 = reserve.volume_m3(particles.len(), &solids.fields.open_volume, self.grid.dx);
-        reserve.rest_m3 += volume_m3 - held_m3;
+        if reserve.region_cell.is_empty() {
+            reserve.rest_m3 += volume_m3 - held_m3;
+        } else {
+            // Seeds have booked what they take; what the fills hold stands against it cell by cell.
+            (reserve.rest_m3, reserve.rest_of_region_m3) = (0.0, vec![0.0; reserve.rest_of_region_m3.len()]);
+            let (cell_m3, particle_m3) = (self.cell_m3(), self.particle_m3());
+            for cell in 0..self.grid.cell_count() {
+                let particles = self.work.particles.cell_ranges.count(cell) as f64 * particle_m3;
+                let open = f64::from(solids.fields.open_volume[cell]);
+                let deep = if reserve.deep_cell[cell] != 0 { open * cell_m3 } else { 0.0 };
+                let wanted = f64::from(self.state.fields.fraction_cell[cell]) * cell_m3;
+                if wanted != particles + deep {
+                    reserve.add_rest(cell, wanted - particles - deep);
+                }
+            }
+        }
         self.state.fields.u_face = u_face;
         (self.state.particles, self.state.reserve) = (particles, reserve);
         self.state.volume = Account::default();
         self.state.volume.open(volume_m3);
     }
 
+    /// Tells the regions of liquid apart for the books. Deep cells that a solid has passed in the step, and those that it covers, hand
+    /// over what they held on the side where they were: a cell that is beyond the plate now is the other side's, its liquid is not.
+    fn tell_regions_apart(&mut self, solids: &Solids) {
+        if self.setup.solids.is_empty() {
+            return self.work.particles.reserve.tell_regions_apart(&[], 0);
+        }
+        let ParticleWork { reserve, region_cell, .. } = &mut self.work.particles;
+        label_liquid(reserve, &self.work.fields.phi_cell, solids, &self.grid, region_cell);
+        if !self.setup.has_moving_solids() {
+            return;
+        }
+        let (cells, cell_m3) = (self.grid.cell_centers(), f64::from(self.grid.dx).powi(3));
+        let SolidFields { open_volume, sides, .. } = &solids.fields;
+        let before = &self.state.boundaries.solids.fields.open_volume;
+        let changes = &self.work.side_changes;
+        for cell in (0..cells.len()).filter(|&cell| self.state.reserve.deep_cell[cell] != 0) {
+            let to = match changes.binary_search_by_key(&(cell as u32), |change| change.cell) {
+                Ok(found) => changes[found].refuge.map(|refuge| refuge as usize),
+                Err(_) if open_volume[cell] == 0.0 => {
+                    nearest_open(sides, &cells, cell, open_volume, solids.away(&self.grid, cell))
+                }
+                Err(_) => continue,
+            };
+            if reserve.deep_cell[cell] != 0 {
+                reserve.deep_cell[cell] = 0;
+                let held_m3 = f64::from(before[cell]) * cell_m3;
+                match to {
+                    Some(to) => reserve.add_rest(to, held_m3),
+                    None => reserve.rest_m3 += held_m3,
+                }
+            }
+        }
+    }
+
     /// Books what the step brought and took, and moves the surface to where its mass puts it.
     pub(crate) fn control_mass(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let particle_m3 = self.particle_m3();
         let mut account = self.state.volume;
+        let solids = self.work.boundaries.solids.clone();
+        self.tell_regions_apart(&solids);
         let (work, sources) = (&mut self.work.particles, &self.work.sources);
         let inflow_m3: f64 = sources.inflow_m3.iter().sum();
         work.reserve.inflow_m3 += inflow_m3;
@@ -305,6 +367,39 @@ impl UniformSolver {
         });
         cells * (dx as f64).powi(2)
     }
+}
+
+/// Tells the regions of liquid apart that solids divide, with the cells at their surface: each has a rest of its own.
+fn label_liquid(
+    reserve: &mut Reserve,
+    phi_cell: &[f32],
+    solids: &Solids,
+    grid: &UniformGrid,
+    region_cell: &mut Vec<u32>,
+) {
+    let open_area = &solids.fields.open_area;
+    let area = AXES.map(|axis| open_area[axis].as_slice());
+    let regions = label_regions(region_cell, phi_cell, area, grid);
+    let cells = grid.cell_centers();
+    let mut found = vec![];
+    for _ in 0..LABELLED_AIR_CELLS {
+        found.clear();
+        for cell in (0..cells.len()).filter(|&cell| region_cell[cell] == NO_REGION) {
+            let at = cells.coordinates(cell);
+            let beside = AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]).filter_map(|(axis, up)| {
+                let face = grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis);
+                let is_edge = at[axis] + up == up * cells.size[axis];
+                let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+                (!is_edge && area[axis][face] > 0.0).then(|| region_cell[other()])
+            });
+            let lowest = beside.min().unwrap_or(NO_REGION);
+            if lowest != NO_REGION {
+                found.push((cell, lowest));
+            }
+        }
+        found.iter().for_each(|&(cell, region)| region_cell[cell] = region);
+    }
+    reserve.tell_regions_apart(region_cell, regions);
 }
 
 /// Area of the surface that belongs to a cell, over dx^2.
