@@ -26,10 +26,31 @@ pub fn smooth(positions: &mut Vec<Vec3>, flags: &[WallFlags], triangles: &[[u32;
     }
 }
 
+/// Filters values at vertices as [`smooth`] does their places, where a vertex `is_free`.
+pub fn filter(
+    values: &mut Vec<Vec3>,
+    triangles: &[[u32; 3]],
+    is_free: impl Fn(usize) -> bool,
+    rounds: usize,
+) {
+    let flags = vec![0; values.len()];
+    let mut neighbours = Neighbours::build(&flags, triangles);
+    neighbours.hold(|v| !is_free(v));
+    let mut other = vec![Vec3::ZERO; values.len()];
+    for _ in 0..rounds {
+        for weight in [LAMBDA, MU] {
+            neighbours.blend(&mut other, values, weight);
+            std::mem::swap(values, &mut other);
+        }
+    }
+}
+
 /// Neighbours of each vertex that it may follow, in the order of the triangles.
 struct Neighbours {
     first: Vec<u32>,
     list: Vec<u32>,
+    /// Vertices that stay, not 0; empty where there is none.
+    held: Vec<u8>,
 }
 
 impl Neighbours {
@@ -48,7 +69,12 @@ impl Neighbours {
             list[next[a as usize] as usize] = b;
             next[a as usize] += 1;
         }
-        Neighbours { first, list }
+        Neighbours { first, list, held: vec![] }
+    }
+
+    /// Vertices that stay.
+    fn hold(&mut self, is_held: impl Fn(usize) -> bool) {
+        self.held = (0..self.first.len() - 1).map(|v| is_held(v) as u8).collect();
     }
 
     /// out = x + weight (mean of neighbours - x)
@@ -59,6 +85,10 @@ impl Neighbours {
                 let v = chunk * CHUNK + n;
                 let list = &self.list[self.first[v] as usize..self.first[v + 1] as usize];
                 let x = positions[v];
+                if self.held.get(v).is_some_and(|held| *held != 0) {
+                    *out = x;
+                    continue;
+                }
                 let sum: Vec3 = list.iter().map(|&b| positions[b as usize] - x).sum();
                 *out = x + weight * sum / list.len().max(1) as f32;
             }

@@ -3,6 +3,7 @@
 use super::Piece;
 use super::field::Field;
 use super::shape::{LEVEL, Shape};
+use crate::smooth::filter;
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::TriangleMesh;
 
@@ -10,6 +11,9 @@ use fluvial_grids::TriangleMesh;
 const ROUNDS: usize = 12;
 /// Relative error of a part's volume at which its thickness stays.
 const CLOSE_ENOUGH: f64 = 1e-5;
+/// Parts of so many vertices are no single drops, and rounds in which their ripples are filtered.
+const LARGE_PART: usize = 200;
+const RIPPLE_ROUNDS: usize = 5;
 /// Steps that bring a vertex onto the contour.
 const NEWTON_STEPS: usize = 3;
 /// Bounds on what the thickness of a part is multiplied by.
@@ -32,11 +36,12 @@ struct Vertex {
 /// lattice shows to what they are; across the directions in which liquid goes on, a common factor of the part is
 /// multiplied to it. Nothing leaves `domain`.
 pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece], domain: Aabb) {
-    let vertices = parallel::map_indices(mesh.positions.len(), |v| {
+    let mut vertices = parallel::map_indices(mesh.positions.len(), |v| {
         vertex(on_contour(mesh.positions[v], field, shapes), field, shapes, pieces)
     });
     let part_of = parts(mesh);
     let count = part_of.iter().max().map_or(0, |last| *last as usize + 1);
+    take_out_ripples(&mut vertices, mesh, &part_of, count);
     let wanted_m3 = wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
     let volumes = |thickness: &[f64], mesh: &mut TriangleMesh| {
         for ((x, vertex), part) in mesh.positions.iter_mut().zip(&vertices).zip(&part_of) {
@@ -75,6 +80,23 @@ pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pie
     }
     volumes(&thickness, mesh);
     mesh.velocities = vertices.iter().map(|vertex| vertex.velocity).collect();
+}
+
+/// Filters the places of vertices along the surface and across it: in sheets and threads, which have many vertices, the places of single pieces
+/// show as ripples of half a cell.
+fn take_out_ripples(vertices: &mut [Vertex], mesh: &TriangleMesh, part_of: &[u32], count: usize) {
+    let mut size = vec![0usize; count];
+    part_of.iter().for_each(|part| size[*part as usize] += 1);
+    let is_free = |v: usize| size[part_of[v] as usize] >= LARGE_PART;
+    let filtered = |place: fn(&Vertex) -> Vec3| {
+        let mut places: Vec<Vec3> = vertices.iter().map(place).collect();
+        filter(&mut places, &mesh.triangles, is_free, RIPPLE_ROUNDS);
+        places
+    };
+    let (along, across) = (filtered(|vertex| vertex.along), filtered(|vertex| vertex.across));
+    for (vertex, (along, across)) in vertices.iter_mut().zip(along.into_iter().zip(across)) {
+        (vertex.along, vertex.across) = (along, across);
+    }
 }
 
 /// The volume of the pieces that each part shows: a piece belongs to the part with a vertex where it has most to say, or else to
