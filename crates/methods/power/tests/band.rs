@@ -39,7 +39,7 @@ fn redistancing_is_first_order() {
         let mut band = band(cells, reach, |x| sphere(x) * (1.5 + (7.0 * x.x).sin() + x.y));
         let passes = band.redistance();
         assert!(passes < 30, "{passes} passes");
-        band.release_far_pages(|_| false);
+        band.release_far_pages(band.dx, |_| false);
         let layout = *band.grid.layout();
         let (mut worst, mut voxels) = (0.0f32, 0);
         for &page in band.grid.blocks().pages() {
@@ -100,7 +100,7 @@ fn carried(factor: usize, steps: usize, field: impl Fn(Vec3, f32) -> Vec3 + Sync
         let motion = Motion { flow, dt_s: dt, steps: factor as u32 / 2, farthest: 1.5 / cells as f32 };
         now = now.carried(motion, &[], |_| 1.0, |_, phi| phi, (None, false)).unwrap();
         now.redistance();
-        now.release_far_pages(|_| false);
+        now.release_far_pages(now.dx, |_| false);
     }
     let end = volume(&now);
     (start, end, now)

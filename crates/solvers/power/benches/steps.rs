@@ -58,7 +58,7 @@ fn main() {
     let (name, cells, skip) = (args.first().map_or("ball", String::as_str), number(1, 24), number(2, 20));
     fluvial_foundation::parallel::with_threads(1, || {
         let mut solver = PowerSolver::new(scene(name, cells), Params::default()).expect("a valid scene");
-        let mut step = |solver: &mut PowerSolver| {
+        let step = |solver: &mut PowerSolver| {
             let dt_s = solver.suggest_dt().dt_s.min(1.0 / 48.0);
             solver.step(dt_s).expect("the step succeeds")
         };
@@ -72,7 +72,11 @@ fn main() {
         }
         let (cpu, wall) = (cpu_seconds() - start, wall.elapsed().as_secs_f64());
         let counts = solver.counts();
-        println!("{name}: {:.2} ms a step, {:.1} us a liquid leaf", 1e3 * cpu / STEPS as f64, 1e6 * cpu / cells as f64);
+        println!(
+            "{name}: {:.2} ms a step, {:.1} us a liquid leaf",
+            1e3 * cpu / STEPS as f64,
+            1e6 * cpu / cells as f64
+        );
         println!("{counts:?}, checksum {:016x}", checksum(&solver));
         for (name, seconds) in stages.iter() {
             println!("  {name:16} {:8.3} ms", 1e3 * seconds * cpu / wall / STEPS as f64);

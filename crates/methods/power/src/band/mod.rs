@@ -128,6 +128,17 @@ impl Band {
             return [0, 1, 8, 9, 64, 65, 72, 73].map(|step| page[(cell + step) & 255]);
         }
         let codes = AXES.map(|a| [0, 1].map(|n| layout.along(a, at[a] + n)));
+        let crosses = AXES.map(|a| layout.page(codes[a][0]) != layout.page(codes[a][1]));
+        // Most others lie in two pages.
+        if let Some(axis) = only(crosses) {
+            let step = codes[axis][1];
+            let beyond = AXES.into_iter().filter(|&a| a != axis).fold(step, |code, a| code | codes[a][0]);
+            let pages = [code, beyond].map(|code| self.grid.channel(layout.page(code), PHI));
+            return std::array::from_fn(|n| {
+                let cell = codes[0][n & 1] | codes[1][n >> 1 & 1] | codes[2][n >> 2];
+                pages[n >> axis & 1][layout.cell_in_page(cell) & 255]
+            });
+        }
         std::array::from_fn(|n| self.phi(codes[0][n & 1] | codes[1][n >> 1 & 1] | codes[2][n >> 2]))
     }
 
@@ -214,6 +225,17 @@ impl Band {
             slope[axis] = (self.linear(x + step)? - self.linear(x - step)?) / self.dx;
         }
         Some(slope)
+    }
+}
+
+/// The axis that is marked, if it is the only one.
+#[inline(always)]
+fn only(marked: [bool; 3]) -> Option<usize> {
+    match marked {
+        [true, false, false] => Some(0),
+        [false, true, false] => Some(1),
+        [false, false, true] => Some(2),
+        _ => None,
     }
 }
 
