@@ -169,6 +169,37 @@ fn deformation(x: Vec3, time: f32) -> Vec3 {
         )
 }
 
+/// What a column of voxels shows is the height of a tilted plane in it, wherever the plane lies between voxels, also where distances have another
+/// slope near the surface than beyond. When it was not, by half of the tilt and a quarter of what the slope differed by, the settlement of
+/// volume slowed standing waves by 0.6 % and made them grow by 4 % in two periods.
+#[test]
+fn content_moves_with_a_tilted_plane() {
+    let (cells, tilt) = (32, 0.04f32);
+    let column = |at: Vec3| (at.x - 10.5 / 32.0).abs().max((at.z - 12.5 / 32.0).abs()) < 1e-4;
+    for n in 0..=20 {
+        let height = 14.0 + 0.1 * n as f32;
+        let surface = |x: f32| height + tilt * (32.0 * x - 10.5);
+        // Distances in voxels, across the plane: 0.97 of them near it.
+        let phi = |x: Vec3| {
+            let d = 32.0 * x.y - surface(x.x);
+            let bent = if d.abs() < 1.5 { 0.97 * d } else { d - 0.045f32.copysign(d) };
+            bent / 32.0
+        };
+        let band = band(cells, 0.125, phi);
+        let [shown] = band.sums(false, |_: &mut (), Voxel { part, center, phi, .. }| {
+            [if column(center) && phi.abs() < 2.0 / 32.0 { f64::from(part) } else { 0.0 }]
+        });
+        let layout = *band.grid.layout();
+        let whole = (0..32).filter(|&y| {
+            let center = band.center([10, y, 12]);
+            let phi = band.phi(layout.encode([10, i64::from(y), 12]));
+            phi <= -2.0 / 32.0 || phi == 0.0 && center.y * 32.0 < height
+        });
+        let shown = shown + whole.count() as f64;
+        assert!((shown - f64::from(height)).abs() < 1e-4, "{shown} of {height}");
+    }
+}
+
 #[test]
 fn the_area_is_that_of_the_ball() {
     let band = band(48, 0.1, sphere);

@@ -60,8 +60,7 @@ fn setup(depth: f64, n: usize) -> Setup {
 fn mode(solver: &PowerSolver, depth: f64, n: usize) -> f64 {
     let z = 0.5 * CELLS_ACROSS as f32 / n as f32;
     let at = |i: usize| (i as f64 + 0.5) / n as f64;
-    let sum: f64 =
-        (0..n).map(|i| (solver.height_at(at(i) as f32, z) - depth) * (PI * at(i)).cos()).sum();
+    let sum: f64 = (0..n).map(|i| (solver.height_at(at(i) as f32, z) - depth) * (PI * at(i)).cos()).sum();
     2.0 * sum / n as f64
 }
 
