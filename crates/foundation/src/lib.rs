@@ -3,6 +3,7 @@
 //! Nothing here knows a grid or a liquid.
 
 pub mod bits;
+pub mod eigen;
 pub mod parallel;
 pub mod random;
 pub mod timers;

@@ -1,6 +1,5 @@
 //! Geometry and connectivity only: where samples lie and what is next to what. No physics.
 
-mod ball;
 pub mod curvature;
 pub mod cut;
 pub mod lattice;
@@ -13,7 +12,6 @@ pub mod tall;
 pub mod triangles;
 pub mod uniform;
 
-pub use ball::{add_ball, add_lens};
 pub use lattice::Lattice;
 pub use octree::Octree;
 pub use sides::Sides;

@@ -1,6 +1,5 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
-mod ball;
 mod cut;
 mod ghost_distance;
 mod lattice;

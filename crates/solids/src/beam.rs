@@ -29,6 +29,20 @@ pub struct Column {
     pub place: [usize; 2],
 }
 
+/// Steps along two axes whose multiples fill the unit interval most evenly, 1/p and 1/p^2 with p^3 = p + 1.
+const EVEN_STEPS: [f64; 2] = [0.754_877_666_246_693, 0.569_840_290_998_053];
+
+impl Column {
+    /// The places n + phase of the column's particles that are above `from` and not above `until`, in spacings since the source
+    /// began. Columns do not begin at once: at any time what all have brought is right to about a particle.
+    pub fn entering(&self, from: f64, until: f64) -> impl Iterator<Item = f64> + use<> {
+        let [a, b] = self.place.map(|n| n as f64);
+        let phase = (EVEN_STEPS[0] * a + EVEN_STEPS[1] * b).fract();
+        let count_at = |way: f64| (way - phase).floor() as i64;
+        (count_at(from) + 1..=count_at(until)).map(move |n| n as f64 + phase).filter(|n| *n > 0.0)
+    }
+}
+
 impl Beam {
     /// A beam with `lines_across` lines along each side of the box around the shape.
     pub fn new(shape: &Shape, direction: Vec3, within: Aabb, lines_across: usize) -> Option<Beam> {

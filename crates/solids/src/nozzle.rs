@@ -28,6 +28,8 @@ const COVER_BACK_CELLS: f32 = 1.5;
 const SQUARES: usize = 8;
 /// Points along each side of a cell that show how much of a shape's surface in it lies in other sources.
 const POINTS: usize = 8;
+/// Points this near to the surface lie on it, cells.
+const ON_SURFACE_CELLS: f32 = 0.01;
 /// Where surfaces of two sources are nearer than this part of the shape's depth, they are the same.
 const SAME_SURFACE: f32 = 0.02;
 
@@ -107,6 +109,14 @@ impl Nozzle {
     /// Velocity of the liquid in the shape, m/s.
     pub fn velocity(&self, x: Vec3) -> Vec3 {
         self.outflow + self.twist.at(x)
+    }
+
+    /// Velocity of the liquid at a point in the shape or on its surface, m/s, none elsewhere. A mouth that lies in the plane of faces
+    /// covers them, and what flows there is the source's liquid: taken for still, it would stop the jet that passes them.
+    ///
+    /// Test: `a_mouth_in_a_plane_of_faces_has_its_velocity`.
+    pub fn velocity_in(&self, x: Vec3, size_m: f32) -> Option<Vec3> {
+        (self.distance(x) < ON_SURFACE_CELLS * size_m).then(|| self.velocity(x))
     }
 
     /// Velocity of the liquid relative to the shape, m/s.

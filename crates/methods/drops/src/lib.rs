@@ -10,8 +10,7 @@ mod flight;
 pub use arrival::{Arrived, Home, MARGIN_CELLS, SMALLEST, normal, out_of_solids};
 pub use flight::{Obstacles, fly};
 
-use fluvial_foundation::{Aabb, Vec3};
-use fluvial_grids::{TriangleMesh, add_ball};
+use fluvial_foundation::Vec3;
 
 /// Radius of the ball of a volume, metres.
 pub fn radius_m(volume_m3: f64) -> f32 {
@@ -125,14 +124,6 @@ impl Drops {
     }
 }
 
-/// Adds all drops to a mesh as balls, which lie in the domain as a whole. Verified by
-/// `balls_have_the_volume_of_their_drops`.
-pub fn add_drops(mesh: &mut TriangleMesh, drops: &Drops, domain: Aabb) {
-    for n in 0..drops.len() {
-        add_ball(mesh, drops.x[n], drops.v[n], drops.volume_m3[n], domain);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,18 +157,5 @@ mod tests {
         (0..5).for_each(|n| drops.push(Vec3::splat(n as f32), Vec3::ZERO, n as f64));
         drops.retain(|d, n| (d.volume_m3[n] as usize).is_multiple_of(2));
         assert_eq!((drops.id.as_slice(), drops.total_m3()), ([0, 2, 4].as_slice(), 6.0));
-    }
-
-    #[test]
-    fn balls_have_the_volume_of_their_drops() {
-        let (mut drops, mut mesh) = (Drops::default(), TriangleMesh::default());
-        drops.push(Vec3::splat(0.5), Vec3::X, 2e-3);
-        drops.push(Vec3::new(0.1, 0.99, 0.5), Vec3::Y, 1e-3);
-        let domain = Aabb { min: Vec3::ZERO, max: Vec3::ONE };
-        add_drops(&mut mesh, &drops, domain);
-        assert!((mesh.volume() - 3e-3).abs() < 1e-7, "{}", mesh.volume());
-        assert!(mesh.defects().is_clean() && mesh.velocities.len() == 24);
-        assert_eq!(mesh.velocities[13], Vec3::Y);
-        assert!(mesh.positions.iter().all(|x| x.y < 1.0 + 1e-6), "inside the wall");
     }
 }

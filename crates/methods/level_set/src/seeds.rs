@@ -39,7 +39,22 @@ pub(crate) fn seed_on_side(
     if phi[cell].abs() * per_cell > FARTHEST_SEED {
         return None;
     }
-    let patch = Patch::new(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+    // What is continued behind the wall may change its sign; an interface is what seen cells show. Below a slanting wall
+    // liquid sees it only round corners. Air that does so is at a rim, and takes its distance from its neighbours.
+    let shows = |patch: &Patch| {
+        let differs = |n: usize| (patch.values()[n] < 0.0) != (phi[cell] < 0.0);
+        (0..patch.values().len()).any(|n| patch.is_seen(n) && differs(n))
+    };
+    let mut patch = Patch::new(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+    if !shows(&patch) {
+        if phi[cell] >= 0.0 {
+            return None;
+        }
+        patch = Patch::round_corners(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+        if !shows(&patch) {
+            return None;
+        }
+    }
     let (values, around, at) = (patch.values(), &patch.lattice, patch.center);
     let center = around.index(at[0], at[1], at[2]);
     let is_next = (0..3).any(|axis| {
@@ -48,9 +63,7 @@ pub(crate) fn seed_on_side(
         at[axis] > 0 && differs(center - stride)
             || at[axis] + 1 < around.size[axis] && differs(center + stride)
     });
-    // What is continued behind the wall may change its sign; an interface is what seen cells show.
-    let is_shown = || (0..values.len()).any(|n| patch.is_seen(n) && (values[n] < 0.0) != (phi[cell] < 0.0));
-    (is_next && is_shown()).then(|| {
+    is_next.then(|| {
         let found = seed(&CubicField::new(values, around), values, around, per_cell, at);
         Seed { cell: cell as u32, ..found }
     })

@@ -2,10 +2,13 @@
 
 use crate::Scratch;
 use fluvial_foundation::{DMat3, DVec3, Vec3, parallel};
-use fluvial_grids::Lattice;
+use fluvial_grids::patch::Patch;
+use fluvial_grids::{Lattice, Sides};
 
 /// No open cell has been found yet from which the cell is continued.
 const UNKNOWN: u32 = u32::MAX;
+/// What a closed cell beside a thin solid is continued from is no farther than this, in cells.
+const PATCH_CELLS: usize = 3;
 /// Part of the trace that is added to the matrix of a fit: neighbours in a plane or on a line leave it singular.
 const REGULARISATION: f64 = 1e-9;
 
@@ -64,6 +67,40 @@ pub fn extend_into_solids(
                 (phi[at], source[at]) = (value, from);
             }
         });
+    }
+}
+
+/// Continues phi into the closed cells beside thin solids that have a side, from the open cells that they see. The slopes
+/// of [`extend_into_solids`] know no sides: where a solid leaves less of all faces of a cell than counts, the cell is closed, but those
+/// around it see it, and a surface that is level on its side of the wall was none to them once phi behind the wall had come in.
+/// Test: `a_level_surface_beside_a_thin_wall_stays_level`.
+pub fn extend_on_sides(
+    phi: &mut [f32],
+    closed_cell: &[bool],
+    lattice: &Lattice,
+    sides: &Sides,
+    scratch: &mut Scratch,
+) {
+    if sides.is_empty() {
+        return;
+    }
+    let (slab, slabs) = (lattice.slab(), lattice.size[2]);
+    if scratch.layer.len() < slabs {
+        scratch.layer.resize(slabs, Vec::new());
+    }
+    let (changes, known) = (&mut scratch.layer[..slabs], &*phi);
+    parallel::for_each_chunk_mut(changes, 1, |k, found| {
+        found[0].clear();
+        for cell in (k * slab..(k + 1) * slab).filter(|&cell| closed_cell[cell] && sides.is_near(cell)) {
+            if sides.own_corners[cell] != 0 {
+                let value = |cell: usize| (!closed_cell[cell]).then(|| known[cell]);
+                let patch = Patch::of_known(value, lattice, sides, lattice.coordinates(cell), PATCH_CELLS);
+                found[0].extend(patch.center_value().map(|value| (cell as u32, value)));
+            }
+        }
+    });
+    for &(cell, value) in changes.iter().flatten() {
+        phi[cell as usize] = value;
     }
 }
 

@@ -19,7 +19,7 @@ pub struct SourceFace {
     pub face: usize,
     /// The part that it covers of what sources before it leave open, 0 to 1.
     pub covered: f32,
-    /// Velocity of the source's liquid where the face's centre lies in it, m/s; none behind it.
+    /// Velocity of the source's liquid where the face's centre lies in it or on its surface, m/s; none behind it.
     pub u_source: Option<f32>,
 }
 
@@ -119,7 +119,7 @@ fn out_of_cell(
             out += if up { -flux } else { flux };
             if covered > 0.0 && (!up || on[axis] == grid.cells[axis]) {
                 let covered = nozzle.newly_covered_part(x, axis, grid.dx);
-                let u_source = (nozzle.distance(x) < 0.0).then(|| nozzle.velocity(x)[axis]);
+                let u_source = nozzle.velocity_in(x, grid.dx).map(|u| u[axis]);
                 list.push(SourceFace { axis, face, covered, u_source });
             }
         }

@@ -23,6 +23,20 @@ fn an_outlet_flows_at_section_times_speed_at_any_place() {
     }
 }
 
+/// Covered faces in the plane of the mouth and of the back carry the source's liquid.
+#[test]
+fn a_mouth_in_a_plane_of_faces_has_its_velocity() {
+    let (from, to) = (Vec3::new(0.2, 0.5, 0.5), Vec3::new(0.4, 0.5, 0.5));
+    let found = outlet(Shape::Cylinder { from, to, radius: 0.12 }, 4.0 * Vec3::X);
+    let (mut sources, still) = (Sources::default(), FaceField::constant(&GRID, 0.0));
+    sources.add(&found, 1.0);
+    let mut u = still;
+    sources.fill_velocity(&mut u);
+    for i in 4..=8 {
+        assert_eq!(u[0][GRID.faces(0).index(i, 10, 10)], 4.0, "face {i}");
+    }
+}
+
 #[test]
 fn a_jet_that_flows_on_satisfies_continuity() {
     let velocity = Vec3::new(0.4, -1.5, 0.3);

@@ -44,7 +44,7 @@ impl Outlet {
                 return None;
             }
             let covered = nozzle.covered_part(x, axis, dx);
-            let u_source = (nozzle.distance(x) < 0.0).then(|| nozzle.velocity(x)[axis]);
+            let u_source = nozzle.velocity_in(x, dx).map(|u| u[axis]);
             (covered > 0.0).then(|| CoveredFace {
                 face,
                 covered,

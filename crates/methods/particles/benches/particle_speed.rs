@@ -64,7 +64,6 @@ fn measure(grid: &UniformGrid, phi: &[f32], u: &FaceField, solid: &[f32], band_m
             fraction_cell: &fractions,
             open_volume: [&[]; 2],
             u_face: u,
-            is_new_cell: &[],
             band_m,
             transfer: *transfer,
             step_seed: round,

@@ -38,7 +38,7 @@ pub use deep::find_liquid_from_deep;
 pub use near::{mark_below, mark_near};
 pub use particles::{Particles, retain};
 pub use resample::{Liquid, Occasion, ResampleReport, resample};
-pub use reserve::Reserve;
+pub use reserve::{NO_REGION, Reserve};
 pub use sight::flee;
 pub use sort::{CellRanges, Scratch};
 pub use surface::{Average, Averager, LOWEST_IN_CELLS, particle_radius_m};

@@ -66,8 +66,6 @@ impl ResampleReport {
 pub enum Occasion {
     /// The liquid is new: the whole band is filled up to the surface.
     Start,
-    /// Sources have made liquid: their cells are filled as far as [`Reserve::inflow_m3`] goes.
-    Sources,
     /// A step has ended.
     Step,
 }
@@ -86,8 +84,6 @@ pub struct Liquid<'a> {
     pub from_deep_cell: &'a [u8],
     /// Where new particles take their velocity from.
     pub u_face: &'a FaceField,
-    /// Cells of sources, not 0; empty where there is none.
-    pub is_new_cell: &'a [u8],
     /// Depth of the band that particles fill, metres; infinite: all liquid.
     pub band_m: f32,
     /// Do new particles need APIC rows?
@@ -110,8 +106,10 @@ pub(crate) struct BinPlan {
     lacking: f32,
     /// Which cells of the bin are deep now.
     deep: Vec<u8>,
-    /// Volume that the bin's particles and deep cells held before and hold no more.
+    /// Volume that the bin's particles and deep cells held before and hold no more, where regions are not told apart and in cells of
+    /// none; and by region, in the order of cells.
     freed_m3: f64,
+    freed_of_region_m3: Vec<(u32, f64)>,
     report: ResampleReport,
 }
 
@@ -141,7 +139,7 @@ struct Seed {
 ///
 /// `particles` must be sorted; `out` gets what is left and new, sorted, and `ranges` describe them.
 /// Tests: `seeding_fills_the_band_with_eight_per_cell`, `resampling_at_rest_changes_nothing`,
-/// `mass_is_the_same_whatever_moves`, `ids_are_unique_and_stable`, `sources_are_filled_with_what_they_bring`.
+/// `mass_is_the_same_whatever_moves`, `ids_are_unique_and_stable`.
 pub fn resample(
     out: &mut Particles,
     ranges: &mut CellRanges,
@@ -155,32 +153,32 @@ pub fn resample(
     assert!(liquid.phi_cell.len() == cells && reserve.deep_cell.len() == cells);
     debug_assert!(ranges.describe(particles, around.grid));
     let velocity = VelocitySampler::new(liquid.u_face, around.grid);
-    let particle_m3 = Reserve::particle_m3(around.grid.dx);
     let sight = Sight::new(around.sides, around.grid);
-    let mut planner =
-        Planner { x: &particles.x, ranges, liquid, velocity, around, sight, reserve, share: 0.0 };
-    planner.share = match liquid.occasion {
-        Occasion::Start => 0.0,
-        Occasion::Sources => planner.share_of_sources(),
-        Occasion::Step => planner.share_of_rest(),
+    let mut planner = Planner {
+        x: &particles.x,
+        ranges,
+        liquid,
+        velocity,
+        around,
+        sight,
+        reserve,
+        share: 0.0,
+        shares: vec![],
+    };
+    match liquid.occasion {
+        Occasion::Start => {}
+        Occasion::Step => (planner.share, planner.shares) = planner.shares_of_rest(),
     };
     let bins = &mut scratch.bins;
     bins.resize_with(parallel::chunk_count(cells, CELLS_PER_BIN), BinPlan::default);
     parallel::for_each_chunk_mut(bins, 1, |bin, plan| planner.plan_bin(bin, &mut plan[0]));
-    let share = planner.share;
     let freed_m3: f64 = bins.iter().map(|plan| plan.freed_m3).sum();
     let deep = reserve.deep_cell.chunks_mut(CELLS_PER_BIN);
     deep.zip(&*bins).for_each(|(deep, plan)| deep.copy_from_slice(&plan.deep));
     carry_out(out, ranges, particles, bins, liquid.transfer == Transfer::Apic);
-    match liquid.occasion {
-        Occasion::Sources => {
-            reserve.inflow_m3 += freed_m3;
-            // Sources that are full already bring their liquid to the others.
-            if share >= 1.0 && reserve.inflow_m3 > particle_m3 {
-                reserve.rest_m3 += std::mem::take(&mut reserve.inflow_m3);
-            }
-        }
-        _ => reserve.rest_m3 += freed_m3,
+    reserve.rest_m3 += freed_m3;
+    for &(region, freed_m3) in bins.iter().flat_map(|plan| &plan.freed_of_region_m3) {
+        reserve.rest_of_region_m3[region as usize] += freed_m3;
     }
     bins.iter().fold(ResampleReport::default(), |sum, plan| sum.plus(plan.report))
 }
@@ -286,47 +284,45 @@ struct Planner<'a> {
     around: &'a Surroundings<'a>,
     sight: Sight<'a>,
     reserve: &'a Reserve,
-    /// Part of the seeds that sources have room for, of the particles that are missing (positive) or of those
+    /// Part of the particles that are missing (positive) or of those
     /// that are too many (negative), that the reserve asks for.
     share: f32,
+    /// The same of every region of liquid; empty where they are not told apart.
+    shares: Vec<f32>,
 }
 
 impl Planner<'_> {
-    /// Which part of the octants that sources have to fill their inflow fills.
-    fn share_of_sources(&self) -> f32 {
-        let tags = self.liquid.is_new_cell.iter().enumerate().filter(|(_, tag)| **tag != 0);
-        let room: usize = tags
-            .filter(|&(cell, _)| self.reserve.deep_cell[cell] == 0)
-            .map(|(cell, _)| {
-                let center = self.center(cell);
-                let octants = self.octants(cell, center);
-                (0..8)
-                    .filter(|&o| {
-                        octants[o] == 0 && self.seed_place(cell, center, (o, 0), 0.0, false).is_some()
-                    })
-                    .count()
-            })
-            .sum();
-        let particles = self.reserve.inflow_m3 / Reserve::particle_m3(self.around.grid.dx);
-        if room == 0 { 1.0 } else { (particles / room as f64).clamp(0.0, 1.0) as f32 }
-    }
-
-    /// Which part of the missing or surplus particles takes up the reserve's rest.
-    fn share_of_rest(&self) -> f32 {
-        let rest = self.reserve.rest_m3 / Reserve::particle_m3(self.around.grid.dx);
-        if rest.abs() < 1.0 {
-            return 0.0;
+    /// Which part of the missing or surplus particles takes up the reserve's rest: where no region is, and in each region.
+    fn shares_of_rest(&self) -> (f32, Vec<f32>) {
+        let particle_m3 = Reserve::particle_m3(self.around.grid.dx);
+        let regions = self.reserve.rest_of_region_m3.len();
+        let rests = std::iter::once(&self.reserve.rest_m3).chain(&self.reserve.rest_of_region_m3);
+        let rests: Vec<f64> = rests.map(|rest_m3| rest_m3 / particle_m3).collect();
+        if rests.iter().all(|rest| rest.abs() < 1.0) {
+            return (0.0, vec![0.0; regions]);
         }
         let cells = self.around.grid.cell_count();
-        let sums = parallel::map_indices(parallel::chunk_count(cells, CELLS_PER_BIN), |bin| {
+        let pool = |cell: usize| self.reserve.region_of(cell).map_or(0, |region| region + 1);
+        let found = parallel::map_indices(parallel::chunk_count(cells, CELLS_PER_BIN), |bin| {
             let range = parallel::chunk_range(bin, CELLS_PER_BIN, cells);
-            range.map(|cell| self.uneven(cell)).fold([0usize; 2], |[missing, surplus], uneven| {
-                [missing + uneven.max(0) as usize, surplus + (-uneven).max(0) as usize]
-            })
+            let uneven = range.map(|cell| (cell, self.uneven(cell))).filter(|(_, uneven)| *uneven != 0);
+            uneven.map(|(cell, uneven)| (pool(cell), uneven)).collect::<Vec<_>>()
         });
-        let [missing, surplus] = sums.iter().fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
-        let found = if rest > 0.0 { missing } else { surplus };
-        if found == 0 { 0.0 } else { (rest / found as f64).clamp(-1.0, 1.0) as f32 }
+        let mut uneven = vec![[0usize; 2]; regions + 1];
+        for (pool, count) in found.into_iter().flatten() {
+            uneven[pool][usize::from(count < 0)] += count.unsigned_abs() as usize;
+        }
+        let mut shares = rests.iter().zip(uneven).map(|(&rest, [missing, surplus])| {
+            let found = if rest > 0.0 { missing } else { surplus };
+            let part = if found == 0 || rest.abs() < 1.0 { 0.0 } else { rest / found as f64 };
+            part.clamp(-1.0, 1.0) as f32
+        });
+        (shares.next().unwrap_or(0.0), shares.collect())
+    }
+
+    /// The part of the missing or surplus particles of a cell's region that takes up the reserve's rest.
+    fn share_at(&self, cell: usize) -> f32 {
+        self.reserve.region_of(cell).and_then(|region| self.shares.get(region).copied()).unwrap_or(self.share)
     }
 
     /// Whole particles that a cell lacks (positive) or has too many (negative), where the cells around it do so,
@@ -365,29 +361,33 @@ impl Planner<'_> {
         plan.deep.clear();
         plan.report = ResampleReport::default();
         plan.lacking = 0.0;
-        let mut deep_cells = 0.0;
-        for cell in cells.clone() {
+        plan.freed_m3 = 0.0;
+        plan.freed_of_region_m3.clear();
+        for cell in cells {
             let before = plan.source.len();
             let deep = self.is_deep(cell);
             self.plan_cell(cell, deep, plan);
-            plan.counts.push((plan.source.len() - before) as u32);
+            let held = plan.source.len() - before;
+            plan.counts.push(held as u32);
             plan.deep.push(deep as u8);
             let open = |n: usize| self.liquid.open_volume[n].get(cell).map_or(1.0, |&open| open as f64);
-            deep_cells += if self.reserve.deep_cell[cell] != 0 { open(0) } else { 0.0 };
-            deep_cells -= if deep { open(1) } else { 0.0 };
+            let was_deep = if self.reserve.deep_cell[cell] != 0 { open(0) } else { 0.0 };
+            let deep_cells = was_deep - if deep { open(1) } else { 0.0 };
+            let particles = self.ranges.count(cell) as f64 - held as f64;
+            let freed_m3 =
+                Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
+            match self.reserve.region_of(cell) {
+                _ if freed_m3 == 0.0 => {}
+                Some(region) => plan.freed_of_region_m3.push((region as u32, freed_m3)),
+                None => plan.freed_m3 += freed_m3,
+            }
         }
-        let particles = self.ranges.of_cells(cells).len() as f64 - plan.source.len() as f64;
-        plan.freed_m3 =
-            Reserve::particle_m3(self.around.grid.dx) * (particles + PER_CELL as f64 * deep_cells);
     }
 
     /// Is a cell deep from now on? Between the band's edge and a cell below it stays as it was.
     fn is_deep(&self, cell: usize) -> bool {
         let Liquid { phi_cell, band_m, occasion, .. } = *self.liquid;
         let (phi, was_deep) = (phi_cell[cell], self.reserve.deep_cell[cell] != 0);
-        if occasion == Occasion::Sources {
-            return was_deep;
-        }
         let from_m =
             if was_deep || occasion == Occasion::Start { band_m } else { band_m + self.around.grid.dx };
         phi <= -from_m && {
@@ -406,13 +406,6 @@ impl Planner<'_> {
         centers.position(i, j, k)
     }
 
-    /// Particles in each octant of a cell.
-    fn octants(&self, cell: usize, center: Vec3) -> [u32; 8] {
-        let mut octants = [0; 8];
-        self.ranges.of_cell(cell).for_each(|p| octants[octant(self.x[p] - center)] += 1);
-        octants
-    }
-
     /// Does the liquid of a cell reach neither its centre nor that of a neighbour?
     fn is_film(&self, cell: usize) -> bool {
         let cells = self.around.grid.cell_centers();
@@ -427,15 +420,12 @@ impl Planner<'_> {
 
     /// How many particles a cell shall get or lose, and how near to the surface its seeds may lie, in cells.
     fn change(&self, cell: usize, held: usize) -> (i32, f32) {
-        let Liquid { phi_cell, is_new_cell, occasion, step_seed, .. } = *self.liquid;
+        let Liquid { phi_cell, occasion, step_seed, .. } = *self.liquid;
         let (phi, dx) = (phi_cell[cell], self.around.grid.dx);
         let drawn = |n: f32| (n + random::unit_f32(cell as u64, step_seed)).floor() as i32;
         match occasion {
             // No point of the cell is farther from its centre than 0.87 dx.
             Occasion::Start => (if phi < 0.87 * dx { 8 } else { 0 }, 0.0),
-            Occasion::Sources => {
-                (if is_new_cell.get(cell).is_some_and(|&new| new != 0) { 8 } else { 0 }, 0.0)
-            }
             Occasion::Step if self.liquid.from_deep_cell.is_empty() && self.reserve.deep_cell[cell] != 0 => {
                 (8, 0.0)
             }
@@ -443,13 +433,14 @@ impl Planner<'_> {
                 let open = self.liquid.open_volume[1].get(cell).copied().unwrap_or(1.0);
                 let is_void = phi < -AMID_IN_CELLS * dx && (held as f32) < FEWEST_PER_CELL * open;
                 let surplus = held.saturating_sub(MOST_PER_CELL) as i32;
-                let uneven = if self.share == 0.0 { 0 } else { self.uneven(cell) };
+                let share = self.share_at(cell);
+                let uneven = if share == 0.0 { 0 } else { self.uneven(cell) };
                 if is_void {
                     (8, EVEN_DEPTH_IN_CELLS)
-                } else if uneven > 0 && self.share > 0.0 {
-                    (drawn(self.share * uneven as f32), EVEN_DEPTH_IN_CELLS)
-                } else if uneven < 0 && self.share < 0.0 {
-                    (-drawn(self.share * uneven as f32).max(surplus), 0.0)
+                } else if uneven > 0 && share > 0.0 {
+                    (drawn(share * uneven as f32), EVEN_DEPTH_IN_CELLS)
+                } else if uneven < 0 && share < 0.0 {
+                    (-drawn(share * uneven as f32).max(surplus), 0.0)
                 } else {
                     (-surplus, 0.0)
                 }
@@ -532,11 +523,9 @@ impl Planner<'_> {
         let at = self.sight.cells.coordinates(cell);
         let seen = self.sight.seen(at);
         for (round, o) in (0..PLACES_DRAWN).flat_map(|round| (0..8).map(move |n| (round, (first + n) % 8))) {
-            let is_chosen = || random::unit_f32((8 * cell + o) as u64, draw) < self.share;
-            let enough = match self.liquid.occasion {
-                _ if is_film => plan.lacking < if round == 0 { -UNEVEN_FILM } else { UNEVEN_FILM },
-                Occasion::Sources => round > 0 || !is_chosen(),
-                _ => round > 0,
+            let enough = match is_film {
+                true => plan.lacking < if round == 0 { -UNEVEN_FILM } else { UNEVEN_FILM },
+                false => round > 0,
             };
             if octants[o] > 0 || left == 0 || enough {
                 continue;

@@ -1,6 +1,10 @@
 //! Liquid that no particle holds: the deep cells, and what is on its way between them and the particles.
 
 use fluvial_foundation::parallel;
+use std::collections::BTreeMap;
+
+/// The region of cells without liquid.
+pub const NO_REGION: u32 = u32::MAX;
 
 /// Particles that a full cell holds.
 pub(crate) const PER_CELL: usize = 8;
@@ -15,8 +19,13 @@ pub(crate) const PER_CELL: usize = 8;
 pub struct Reserve {
     /// Cells that are full without particles, not 0.
     pub deep_cell: Vec<u8>,
-    /// Volume that particles are yet to take up; negative: that they hold beyond their liquid's.
+    /// Volume that particles are yet to take up, wherever they are; negative: that they hold beyond their liquid's.
     pub rest_m3: f64,
+    /// The same of every connected region of liquid. One pool for all would let liquid through walls: what crowded
+    /// particles give up on one side of a plate came out on the other, against the head there. Empty where regions are not told apart.
+    pub rest_of_region_m3: Vec<f64>,
+    /// The region of each cell, [`NO_REGION`] outside the liquid; empty where they are not told apart.
+    pub region_cell: Vec<u32>,
     /// Volume that sources have brought and no particle holds yet.
     pub inflow_m3: f64,
 }
@@ -24,7 +33,7 @@ pub struct Reserve {
 impl Reserve {
     /// An empty one.
     pub fn new(cells: usize) -> Self {
-        Reserve { deep_cell: vec![0; cells], rest_m3: 0.0, inflow_m3: 0.0 }
+        Reserve { deep_cell: vec![0; cells], ..Reserve::default() }
     }
 
     /// Volume of one particle in cells of edge `dx`.
@@ -41,6 +50,62 @@ impl Reserve {
             _ => open(cell),
         });
         let particle_m3 = Self::particle_m3(dx);
-        particle_m3 * (particles as f64 + PER_CELL as f64 * deep) + self.rest_m3 + self.inflow_m3
+        particle_m3 * (particles as f64 + PER_CELL as f64 * deep) + self.all_rest_m3() + self.inflow_m3
+    }
+
+    /// Volume that particles are yet to take up anywhere, m3.
+    pub fn all_rest_m3(&self) -> f64 {
+        self.rest_m3 + self.rest_of_region_m3.iter().sum::<f64>()
+    }
+
+    /// Tells `regions` of liquid apart from now on, numbered by `region_cell`. What a region of before has to give goes to those that
+    /// have most of their cells from it, by the number of these; where there is none, to those that have cells of it; and where none
+    /// has, and at first, to all by their cells. (A plate that passes a layer of cells takes nothing along.) Without regions all is one.
+    /// Test: `the_rest_of_a_region_stays_in_it`.
+    pub fn tell_regions_apart(&mut self, region_cell: &[u32], regions: usize) {
+        if regions == 0 {
+            self.rest_m3 = self.all_rest_m3();
+            self.rest_of_region_m3.clear();
+            self.region_cell.clear();
+            return;
+        }
+        let before = std::mem::replace(&mut self.rest_of_region_m3, vec![0.0; regions]);
+        let mut common: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for (&old, &new) in self.region_cell.iter().zip(region_cell) {
+            if old != NO_REGION && new != NO_REGION {
+                *common.entry((old as usize, new as usize)).or_default() += 1.0;
+            }
+        }
+        let mut most = vec![0.0f64; regions];
+        common.iter().for_each(|(&(_, new), &cells)| most[new] = most[new].max(cells));
+        for (old, rest_m3) in before.into_iter().enumerate() {
+            let all = || common.range((old, 0)..(old + 1, 0)).map(|(&(_, new), &cells)| (new, cells));
+            let heirs: Vec<(usize, f64)> = all().filter(|&(new, cells)| cells == most[new]).collect();
+            let heirs = if heirs.is_empty() { all().collect() } else { heirs };
+            let cells: f64 = heirs.iter().map(|(_, cells)| cells).sum();
+            if heirs.is_empty() {
+                self.rest_m3 += rest_m3;
+            }
+            heirs.iter().for_each(|(new, part)| self.rest_of_region_m3[*new] += rest_m3 * part / cells);
+        }
+        let cells = || region_cell.iter().filter(|region| **region != NO_REGION);
+        let share_m3 = std::mem::take(&mut self.rest_m3) / cells().count().max(1) as f64;
+        cells().for_each(|region| self.rest_of_region_m3[*region as usize] += share_m3);
+        self.region_cell.clear();
+        self.region_cell.extend_from_slice(region_cell);
+    }
+
+    /// Puts a volume into the pool of a cell.
+    pub fn add_rest(&mut self, cell: usize, volume_m3: f64) {
+        match self.region_of(cell) {
+            Some(region) => self.rest_of_region_m3[region] += volume_m3,
+            None => self.rest_m3 += volume_m3,
+        }
+    }
+
+    /// The pool of a cell: that of its region, or the one of all.
+    #[inline]
+    pub fn region_of(&self, cell: usize) -> Option<usize> {
+        self.region_cell.get(cell).filter(|region| **region != NO_REGION).map(|region| *region as usize)
     }
 }

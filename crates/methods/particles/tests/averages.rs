@@ -37,7 +37,6 @@ fn of_filled(grid: &UniformGrid, phi: &[f32]) -> Vec<f32> {
         occasion: Occasion::Start,
         phi_cell: phi,
         u_face: &u_face,
-        is_new_cell: &[],
         band_m: f32::INFINITY,
         transfer,
         step_seed: 0,

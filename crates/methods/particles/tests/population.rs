@@ -148,38 +148,6 @@ fn sparse_cells_are_refilled_below_the_surface_only() {
     }
 }
 
-/// A source lies in a pool and beside it: its cells fill up to their surface, the others do not.
-#[test]
-fn sources_are_filled_with_what_they_bring() {
-    let grid = grid([12, 12, 12], 0.1);
-    let level = grid.min.y + 6.5 * grid.dx;
-    let raised = level + 0.5 * grid.dx;
-    let u = FaceField::constant(&grid, 0.0);
-    let mut cloud = Cloud::default();
-    cloud.resample(&pool(&grid, level), &u, &Surroundings::closed(&grid), f32::INFINITY, 0);
-    let before = cloud.particles.len();
-    // The pool rises by half a cell; in the cells with x < 6 by a source.
-    let phi = pool(&grid, raised);
-    let from_source: Vec<u8> = (0..phi.len()).map(|cell| (cell % 12 < 6) as u8).collect();
-    let liquid = Liquid { is_new_cell: &from_source, ..liquid_of(&phi, &[], &u, 1, Occasion::Sources) };
-    let brought_m3 = 0.5 * 72.0 * (grid.dx as f64).powi(3);
-    cloud.reserve.inflow_m3 = 0.25 * brought_m3;
-    let first = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
-    assert!((first.seeded as f32 / 72.0 - 1.0).abs() < 0.3, "{} of 72", first.seeded);
-    cloud.reserve.inflow_m3 += 0.8 * brought_m3;
-    let mut report = cloud.resample_to(&liquid, &Surroundings::closed(&grid));
-    report.seeded += first.seeded;
-    assert_eq!(cloud.reserve.inflow_m3, 0.0, "what the sources have no room for is the others'");
-    assert_eq!(report.seeded, cloud.particles.len() - before);
-    let count = |source: bool| {
-        let middle = grid.min.x + 6.0 * grid.dx;
-        let in_layer = |x: &&Vec3| x.y > level && (x.x < middle) == source;
-        cloud.particles.x.iter().filter(in_layer).count()
-    };
-    assert!((count(true) as f32 / (0.5 * 8.0 * 72.0) - 1.0).abs() < 0.1, "{} in the source", count(true));
-    assert_eq!(count(false), 0);
-}
-
 /// The surface of a pool goes up and down, so that cells enter and leave the deep, and its particles are stirred
 /// at random. [`Cloud::resample`] asserts the sum at every step, too.
 #[test]

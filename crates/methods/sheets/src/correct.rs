@@ -1,11 +1,11 @@
 //! Even spacing without thickening sheets [sheets §5.2, Alg. 4].
 
 use crate::cells::dilate;
-use crate::eigen::{Symmetric, apply};
 use crate::kernels::{velocity_at, w_smooth};
 use crate::neighbours::Neighbours;
 use crate::particles::Particles;
 use crate::shapes::Shapes;
+use fluvial_foundation::eigen::{Symmetric, apply};
 use fluvial_foundation::{Vec3, parallel};
 
 /// Particles that one task takes.

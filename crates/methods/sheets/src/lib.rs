@@ -23,7 +23,6 @@ mod cells;
 mod collapse;
 mod correct;
 mod deposit;
-mod eigen;
 mod families;
 mod insert;
 mod kernels;
@@ -45,7 +44,7 @@ pub use cells::{box_sums, dilate, tent_sums};
 pub use collapse::{Collapsed, collapse};
 pub use correct::{Correction, Stiffness, cells_near_merged, correct_positions};
 pub use deposit::deposit;
-pub use eigen::{Eigen, Symmetric, apply, eigen};
+
 pub use families::Families;
 pub use insert::{Inserted, insert, order_candidates};
 pub use kernels::{

@@ -3,13 +3,13 @@
 
 use crate::around::cells_below_surface;
 use crate::cells::dilate;
-use crate::eigen::{Eigen, Symmetric, eigen};
 use crate::kernels::{density_and_mean, lattice_density};
 use crate::lanes::Lanes;
 use crate::neighbours::{Neighbours, Walls, smooth_lanes};
 use crate::params::SheetParams;
 use crate::particles::Particles;
 use crate::sight::Seen;
+use fluvial_foundation::eigen::{Eigen, Symmetric, eigen};
 use fluvial_foundation::{Vec3, parallel};
 
 /// Particles that one task takes.

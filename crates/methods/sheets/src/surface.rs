@@ -17,12 +17,12 @@
 
 use crate::around::{Around, cells_around};
 use crate::deposit::deposit;
-use crate::eigen::{Eigen, Symmetric, apply};
 use crate::kernels::lattice_density;
 use crate::neighbours::{Neighbours, Walls};
 use crate::params::SheetParams;
 use crate::particles::Particles;
 use crate::shapes::Shapes;
+use fluvial_foundation::eigen::{Eigen, Symmetric, apply};
 use fluvial_foundation::{Vec3, parallel};
 
 /// Samples along the edge of a block.

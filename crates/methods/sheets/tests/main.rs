@@ -3,7 +3,6 @@
 mod around;
 mod cells;
 mod deposit;
-mod eigen;
 mod history;
 mod kernels;
 mod lane_kinds;

@@ -2,13 +2,12 @@
 
 use crate::film::{WallFilm, add_wall_films};
 use crate::fit::{Neighbourhoods, VolumeToFit, fit_to_volume, room_around};
+use crate::pieces::{Piece, add_pieces};
 use fluvial_foundation::{Axis, Vec3};
-use fluvial_grids::{TriangleMesh, add_lens};
+use fluvial_grids::TriangleMesh;
 
 /// Smaller volumes are not drawn on their own; as a fraction of the cell's volume.
 const LEAST_DRAWN: f32 = 1e-4;
-/// Radius of a lens, in cells: a little more than half a cell, so that lenses of neighbouring cells overlap.
-const LENS_RADIUS_CELLS: f32 = 0.6;
 
 /// Where and how a cell's liquid is drawn that the mesh does not enclose.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +18,6 @@ pub struct Place {
     pub dx: f32,
     /// The wall that the liquid covers as a film: its axis, and whether it is the high one.
     pub wall: Option<(Axis, bool)>,
-    /// Normal of the film, where it lies in the air or on a solid.
-    pub normal: Vec3,
     /// Velocity, m/s.
     pub velocity: Vec3,
 }
@@ -28,36 +25,36 @@ pub struct Place {
 /// Makes a mesh with velocities enclose `wanted_m3`.
 ///
 /// `lacking_cell` is the volume that each cell holds beyond what the mesh encloses of it, m3. Films on walls are
-/// drawn as slabs and liquid far from the mesh as lenses; everything else is added by moving the vertices nearby, see
-/// [`fit_to_volume`]. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
+/// drawn as slabs and liquid far from the mesh as sheets, threads and drops ([`add_pieces`]); everything else is added by moving the vertices nearby, see
+/// [`fit_to_volume`]; `drops`, which no cell holds, are drawn with the liquid around them. `half_m` is half the thickness of the liquid at each vertex, and 0 where a vertex must not move.
 /// Test: `what_has_no_mesh_is_drawn_beside_it`.
 pub fn draw_volume<N: Neighbourhoods>(
     mesh: &mut TriangleMesh,
     half_m: &[f32],
     to: VolumeToFit<N>,
+    drops: impl Iterator<Item = Piece>,
     place: impl Fn(usize) -> Place,
 ) {
     let VolumeToFit { cells, mut lacking_cell, wanted_m3 } = to;
     let room_cell = room_around(mesh, half_m, lacking_cell.len(), cells);
     let mut around_cell = lacking_cell.clone();
     cells.spread(&mut around_cell);
-    let (mut films, mut beside) = (vec![], TriangleMesh::default());
+    let (mut films, mut pieces) = (vec![], drops.collect::<Vec<_>>());
     for (cell, lacking) in lacking_cell.iter_mut().enumerate().filter(|(_, lacking)| **lacking > 0.0) {
-        let Place { center, dx, wall, normal, velocity } = place(cell);
+        let Place { center, dx, wall, velocity } = place(cell);
         if *lacking < LEAST_DRAWN * dx.powi(3) {
             continue;
         }
         if let Some(wall) = wall {
             films.push(WallFilm { wall, center, dx, volume_m3: std::mem::take(lacking), velocity });
         } else if room_cell[cell] < around_cell[cell] {
-            let volume_m3 = f64::from(std::mem::take(lacking));
-            add_lens(&mut beside, center, normal, velocity, volume_m3, LENS_RADIUS_CELLS * dx);
+            pieces.push(Piece { center, dx, volume_m3: std::mem::take(lacking), velocity });
         }
     }
     let (domain, finest_dx) = cells.domain();
+    let mut beside = TriangleMesh::default();
     add_wall_films(&mut beside, &films, domain, finest_dx);
-    // A lens that reaches beyond a wall is cut off there; fitting the mesh makes up for its volume.
-    beside.positions.iter_mut().for_each(|x| *x = x.clamp(domain.min, domain.max));
+    add_pieces(&mut beside, &pieces, domain);
     let wanted_m3 = wanted_m3 - beside.volume();
     fit_to_volume(mesh, half_m, VolumeToFit { cells, lacking_cell, wanted_m3 });
     mesh.append(beside);

@@ -9,13 +9,18 @@ mod draw;
 mod dual;
 mod film;
 mod fit;
+mod pieces;
 mod place;
+mod shreds;
 mod signs;
 mod smooth;
 
 pub use draw::{Place, draw_volume};
 pub use film::{WallFilm, add_wall_films};
 pub use fit::{Bells, Neighbourhoods, VolumeToFit, fit_to_volume, room_around, volume_gradients};
+pub use pieces::{Piece, add_pieces};
+
+pub use shreds::without_shreds;
 
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};

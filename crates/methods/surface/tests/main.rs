@@ -6,3 +6,5 @@ mod draw;
 mod film;
 mod fit;
 mod manifold;
+mod pieces;
+mod shreds;

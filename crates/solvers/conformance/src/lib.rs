@@ -16,8 +16,8 @@ pub use bodies::{
     time_of_a_box_to_roll_level,
 };
 pub use flows::{
-    a_sink_takes_what_falls_into_it, a_source_adds_what_it_says, an_open_wall_lets_liquid_out,
-    overlapping_sources_flow_as_one,
+    a_jet_has_the_energy_of_its_source, a_sink_takes_what_falls_into_it, a_source_adds_what_it_says,
+    an_open_wall_lets_liquid_out, overlapping_sources_flow_as_one,
 };
 pub use tension::a_drop_on_a_plate_takes_the_shape_of_its_cap;
 pub use walls::{
@@ -57,6 +57,7 @@ macro_rules! conformance_suite {
             energy_never_grows_and_volume_is_accounted_for
             a_source_adds_what_it_says
             overlapping_sources_flow_as_one
+            a_jet_has_the_energy_of_its_source
             a_sink_takes_what_falls_into_it
             an_open_wall_lets_liquid_out
             a_mirrored_scene_gives_the_mirrored_result

@@ -32,6 +32,7 @@ pub use report::{BodyReport, DtLimiter, PressureReport, StepMomentum, StepReport
 pub use rigid::{Bodies, BodyStep, StepTimes};
 pub use rigid_on_grid::{LastOnGrid, ProjectedOnGrid};
 pub use save::{Plain, RestoreError, StateReader, StateWriter};
+pub use seen_fill::FillSight;
 pub use setup::{Domain, Fill, Liquid, NEUTRAL_ANGLE_DEG, Refine, Setup, Sink, Solid, Source, Wall};
 pub use snapshot::{
     CutCell, LevelSet, OwnWhitewater, PARTICLE_KINDS, ParticleKinds, ParticleSet, SPARSE_BAND_CELLS,

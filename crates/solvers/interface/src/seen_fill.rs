@@ -2,6 +2,7 @@
 
 use crate::Setup;
 use fluvial_foundation::{Vec3, parallel};
+use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{Lattice, Sides};
 use fluvial_solids::PlacedSolids;
 
@@ -12,25 +13,57 @@ const HALF_DIAGONAL: f32 = 0.87;
 /// Solids nearer than this to a line of sight are in its way, in cells.
 const MARGIN_CELLS: f32 = 1e-3;
 
+/// What a cell sees of the fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillSight {
+    /// Liquid and air.
+    Seen,
+    /// The air beside cells that see liquid.
+    Air,
+    /// Nothing: a solid is between.
+    Hidden,
+}
+
+impl FillSight {
+    /// The distance to the liquid that is seen, of the distance to all, both in metres. Liquid and its surface are hidden behind a solid.
+    /// Air is no liquid, wherever it is: its distances are those of the surface that cells beside it see. (Cut off as well, those in a
+    /// bowl's wall above the water bent the level surface beside them by a twentieth of a cell, and it never came to rest.)
+    #[inline]
+    pub fn distance_m(self, phi_m: f32, dx: f32) -> f32 {
+        match self {
+            FillSight::Seen => phi_m,
+            FillSight::Air if phi_m >= 0.0 => phi_m,
+            _ => phi_m.max(UNSEEN_CELLS * dx),
+        }
+    }
+}
+
 impl Setup {
-    /// Which cells see liquid of the fills? All do that are not near thin solids. Liquid behind a solid is not seen: a cell that
+    /// What cells see of the fills: all of it where they are not near thin solids. Liquid behind a solid is not seen: a cell that
     /// the solid divides belongs to one side, and what lies in its other part is the neighbour's there. Water may lie in a cell
     /// below all of its open corners: a puddle less than a cell deep on a round floor is cut off where only corners are asked.
     /// Tests: `liquid_behind_a_thin_wall_is_not_seen`, `a_puddle_below_all_corners_is_seen`.
-    pub fn sees_fill(&self, solids: &PlacedSolids, sides: &Sides, cells: &Lattice) -> Vec<bool> {
+    pub fn sees_fill(&self, solids: &PlacedSolids, sides: &Sides, cells: &Lattice) -> Vec<FillSight> {
         if sides.is_empty() {
-            return vec![true; cells.len()];
+            return vec![FillSight::Seen; cells.len()];
         }
         let holds: Vec<bool> =
             parallel::map_indices(cells.len(), |cell| self.is_fill_in(solids, sides, cells, cell));
-        parallel::map_indices(cells.len(), |cell| {
+        let sees = |marked: &[bool], cell: usize| {
             let at = cells.coordinates(cell);
             let seen = sides.seen_around(cells, at);
-            let holds = |n: usize| {
+            let is_marked = |n: usize| {
                 let [i, j, k] = [n % 3, n / 3 % 3, n / 9];
-                holds[cells.index(at[0] + i - 1, at[1] + j - 1, at[2] + k - 1)]
+                marked[cells.index(at[0] + i - 1, at[1] + j - 1, at[2] + k - 1)]
             };
-            !sides.is_near(cell) || (0..27).filter(|n| seen >> n & 1 == 1).any(holds)
+            (0..27).filter(|n| seen >> n & 1 == 1).any(is_marked)
+        };
+        let is_seen: Vec<bool> =
+            parallel::map_indices(cells.len(), |cell| !sides.is_near(cell) || sees(&holds, cell));
+        parallel::map_indices(cells.len(), |cell| match is_seen[cell] {
+            true => FillSight::Seen,
+            false if sees(&is_seen, cell) => FillSight::Air,
+            false => FillSight::Hidden,
         })
     }
 
@@ -62,13 +95,14 @@ impl Setup {
 
 #[cfg(test)]
 mod tests {
+    use super::FillSight;
     use crate::{Domain, Fill, Liquid, Setup, Solid};
     use fluvial_foundation::Vec3;
     use fluvial_grids::UniformGrid;
     use fluvial_solids::{Motion, Shape, SolidFields, rasterize};
 
     /// A wall and a fill among ten cells of a tenth, and what its cells see.
-    fn seen(wall: Shape, fill: Shape) -> (UniformGrid, SolidFields, Vec<bool>) {
+    fn seen(wall: Shape, fill: Shape) -> (UniformGrid, SolidFields, Vec<FillSight>) {
         let grid = UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx: 0.1 };
         let mut fields = SolidFields::default();
         rasterize(&mut fields, &[(&wall, &Motion::Static)], [false; 6], &grid, 0.0);
@@ -101,7 +135,7 @@ mod tests {
             // In the ball when most of the cell is; cells that are halved count for nothing.
             let off = (cells.position(at[0], at[1], at[2]) - 0.513).length() - 0.305;
             if off.abs() > 0.01 {
-                assert_eq!(seen[cell], off < 0.0, "{at:?}");
+                assert_eq!(seen[cell] == FillSight::Seen, off < 0.0, "{at:?}");
                 *if off < 0.0 { &mut inner } else { &mut outer } += (off.abs() < 0.4 * grid.dx) as usize;
             }
         }
@@ -125,7 +159,7 @@ mod tests {
             let out = Vec3::new(at[0] as f32 - 4.5, 0.0, at[2] as f32 - 4.5).length() * grid.dx;
             // The level meets the bowl at 0.24.
             if at[1] == 2 && out < 0.24 && fields.sides.own_corners[cell] != 0 {
-                assert!(fields.sides.is_near(cell) && seen, "{at:?}");
+                assert!(fields.sides.is_near(cell) && seen == FillSight::Seen, "{at:?}");
                 wet += 1;
             }
         }

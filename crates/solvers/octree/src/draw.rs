@@ -7,8 +7,7 @@ use fluvial_grids::cut::octants_below;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_octree::settle::Around;
-use fluvial_octree::slope::slopes;
-use fluvial_surface::{Neighbourhoods, Place, VolumeToFit, draw_volume};
+use fluvial_surface::{Neighbourhoods, Piece, Place, VolumeToFit, draw_volume};
 use std::borrow::Cow;
 
 /// Vertices nearer to a solid than this lie on it, cells.
@@ -71,21 +70,22 @@ impl OctreeSolver {
                 if solid(x, dx) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx }
             })
             .collect();
-        let wanted_m3 = self.state.volume.volume_m3 - self.state.drops.total_m3();
+        let wanted_m3 = self.state.volume.volume_m3;
+        let (drops, dx) = (&self.state.drops, tree.shape().dx);
+        let flying = (0..drops.len()).map(|n| Piece::flying(drops.x[n], drops.v[n], drops.volume_m3[n], dx));
         let sampler = self.model.sampler(tree);
-        draw_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 }, |cell| {
+        let to = VolumeToFit { cells: &cells, lacking_cell, wanted_m3 };
+        draw_volume(mesh, &half_m, to, flying, |cell| {
             let (mut center, dx) = (tree.cell_center(cell), tree.cell_dx(cell));
-            let [along] = slopes(tree, cell, |_| true, |cell| [phi[cell]]).map(|s| s.as_vec3());
-            let mut normal = along.normalize_or(Vec3::Y);
             let depth_m = solid(center, dx);
-            if depth_m < 0.5 * dx {
+            if depth_m < 0.0 {
                 let side =
                     |axis: Vec3| solid(center + 0.1 * dx * axis, dx) - solid(center - 0.1 * dx * axis, dx);
-                normal = Vec3::new(side(Vec3::X), side(Vec3::Y), side(Vec3::Z)).normalize_or(Vec3::Y);
-                center -= depth_m.min(0.0) * normal;
+                let out = Vec3::new(side(Vec3::X), side(Vec3::Y), side(Vec3::Z)).normalize_or(Vec3::Y);
+                center -= depth_m * out;
             }
             let velocity = sampler.velocity(u_face, center);
-            Place { center, dx, wall: film_wall(tree, phi, cell), normal, velocity }
+            Place { center, dx, wall: film_wall(tree, phi, cell), velocity }
         });
     }
 }

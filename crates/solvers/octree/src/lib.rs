@@ -26,9 +26,7 @@ mod transport;
 
 pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
-use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
-use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
@@ -134,8 +132,8 @@ impl OctreeSolver {
         if let Some(sides) = sides {
             let seen = setup.sees_fill(&solids, sides.sides, &sides.cells);
             parallel::for_each_indexed_mut(&mut phi_cell, |cell, phi| {
-                if sides.place(&tree, cell).is_some_and(|[i, j, k]| !seen[sides.cells.index(i, j, k)]) {
-                    *phi = phi.max(UNSEEN_CELLS * model.shape.dx);
+                if let Some([i, j, k]) = sides.place(&tree, cell) {
+                    *phi = seen[sides.cells.index(i, j, k)].distance_m(*phi, model.shape.dx);
                 }
             });
         }
@@ -352,7 +350,6 @@ impl Solver for OctreeSolver {
         let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
         self.draw_all_volume(&mut mesh, &clipped);
-        add_drops(&mut mesh, &self.state.drops, self.model.shape.bounds());
         mesh
     }
 

@@ -2,7 +2,6 @@
 
 use crate::PowerSolver;
 use crate::state::Model;
-use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::cut::octants_below;
 use fluvial_grids::{TriangleMesh, UniformGrid};
@@ -14,7 +13,8 @@ use fluvial_power::view::{Place, View};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{CutCell, SPARSE_BAND_CELLS, SparseLevelSet};
 use fluvial_surface::{
-    MeshParams, Neighbourhoods, Place as MeshPlace, VolumeToFit, draw_volume, mesh_samples, set_velocities,
+    MeshParams, Neighbourhoods, Piece, Place as MeshPlace, VolumeToFit, draw_volume, mesh_samples,
+    set_velocities,
 };
 
 /// Voxels farther from the surface than this are drawn as they are, voxels.
@@ -67,7 +67,6 @@ impl PowerSolver {
         if self.model.conserves_volume() {
             self.draw_all_volume(&mut mesh, &solids);
         }
-        add_drops(&mut mesh, &self.state.drops, self.model.bounds);
         mesh
     }
 
@@ -90,13 +89,16 @@ impl PowerSolver {
                 false => 0.0,
             };
         let half_m: Vec<f32> = mesh.positions.iter().map(half).collect();
-        let wanted_m3 = state.volume.volume_m3 - state.drops.total_m3();
+        let wanted_m3 = state.volume.volume_m3;
+        let drops = &state.drops;
+        let flying =
+            (0..drops.len()).map(|n| Piece::flying(drops.x[n], drops.v[n], drops.volume_m3[n], band.dx));
         let flow = state.tree.flow();
-        draw_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 }, |cell| {
+        let to = VolumeToFit { cells: &cells, lacking_cell, wanted_m3 };
+        draw_volume(mesh, &half_m, to, flying, |cell| {
             let (center, dx) = (view.center(leaves[cell]), view.level(leaves[cell].level).dx);
-            let normal = band.slope(center).map_or(Vec3::Y, |slope| slope.normalize_or(Vec3::Y));
             let velocity = flow.velocity(&mut Cursor::default(), center);
-            MeshPlace { center, dx, wall: self.film_wall(center, dx), normal, velocity }
+            MeshPlace { center, dx, wall: self.film_wall(center, dx), velocity }
         });
     }
 

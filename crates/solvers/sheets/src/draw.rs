@@ -4,14 +4,14 @@ use crate::SheetsSolver;
 use crate::state::Solids;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::for_each_beside_mut;
-use fluvial_grids::add_ball;
 use fluvial_grids::{Lattice, TriangleMesh};
 use fluvial_level_set as level_set;
 use fluvial_sheets::{Population, SheetSurface, SurfaceShape, deposit, dilate};
 use fluvial_solids::open_cell_volume;
 use fluvial_solver_interface::SurfaceParams;
 use fluvial_surface::{
-    Bells, MeshParams, VolumeToFit, fit_to_volume, mesh_samples, set_velocities, volume_gradients,
+    Bells, MeshParams, Piece, VolumeToFit, add_pieces, fit_to_volume, mesh_samples, set_velocities,
+    volume_gradients,
 };
 
 /// Neighbourhoods of two cells: what a few cells of a thin sheet lack is the noise of its particles' places.
@@ -26,7 +26,7 @@ const BAND_CELLS: f32 = 4.0;
 
 impl SheetsSolver {
     /// Meshes the surface of the particles outside the solids, fitted to their volume; those without a
-    /// surface in common are balls.
+    /// surface in common are drops and threads ([`add_pieces`]).
     ///
     /// Test: `what_is_drawn_is_what_there_is`.
     pub(crate) fn draw(&self, params: &SurfaceParams) -> TriangleMesh {
@@ -78,11 +78,12 @@ impl SheetsSolver {
             fit_to_volume(&mut mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
         }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
-        for i in lonely() {
+        let flying = |i: usize| {
             let volume_m3 = self.volume_of(population.particles.mass[i] as u64);
-            let (x, v) = (population.particles.x[i], population.particles.v[i]);
-            add_ball(&mut mesh, x, v, volume_m3, self.grid.bounds());
-        }
+            Piece::flying(population.particles.x[i], population.particles.v[i], volume_m3, self.grid.dx)
+        };
+        let pieces: Vec<Piece> = lonely().map(flying).collect();
+        add_pieces(&mut mesh, &pieces, self.grid.bounds());
         mesh
     }
 

@@ -12,13 +12,9 @@ use crate::state::{Carriers, Inlet, Work};
 use fluvial_foundation::Vec3;
 use fluvial_mac::Outlet;
 use fluvial_sheets::{Kind, UNIT_MASS};
-use fluvial_solids::Column;
 
 /// Columns at the rim with less than this share of a full section are left to the others.
 const LEAST_SHARE: f32 = 0.25;
-
-/// Steps along two axes whose multiples fill the unit interval most evenly, 1/p and 1/p^2 with p^3 = p + 1.
-const EVEN_STEPS: [f64; 2] = [0.754_877_666_246_693, 0.569_840_290_998_053];
 
 impl SheetsSolver {
     /// Puts the outlets of the sources that flow during the step on top of the solids.
@@ -86,7 +82,7 @@ impl SheetsSolver {
             let late_s = time_s + dt_s - source.active_s[0] - until_s;
             for column in columns {
                 let mass = (scale * column.section_m2 / (d0 * d0) * UNIT_MASS as f64).round() as u32;
-                for number in entering(column, from, until) {
+                for number in column.entering(from, until) {
                     let since_s = late_s + (until - number) * d0 / speed;
                     let v = nozzle.velocity(column.entry);
                     let x = around.walk(column.entry, column.entry + since_s as f32 * v);
@@ -128,13 +124,4 @@ impl SheetsSolver {
             }
         }
     }
-}
-
-/// The places n + phase of a column's particles that are above `from` and not above `until`, in spacings since
-/// the source began.
-fn entering(column: &Column, from: f64, until: f64) -> impl Iterator<Item = f64> {
-    let [a, b] = column.place.map(|n| n as f64);
-    let phase = (EVEN_STEPS[0] * a + EVEN_STEPS[1] * b).fract();
-    let count_at = |way: f64| (way - phase).floor() as i64;
-    (count_at(from) + 1..=count_at(until)).map(move |n| n as f64 + phase).filter(|n| *n > 0.0)
 }

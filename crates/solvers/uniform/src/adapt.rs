@@ -139,8 +139,9 @@ impl UniformSolver {
             particles::collide(moved, carrier, (&self.grid, sides), &members, dt_s as f32, collisions);
         }
         (work.u_free, work.fields.u_face) = (buffer, u_face);
-        self.exchange_particles();
+        self.exchange_particles(dt_s);
         self.resample_step(Occasion::Step);
+        self.prescribe_in_sources();
     }
 
     /// Moves mass between the particles that the step has moved and the reserve, over the particles of the
@@ -158,7 +159,6 @@ impl UniformSolver {
             open_volume: [before, if occasion == Occasion::Step { now } else { before }],
             from_deep_cell,
             u_face,
-            is_new_cell: &work.sources.inside_cell,
             band_m: self.params.narrow_band * self.grid.dx,
             transfer,
             step_seed: state.steps + 1,
@@ -190,6 +190,7 @@ impl UniformSolver {
             let solids = &self.work.boundaries.solids;
             let away = |cell: usize| solids.away(&self.grid, cell);
             level_set::extend_into_solids(phi, &solids.closed_cell, &cells, band_cells, away, scratch);
+            level_set::extend_on_sides(phi, &solids.closed_cell, &cells, &solids.fields.sides, scratch);
         }
     }
 }

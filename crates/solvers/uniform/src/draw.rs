@@ -5,7 +5,7 @@ use crate::state::Fields;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::cut::octants_below;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_surface::{Bells, Place, VolumeToFit, draw_volume};
+use fluvial_surface::{Bells, Piece, Place, VolumeToFit, draw_volume};
 
 /// Neighbourhoods of a cell and a little more.
 const NEIGHBOURHOOD_SUMS: usize = 2;
@@ -15,10 +15,10 @@ const ON_SOLID_CELLS: f32 = 0.1;
 const FAR_CELLS: f32 = 3.0;
 
 impl UniformSolver {
-    /// Fits a mesh of the level set to what its cells hold, and draws beside it what it knows nothing of.
-    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh) {
+    /// Fits a mesh of the level set `phi` to what its cells hold, and draws beside it what it knows nothing of.
+    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh, phi: &[f32]) {
         let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
-        let Fields { phi_cell: phi, fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
+        let Fields { fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
         let solid = |x: Vec3| self.solid_distance(x);
         let clipped: Vec<f32> = (0..phi.len())
             .map(|cell| {
@@ -40,23 +40,23 @@ impl UniformSolver {
             .iter()
             .map(|&x| if solid(x) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx })
             .collect();
-        let wanted_m3 = self.state.volume.volume_m3 - self.state.drops.total_m3();
+        let wanted_m3 = self.state.volume.volume_m3;
+        let drops = &self.state.drops;
+        let flying = (0..drops.len()).map(|n| Piece::flying(drops.x[n], drops.v[n], drops.volume_m3[n], dx));
         let to = VolumeToFit {
             cells: &Bells { cells: &cells, sums: NEIGHBOURHOOD_SUMS },
             lacking_cell,
             wanted_m3,
         };
-        draw_volume(mesh, &half_m, to, |cell| {
+        draw_volume(mesh, &half_m, to, flying, |cell| {
             let [i, j, k] = cells.coordinates(cell);
             let mut center = cells.position(i, j, k);
-            let mut normal = cells.gradient(phi, center).normalize_or(Vec3::Y);
             let depth_m = solid(center);
-            if depth_m < 0.5 * dx {
-                normal = self.solid_normal(center);
-                center -= depth_m.min(0.0) * normal;
+            if depth_m < 0.0 {
+                center -= depth_m * self.solid_normal(center);
             }
             let velocity = self.grid.sample_velocity(u_face, center);
-            Place { center, dx, wall: film_wall(phi, &cells, cell), normal, velocity }
+            Place { center, dx, wall: film_wall(phi, &cells, cell), velocity }
         });
     }
 

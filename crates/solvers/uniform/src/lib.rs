@@ -8,6 +8,7 @@ mod bodies;
 mod centring;
 mod crowding;
 mod draw;
+mod draw_particles;
 mod drops;
 mod expected;
 mod extend;
@@ -26,9 +27,7 @@ mod volume;
 
 pub use params::{Params, PhiScheme, VelocityScheme};
 
-use fluvial_drops::add_drops;
 use fluvial_foundation::{AXES, Vec3, parallel};
-use fluvial_grids::sides::UNSEEN_CELLS;
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_particles::{Transfer, mark_near};
 use fluvial_pressure::MultigridCg;
@@ -94,10 +93,8 @@ impl UniformSolver {
         let seen = setup.sees_fill(&solids, sides, &cells);
         cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, [i, j, k], phi| {
             let side = sides.own_place(&cells, [i, j, k]);
-            *phi = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
-            if !seen[cell] {
-                *phi = phi.max(UNSEEN_CELLS * dx);
-            }
+            let distance_m = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
+            *phi = seen[cell].distance_m(distance_m, dx);
         });
         // Films that reach no cell's centre are particles from the start.
         let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
@@ -225,17 +222,17 @@ impl Solver for UniformSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let drawn = MeshParams { smoothing_rounds: params.smoothing as usize };
-        let drawn_phi = self.drawn_phi();
+        let part = self.part_without_shreds();
+        let drawn_phi = self.drawn_phi(&part);
         let mut mesh = self.mesh(&drawn_phi, &drawn);
         if self.params.has_particles() {
-            self.fit_mesh(&mut mesh, &drawn_phi);
+            self.fit_mesh(&mut mesh, &drawn_phi, &part);
         }
         set_velocities(&mut mesh, |x| self.grid.sample_velocity(&self.state.fields.u_face, x));
         if self.params.has_particles() {
-            self.draw_particles(&mut mesh);
+            self.draw_particles(&mut mesh, &part);
         } else {
-            self.draw_all_volume(&mut mesh);
-            add_drops(&mut mesh, &self.state.drops, self.grid.bounds());
+            self.draw_all_volume(&mut mesh, &drawn_phi);
         }
         mesh
     }
@@ -245,7 +242,10 @@ impl Solver for UniformSolver {
         let level_set = wanted.level_set.then(|| {
             LevelSet::Uniform(UniformLevelSet {
                 grid: self.grid,
-                phi_cell: self.drawn_phi(),
+                phi_cell: match self.params.has_particles() {
+                    true => Cow::Owned(self.drawn_phi(&self.whole_part()).into_owned()),
+                    false => Cow::Borrowed(&state.fields.phi_cell),
+                },
                 u_face: Cow::Borrowed(&state.fields.u_face),
                 phi_solid_node: (!self.setup.solids.is_empty()).then_some(Cow::Borrowed(&solids.phi_node)),
             })

@@ -326,7 +326,21 @@ impl UniformSolver {
             let at = ((*x - self.grid.min) / self.grid.dx).floor();
             held[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] += of_particle;
         }
-        // What is on its way between particles and deep cells has no place: all hold their share of it.
+        // What is on its way between particles and deep cells has no place: all of a region hold their share of it, and what is no
+        // region's all of them.
+        let mut of_region_m3 = vec![0.0; reserve.rest_of_region_m3.len()];
+        for (cell, held) in held.iter().enumerate() {
+            if let Some(region) = reserve.region_of(cell) {
+                of_region_m3[region] += f64::from(*held) * self.cell_m3();
+            }
+        }
+        for (cell, held) in held.iter_mut().enumerate() {
+            if let Some(region) = reserve.region_of(cell)
+                && of_region_m3[region] > 0.0
+            {
+                *held *= (1.0 + reserve.rest_of_region_m3[region] / of_region_m3[region]) as f32;
+            }
+        }
         let held_m3 = held.iter().map(|&held| f64::from(held)).sum::<f64>() * self.cell_m3();
         if held_m3 > 0.0 {
             let part = (self.state.volume.volume_m3 / held_m3) as f32;

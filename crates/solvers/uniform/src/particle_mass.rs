@@ -7,31 +7,25 @@
 
 use crate::UniformSolver;
 use crate::state::{Boundaries, Fields, ParticleWork, Solids, State, Work};
-use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
-use fluvial_grids::TriangleMesh;
-use fluvial_grids::add_ball;
-use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
+use fluvial_foundation::{AXES, Vec3};
+use fluvial_grids::UniformGrid;
+use fluvial_level_set::label_regions;
+use fluvial_particles::{CellRanges, NO_REGION, Occasion, Particles, Reserve, mark_near};
+use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::{Clamps, StepReport, VolumeCorrection};
-use fluvial_surface::{Bells, MeshParams, VolumeToFit, fit_to_volume};
 use fluvial_volume::Account;
-use std::borrow::Cow;
 
 /// A surface within this of where its mass puts it stays, in cells: still water then keeps every bit.
 const CLOSE_ENOUGH_CELLS: f64 = 1e-3;
-/// The mesh is moved by at most this, until its volume is this near to its mass's, in so many rounds.
-const FARTHEST_DRAWN_CELLS: f64 = 0.4;
-const CLOSE_ENOUGH_DRAWN: f64 = 2e-3;
-const DRAWING_ROUNDS: usize = 2;
-/// Vertices of the mesh this near to the level set's zero lie on it, and may be moved by so much; in cells.
-const ON_SURFACE_CELLS: f32 = 0.25;
-const GIVEN_BY_MESH_CELLS: f32 = 0.5;
 /// The surface is drawn back to its mass by this part of the way that waves and liquid cover in a step.
 const DRAWN_BACK: f64 = 0.005;
 /// The surface follows its mass by at most this in a step, in cells.
 const FARTHEST_CELLS: f32 = 0.3;
 /// Cells deeper than this say nothing about the surface, in cells.
 const DEEPEST_OF_LAYER_CELLS: f32 = 1.0;
+/// Air this near to liquid belongs to its region: particles of its surface are there, in cells.
+const LABELLED_AIR_CELLS: usize = 2;
 /// Where less surface than this is left in 27 cells the particles cannot be spread over it, in cells' faces.
 const LEAST_AREA: f32 = 0.5;
 
@@ -78,20 +72,77 @@ impl UniformSolver {
         self.work.fields.fraction_cell = fractions;
         let State { particles, reserve, fields, .. } = &mut self.state;
         let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
+        let labels = &mut self.work.particles.region_cell;
+        if self.setup.solids.is_empty() {
+            reserve.tell_regions_apart(&[], 0);
+        } else {
+            label_liquid(&mut reserve, phi_fills, &solids, &self.grid, labels);
+        }
         let u_face = std::mem::take(&mut fields.u_face);
         self.resample_particles(&mut particles, &mut reserve, phi_fills, &u_face, Occasion::Start);
         let held_m3 = reserve.volume_m3(particles.len(), &solids.fields.open_volume, self.grid.dx);
-        reserve.rest_m3 += volume_m3 - held_m3;
+        if reserve.region_cell.is_empty() {
+            reserve.rest_m3 += volume_m3 - held_m3;
+        } else {
+            // Seeds have booked what they take; what the fills hold stands against it cell by cell.
+            (reserve.rest_m3, reserve.rest_of_region_m3) = (0.0, vec![0.0; reserve.rest_of_region_m3.len()]);
+            let (cell_m3, particle_m3) = (self.cell_m3(), self.particle_m3());
+            for cell in 0..self.grid.cell_count() {
+                let particles = self.work.particles.cell_ranges.count(cell) as f64 * particle_m3;
+                let open = f64::from(solids.fields.open_volume[cell]);
+                let deep = if reserve.deep_cell[cell] != 0 { open * cell_m3 } else { 0.0 };
+                let wanted = f64::from(self.state.fields.fraction_cell[cell]) * cell_m3;
+                if wanted != particles + deep {
+                    reserve.add_rest(cell, wanted - particles - deep);
+                }
+            }
+        }
         self.state.fields.u_face = u_face;
         (self.state.particles, self.state.reserve) = (particles, reserve);
         self.state.volume = Account::default();
         self.state.volume.open(volume_m3);
     }
 
+    /// Tells the regions of liquid apart for the books. Deep cells that a solid has passed in the step, and those that it covers, hand
+    /// over what they held on the side where they were: a cell that is beyond the plate now is the other side's, its liquid is not.
+    fn tell_regions_apart(&mut self, solids: &Solids) {
+        if self.setup.solids.is_empty() {
+            return self.work.particles.reserve.tell_regions_apart(&[], 0);
+        }
+        let ParticleWork { reserve, region_cell, .. } = &mut self.work.particles;
+        label_liquid(reserve, &self.work.fields.phi_cell, solids, &self.grid, region_cell);
+        if !self.setup.has_moving_solids() {
+            return;
+        }
+        let (cells, cell_m3) = (self.grid.cell_centers(), f64::from(self.grid.dx).powi(3));
+        let SolidFields { open_volume, sides, .. } = &solids.fields;
+        let before = &self.state.boundaries.solids.fields.open_volume;
+        let changes = &self.work.side_changes;
+        for cell in (0..cells.len()).filter(|&cell| self.state.reserve.deep_cell[cell] != 0) {
+            let to = match changes.binary_search_by_key(&(cell as u32), |change| change.cell) {
+                Ok(found) => changes[found].refuge.map(|refuge| refuge as usize),
+                Err(_) if open_volume[cell] == 0.0 => {
+                    nearest_open(sides, &cells, cell, open_volume, solids.away(&self.grid, cell))
+                }
+                Err(_) => continue,
+            };
+            if reserve.deep_cell[cell] != 0 {
+                reserve.deep_cell[cell] = 0;
+                let held_m3 = f64::from(before[cell]) * cell_m3;
+                match to {
+                    Some(to) => reserve.add_rest(to, held_m3),
+                    None => reserve.rest_m3 += held_m3,
+                }
+            }
+        }
+    }
+
     /// Books what the step brought and took, and moves the surface to where its mass puts it.
     pub(crate) fn control_mass(&mut self, dt_s: f64, clamps: &mut Clamps) {
         let particle_m3 = self.particle_m3();
         let mut account = self.state.volume;
+        let solids = self.work.boundaries.solids.clone();
+        self.tell_regions_apart(&solids);
         let (work, sources) = (&mut self.work.particles, &self.work.sources);
         let inflow_m3: f64 = sources.inflow_m3.iter().sum();
         work.reserve.inflow_m3 += inflow_m3;
@@ -288,65 +339,8 @@ impl UniformSolver {
         MassEnergy { kinetic_j: total[0], potential_j: total[1], fastest_m_s: total[2].sqrt() }
     }
 
-    /// The level set as it is drawn: with particles, moved along its normal by one distance so that the mesh
-    /// outside the solids has the volume of the particles that are not drawn by themselves. The mesh cuts the corners of liquid
-    /// that is a cell thick, and draws less than there is under phi.
-    pub(crate) fn drawn_phi(&self) -> Cow<'_, [f32]> {
-        let phi = &self.state.fields.phi_cell;
-        if !self.params.has_particles() {
-            return Cow::Borrowed(phi);
-        }
-        let (state, dx) = (&self.state, self.grid.dx as f64);
-        let mut near = vec![];
-        mark_near(&mut near, phi, &self.grid);
-        let wanted_m3 = self.drawn_as_one_m3(&near);
-        let shifted = |way: f64| -> Vec<f32> { phi.iter().map(|phi| phi - (way * dx) as f32).collect() };
-        let drawn_m3 = |way: f64| self.mesh(&shifted(way), &MeshParams::default()).volume();
-        let area_m2 = self.surface_area_m2(phi, &near, &state.boundaries.solids);
-        let mut known = (0.0, drawn_m3(0.0));
-        let mut way = (wanted_m3 - known.1) / (area_m2 * dx).max(f64::MIN_POSITIVE);
-        for _ in 0..DRAWING_ROUNDS {
-            way = way.clamp(-FARTHEST_DRAWN_CELLS, FARTHEST_DRAWN_CELLS);
-            if (wanted_m3 - known.1).abs() < CLOSE_ENOUGH_DRAWN * wanted_m3 || way == known.0 {
-                break;
-            }
-            let last = std::mem::replace(&mut known, (way, drawn_m3(way)));
-            let slope = (known.1 - last.1) / (known.0 - last.0);
-            way += if slope > 0.0 { (wanted_m3 - known.1) / slope } else { 0.0 };
-        }
-        if known.0 == 0.0 { Cow::Borrowed(phi) } else { Cow::Owned(shifted(known.0)) }
-    }
-
-    /// Volume of the liquid whose particles are not drawn by themselves, m3.
-    fn drawn_as_one_m3(&self, near_cell: &[u8]) -> f64 {
-        let State { particles, volume, .. } = &self.state;
-        let alone = particles.x.iter().filter(|x| self.is_drawn_alone(**x, near_cell)).count();
-        volume.volume_m3 - self.particle_m3() * alone as f64
-    }
-
-    /// Moves the vertices of the drawn surface until it has the volume of its particles: where the liquid is a few
-    /// cells thick no level of phi has it.
-    pub(crate) fn fit_mesh(&self, mesh: &mut TriangleMesh, drawn_phi: &[f32]) {
-        let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
-        let mut near = vec![];
-        mark_near(&mut near, &self.state.fields.phi_cell, &self.grid);
-        let on_surface = |x: &Vec3| cells.sample(drawn_phi, *x).abs() < ON_SURFACE_CELLS * dx;
-        let half_m = |x: &Vec3| if on_surface(x) { GIVEN_BY_MESH_CELLS * dx } else { 0.0 };
-        let half_m: Vec<f32> = mesh.positions.iter().map(half_m).collect();
-        let (lacking_cell, wanted_m3) = (vec![0.0; cells.len()], self.drawn_as_one_m3(&near));
-        let cells = Bells { cells: &cells, sums: 1 };
-        fit_to_volume(mesh, &half_m, VolumeToFit { cells: &cells, lacking_cell, wanted_m3 });
-    }
-
-    /// Is a particle at x drawn by itself? One that flies is, and one whose ball lies outside the surface: a film
-    /// thinner than the grid can draw.
-    fn is_drawn_alone(&self, x: Vec3, near_cell: &[u8]) -> bool {
-        let radius_m = (0.75 / std::f64::consts::PI * self.particle_m3()).cbrt() as f32;
-        self.flies(x, near_cell) || self.grid.cell_centers().sample(&self.state.fields.phi_cell, x) > radius_m
-    }
-
     /// Does a particle fly at x?
-    fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
+    pub(crate) fn flies(&self, x: Vec3, near_cell: &[u8]) -> bool {
         let at = ((x - self.grid.min) / self.grid.dx).floor();
         let cells = self.grid.cell_centers();
         near_cell[cells.index_clamped(at.x as isize, at.y as isize, at.z as isize)] == 0
@@ -365,7 +359,7 @@ impl UniformSolver {
     }
 
     /// Area of the surface in the cells near it, m2.
-    fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
+    pub(crate) fn surface_area_m2(&self, phi: &[f32], near_cell: &[u8], solids: &Solids) -> f64 {
         let (dx, open) = (self.grid.dx, &solids.fields.open_volume);
         let cells = ordered_sum_of(phi.len(), |cell| match near_cell[cell] {
             0 => 0.0,
@@ -373,17 +367,39 @@ impl UniformSolver {
         });
         cells * (dx as f64).powi(2)
     }
+}
 
-    /// Adds the particles that are drawn by themselves to a mesh of the rest, each with its own volume.
-    pub(crate) fn draw_particles(&self, mesh: &mut TriangleMesh) {
-        let (particles, grid) = (&self.state.particles, &self.grid);
-        let mut near = vec![];
-        mark_near(&mut near, &self.state.fields.phi_cell, grid);
-        let all = particles.x.iter().zip(&particles.v).map(|(&x, &v)| (x, v));
-        for (x, v) in all.filter(|(x, _)| self.is_drawn_alone(*x, &near)) {
-            add_ball(mesh, x, v, self.particle_m3(), grid.bounds());
+/// Tells the regions of liquid apart that solids divide, with the cells at their surface: each has a rest of its own.
+fn label_liquid(
+    reserve: &mut Reserve,
+    phi_cell: &[f32],
+    solids: &Solids,
+    grid: &UniformGrid,
+    region_cell: &mut Vec<u32>,
+) {
+    let open_area = &solids.fields.open_area;
+    let area = AXES.map(|axis| open_area[axis].as_slice());
+    let regions = label_regions(region_cell, phi_cell, area, grid);
+    let cells = grid.cell_centers();
+    let mut found = vec![];
+    for _ in 0..LABELLED_AIR_CELLS {
+        found.clear();
+        for cell in (0..cells.len()).filter(|&cell| region_cell[cell] == NO_REGION) {
+            let at = cells.coordinates(cell);
+            let beside = AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]).filter_map(|(axis, up)| {
+                let face = grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis);
+                let is_edge = at[axis] + up == up * cells.size[axis];
+                let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
+                (!is_edge && area[axis][face] > 0.0).then(|| region_cell[other()])
+            });
+            let lowest = beside.min().unwrap_or(NO_REGION);
+            if lowest != NO_REGION {
+                found.push((cell, lowest));
+            }
         }
+        found.iter().for_each(|&(cell, region)| region_cell[cell] = region);
     }
+    reserve.tell_regions_apart(region_cell, regions);
 }
 
 /// Area of the surface that belongs to a cell, over dx^2.

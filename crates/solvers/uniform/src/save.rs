@@ -4,7 +4,7 @@
 use crate::UniformSolver;
 use crate::state::{Fields, State};
 use fluvial_foundation::AXES;
-use fluvial_particles::{Particles, Reserve};
+use fluvial_particles::{NO_REGION, Particles, Reserve};
 use fluvial_solver_interface::{RestoreError, StateReader, StateWriter};
 use std::io;
 
@@ -37,7 +37,7 @@ impl UniformSolver {
             lead_s,
             particles,
             drops,
-            reserve: Reserve { deep_cell, rest_m3, inflow_m3 },
+            reserve: Reserve { deep_cell, rest_m3, rest_of_region_m3, region_cell, inflow_m3 },
             volume,
             kinetic_energy_j,
             limiting_speed_m_s,
@@ -65,6 +65,8 @@ impl UniformSolver {
         out.value("reserve.rest_m3", *rest_m3)?;
         out.value("reserve.inflow_m3", *inflow_m3)?;
         out.list("reserve.deep_cell", deep_cell)?;
+        out.list("reserve.rest_of_region_m3", rest_of_region_m3)?;
+        out.list("reserve.region_cell", region_cell)?;
         save_particles(particles, out)
     }
 
@@ -91,7 +93,14 @@ impl UniformSolver {
         read.reserve.rest_m3 = from.value("reserve.rest_m3")?;
         read.reserve.inflow_m3 = from.value("reserve.inflow_m3")?;
         read.reserve.deep_cell = from.list("reserve.deep_cell")?;
-        if read.reserve.deep_cell.len() != read.fields.phi_cell.len() {
+        read.reserve.rest_of_region_m3 = from.list("reserve.rest_of_region_m3")?;
+        read.reserve.region_cell = from.list("reserve.region_cell")?;
+        let (cells, regions) = (read.fields.phi_cell.len(), read.reserve.rest_of_region_m3.len());
+        let is_known = |region: &u32| *region == NO_REGION || (*region as usize) < regions;
+        let labelled = &read.reserve.region_cell;
+        let are_labels_right =
+            (labelled.is_empty() || labelled.len() == cells) && labelled.iter().all(is_known);
+        if read.reserve.deep_cell.len() != cells || !are_labels_right {
             return Err(RestoreError::Mismatch("the reserve's cells are not the grid's".into()));
         }
         read.particles = restore_particles(from)?;

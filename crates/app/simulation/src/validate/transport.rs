@@ -117,7 +117,6 @@ impl Body {
             open_volume: [&[]; 2],
             from_deep_cell: &[],
             u_face: &self.u_face,
-            is_new_cell: &[],
             band_m: PARTICLE_BAND_CELLS * self.grid.dx,
             transfer: Transfer::Apic,
             step_seed: self.steps,

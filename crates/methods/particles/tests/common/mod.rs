@@ -146,7 +146,6 @@ pub fn liquid_of<'a>(
         fraction_cell,
         open_volume: [&[]; 2],
         u_face,
-        is_new_cell: &[],
         band_m: f32::INFINITY,
         transfer: Transfer::Flip { ratio: 1.0 },
         step_seed,

@@ -1,0 +1,168 @@
+//! Draws the vertices of thin liquid in to the thickness of its volume.
+
+use super::Piece;
+use super::field::Field;
+use super::shape::{LEVEL, Shape};
+use fluvial_foundation::{Aabb, Vec3, parallel};
+use fluvial_grids::TriangleMesh;
+
+/// Rounds in which the thickness of each part is found.
+const ROUNDS: usize = 12;
+/// Relative error of a part's volume at which its thickness stays.
+const CLOSE_ENOUGH: f64 = 1e-5;
+/// Steps that bring a vertex onto the contour.
+const NEWTON_STEPS: usize = 3;
+/// Bounds on what the thickness of a part is multiplied by.
+const THICKNESS: [f64; 2] = [0.1, 4.0];
+
+/// Where a vertex may lie: `along + thickness across`.
+#[derive(Clone, Copy)]
+struct Vertex {
+    along: Vec3,
+    across: Vec3,
+    velocity: Vec3,
+    /// The shape that has most to say there.
+    nearest: u32,
+}
+
+/// Moves the vertices of the field's contour so that each connected part of it has the volume of the pieces that it shows, and gives
+/// them velocities.
+///
+/// A vertex at `x` lies, with the bells' weights w, at `sum w (x_j + R_j D_j R_j^T (x - x_j)) / sum w`, where D shrinks the axes from what the
+/// lattice shows to what they are; across the directions in which liquid goes on, a common factor of the part is
+/// multiplied to it. Nothing leaves `domain`.
+pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece], domain: Aabb) {
+    let vertices = parallel::map_indices(mesh.positions.len(), |v| {
+        vertex(on_contour(mesh.positions[v], field, shapes), field, shapes, pieces)
+    });
+    let part_of = parts(mesh);
+    let count = part_of.iter().max().map_or(0, |last| *last as usize + 1);
+    let wanted_m3 = wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
+    let volumes = |thickness: &[f64], mesh: &mut TriangleMesh| {
+        for ((x, vertex), part) in mesh.positions.iter_mut().zip(&vertices).zip(&part_of) {
+            let to = vertex.along + thickness[*part as usize] as f32 * vertex.across;
+            *x = to.clamp(domain.min, domain.max);
+        }
+        let mut volume_m3 = vec![0.0f64; count];
+        for t in &mesh.triangles {
+            let [a, b, c] = t.map(|v| mesh.positions[v as usize].as_dvec3());
+            volume_m3[part_of[t[0] as usize] as usize] += a.dot(b.cross(c)) / 6.0;
+        }
+        volume_m3
+    };
+    // The volume grows with the thickness: secants between bounds that close in on it.
+    let (mut low, mut high) = (vec![THICKNESS[0]; count], vec![THICKNESS[1]; count]);
+    let mut thickness = vec![1.0; count];
+    let mut before = vec![(0.0, 0.0); count];
+    for _ in 0..ROUNDS {
+        let volume_m3 = volumes(&thickness, mesh);
+        for part in 0..count {
+            let (now, lacking_m3) = (thickness[part], wanted_m3[part] - volume_m3[part]);
+            if lacking_m3.abs() < CLOSE_ENOUGH * wanted_m3[part] {
+                continue;
+            }
+            if lacking_m3 > 0.0 {
+                low[part] = now
+            } else {
+                high[part] = now
+            }
+            let slope = (volume_m3[part] - before[part].1) / (now - before[part].0);
+            let guess = now + lacking_m3 / slope;
+            let is_inside = guess > low[part] && guess < high[part];
+            before[part] = (now, volume_m3[part]);
+            thickness[part] = if is_inside { guess } else { 0.5 * (low[part] + high[part]) };
+        }
+    }
+    volumes(&thickness, mesh);
+    mesh.velocities = vertices.iter().map(|vertex| vertex.velocity).collect();
+}
+
+/// The volume of the pieces that each part shows: a piece belongs to the part with a vertex where it has most to say, or else to
+/// one that its bell reaches.
+fn wanted_volumes(
+    mesh: &TriangleMesh,
+    vertices: &[Vertex],
+    part_of: &[u32],
+    count: usize,
+    (field, shapes, pieces): (&Field, &[Shape], &[Piece]),
+) -> Vec<f64> {
+    let mut wanted_m3 = vec![0.0f64; count];
+    let mut is_counted = vec![false; pieces.len()];
+    let mut book = |n: u32, part: u32| {
+        if !std::mem::replace(&mut is_counted[n as usize], true) {
+            wanted_m3[part as usize] += f64::from(pieces[n as usize].volume_m3);
+        }
+    };
+    vertices.iter().zip(part_of).for_each(|(vertex, part)| book(vertex.nearest, *part));
+    for (x, part) in mesh.positions.iter().zip(part_of) {
+        let reaches = |n: &u32| Shape::bell(shapes[*n as usize].place(*x)) > 0.0;
+        field.shapes_at(*x, shapes).filter(reaches).for_each(|n| book(n, *part));
+    }
+    wanted_m3
+}
+
+/// The point of the contour next to a vertex of its mesh, by Newton steps along the gradient of the sum of the bells: between
+/// samples that lie as far apart as drops are wide, linear interpolation is no round surface.
+fn on_contour(mut x: Vec3, field: &Field, shapes: &[Shape]) -> Vec3 {
+    for _ in 0..NEWTON_STEPS {
+        let (mut value, mut gradient) = (-LEVEL, Vec3::ZERO);
+        for n in field.shapes_at(x, shapes) {
+            let shape = &shapes[n as usize];
+            let place = shape.place(x);
+            let inside = (1.0 - 0.25 * place.length_squared()).max(0.0);
+            value += shape.weight * inside.powi(3);
+            gradient -= shape.weight * 1.5 * inside * inside * (shape.axes * (place / shape.shown_m));
+        }
+        let step = -value / gradient.length_squared().max(1e-30) * gradient;
+        x += step.clamp_length_max(0.3 * field.lattice.spacing);
+    }
+    x
+}
+
+fn vertex(x: Vec3, field: &Field, shapes: &[Shape], pieces: &[Piece]) -> Vertex {
+    let (mut along, mut across, mut velocity) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
+    let (mut total, mut nearest, mut most) = (0.0f32, 0, -1.0f32);
+    for n in field.shapes_at(x, shapes) {
+        let shape = &shapes[n as usize];
+        let place = shape.place(x);
+        let weight = shape.weight * Shape::bell(place);
+        if weight > most {
+            (most, nearest) = (weight, n);
+        }
+        total += weight;
+        along += weight * (shape.center + shape.axes * (place * shape.half_m * shape.long));
+        across += weight * (shape.axes * (place * shape.half_m * (Vec3::ONE - shape.long)));
+        velocity += weight * pieces[n as usize].velocity;
+    }
+    if total == 0.0 {
+        return Vertex { along: x, across: Vec3::ZERO, velocity: Vec3::ZERO, nearest };
+    }
+    Vertex { along: along / total, across: across / total, velocity: velocity / total, nearest }
+}
+
+/// The connected part of the mesh that each vertex belongs to, numbered in the order of their first vertices.
+fn parts(mesh: &TriangleMesh) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..mesh.positions.len() as u32).collect();
+    fn root(parent: &mut [u32], mut v: u32) -> u32 {
+        while parent[v as usize] != v {
+            parent[v as usize] = parent[parent[v as usize] as usize];
+            v = parent[v as usize];
+        }
+        v
+    }
+    for t in &mesh.triangles {
+        for (a, b) in [(t[0], t[1]), (t[0], t[2])] {
+            let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+            let (first, second) = (a.min(b), a.max(b));
+            parent[second as usize] = first;
+        }
+    }
+    let mut count = 0;
+    let mut number = vec![0u32; parent.len()];
+    for v in 0..parent.len() as u32 {
+        let first = root(&mut parent, v);
+        number[v as usize] = if first == v { count } else { number[first as usize] };
+        count += u32::from(first == v);
+    }
+    number
+}
