@@ -122,7 +122,7 @@ impl Band {
         let cubes = PageCubes::new(self, smallest_m);
         let is_far = |page: &u64| {
             let phi = grid.channel(*page, PHI);
-            phi.iter().all(|v| *v == 0.0 || v.abs() >= reach)
+            is_beyond(phi, reach)
                 && cubes.of_page(layout.decode(layout.first_of(*page))).all(|(low, _)| {
                     let mut voxels = cubes.rows(low).flatten().filter(|&cell| phi[cell] != 0.0).peekable();
                     let Some(&first) = voxels.peek() else { return true };
@@ -133,6 +133,18 @@ impl Band {
         let far: Vec<u64> = grid.blocks().pages().iter().copied().filter(is_far).collect();
         self.grid.release(&far);
     }
+
+    /// The same where no leaf knows better: for a first band.
+    pub fn release_pages_beyond_reach(&mut self) {
+        let (grid, reach) = (&self.grid, 0.999 * self.reach);
+        let is_far = |page: &u64| is_beyond(grid.channel(*page, PHI), reach);
+        let far: Vec<u64> = grid.blocks().pages().iter().copied().filter(is_far).collect();
+        self.grid.release(&far);
+    }
+}
+
+fn is_beyond(phi: &[f32; 256], reach: f32) -> bool {
+    phi.iter().all(|v| *v == 0.0 || v.abs() >= reach)
 }
 
 /// The least distance that is given, voxels: not zero, which would mean that there is no voxel.
