@@ -65,7 +65,7 @@ impl Listed for Params {
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
         let mut notes = vec![
-            "`power` is in work: volume is kept and still water rests, but walls do not let go, and validation does not run it"
+            "`power` is in work: volume is kept and still water rests, but walls do not let go"
                 .to_owned(),
         ];
         if !setup.solids.is_empty() {

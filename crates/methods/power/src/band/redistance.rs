@@ -13,7 +13,7 @@ use wide::f32x8;
 /// Passes at most; the band is no more pages wide.
 const MOST_PASSES: usize = 64;
 /// A change smaller than this part of a voxel is none.
-const SMALLEST_CHANGE: f32 = 0.0;
+const SMALLEST_CHANGE: f32 = 1e-4;
 /// Whom a page can ask for another visit, a bit each, as directions of [`Layout::page_steps`]: itself, and the pages across its
 /// sides.
 const ASKED: [usize; 7] = [13, 12, 14, 10, 16, 4, 22];
