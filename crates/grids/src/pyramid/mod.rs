@@ -230,8 +230,13 @@ impl Level {
 
     /// Number of a leaf in the whole pyramid.
     pub fn number(&self, at: [u32; 3]) -> Option<u32> {
+        self.number_at(self.grid.layout().encode(at.map(i64::from)))
+    }
+
+    /// The same by the cell's code.
+    #[inline]
+    pub fn number_at(&self, code: u64) -> Option<u32> {
         let layout = self.grid.layout();
-        let code = layout.encode(at.map(i64::from));
         let position = self.grid.blocks().position(layout.page(code))?;
         let (active, bit) = (self.cells[position].active, 1u64 << layout.cell_in_page(code));
         (active & bit != 0).then(|| self.first[position] + (active & (bit - 1)).count_ones())

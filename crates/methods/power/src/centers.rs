@@ -171,39 +171,61 @@ pub fn extend(
     wanted: impl Fn(&View, Place) -> bool + Sync,
 ) {
     let view = View { pyramid, diagram };
-    let is_known = |view: &View, leaf: Place| !view.value(leaf, CENTER_VELOCITY[0]).is_nan();
-    let all: Vec<Place> = view.leaves().iter().copied().filter(|&leaf| !is_known(&view, leaf)).collect();
-    let mut unknown: Vec<Place> = all.iter().copied().filter(|&leaf| wanted(&view, leaf)).collect();
+    let leaves = view.leaves();
+    let mut velocity = parallel::map_indices(leaves.len(), |n| view.vector(leaves[n], CENTER_VELOCITY));
+    let all: Vec<u32> = (0..leaves.len() as u32).filter(|&n| velocity[n as usize].x.is_nan()).collect();
+    let mut unknown: Vec<u32> = all.iter().copied().filter(|&n| wanted(&view, leaves[n as usize])).collect();
     for layer in 0..layers {
-        let view = View { pyramid, diagram };
+        let known = &*velocity;
         let means = parallel::map_indices(unknown.len(), |n| {
-            let x = view.center(unknown[n]);
-            let (mut sum, mut weight, mut known) = (Vec3::ZERO, 0.0, vec![]);
-            view.for_each_face(unknown[n], |face| {
-                let Some(other) = face.other.filter(|&other| is_known(&view, other)) else { return };
-                let share = 1.0 / view.center(other).distance(x);
-                sum += share * view.vector(other, CENTER_VELOCITY);
-                weight += share;
-                known.push(face);
-            });
-            let mean = (weight > 0.0).then(|| sum / weight)?;
-            Some(if layer == 0 { fit_beside(mean, &known) } else { mean })
+            let (number, leaf) = (unknown[n] as usize, leaves[unknown[n] as usize]);
+            let mean = mean_beside(&view, known, number)?;
+            Some(if layer == 0 { fit_beside(mean, &known_faces(&view, known, leaf)) } else { mean })
         });
-        let (mut leaves, mut values, mut left) = (vec![], vec![], vec![]);
-        for (leaf, mean) in unknown.into_iter().zip(means) {
-            match mean {
-                Some(mean) => (leaves.push(leaf), values.push(mean)).0,
-                None => left.push(leaf),
+        let before = unknown.len();
+        let mut means = means.into_iter();
+        unknown.retain(|&n| match means.next().flatten() {
+            Some(mean) => {
+                velocity[n as usize] = mean;
+                false
             }
-        }
-        write(pyramid, &leaves, &values);
-        unknown = left;
-        if leaves.is_empty() || unknown.is_empty() {
+            None => true,
+        });
+        if unknown.len() == before || unknown.is_empty() {
             break;
         }
     }
-    let view = View { pyramid, diagram };
-    let rest: Vec<Place> = all.into_iter().filter(|&leaf| !is_known(&view, leaf)).collect();
-    let zeros = vec![Vec3::ZERO; rest.len()];
-    write(pyramid, &rest, &zeros);
+    let filled: Vec<Place> = all.iter().map(|&n| leaves[n as usize]).collect();
+    let is_known = |v: Vec3| !v.x.is_nan();
+    let values: Vec<Vec3> = all
+        .iter()
+        .map(|&n| Some(velocity[n as usize]).filter(|v| is_known(*v)).unwrap_or_default())
+        .collect();
+    write(pyramid, &filled, &values);
+}
+
+/// The mean of what the leaves beside a leaf have, the nearer ones counting more.
+fn mean_beside(view: &View, velocity: &[Vec3], number: usize) -> Option<Vec3> {
+    let leaves = view.leaves();
+    let x = view.center(leaves[number]);
+    let (mut sum, mut weight) = (Vec3::ZERO, 0.0);
+    for &other in view.diagram.beside(number) {
+        let v = velocity[other as usize];
+        if !v.x.is_nan() {
+            let share = 1.0 / view.center(leaves[other as usize]).distance(x);
+            sum += share * v;
+            weight += share;
+        }
+    }
+    (weight > 0.0).then(|| sum / weight)
+}
+
+/// The faces that lead to leaves with a velocity.
+fn known_faces(view: &View, velocity: &[Vec3], leaf: Place) -> Vec<LeafFace> {
+    let mut known = vec![];
+    view.for_each_face(leaf, |face| {
+        let is_known = |other: Place| !velocity[view.number(other)].x.is_nan();
+        known.extend(face.other.is_some_and(is_known).then_some(face));
+    });
+    known
 }

@@ -15,7 +15,7 @@ pub const PHI: usize = 7;
 pub const PRESSURE: usize = 8;
 /// Scratch of a stage: right sides, marks.
 pub const SCRATCH: usize = 9;
-/// Velocity at leaves' centres, m/s ([`crate::centers`]); before it is known, closest points.
+/// Velocity at leaves' centres, m/s ([`crate::centers`]).
 pub const CENTER_VELOCITY: [usize; 3] = [10, 11, 12];
 /// Velocity at the low corner of a cell, m/s ([`crate::nodes`]).
 pub const NODE_VELOCITY: [usize; 3] = [13, 14, 15];

@@ -6,7 +6,7 @@
 //! order, as theirs; verified by `coarse.rs`.
 
 use crate::band::Band;
-use crate::channels::{CENTER_VELOCITY, PHI};
+use crate::channels::PHI;
 use crate::diagram::Diagram;
 use crate::view::{Place, View};
 use fluvial_foundation::{Vec3, parallel};
@@ -24,8 +24,7 @@ const TRUE_PART: f32 = 0.95;
 /// Passes at most; every pass takes points one leaf farther.
 const MOST_PASSES: usize = 1000;
 
-/// Finds `phi` of all leaves and ghosts. `is_liquid(x)` tells the side of leaves beyond the band. Overwrites
-/// centres' velocities.
+/// Finds `phi` of all leaves and ghosts. `is_liquid(x)` tells the side of leaves beyond the band.
 pub fn from_band(
     pyramid: &mut Pyramid,
     diagram: &Diagram,
@@ -52,10 +51,10 @@ pub fn from_band(
             }
         }
     });
-    let values: Vec<Known> = found.iter().map(|f| f.0).collect();
-    write(pyramid, leaves, &values);
-    let beyond = leaves.iter().zip(&found).filter(|(_, f)| !f.1).map(|(leaf, _)| *leaf).collect();
-    hand_on(pyramid, diagram, beyond);
+    let (mut known, is_true): (Vec<Known>, Vec<bool>) = found.into_iter().unzip();
+    hand_on(View { pyramid, diagram }, &mut known, &is_true);
+    let values: Vec<f32> = known.iter().map(|known| known.phi).collect();
+    pyramid.scatter(PHI, &values);
     pyramid.propagate(PHI);
 }
 
@@ -73,55 +72,42 @@ pub fn refresh(pyramid: &mut Pyramid, diagram: &Diagram, band: &Band, leaves: &[
     pyramid.propagate(PHI);
 }
 
-fn write(pyramid: &mut Pyramid, leaves: &[Place], values: &[Known]) {
-    for (leaf, known) in leaves.iter().zip(values) {
-        let grid = &mut pyramid.levels_mut()[leaf.level as usize].grid;
-        let (page, cell) = (grid.layout().page(leaf.cell), grid.layout().cell_in_page(leaf.cell));
-        grid.channel_mut(page, PHI)[cell] = known.phi;
-        (0..3).for_each(|a| grid.channel_mut(page, CENTER_VELOCITY[a])[cell] = known.nearest[a]);
-    }
-}
-
-/// Hands nearest points on among the leaves beyond the band.
-fn hand_on(pyramid: &mut Pyramid, diagram: &Diagram, beyond: Vec<Place>) {
-    let mut active = beyond.clone();
+/// Hands nearest points on among the leaves beyond the band, by number; those that have true ones keep them.
+fn hand_on(view: View, known: &mut [Known], is_true: &[bool]) {
+    let (diagram, leaves) = (view.diagram, view.leaves());
+    let mut active: Vec<u32> = (0..known.len() as u32).filter(|&n| !is_true[n as usize]).collect();
+    let mut is_asked = vec![false; known.len()];
     for _ in 0..MOST_PASSES {
-        let view = View { pyramid, diagram };
+        let before = &*known;
         let better = parallel::map_indices(active.len(), |n| {
-            let (x, own) = (view.center(active[n]), view.value(active[n], PHI));
+            let own = before[active[n] as usize].phi;
+            let x = view.center(leaves[active[n] as usize]);
             let (mut least, mut nearest) = (own.abs(), None);
-            view.for_each_face(active[n], |face| {
-                let Some(other) = face.other else { return };
-                let point = view.vector(other, CENTER_VELOCITY);
+            for &other in diagram.beside(active[n] as usize) {
+                let point = before[other as usize].nearest;
                 let distance = point.distance(x);
                 // Comparisons with what is not a number fail: neighbours that know no point.
                 if distance < 0.9999 * least {
                     (least, nearest) = (distance, Some(point));
                 }
-            });
+            }
             nearest.map(|nearest| Known { phi: least.copysign(own), nearest })
         });
-        let (mut leaves, mut values) = (vec![], vec![]);
-        for (leaf, known) in active.iter().zip(better) {
-            if let Some(known) = known {
-                leaves.push(*leaf);
-                values.push(known);
+        let mut next = vec![];
+        for (&leaf, better) in active.iter().zip(better) {
+            let Some(better) = better else { continue };
+            known[leaf as usize] = better;
+            for &other in diagram.beside(leaf as usize) {
+                if !is_true[other as usize] && !std::mem::replace(&mut is_asked[other as usize], true) {
+                    next.push(other);
+                }
             }
         }
-        if leaves.is_empty() {
+        if next.is_empty() {
             return;
         }
-        write(pyramid, &leaves, &values);
-        let view = View { pyramid, diagram };
-        let around = parallel::map_indices(leaves.len(), |n| {
-            let mut around = vec![];
-            view.for_each_face(leaves[n], |face| around.extend(face.other));
-            around
-        });
-        let mut next: Vec<Place> = around.into_iter().flatten().collect();
         next.sort_unstable();
-        next.dedup();
-        next.retain(|leaf| beyond.binary_search_by(|b| b.cmp(leaf)).is_ok());
+        next.iter().for_each(|&n| is_asked[n as usize] = false);
         active = next;
     }
 }

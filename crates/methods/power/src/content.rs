@@ -27,8 +27,7 @@ pub struct Found {
 impl<'a> View<'a> {
     /// Number of a leaf.
     pub fn number(&self, leaf: Place) -> usize {
-        let level = self.level(leaf.level);
-        level.number(level.grid.layout().decode(leaf.cell)).expect("a leaf") as usize
+        self.level(leaf.level).number_at(leaf.cell).expect("a leaf") as usize
     }
 
     /// Volume of a leaf's power cell, m3.
@@ -89,7 +88,12 @@ pub fn differing<M: Default + Send>(
             if agrees && (found.is_uniform || least > clear || most < -clear) {
                 continue;
             }
-            for cell in cubes.rows(low).flatten().filter(|&cell| phi[cell] != 0.0) {
+            // Whole voxels on the side of a leaf whose power cell is itself do not differ from it.
+            let differs = |phi: f32| {
+                let agrees = if found.whole == 0.0 { phi >= band.dx } else { phi <= -band.dx };
+                phi != 0.0 && !(found.is_uniform && agrees)
+            };
+            for cell in cubes.rows(low).flatten().filter(|&cell| differs(phi[cell])) {
                 body(memory, &found, band.voxel(page, cell, has_solids));
             }
         }

@@ -3,11 +3,14 @@
 use crate::channels;
 use crate::neighbourhood::{Code, Kind, larger_bit};
 use crate::stencil::{PowerCell, StencilTable};
-use crate::view::Place;
-use fluvial_foundation::AXES;
+use crate::view::{Place, View};
+use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::paged::{Layout, Reader};
 use fluvial_grids::pyramid::{Halo, Level, NEIGHBOURS, Pyramid, bits};
 use std::sync::Arc;
+
+/// Leaves per task.
+const LEAVES: usize = 256;
 
 /// The power diagram of the leaves of a pyramid, within the walls of its box.
 ///
@@ -18,6 +21,9 @@ use std::sync::Arc;
 pub struct Diagram {
     table: Arc<StencilTable>,
     leaves: Vec<Place>,
+    /// Numbers of the leaves beside each, in the order of its faces: `beside[beside_from[n]..beside_from[n + 1]]`.
+    beside: Vec<u32>,
+    beside_from: Vec<u32>,
     /// By level and block: leaves away from walls whose neighbours are all of the same size.
     uniform: Vec<Vec<u64>>,
 }
@@ -31,7 +37,7 @@ impl Diagram {
 
     /// As [`Self::new`] with the power cells that another tree has met.
     pub fn with_table(pyramid: &mut Pyramid, table: Arc<StencilTable>) -> Diagram {
-        let mut diagram = Diagram { table, leaves: list_leaves(pyramid), uniform: vec![] };
+        let mut diagram = Diagram { table, leaves: list_leaves(pyramid), ..Diagram::default() };
         for level in pyramid.levels_mut() {
             let uniform = encode_level(level);
             let mut codes = vec![Code::UNIFORM];
@@ -46,7 +52,35 @@ impl Diagram {
             StencilTable::prepare(&mut diagram.table, codes);
             diagram.uniform.push(uniform);
         }
+        diagram.connect(pyramid);
         diagram
+    }
+
+    /// Lists the leaves beside each.
+    fn connect(&mut self, pyramid: &Pyramid) {
+        let view = View { pyramid, diagram: self };
+        let count = self.leaves.len();
+        let parts = parallel::map_indices(parallel::chunk_count(count, LEAVES), |task| {
+            let (mut beside, mut counts) = (vec![], vec![]);
+            for n in parallel::chunk_range(task, LEAVES, count) {
+                let before = beside.len();
+                view.for_each_neighbour(self.leaves[n], |other| beside.push(view.number(other) as u32));
+                counts.push((beside.len() - before) as u32);
+            }
+            (beside, counts)
+        });
+        let (mut beside, mut from) = (vec![], vec![0]);
+        for (part, counts) in parts {
+            beside.extend(part);
+            counts.iter().for_each(|count| from.push(from[from.len() - 1] + count));
+        }
+        (self.beside, self.beside_from) = (beside, from);
+    }
+
+    /// Numbers of the leaves beside a leaf, in the order of its faces.
+    #[inline]
+    pub fn beside(&self, number: usize) -> &[u32] {
+        &self.beside[self.beside_from[number] as usize..self.beside_from[number + 1] as usize]
     }
 
     /// All leaves in the order of their numbers, which is that of places.
@@ -128,7 +162,7 @@ fn encode_level(level: &mut Level) -> Vec<u64> {
             // Cells beyond walls are in no set: leaves at walls are not uniform.
             NEIGHBOURS.iter().fold(own, |mask, &offset| mask & halo.at_offset(offset))
         };
-        fluvial_foundation::parallel::map_indices(cells.len(), of)
+        parallel::map_indices(cells.len(), of)
     };
     level.grid.for_each_block(Some(&used), [channels::CODE], |n, page, _: &Reader<64>, [code]| {
         code.fill(0.0);

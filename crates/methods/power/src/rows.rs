@@ -16,6 +16,7 @@ use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::paged::SolverGrid;
 use fluvial_grids::pyramid::{BlockCells, CellSet, Level, NEIGHBOURS, Pyramid, bits};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Ghost distances are no shorter than this part of the distance between centres: the floor's error is first
 /// order and must stay below that of the grid.
@@ -85,6 +86,25 @@ pub const fn place(k: usize) -> (usize, usize) {
 const BLOCKS: usize = 256;
 
 type Key = [u32; 55];
+/// Rows that are known, by their bits. Nothing iterates over it.
+type Known = HashMap<Key, u32, BuildHasherDefault<Mixer>>;
+
+/// A hash of words, each multiplied into what was before: keys are bits of numbers that nobody chooses to collide.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
+            let value = word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+            self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
 
 /// What a task finds: numbers of rows are the task's own.
 #[derive(Default)]
@@ -92,7 +112,7 @@ struct Part {
     blocks: Vec<BlockRows>,
     row_of: Vec<u32>,
     rows: Vec<(Row, [f32; 18])>,
-    known: HashMap<Key, u32>,
+    known: Known,
     floored: usize,
 }
 
@@ -101,7 +121,7 @@ impl Rows {
     /// too ([`Pyramid::propagate`]).
     pub fn new(pyramid: &Pyramid, diagram: &Diagram, boundary: Boundary, order: Order) -> Rows {
         let mut out = Rows::default();
-        let mut known = HashMap::new();
+        let mut known = Known::default();
         for l in 0..pyramid.levels().len() {
             let builder = Builder::new(pyramid, diagram, boundary, order, l);
             let count = builder.level.grid.blocks().len();
@@ -115,7 +135,7 @@ impl Rows {
         out
     }
 
-    fn append(&mut self, level: &mut LevelRows, part: Part, known: &mut HashMap<Key, u32>) {
+    fn append(&mut self, level: &mut LevelRows, part: Part, known: &mut Known) {
         let number: Vec<u32> = part
             .rows
             .into_iter()

@@ -38,16 +38,12 @@ impl Settlement {
     fn of(view: View, leaves: &[Place], is_near: impl Fn(Place) -> bool) -> Settlement {
         let number: Vec<u32> = (0..leaves.len()).filter(|&n| is_near(leaves[n])).map(|n| n as u32).collect();
         let near: Vec<Place> = number.iter().map(|&n| leaves[n as usize]).collect();
-        let beside_each = parallel::map_indices(near.len(), |n| {
-            let mut beside = vec![];
-            view.for_each_face(near[n], |face| {
-                beside.extend(face.other.and_then(|other| near.binary_search(&other).ok()).map(|n| n as u32));
-            });
-            beside
-        });
+        let mut place_of = vec![u32::MAX; leaves.len()];
+        number.iter().zip(0..).for_each(|(&number, n)| place_of[number as usize] = n);
         let (mut start, mut beside) = (vec![0], vec![]);
-        for list in beside_each {
-            beside.extend(list);
+        for &number in &number {
+            let others = view.diagram.beside(number as usize).iter().map(|&other| place_of[other as usize]);
+            beside.extend(others.filter(|&n| n != u32::MAX));
             start.push(beside.len() as u32);
         }
         Settlement { near, number, start, beside }

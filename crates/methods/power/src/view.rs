@@ -144,6 +144,37 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The leaf beyond a face inside the box, for a leaf at `at`.
+    fn beyond(&self, place: Place, at: [u32; 3], slot: Slot) -> Option<Place> {
+        let (Slot::Level(k) | Slot::Smaller(k, _)) = slot;
+        let next = AXES.map(|a| at[a].wrapping_add_signed(NEIGHBOURS[k][a] as i32));
+        match slot {
+            Slot::Level(_) => {
+                let layout = self.level(place.level).grid.layout();
+                self.same_or_larger(place.level, layout.encode(next.map(i64::from)))
+            }
+            Slot::Smaller(_, child) => {
+                let fine = self.level(place.level - 1).grid.layout();
+                let cell = fine.encode(AXES.map(|a| i64::from(2 * next[a] + (child as u32 >> a & 1))));
+                Some(Place { level: place.level - 1, cell })
+            }
+        }
+    }
+
+    /// Calls `body` for the leaves beside a leaf, in the order of its faces.
+    pub fn for_each_neighbour(&self, place: Place, mut body: impl FnMut(Place)) {
+        let Some(code) = self.code(place) else { return };
+        let layout = self.level(place.level).grid.layout();
+        let at = layout.decode(place.cell);
+        let outside = outside_places(layout, at);
+        for face in &self.diagram.table().get(code).faces {
+            let (Slot::Level(k) | Slot::Smaller(k, _)) = face.slot;
+            if outside >> k & 1 == 0 {
+                self.beyond(place, at, face.slot).into_iter().for_each(&mut body);
+            }
+        }
+    }
+
     /// What flows into a leaf through the parts of its faces that a solid closes, when the solid has the velocity
     /// `velocity(x)`, m3/s: by the divergence theorem, what the solid's surface pushes into the rest of the leaf.
     pub fn pushed_in(
@@ -188,20 +219,13 @@ impl<'a> View<'a> {
                 number,
             };
             if outside >> k & 1 == 0 {
-                let next = AXES.map(|a| at[a].wrapping_add_signed(NEIGHBOURS[k][a] as i32));
-                let (other, kept) = match face.slot {
-                    Slot::Level(_) => {
-                        let other = self.same_or_larger(place.level, layout.encode(next.map(i64::from)));
-                        (other, self.kept(place, k))
-                    }
-                    Slot::Smaller(_, child) => {
-                        let fine = self.level(place.level - 1).grid.layout();
-                        let cell =
-                            fine.encode(AXES.map(|a| i64::from(2 * next[a] + (child as u32 >> a & 1))));
-                        let smaller = Place { level: place.level - 1, cell };
+                let other = self.beyond(place, at, face.slot);
+                let kept = match (face.slot, other) {
+                    (Slot::Smaller(..), Some(smaller)) => {
                         let (home, channel, sign) = self.kept(smaller, opposite(k));
-                        (Some(smaller), (home, channel, -sign))
+                        (home, channel, -sign)
                     }
+                    _ => self.kept(place, k),
                 };
                 let (home, channel, sign) = kept;
                 seen.outward = sign * self.value(home, channel);

@@ -31,6 +31,19 @@ use fluvial_solver_interface::{
 use state::{Model, State};
 use std::sync::Mutex;
 
+/// How much there is of what a state is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Leaves of the tree.
+    pub leaves: usize,
+    /// Voxels of the band, in committed pages.
+    pub voxels: usize,
+    /// Bytes of the tree's pages.
+    pub tree_bytes: usize,
+    /// Bytes of the band's pages.
+    pub band_bytes: usize,
+}
+
 /// A liquid on a power diagram.
 pub struct PowerSolver {
     model: Model,
@@ -49,6 +62,17 @@ impl PowerSolver {
             return Err(SetupError::NoLiquid);
         }
         Ok(PowerSolver { model, state, asked_to_stop: None })
+    }
+
+    /// How large the state is.
+    pub fn counts(&self) -> Counts {
+        let State { tree, band, .. } = &self.state;
+        Counts {
+            leaves: tree.pyramid.active_count(),
+            voxels: band.voxels(),
+            tree_bytes: tree.pyramid.bytes(),
+            band_bytes: band.grid.bytes(),
+        }
     }
 }
 

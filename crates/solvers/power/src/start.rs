@@ -33,7 +33,7 @@ impl Model {
             if solids.is_empty() { None } else { Some(&solid) };
         band.fill(&pages, |x| self.start_distance(x).clamp(-reach, reach), solid)?;
         band.redistance();
-        band.release_far_pages(|x| self.start_distance(x) < 0.0);
+        band.release_pages_beyond_reach();
         Ok(band)
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn step(solver: &mut PowerSolver, dt_s: f64) -> Result<StepReport, St
     let (mut band, exchange) = stages.try_run("advect_surface", |_| step.carry_surface())?;
     stages.run("redistance", |_| band.redistance())?;
     let owed = stages.run("carry_volume", |_| step.carry_volume(&band))?;
-    stages.run("redistance", |_| band.release_far_pages(|x| step.old.tree.phi(x) < 0.0))?;
+    stages.run("redistance", |_| band.release_far_pages(model.shape.dx, |x| step.old.tree.phi(x) < 0.0))?;
     let mut tree = stages.try_run("adapt", |_| step.next_tree(&band))?;
     stages.run("level_set", |_| step.leaf_distances(&mut tree, &band))?;
     let pushed = stages.run("sources", |_| step.pushed_in(&tree))?;

@@ -1,4 +1,5 @@
 //! One program for all tests of this crate: every program more is linked anew.
 
 mod conformance;
+mod falls;
 mod jets;

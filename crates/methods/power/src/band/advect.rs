@@ -20,8 +20,23 @@ pub struct Motion<'a> {
 
 /// Voxels farther from the surface than this have no part in its place.
 const FAR_VOXELS: f32 = 4.0;
+/// What is left of a voxel's distance when the flow has gone towards the surface all the way, at least: redistancing reads no value that is
+/// larger but for its sign.
+const UNREAD_VOXELS: f32 = 3.0;
+/// Ways by the velocity at a voxel, for which velocity changes along the way and the slope of distances differs from one.
+const LONGEST_WAYS: f32 = 1.25;
 /// Pages per task.
 const PAGES: usize = 64;
+
+/// `body(cursors, item)` of all items, in parallel; neighbours in the list share cursors.
+fn map_with_cursors(items: &[u64], body: impl Fn(&mut Cursors, u64) -> bool + Sync) -> Vec<bool> {
+    let tasks = parallel::map_indices(parallel::chunk_count(items.len(), PAGES), |task| {
+        let mut cursors = Cursors::default();
+        let items = &items[parallel::chunk_range(task, PAGES, items.len())];
+        items.iter().map(|&item| body(&mut cursors, item)).collect::<Vec<bool>>()
+    });
+    tasks.concat()
+}
 
 impl Band {
     /// The band that arises when the flow carries this one along: `phi(x) = phi_old(x - u dt)`, then `change(x, phi)`. In the
@@ -47,7 +62,7 @@ impl Band {
         }
         // Where the surface is not, only the side matters: redistancing finds the rest. What comes from near it is interpolated as well
         // as can be.
-        let stays = |phi: f32, way: f32| phi.abs() > 1.5 * way + FAR_VOXELS * self.dx;
+        let stays = |phi: f32, way: f32| phi.abs() > LONGEST_WAYS * way + UNREAD_VOXELS * self.dx;
         let value = |cursors: &mut Cursors, x: Vec3, own: f32| {
             let is_known = own != 0.0;
             if is_known && stays(own, motion.farthest) {
@@ -63,27 +78,7 @@ impl Band {
                 if linear.abs() < FAR_VOXELS * self.dx { self.cubic(from).unwrap_or(linear) } else { linear };
             phi.clamp(-self.reach, self.reach)
         };
-        // A band is wider than a page: one of a page's corners or its centre comes from inside it, if any part does.
-        let is_near = |cursors: &mut Cursors, x: Vec3| {
-            let from = motion.flow.trace_back(cursors, x, motion.dt_s, motion.steps);
-            self.linear(from).is_some_and(|phi| phi.abs() < self.reach)
-        };
-        let is_kept = |cursors: &mut Cursors, page: u64| {
-            let bounds = self.page_box(page);
-            let corner = |n: usize| {
-                let share = Vec3::from_array([n & 1, n >> 1 & 1, n >> 2].map(|v| v as f32));
-                bounds.min + share * bounds.size()
-            };
-            is_near(cursors, 0.5 * (bounds.min + bounds.max))
-                || (0..8).any(|n| is_near(cursors, corner(n)))
-                || forced.iter().any(|b| b.intersects(&bounds))
-        };
-        let kept_pages = parallel::map_indices(parallel::chunk_count(pages.len(), PAGES), |task| {
-            let mut cursors = Cursors::default();
-            let pages = &pages[parallel::chunk_range(task, PAGES, pages.len())];
-            pages.iter().copied().filter(|&page| is_kept(&mut cursors, page)).collect::<Vec<u64>>()
-        });
-        let pages = kept_pages.concat();
+        let pages = self.pages_that_stay(motion, &pages, forced);
         new.grid.commit(&pages)?;
         let (min, dx, cells) = (new.min, new.dx, layout.cells());
         new.grid.for_each_block_with(
@@ -107,6 +102,41 @@ impl Band {
             },
         );
         Ok(new)
+    }
+
+    /// Of ascending pages those that the flow brings a part of the band to, and those that the boxes `forced` touch. A band is wider than a page: one
+    /// of a page's corners or its centre comes from inside it, if any part does. Corners are shared by eight pages and asked once.
+    fn pages_that_stay(&self, motion: Motion, pages: &[u64], forced: &[Aabb]) -> Vec<u64> {
+        let layout = self.grid.layout();
+        let comes_from_band = |cursors: &mut Cursors, x: Vec3| {
+            let from = motion.flow.trace_back(cursors, x, motion.dt_s, motion.steps);
+            self.linear(from).is_some_and(|phi| phi.abs() < self.reach)
+        };
+        let stays = map_with_cursors(pages, |cursors, page| {
+            let bounds = self.page_box(page);
+            comes_from_band(cursors, 0.5 * (bounds.min + bounds.max))
+                || forced.iter().any(|b| b.intersects(&bounds))
+        });
+        // A corner by its voxel's coordinates, 21 bits each.
+        let corners = |page: u64| {
+            let low = layout.decode(layout.first_of(page));
+            [0u32, 1, 2, 3, 4, 5, 6, 7].map(|n| {
+                let at = AXES.map(|a| u64::from(low[a] + (n >> a & 1) * layout.block_side(a)));
+                at[0] | at[1] << 21 | at[2] << 42
+            })
+        };
+        let left = pages.iter().zip(&stays).filter(|(_, stays)| !**stays);
+        let mut asked: Vec<u64> = left.flat_map(|(page, _)| corners(*page)).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let is_near = map_with_cursors(&asked, |cursors, corner| {
+            let at = [0, 21, 42].map(|shift| (corner >> shift & 0x1f_ffff) as f32);
+            comes_from_band(cursors, self.min + self.dx * Vec3::from_array(at))
+        });
+        let has_near = |page: u64| {
+            corners(page).iter().any(|corner| asked.binary_search(corner).is_ok_and(|n| is_near[n]))
+        };
+        pages.iter().zip(stays).filter(|(page, stays)| *stays || has_near(**page)).map(|p| *p.0).collect()
     }
 
     /// Commits pages and sets distances there: the first band.

@@ -128,6 +128,17 @@ impl Band {
             return [0, 1, 8, 9, 64, 65, 72, 73].map(|step| page[(cell + step) & 255]);
         }
         let codes = AXES.map(|a| [0, 1].map(|n| layout.along(a, at[a] + n)));
+        let crosses = AXES.map(|a| layout.page(codes[a][0]) != layout.page(codes[a][1]));
+        // Most others lie in two pages.
+        if let Some(axis) = only(crosses) {
+            let step = codes[axis][1];
+            let beyond = AXES.into_iter().filter(|&a| a != axis).fold(step, |code, a| code | codes[a][0]);
+            let pages = [code, beyond].map(|code| self.grid.channel(layout.page(code), PHI));
+            return std::array::from_fn(|n| {
+                let cell = codes[0][n & 1] | codes[1][n >> 1 & 1] | codes[2][n >> 2];
+                pages[n >> axis & 1][layout.cell_in_page(cell) & 255]
+            });
+        }
         std::array::from_fn(|n| self.phi(codes[0][n & 1] | codes[1][n >> 1 & 1] | codes[2][n >> 2]))
     }
 
@@ -145,7 +156,7 @@ impl Band {
         Some(low + t.z * (high - low))
     }
 
-    /// Distance at a point, cubic (Catmull and Rom) where there are voxels enough, else linear.
+    /// Distance at a point, by the cubic through the voxels around it where there are enough, else linear.
     pub fn cubic(&self, x: Vec3) -> Option<f32> {
         let (at, t) = self.base(x);
         let layout = self.grid.layout();
@@ -163,7 +174,7 @@ impl Band {
             |a: usize, n: usize| usize::from(layout.page(codes[a][n]) != layout.page(codes[a][0]));
         let (page_x, cell_x) =
             ([0, 1, 2, 3].map(|n| is_second(0, n)), codes[0].map(|c| layout.cell_in_page(c)));
-        let weight = AXES.map(|a| catmull_rom(t[a]));
+        let weight = AXES.map(|a| cubic_weights(t[a]));
         let (mut sum, mut missing) = (0.0, false);
         for z in 0..4 {
             for y in 0..4 {
@@ -217,7 +228,26 @@ impl Band {
     }
 }
 
-fn catmull_rom(t: f32) -> [f32; 4] {
-    let (t2, t3) = (t * t, t * t * t);
-    [-0.5 * t + t2 - 0.5 * t3, 1.0 - 2.5 * t2 + 1.5 * t3, 0.5 * t + 2.0 * t2 - 1.5 * t3, -0.5 * t2 + 0.5 * t3]
+/// The axis that is marked, if it is the only one.
+#[inline(always)]
+fn only(marked: [bool; 3]) -> Option<usize> {
+    match marked {
+        [true, false, false] => Some(0),
+        [false, true, false] => Some(1),
+        [false, false, true] => Some(2),
+        _ => None,
+    }
+}
+
+/// Weights of the values at -1, 0, 1 and 2 in the cubic through all four. (Catmull's and Rom's miss third derivatives, and shift what is
+/// carried: `a_ball_in_uniform_flow_goes_as_far_as_the_flow`.)
+fn cubic_weights(t: f32) -> [f32; 4] {
+    let (before, after, beyond) = (t + 1.0, t - 1.0, t - 2.0);
+    let sixth = 1.0 / 6.0;
+    [
+        -sixth * t * after * beyond,
+        0.5 * before * after * beyond,
+        -0.5 * before * t * beyond,
+        sixth * before * t * after,
+    ]
 }

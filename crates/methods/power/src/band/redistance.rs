@@ -4,15 +4,19 @@
 //! against the neighbours' last values. The paper's fast marching was serial; here a page reads what others had before the
 //! pass, so that the result does not depend on threads. First order, as theirs; verified by `band.rs`.
 
-use super::{Band, CURRENT, NEXT, PHI, kept};
+use super::{Band, CURRENT, NEXT, PHI, PageCubes, kept};
+use fluvial_foundation::Vec3;
 use fluvial_grids::paged::{Layout, Reader};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use wide::f32x8;
 
 /// Passes at most; the band is no more pages wide.
 const MOST_PASSES: usize = 64;
 /// A change smaller than this part of a voxel is none.
 const SMALLEST_CHANGE: f32 = 1e-4;
+/// Whom a page can ask for another visit, a bit each, as directions of [`Layout::page_steps`]: itself, and the pages across its
+/// sides.
+const ASKED: [usize; 7] = [13, 12, 14, 10, 16, 4, 22];
 
 /// A page and one voxel around it: 10 x 10 x 6.
 const ROW: usize = 10;
@@ -80,50 +84,67 @@ impl Band {
         let pages = self.grid.blocks().pages();
         let has_given = |n: &u32| self.grid.channel(pages[*n as usize], CURRENT).iter().any(|v| *v < 0.0);
         let mut active: Vec<u32> = (0..count as u32).filter(has_given).collect();
+        let asks: Vec<AtomicU8> = (0..count).map(|_| AtomicU8::new(0)).collect();
+        let mut next: Vec<u32> = vec![];
         for pass in 0..MOST_PASSES {
             if active.is_empty() {
                 return pass;
             }
-            let changed: Vec<AtomicBool> = (0..count).map(|_| AtomicBool::new(false)).collect();
             self.grid.for_each_block(Some(&active), [NEXT], |n, page, reader, [next]| {
                 let mut halo = [0.0; 600];
                 load(&mut halo, reader, &layout, page, CURRENT);
-                changed[n].store(sweep_page(next, &mut halo, dx), Relaxed);
+                asks[n].store(sweep_page(next, &mut halo, dx, pass == 0), Relaxed);
             });
             self.grid.for_each_block(Some(&active), [CURRENT], |_, page, reader, [current]| {
                 current.copy_from_slice(reader.channel(page, NEXT));
             });
             let (list, steps) = (self.grid.blocks(), layout.page_steps());
-            let mut next: Vec<u32> = vec![];
-            for (n, _) in changed.iter().enumerate().filter(|(_, c)| c.load(Relaxed)) {
-                // The page itself and the six across its sides.
-                for d in [4, 10, 12, 13, 14, 16, 22] {
-                    let beside = layout.add_pages(list.pages()[n], steps[d]);
-                    next.extend(list.position(beside).map(|p| p as u32));
+            next.clear();
+            for &n in &active {
+                let asks = asks[n as usize].load(Relaxed);
+                for (bit, d) in ASKED.into_iter().enumerate().filter(|(bit, _)| asks >> bit & 1 == 1) {
+                    let beside = layout.add_pages(list.pages()[n as usize], steps[d]);
+                    next.extend(if bit == 0 { Some(n) } else { list.position(beside).map(|p| p as u32) });
                 }
             }
             next.sort_unstable();
             next.dedup();
-            active = next;
+            std::mem::swap(&mut active, &mut next);
         }
         MOST_PASSES
     }
 
     /// Gives back the pages in which nothing is nearer to the surface than the reach, and in which all who read leaves instead find
-    /// the same side: `is_liquid(x)`. (Of a drop that transport has lost the leaf is still full, and would fill itself again.)
-    pub fn release_far_pages(&mut self, is_liquid: impl Fn(fluvial_foundation::Vec3) -> bool) {
+    /// the same side: `is_liquid(x)`, the same for all of a leaf of edge `smallest_m` or more. (Of a drop that transport has lost the leaf is
+    /// still full, and would fill itself again.)
+    pub fn release_far_pages(&mut self, smallest_m: f32, is_liquid: impl Fn(Vec3) -> bool) {
         let (grid, reach, layout) = (&self.grid, 0.999 * self.reach, *self.grid.layout());
+        let cubes = PageCubes::new(self, smallest_m);
         let is_far = |page: &u64| {
             let phi = grid.channel(*page, PHI);
-            phi.iter().all(|v| *v == 0.0 || v.abs() >= reach)
-                && (0..256).filter(|&cell| phi[cell] != 0.0).all(|cell| {
-                    let x = self.center(layout.decode(layout.first_of(*page) | cell as u64));
-                    is_liquid(x) == (phi[cell] < 0.0)
+            is_beyond(phi, reach)
+                && cubes.of_page(layout.decode(layout.first_of(*page))).all(|(low, _)| {
+                    let mut voxels = cubes.rows(low).flatten().filter(|&cell| phi[cell] != 0.0).peekable();
+                    let Some(&first) = voxels.peek() else { return true };
+                    let side = is_liquid(self.center(layout.decode(layout.first_of(*page) | first as u64)));
+                    voxels.all(|cell| side == (phi[cell] < 0.0))
                 })
         };
         let far: Vec<u64> = grid.blocks().pages().iter().copied().filter(is_far).collect();
         self.grid.release(&far);
     }
+
+    /// The same where no leaf knows better: for a first band.
+    pub fn release_pages_beyond_reach(&mut self) {
+        let (grid, reach) = (&self.grid, 0.999 * self.reach);
+        let is_far = |page: &u64| is_beyond(grid.channel(*page, PHI), reach);
+        let far: Vec<u64> = grid.blocks().pages().iter().copied().filter(is_far).collect();
+        self.grid.release(&far);
+    }
+}
+
+fn is_beyond(phi: &[f32; 256], reach: f32) -> bool {
+    phi.iter().all(|v| *v == 0.0 || v.abs() >= reach)
 }
 
 /// The least distance that is given, voxels: not zero, which would mean that there is no voxel.
@@ -196,9 +217,10 @@ const NOWHERE: f32 = 1e15;
 /// Times that a row is solved in a visit: along it, values travel by one voxel each time.
 const ROUNDS: usize = 2;
 
-/// Four sweeps over the rows of a page, up and down along y and z. Given distances are negative in the halo and in `next`, missing ones zero. Returns
-/// whether any distance has changed.
-fn sweep_page(next: &mut [f32; 256], halo: &mut Halo, dx: f32) -> bool {
+/// Four sweeps over the rows of a page, up and down along y and z. Given distances are negative in the halo and in `next`, missing ones
+/// zero. Returns the bits of [`ASKED`]: the page itself where any distance has changed, and a neighbour where one beside it has that is
+/// nearer to the surface than the neighbour's own, which alone can make that one smaller. At the first visit given distances are such changes.
+fn sweep_page(next: &mut [f32; 256], halo: &mut Halo, dx: f32, is_first: bool) -> u8 {
     let mut before = [[0.0f32; 8]; 32];
     for (n, before) in before.iter_mut().enumerate() {
         before.copy_from_slice(&halo[row_at(n % 8, n / 8)..][..8]);
@@ -214,15 +236,35 @@ fn sweep_page(next: &mut [f32; 256], halo: &mut Halo, dx: f32) -> bool {
             }
         }
     }
-    let mut has_changed = false;
+    let mut asks = 0;
     for (n, before) in before.iter().enumerate() {
-        let row = &halo[row_at(n % 8, n / 8)..][..8];
+        let (y, z) = (n % 8, n / 8);
+        let at = row_at(y, z);
+        let (mut changed, mut any) = ([false; 8], false);
         for x in 0..8 {
-            next[8 * n + x] = if before[x] > 0.0 { row[x] } else { before[x] };
-            has_changed |= (next[8 * n + x] - before[x]).abs() > SMALLEST_CHANGE * dx;
+            let new = if before[x] > 0.0 { halo[at + x] } else { before[x] };
+            next[8 * n + x] = new;
+            let is_given = before[x] < 0.0;
+            changed[x] = is_first && is_given || (new - before[x]).abs() > SMALLEST_CHANGE * dx;
+            any |= changed[x];
+        }
+        if any {
+            asks |= 1 | asked_across(halo, at, [y, z], changed);
         }
     }
-    has_changed
+    asks
+}
+
+/// The sides of a page across which a row's changed distances can matter.
+fn asked_across(halo: &Halo, at: usize, [y, z]: [usize; 2], changed: [bool; 8]) -> u8 {
+    let matters = |x: usize, beyond: usize| changed[x] && halo[at + x] < halo[beyond];
+    let any = |is_at_side: bool, beyond: usize| is_at_side && (0..8).any(|x| matters(x, beyond + x));
+    u8::from(matters(0, at - 1)) << 1
+        | u8::from(matters(7, at + 8)) << 2
+        | u8::from(any(y == 0, at - ROW)) << 3
+        | u8::from(any(y == 7, at + ROW)) << 4
+        | u8::from(any(z == 0, at - PLANE)) << 5
+        | u8::from(any(z == 3, at + PLANE)) << 6
 }
 
 /// Solves the equation in the voxels of a row that are not given.

@@ -2,6 +2,7 @@
 
 use super::{Band, PHI, SOLID};
 use fluvial_foundation::{AXES, Vec3, parallel};
+use fluvial_grids::cut::cube_below_plane;
 
 /// A voxel with liquid in it or beside it.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +26,19 @@ impl<const K: usize> Default for Sums<K> {
 }
 
 /// The part of a voxel that lies on the negative side of the plane where a function with the value `phi` (in voxels) at its centre and the
-/// slope `slope` is zero: linear over the width that the voxel has across the plane, so that what two voxels show of a moving plane adds
-/// up. The slope of a carried distance is one within a tenth only; taken for one, what a cell holds would change with the place of the surface
-/// between voxels, by more than small waves are high.
+/// slope `slope` is zero. Exact for planes, so that what voxels show of a moving plane changes by what it sweeps: the slope of a carried
+/// distance is one within a tenth only, and a part linear over the width that the voxel has across the plane made content run ahead of the
+/// surface by the plane's tilt. Test: `content_moves_with_a_tilted_plane`.
 pub fn part_below(phi: f32, slope: Vec3) -> f32 {
-    (0.5 - phi / slope.abs().element_sum().max(0.5)).clamp(0.0, 1.0)
+    // A function without a slope is no distance: it lies between two surfaces.
+    let steep = (0.5 / slope.abs().element_sum().max(1e-6)).max(1.0);
+    cube_below_plane(f64::from(phi), slope.to_array().map(|s| f64::from(steep * s))) as f32
 }
 
 impl Band {
-    /// Slope of the distance at a voxel, by differences of what is there.
+    /// Slope of the distance at a voxel, by differences of what is there: across the surface where it passes on one side. Carried distances are
+    /// kept near it with whatever slope the flow has given them, and go on with a slope of one; over that bend a difference would not show
+    /// the plane that both sides agree on.
     fn voxel_slope(&self, voxel: u64) -> Vec3 {
         let layout = self.grid.layout();
         let own = self.phi(voxel);
@@ -41,6 +46,12 @@ impl Band {
             // Voxel (1, 1, 1) of the 64 around is the voxel itself.
             let stride = [1, 4, 16][a];
             let [low, high] = [21 - stride, 21 + stride].map(|n| self.phi(layout.add(voxel, self.steps[n])));
+            let crosses = |v: f32| v != 0.0 && (v < 0.0) != (own < 0.0);
+            match (crosses(low), crosses(high)) {
+                (true, false) => return own - low,
+                (false, true) => return high - own,
+                _ => {}
+            }
             match (low != 0.0, high != 0.0) {
                 (true, true) => 0.5 * (high - low),
                 (true, false) => own - low,
