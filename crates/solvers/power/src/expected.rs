@@ -1,7 +1,33 @@
 //! Rows of validation that `power` is known to miss, each with the reason. The tests fail when one starts to
 //! pass.
 
-use fluvial_solver_interface::ExpectedFailure;
+use crate::Params;
+use fluvial_solver_interface::{ExpectedFailure, Listed};
 
 /// Rows known to miss their bar.
-pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[];
+pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
+    ExpectedFailure {
+        case: "free-fall",
+        variants: &[Params::NAME],
+        quantity: "centre of mass, fallen / m",
+        reason: "the mesh cuts off what is round, by its place between voxels: balls put at both ends of the way are drawn 2.0e-5 of it nearer to each other than they are; the ball that fell is 6e-6 off where one put there is drawn (`a_ball_falls_to_where_it_should`)",
+    },
+    ExpectedFailure {
+        case: "dam-break",
+        variants: &[Params::NAME],
+        quantity: "front speed / Ritter's bound",
+        reason: "0.2 % above it: the tip is thinner than a leaf, fills leaves one after the other, and its steepest window differs by 5 % between runs that should agree: the same column in other units 0.954, with half the step 0.993, with four voxels a leaf 0.981, carried by the level set alone 0.945 (bench `front`)",
+    },
+    ExpectedFailure {
+        case: "invariances",
+        variants: &[Params::NAME],
+        quantity: "moved by half a cell: front, largest difference",
+        reason: "the tip of the tongue, about half a leaf: on a floor between leaves, leaves are liquid from half a leaf of depth on, on a floor through their middles from nothing on",
+    },
+    ExpectedFailure {
+        case: "invariances",
+        variants: &[Params::NAME],
+        quantity: "moved by half a cell: kinetic energy, largest difference",
+        reason: "the tongue, as its front: it has the largest speeds. The potential energy agrees to 0.6 %",
+    },
+];

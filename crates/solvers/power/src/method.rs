@@ -65,8 +65,7 @@ impl Listed for Params {
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
         let mut notes = vec![
-            "`power` is in work: volume is kept and still water rests, but walls do not let go"
-                .to_owned(),
+            "`power` is in work: volume is kept and still water rests, but walls do not let go".to_owned(),
         ];
         if !setup.solids.is_empty() {
             notes.push("walls of solids thinner than a leaf leak".to_owned());
