@@ -24,15 +24,34 @@ pub struct SurfaceLag {
     triangles: Vec<Lagging>,
 }
 
+/// Times that triangles tell the nodes around what they still lack: the mean of neighbours with other normals is less than each
+/// of them wants.
+const SWEEPS: usize = 8;
+
 /// A triangle of the free surface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lagging {
     /// Low node of the tracker's cell that it lies in.
     base: u32,
+    /// Its centre within that cell, 0 to 1 along each axis.
+    within: DVec3,
     normal: DVec3,
     area: f64,
     /// Normal velocity that the flow lacks here, m/s.
     wanted: f64,
+    /// What of it the nodes around do not give yet.
+    lacking: f64,
+}
+
+/// Least share of a triangle for a corner of its cell.
+const LEAST_SHARE: f64 = 1e-3;
+
+impl Lagging {
+    /// The share of a corner of the tracker's cell, by linear interpolation.
+    fn share(&self, corner: usize) -> f64 {
+        let part = |a: usize| if corner >> a & 1 == 1 { self.within[a] } else { 1.0 - self.within[a] };
+        (part(0) * part(1) * part(2)).max(LEAST_SHARE)
+    }
 }
 
 impl SurfaceLag {
@@ -48,7 +67,9 @@ impl SurfaceLag {
         self.forget(nodes.len());
         self.find_triangles((mesh, nodes), flow, (u_triangle, change_piece));
         self.find_nodes(nodes);
-        self.tell_nodes(nodes);
+        for _ in 0..SWEEPS {
+            self.tell_nodes(nodes);
+        }
         self.continue_over(nodes, layers);
     }
 
@@ -96,9 +117,10 @@ impl SurfaceLag {
             let x = t.vertices.iter().map(|&v| mesh.vertices[v as usize]).sum::<DVec3>() / 3.0;
             let at = (mesh.factor as f64 * x).as_vec3();
             let u = u_triangle[mesh.first_triangle[piece] as usize + n];
-            let wanted = normal.dot(u - flow.at(mesh, piece as u32, x)) + change_piece[piece];
-            let base = nodes.stencil_at(at).base as u32;
-            Lagging { base, normal, area, wanted }
+            let wanted = normal.dot(u - flow.carrying(mesh, piece as u32, x)) + change_piece[piece];
+            let stencil = nodes.stencil_at(at);
+            let (base, within) = (stencil.base as u32, DVec3::from_array(stencil.fraction.map(f64::from)));
+            Lagging { base, within, normal, area, wanted, lacking: wanted }
         };
         let parts = parallel::map_indices(chunks, |chunk| {
             let mut found = vec![];
@@ -115,22 +137,28 @@ impl SurfaceLag {
     /// Lists the nodes around triangles, with the area there.
     fn find_nodes(&mut self, nodes: &Lattice) {
         for t in &self.triangles {
-            for n in (0..8).map(|c| corner_node(nodes, t.base as usize, c)) {
+            for c in 0..8 {
+                let n = corner_node(nodes, t.base as usize, c);
                 if self.weight[n] == 0.0 {
                     self.known.push(n as u32);
                 }
-                self.weight[n] += t.area as f32;
+                self.weight[n] += (t.area * t.share(c)) as f32;
             }
         }
     }
 
-    /// Nodes take the mean of the triangles around them.
+    /// Nodes take the mean of what the triangles around them lack.
     fn tell_nodes(&mut self, nodes: &Lattice) {
-        self.known.iter().for_each(|&n| self.at_node[n as usize] = Vec3::ZERO);
+        for t in &mut self.triangles {
+            let corner = |c: usize| self.at_node[corner_node(nodes, t.base as usize, c)].as_dvec3();
+            let has: DVec3 = (0..8).map(|c| t.share(c) * corner(c)).sum();
+            t.lacking = t.wanted - t.normal.dot(has);
+        }
         for t in &self.triangles {
-            let share = (t.area * t.wanted * t.normal).as_vec3();
-            for n in (0..8).map(|c| corner_node(nodes, t.base as usize, c)) {
-                self.at_node[n] += share / self.weight[n];
+            for c in 0..8 {
+                let n = corner_node(nodes, t.base as usize, c);
+                let part = t.area * t.share(c) / f64::from(self.weight[n]);
+                self.at_node[n] += (part * t.lacking * t.normal).as_vec3();
             }
         }
     }
