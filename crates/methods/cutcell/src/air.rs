@@ -115,7 +115,8 @@ impl AirScratch {
         let parts = parallel::map_indices(parallel::chunk_count(rows, CELLS), |chunk| {
             parallel::chunk_range(chunk, CELLS, rows).map(row).collect::<Vec<_>>()
         });
-        let (mut start, mut column, mut value, mut excess, mut rhs) = (vec![0u32], vec![], vec![], vec![], vec![]);
+        let (mut start, mut column, mut value, mut excess, mut rhs) =
+            (vec![0u32], vec![], vec![], vec![], vec![]);
         for (entries, own_excess, right) in parts.into_iter().flatten() {
             entries.into_iter().for_each(|(c, v)| {
                 column.push(c);

@@ -201,7 +201,6 @@ impl Flow {
         let inside = shape.contains(x).then(|| shape.interpolate(u_vertex, x, weights)).flatten();
         inside.filter(|u| u.is_finite()).unwrap_or_else(|| self.carrying(mesh, piece, x))
     }
-
 }
 
 /// Trilinear velocity of the staggered grid at a point, in cells.

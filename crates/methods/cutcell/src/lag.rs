@@ -6,7 +6,6 @@
 //! difference of the two, along the surface's normals, is kept at the nodes of the tracker and continued outward and
 //! inward, so that surface and particles move by the sum. Test: `a_film_runs_out_with_its_volume` of the solver.
 
-use crate::flow::Flow;
 use crate::iso::PIECES;
 use crate::mesh::{CutCells, Triangle};
 use fluvial_foundation::{DVec3, Vec3, parallel};
@@ -26,7 +25,7 @@ pub struct SurfaceLag {
 
 /// Times that triangles tell the nodes around what they still lack: the mean of neighbours with other normals is less than each
 /// of them wants.
-const SWEEPS: usize = 8;
+const SWEEPS: usize = 2;
 
 /// A triangle of the free surface.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,12 +54,12 @@ impl Lagging {
 }
 
 impl SurfaceLag {
-    /// Finds the lag of a flow behind the normal velocities of triangles: those before the projection (`u_triangle`) and
+    /// Finds the lag of a flow (the velocity in a piece, at a place in cells) behind the normal velocities of triangles: those before the projection (`u_triangle`) and
     /// the change of their piece (`change_piece`), m/s. It is continued over `layers` layers of nodes.
     pub fn find(
         &mut self,
         (mesh, nodes): (&CutCells, &Lattice),
-        flow: &Flow,
+        flow: impl Fn(u32, DVec3) -> DVec3 + Sync + Send,
         (u_triangle, change_piece): (&[DVec3], &[f64]),
         layers: usize,
     ) {
@@ -106,7 +105,7 @@ impl SurfaceLag {
     fn find_triangles(
         &mut self,
         (mesh, nodes): (&CutCells, &Lattice),
-        flow: &Flow,
+        flow: impl Fn(u32, DVec3) -> DVec3 + Sync + Send,
         (u_triangle, change_piece): (&[DVec3], &[f64]),
     ) {
         let chunks = parallel::chunk_count(mesh.pieces.len(), PIECES);
@@ -117,7 +116,7 @@ impl SurfaceLag {
             let x = t.vertices.iter().map(|&v| mesh.vertices[v as usize]).sum::<DVec3>() / 3.0;
             let at = (mesh.factor as f64 * x).as_vec3();
             let u = u_triangle[mesh.first_triangle[piece] as usize + n];
-            let wanted = normal.dot(u - flow.carrying(mesh, piece as u32, x)) + change_piece[piece];
+            let wanted = normal.dot(u - flow(piece as u32, x)) + change_piece[piece];
             let stencil = nodes.stencil_at(at);
             let (base, within) = (stencil.base as u32, DVec3::from_array(stencil.fraction.map(f64::from)));
             Lagging { base, within, normal, area, wanted, lacking: wanted }
@@ -142,7 +141,7 @@ impl SurfaceLag {
                 if self.weight[n] == 0.0 {
                     self.known.push(n as u32);
                 }
-                self.weight[n] += (t.area * t.share(c)) as f32;
+                self.weight[n] += t.area as f32;
             }
         }
     }
@@ -157,7 +156,7 @@ impl SurfaceLag {
         for t in &self.triangles {
             for c in 0..8 {
                 let n = corner_node(nodes, t.base as usize, c);
-                let part = t.area * t.share(c) / f64::from(self.weight[n]);
+                let part = t.area / f64::from(self.weight[n]);
                 self.at_node[n] += (part * t.lacking * t.normal).as_vec3();
             }
         }

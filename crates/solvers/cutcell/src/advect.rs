@@ -21,6 +21,8 @@ const WAY: [f64; 2] = [1.0, 0.25];
 const GRADIENT_REACH: f64 = 0.25;
 /// Nodes beside the surface keep a phi that is so many times their distance from it at most, or this part of it at least.
 const NEAR_A_DISTANCE: f32 = 2.0;
+/// Nodes so near to a wall of the domain take the distance anyway: the foot of a film lies between them.
+const BESIDE_WALL: usize = 2;
 /// Particles keep this far from the domain's walls, in cells.
 const WALL_MARGIN: f64 = 1e-4;
 
@@ -98,7 +100,8 @@ impl CutCellSolver {
                     continue;
                 }
                 let is_beside = sides.is_beside[piece as usize];
-                let new = if is_beside { way.velocity(piece, x, &mut weights) } else { after.at(mesh, piece, x) };
+                let new =
+                    if is_beside { way.velocity(piece, x, &mut weights) } else { after.at(mesh, piece, x) };
                 if is_affine || sides.is_beside[piece as usize] {
                     *v = new.as_vec3();
                     continue;
@@ -135,12 +138,14 @@ impl CutCellSolver {
     fn find_lag(&mut self, dt_s: f64) {
         let (nodes, factor) = (self.nodes, self.factor());
         let nodes_per_speed = factor as f64 * dt_s / f64::from(self.grid.dx);
-        let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
+        let Work { mesh, after, lag, lag_air, u_triangle, u_vertex, change, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
         let most = self.setup.cfl.ceil() as usize + 2;
         let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
-        lag.find((mesh, &nodes), after, (u_triangle, change), layers);
+        let u = (&u_triangle[..], &change[..]);
+        lag.find((mesh, &nodes), |piece, x| after.at(mesh, piece, x), u, layers);
+        lag_air.find((mesh, &nodes), |piece, x| after.carrying(mesh, piece, x), u, layers);
     }
 
     fn move_particles(&mut self, dt_s: f64) {
@@ -154,7 +159,7 @@ impl CutCellSolver {
         let in_world = |x: DVec3| grid.min + (dx * x).as_vec3();
         let velocity = |piece: u32, x: DVec3| {
             let of_source = Self::prescribed(nozzles, in_world(x));
-            of_source.unwrap_or_else(|| after.carrying(mesh, piece, x) + ahead.of_particle(x))
+            of_source.unwrap_or_else(|| after.at(mesh, piece, x) + ahead.of_particle(x))
         };
         let particles = &mut fields.population.particles;
         let (x_out, v_out) = (&mut particles.x, &mut particles.v);
@@ -205,7 +210,7 @@ impl CutCellSolver {
             mesh,
             fields,
             after,
-            lag,
+            lag_air,
             sides,
             spare,
             bodies,
@@ -233,7 +238,7 @@ impl CutCellSolver {
         let ways = (
             |x: DVec3| {
                 let of_source = Self::prescribed(nozzles, in_world(x));
-                of_source.unwrap_or_else(|| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x))
+                of_source.unwrap_or_else(|| carrier(mesh, sides, after, x) + lag_air.at(&nodes, factor, x))
             },
             |a: DVec3, b: DVec3| boundary.walls.walk(a, b),
         );
@@ -275,12 +280,18 @@ impl CutCellSolver {
             let is_wet = old[n] < 0.0;
             let changes = (0..3).any(|a| {
                 let stride = nodes.stride(a);
-                let low = at[a] > 0 && !boundary.is_blocked(n - stride, a) && (old[n - stride] < 0.0) != is_wet;
+                let low =
+                    at[a] > 0 && !boundary.is_blocked(n - stride, a) && (old[n - stride] < 0.0) != is_wet;
                 let high = at[a] + 1 < nodes.size[a] && !boundary.is_blocked(n, a);
                 low || high && (old[n + stride] < 0.0) != is_wet
             });
             let ratio = old[n] / *phi;
-            let is_kept = changes && ratio > 1.0 / NEAR_A_DISTANCE && ratio < NEAR_A_DISTANCE;
+            let is_beside_wall = (0..3).any(|a| at[a] < BESIDE_WALL || at[a] + BESIDE_WALL >= nodes.size[a]);
+            let is_kept = !is_beside_wall
+                && !boundary.is_near(n)
+                && changes
+                && ratio > 1.0 / NEAR_A_DISTANCE
+                && ratio < NEAR_A_DISTANCE;
             let is_film = boundary.is_near(n) && old[n] < (1.0 - 1e-3) * boundary.solid_node[n];
             if is_kept || is_film {
                 *phi = old[n];

@@ -131,7 +131,8 @@ impl Boundary {
                     x[t] += ((n / factor) as f64 + 0.5) / factor as f64;
                     let half = 0.5 / factor as f64 * DVec3::AXES[axis];
                     let at = (factor as f64 * x).as_vec3();
-                    nodes.interpolate(solid, nodes.stencil_at(at)) > 0.0 && !walls.is_between(x - half, x + half)
+                    nodes.interpolate(solid, nodes.stencil_at(at)) > 0.0
+                        && !walls.is_between(x - half, x + half)
                 });
                 count.count() as f32 / (factor * factor) as f32
             };

@@ -5,8 +5,8 @@
 //! it. The level set is united with what has come in.
 
 use crate::CutCellSolver;
-use fluvial_foundation::{DVec3, Vec3};
 use fluvial_foundation::random::unit_f32;
+use fluvial_foundation::{DVec3, Vec3};
 use fluvial_solids::Nozzle;
 
 /// Columns at the rim with less than this share of a full section are left to the others.

@@ -134,8 +134,9 @@ pub(crate) struct Work {
     /// The velocity before forces and after the projection.
     pub before: Flow,
     pub after: Flow,
-    /// What the surface moves by beyond the latter.
+    /// What the surface moves by beyond the latter, and beyond the same with balanced air.
     pub lag: SurfaceLag,
+    pub lag_air: SurfaceLag,
     /// Sources that flow in the step.
     pub nozzles: Vec<Nozzle>,
     pub air: AirScratch,
@@ -184,6 +185,7 @@ impl Work {
             before: Flow::default(),
             after: Flow::default(),
             lag: SurfaceLag::default(),
+            lag_air: SurfaceLag::default(),
             nozzles: vec![],
             air: AirScratch::default(),
             u_face: vec![],
