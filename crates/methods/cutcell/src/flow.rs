@@ -31,6 +31,10 @@ pub struct Flow {
     pub sides: Vec<SideVelocities>,
     /// Does the piece have its cell for itself, with one opening to every side?
     pub is_alone: Vec<bool>,
+    /// The same with air that is free of divergence beside the liquid ([`crate::air`]), m/s: what carries.
+    pub u_carry: FaceField,
+    /// Is a face's velocity that of liquid on it, or of a wall?
+    pub is_fixed: [Vec<bool>; 3],
     weight_face: [Vec<f32>; 3],
 }
 
@@ -86,6 +90,8 @@ impl Flow {
                 }
                 *weight = 0.0;
             }
+            self.is_fixed[axis].clear();
+            self.is_fixed[axis].extend(self.known_face[axis].iter().map(|known| *known == 1));
         }
     }
 
@@ -151,6 +157,7 @@ impl Flow {
                 let at = lattice.coordinates(n)[axis];
                 if at == 0 || at == last {
                     // The domain's walls are closed.
+                    self.is_fixed[axis][n] = true;
                     (self.u_face[axis][n], self.known_face[axis][n]) = (0.0, 1);
                 } else if self.weight_face[axis][n] > 0.0 {
                     self.u_face[axis][n] /= self.weight_face[axis][n];
@@ -162,8 +169,17 @@ impl Flow {
 
     /// Velocity at a point, in cells, of a piece or, for [`NONE`], of the air.
     pub fn at(&self, mesh: &CutCells, piece: u32, x: DVec3) -> DVec3 {
+        self.of(&self.u_face, mesh, piece, x)
+    }
+
+    /// As [`Self::at`], of what carries.
+    pub fn carrying(&self, mesh: &CutCells, piece: u32, x: DVec3) -> DVec3 {
+        self.of(&self.u_carry, mesh, piece, x)
+    }
+
+    fn of(&self, u_face: &FaceField, mesh: &CutCells, piece: u32, x: DVec3) -> DVec3 {
         if piece == NONE || self.is_alone[piece as usize] {
-            return self.on_grid(mesh, x);
+            return on_grid(u_face, mesh, x);
         }
         let t = (x - mesh.corner(mesh.pieces[piece as usize].cell as usize)).clamp(DVec3::ZERO, DVec3::ONE);
         let [u, v, w] = self.sides[piece as usize];
@@ -179,22 +195,22 @@ impl Flow {
         weights: &mut Vec<f64>,
     ) -> DVec3 {
         if piece == NONE || !sides.is_beside[piece as usize] {
-            return self.at(mesh, piece, x);
+            return self.carrying(mesh, piece, x);
         }
         let shape = sides.shapes.of(piece as usize);
         let inside = shape.contains(x).then(|| shape.interpolate(u_vertex, x, weights)).flatten();
-        inside.filter(|u| u.is_finite()).unwrap_or_else(|| self.at(mesh, piece, x))
+        inside.filter(|u| u.is_finite()).unwrap_or_else(|| self.carrying(mesh, piece, x))
     }
+}
 
-    /// Trilinear velocity of the staggered grid at a point, in cells.
-    pub fn on_grid(&self, mesh: &CutCells, x: DVec3) -> DVec3 {
-        DVec3::from_array(AXES.map(|a| {
-            let lattice = mesh.grid.faces(a);
-            let mut at = x - 0.5;
-            at[a] += 0.5;
-            lattice.interpolate(&self.u_face[a], lattice.stencil_at(at.as_vec3())) as f64
-        }))
-    }
+/// Trilinear velocity of the staggered grid at a point, in cells.
+fn on_grid(u_face: &FaceField, mesh: &CutCells, x: DVec3) -> DVec3 {
+    DVec3::from_array(AXES.map(|a| {
+        let lattice = mesh.grid.faces(a);
+        let mut at = x - 0.5;
+        at[a] += 0.5;
+        lattice.interpolate(&u_face[a], lattice.stencil_at(at.as_vec3())) as f64
+    }))
 }
 
 /// Index of the face of the grid that a point on it belongs to.

@@ -6,7 +6,6 @@
 //! difference of the two, along the surface's normals, is kept at the nodes of the tracker and continued outward and
 //! inward, so that surface and particles move by the sum. Test: `a_film_runs_out_with_its_volume` of the solver.
 
-use crate::flow::Flow;
 use crate::iso::PIECES;
 use crate::mesh::{CutCells, Triangle};
 use fluvial_foundation::{DVec3, Vec3, parallel};
@@ -24,31 +23,52 @@ pub struct SurfaceLag {
     triangles: Vec<Lagging>,
 }
 
+/// Times that triangles tell the nodes around what they still lack: the mean of neighbours with other normals is less than each
+/// of them wants.
+const SWEEPS: usize = 2;
+
 /// A triangle of the free surface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lagging {
     /// Low node of the tracker's cell that it lies in.
     base: u32,
+    /// Its centre within that cell, 0 to 1 along each axis.
+    within: DVec3,
     normal: DVec3,
     area: f64,
     /// Normal velocity that the flow lacks here, m/s.
     wanted: f64,
+    /// What of it the nodes around do not give yet.
+    lacking: f64,
+}
+
+/// Least share of a triangle for a corner of its cell.
+const LEAST_SHARE: f64 = 1e-3;
+
+impl Lagging {
+    /// The share of a corner of the tracker's cell, by linear interpolation.
+    fn share(&self, corner: usize) -> f64 {
+        let part = |a: usize| if corner >> a & 1 == 1 { self.within[a] } else { 1.0 - self.within[a] };
+        (part(0) * part(1) * part(2)).max(LEAST_SHARE)
+    }
 }
 
 impl SurfaceLag {
-    /// Finds the lag of a flow behind the normal velocities of triangles: those before the projection (`u_triangle`) and
+    /// Finds the lag of a flow (the velocity in a piece, at a place in cells) behind the normal velocities of triangles: those before the projection (`u_triangle`) and
     /// the change of their piece (`change_piece`), m/s. It is continued over `layers` layers of nodes.
     pub fn find(
         &mut self,
         (mesh, nodes): (&CutCells, &Lattice),
-        flow: &Flow,
+        flow: impl Fn(u32, DVec3) -> DVec3 + Sync + Send,
         (u_triangle, change_piece): (&[DVec3], &[f64]),
         layers: usize,
     ) {
         self.forget(nodes.len());
         self.find_triangles((mesh, nodes), flow, (u_triangle, change_piece));
         self.find_nodes(nodes);
-        self.tell_nodes(nodes);
+        for _ in 0..SWEEPS {
+            self.tell_nodes(nodes);
+        }
         self.continue_over(nodes, layers);
     }
 
@@ -85,7 +105,7 @@ impl SurfaceLag {
     fn find_triangles(
         &mut self,
         (mesh, nodes): (&CutCells, &Lattice),
-        flow: &Flow,
+        flow: impl Fn(u32, DVec3) -> DVec3 + Sync + Send,
         (u_triangle, change_piece): (&[DVec3], &[f64]),
     ) {
         let chunks = parallel::chunk_count(mesh.pieces.len(), PIECES);
@@ -96,9 +116,10 @@ impl SurfaceLag {
             let x = t.vertices.iter().map(|&v| mesh.vertices[v as usize]).sum::<DVec3>() / 3.0;
             let at = (mesh.factor as f64 * x).as_vec3();
             let u = u_triangle[mesh.first_triangle[piece] as usize + n];
-            let wanted = normal.dot(u - flow.at(mesh, piece as u32, x)) + change_piece[piece];
-            let base = nodes.stencil_at(at).base as u32;
-            Lagging { base, normal, area, wanted }
+            let wanted = normal.dot(u - flow(piece as u32, x)) + change_piece[piece];
+            let stencil = nodes.stencil_at(at);
+            let (base, within) = (stencil.base as u32, DVec3::from_array(stencil.fraction.map(f64::from)));
+            Lagging { base, within, normal, area, wanted, lacking: wanted }
         };
         let parts = parallel::map_indices(chunks, |chunk| {
             let mut found = vec![];
@@ -115,7 +136,8 @@ impl SurfaceLag {
     /// Lists the nodes around triangles, with the area there.
     fn find_nodes(&mut self, nodes: &Lattice) {
         for t in &self.triangles {
-            for n in (0..8).map(|c| corner_node(nodes, t.base as usize, c)) {
+            for c in 0..8 {
+                let n = corner_node(nodes, t.base as usize, c);
                 if self.weight[n] == 0.0 {
                     self.known.push(n as u32);
                 }
@@ -124,13 +146,18 @@ impl SurfaceLag {
         }
     }
 
-    /// Nodes take the mean of the triangles around them.
+    /// Nodes take the mean of what the triangles around them lack.
     fn tell_nodes(&mut self, nodes: &Lattice) {
-        self.known.iter().for_each(|&n| self.at_node[n as usize] = Vec3::ZERO);
+        for t in &mut self.triangles {
+            let corner = |c: usize| self.at_node[corner_node(nodes, t.base as usize, c)].as_dvec3();
+            let has: DVec3 = (0..8).map(|c| t.share(c) * corner(c)).sum();
+            t.lacking = t.wanted - t.normal.dot(has);
+        }
         for t in &self.triangles {
-            let share = (t.area * t.wanted * t.normal).as_vec3();
-            for n in (0..8).map(|c| corner_node(nodes, t.base as usize, c)) {
-                self.at_node[n] += share / self.weight[n];
+            for c in 0..8 {
+                let n = corner_node(nodes, t.base as usize, c);
+                let part = t.area / f64::from(self.weight[n]);
+                self.at_node[n] += (part * t.lacking * t.normal).as_vec3();
             }
         }
     }

@@ -9,6 +9,7 @@
 //! [`flow`] is the velocity that carries particles and, in [`tracker`], the level set; [`lag`] is what it lacks at the surface.
 //! [`drops`] holds what is too small for the tracker.
 
+pub mod air;
 pub mod cases;
 mod complex;
 pub mod curvature_flow;

@@ -76,13 +76,19 @@ impl Walls {
     }
 
     /// Where the way from a point to another ends.
-    pub fn walk(&self, from: DVec3, mut to: DVec3) -> DVec3 {
+    pub fn walk(&self, from: DVec3, to: DVec3) -> DVec3 {
+        self.walk_telling(from, to, |_| {})
+    }
+
+    /// As [`Self::walk`]; `tell` hears the normals of the triangles that the way is bent at, towards the liquid.
+    pub fn walk_telling(&self, from: DVec3, mut to: DVec3, mut tell: impl FnMut(DVec3)) -> DVec3 {
         if self.is_empty() {
             return to;
         }
         let mut at = from;
         for _ in 0..BENDS {
             let Some((part, normal)) = self.first_hit(at, to) else { return to };
+            tell(normal);
             let met = at + part * (to - at);
             let rest = (to - met) - (to - met).dot(normal) * normal;
             let before = met + MARGIN * normal;

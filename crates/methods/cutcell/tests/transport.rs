@@ -1,6 +1,7 @@
 //! Particles and the level set on cut cells.
 
 use crate::common::{phi_at_nodes, random, random_liquid, unit_grid};
+use fluvial_cutcell::air::{AirScratch, Faces};
 use fluvial_cutcell::cut::{CutScratch, cut, cut_liquid};
 use fluvial_cutcell::flow::Flow;
 use fluvial_cutcell::interpolation::PieceShape;
@@ -12,6 +13,7 @@ use fluvial_cutcell::tracker::{Bodies, add_ball, carry, sample_cubic};
 use fluvial_cutcell::transfer::{Gathered, Parcels};
 use fluvial_cutcell::walk::{MARGIN, Walls};
 use fluvial_foundation::{DVec3, Vec3};
+use fluvial_grids::FaceField;
 
 fn sides_of(mesh: &CutCells) -> SolidSides {
     let mut sides = SolidSides::default();
@@ -238,4 +240,45 @@ fn rays_and_solid_angles_agree() {
         }
     }
     assert!(inside > asked / 20 && asked > 1000, "{inside} of {asked} points inside");
+}
+
+/// Air around a ball of liquid, with random velocities on faces without liquid: all cells with liquid let out what they let in, and
+/// faces with liquid keep their bits.
+#[test]
+fn air_beside_liquid_is_balanced() {
+    let grid = unit_grid([6, 6, 6]);
+    let phi_node = phi_at_nodes(&grid, 2, |x| (x - 3.1).length() - 1.3);
+    let mesh = cut_liquid(&Tracker { grid, factor: 2, phi_node: &phi_node }, &mut CutScratch::default());
+    let mut is_fixed = [0, 1, 2].map(|a| vec![false; grid.faces(a).len()]);
+    for face in &mesh.faces {
+        let mut at = face.centroid.floor();
+        at[face.axis as usize] = face.centroid[face.axis as usize].round();
+        let n = grid.faces(face.axis as usize).index(at.x as usize, at.y as usize, at.z as usize);
+        is_fixed[face.axis as usize][n] = true;
+    }
+    let mut u_face = FaceField::constant(&grid, 0.0);
+    for axis in 0..3 {
+        for n in 0..u_face[axis].len() {
+            // A flow without divergence where there is liquid: constant along every axis.
+            let in_air = random(axis as u64, n as u64, -1.0, 1.0) as f32;
+            u_face[axis][n] = if is_fixed[axis][n] { 0.3 + axis as f32 } else { in_air };
+        }
+    }
+    let before = u_face.clone();
+    let faces = Faces { is_fixed: &is_fixed, open: &[vec![], vec![], vec![]] };
+    AirScratch::default().balance(&mut u_face, &mesh, &faces).unwrap();
+    let outflow = |u: &FaceField, cell: usize| -> f32 {
+        let [i, j, k] = grid.cell_centers().coordinates(cell);
+        let face = |a: usize| grid.faces(a).index(i, j, k);
+        (0..3).map(|a| u[a][face(a) + grid.faces(a).stride(a)] - u[a][face(a)]).sum()
+    };
+    let worst = |u: &FaceField| {
+        let wet = (0..grid.cell_count()).filter(|&c| !mesh.pieces_of(c).is_empty());
+        wet.map(|c| outflow(u, c).abs()).fold(0.0, f32::max)
+    };
+    assert!(worst(&before) > 0.5 && worst(&u_face) < 1e-3, "{} of {}", worst(&u_face), worst(&before));
+    for axis in 0..3 {
+        let fixed = (0..u_face[axis].len()).filter(|&n| is_fixed[axis][n]);
+        fixed.for_each(|n| assert_eq!(u_face[axis][n], before[axis][n]));
+    }
 }

@@ -10,7 +10,7 @@ use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
 use fluvial_cutcell::tracker::{carry, shift_surface, spread_to_cells};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Lattice;
-use fluvial_level_set::redistance_among_solids;
+use fluvial_level_set::redistance_before_solids;
 use fluvial_solver_interface::{Clamps, Setup};
 
 /// Particles per chunk of parallel loops.
@@ -19,6 +19,10 @@ const CHUNK: usize = 512;
 const WAY: [f64; 2] = [1.0, 0.25];
 /// Gradients are differences over this part of a cell on both sides.
 const GRADIENT_REACH: f64 = 0.25;
+/// Nodes beside the surface keep a phi that is so many times their distance from it at most, or this part of it at least.
+const NEAR_A_DISTANCE: f32 = 2.0;
+/// Nodes so near to a wall of the domain take the distance anyway: the foot of a film lies between them.
+const BESIDE_WALL: usize = 2;
 /// Particles keep this far from the domain's walls, in cells.
 const WALL_MARGIN: f64 = 1e-4;
 
@@ -64,7 +68,7 @@ fn carrier(mesh: &CutCells, sides: &SolidSides, flow: &Flow, x: DVec3) -> DVec3 
         1 => pieces.start as u32,
         _ => piece_at(mesh, sides, x),
     };
-    flow.at(mesh, piece, x)
+    flow.carrying(mesh, piece, x)
 }
 
 /// How far a place lies beyond the open walls of the domain, m; negative inside.
@@ -95,7 +99,9 @@ impl CutCellSolver {
                     *v += gravity;
                     continue;
                 }
-                let new = way.velocity(piece, x, &mut weights);
+                let is_beside = sides.is_beside[piece as usize];
+                let new =
+                    if is_beside { way.velocity(piece, x, &mut weights) } else { after.at(mesh, piece, x) };
                 if is_affine || sides.is_beside[piece as usize] {
                     *v = new.as_vec3();
                     continue;
@@ -128,60 +134,64 @@ impl CutCellSolver {
         self.leave_through_open_walls();
     }
 
-    /// What the surface moves by beyond the flow, as far around as a step reaches; nothing in scenes with solids, where budgets of
-    /// slivers beside them are no velocities to carry with.
+    /// What the surface moves by beyond the flow, as far around as a step reaches.
     fn find_lag(&mut self, dt_s: f64) {
         let (nodes, factor) = (self.nodes, self.factor());
         let nodes_per_speed = factor as f64 * dt_s / f64::from(self.grid.dx);
-        let boundary = &self.boundary;
-        let Work { mesh, after, lag, u_triangle, u_vertex, change, .. } = &mut self.work;
-        let Some(mesh) = mesh.as_ref().filter(|_| !boundary.has_solids()) else { return };
+        let Work { mesh, after, lag, lag_air, u_triangle, u_vertex, change, .. } = &mut self.work;
+        let Some(mesh) = mesh.as_ref() else { return };
         let fastest = u_vertex.iter().map(|u| u.length()).fold(0.0, f64::max);
         let most = self.setup.cfl.ceil() as usize + 2;
         let layers = ((fastest * nodes_per_speed).ceil() as usize + 2).min(most);
-        lag.find((mesh, &nodes), after, (u_triangle, change), layers);
+        let u = (&u_triangle[..], &change[..]);
+        lag.find((mesh, &nodes), |piece, x| after.at(mesh, piece, x), u, layers);
+        lag_air.find((mesh, &nodes), |piece, x| after.carrying(mesh, piece, x), u, layers);
     }
 
     fn move_particles(&mut self, dt_s: f64) {
         let (dx, grid, nodes, factor) = (f64::from(self.grid.dx), self.grid, self.nodes, self.factor());
         let size = DVec3::from_array(grid.cells.map(|n| n as f64));
-        let Work { mesh, fields, places, x_in_cells, after, u_vertex, sides, lag, .. } = &mut self.work;
+        let Work { mesh, fields, places, x_in_cells, after, sides, lag, nozzles, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         let ahead = Ahead { lag, phi: &fields.phi_node, nodes, factor, dx: grid.dx };
         let walls = &self.boundary.walls;
-        let way = Way { mesh, sides, flow: after, u_vertex };
-        let velocity = |piece: u32, x: DVec3, weights: &mut Vec<f64>| {
-            way.velocity(piece, x, weights) + ahead.of_particle(x)
+        let after = &*after;
+        let in_world = |x: DVec3| grid.min + (dx * x).as_vec3();
+        let velocity = |piece: u32, x: DVec3| {
+            let of_source = Self::prescribed(nozzles, in_world(x));
+            of_source.unwrap_or_else(|| after.at(mesh, piece, x) + ahead.of_particle(x))
         };
         let particles = &mut fields.population.particles;
-        let (x_out, v) = (&mut particles.x, &particles.v);
-        parallel::for_each_chunk_mut(x_out, CHUNK, |chunk, out| {
-            let mut weights = vec![];
-            for (m, x_in_world) in out.iter_mut().enumerate() {
+        let (x_out, v_out) = (&mut particles.x, &mut particles.v);
+        parallel::for_each_chunk_mut2((x_out, CHUNK), (v_out, CHUNK), |chunk, out, v_out| {
+            for (m, (x_in_world, v)) in out.iter_mut().zip(v_out).enumerate() {
                 let n = chunk * CHUNK + m;
                 let (mut x, mut piece) = (x_in_cells[n], places.piece_of[n]);
-                let speed = v[n].as_dvec3().length().max(way.flow.at(mesh, piece, x).length());
+                let speed = v.as_dvec3().length().max(after.at(mesh, piece, x).length());
                 let most = WAY[(piece != NONE && sides.is_beside[piece as usize]) as usize];
                 let steps = (speed * dt_s / (dx * most)).ceil().clamp(1.0, 64.0);
                 let part = dt_s / (dx * steps);
-                for step in 0..steps as usize {
+                for _ in 0..steps as usize {
                     let u = match piece {
-                        NONE => v[n].as_dvec3(),
+                        NONE => v.as_dvec3(),
                         _ => {
-                            // Beside solids a particle has the liquid's velocity already.
-                            let is_known = step == 0 && sides.is_beside[piece as usize];
-                            let known = is_known.then(|| v[n].as_dvec3());
-                            let u = known.unwrap_or_else(|| velocity(piece, x, &mut weights));
+                            let u = velocity(piece, x);
                             let half = walls.walk(x, x + 0.5 * part * u);
                             match piece_at(mesh, sides, half) {
                                 // Out of the liquid: as the liquid that it came from.
                                 NONE => u,
-                                there => velocity(there, half, &mut weights),
+                                there => velocity(there, half),
                             }
                         }
                     };
                     let to = (x + part * u).clamp(DVec3::splat(WALL_MARGIN), size - WALL_MARGIN);
-                    x = walls.walk(x, to);
+                    x = walls.walk_telling(x, to, |normal| {
+                        if piece == NONE {
+                            // Nothing else stops what flies.
+                            let v_normal = v.as_dvec3().dot(normal).min(0.0);
+                            *v -= (v_normal * normal).as_vec3();
+                        }
+                    });
                     let next = piece_at(mesh, sides, x);
                     piece = if next == NONE { piece } else { next };
                 }
@@ -193,14 +203,14 @@ impl CutCellSolver {
 
     /// Displaces the surface to the volume that its body's particles hold, then carries it.
     fn carry_level_set(&mut self, dt_s: f64) {
-        let (nodes, factor, dx) = (self.nodes, self.factor(), self.grid.dx);
+        let (nodes, factor, grid, dx) = (self.nodes, self.factor(), self.grid, self.grid.dx);
         let (band, dt_cells, cell_m3) = (self.band_m(), dt_s / f64::from(dx), self.cell_m3());
         let boundary = &self.boundary;
         let Work {
             mesh,
             fields,
             after,
-            lag,
+            lag_air,
             sides,
             spare,
             bodies,
@@ -208,6 +218,7 @@ impl CutCellSolver {
             shift_cell,
             local_cell,
             is_drop_body,
+            nozzles,
             ..
         } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
@@ -223,8 +234,12 @@ impl CutCellSolver {
         let phi = &fields.phi_node;
         let start = |x: DVec3| phi[nodes.stencil_at((factor as f64 * x).as_vec3()).base];
         let sample = |x: DVec3| boundary.sample(phi, (&nodes, factor), x).unwrap_or_else(|| start(x));
+        let in_world = |x: DVec3| grid.min + (f64::from(dx) * x).as_vec3();
         let ways = (
-            |x: DVec3| carrier(mesh, sides, after, x) + lag.at(&nodes, factor, x),
+            |x: DVec3| {
+                let of_source = Self::prescribed(nozzles, in_world(x));
+                of_source.unwrap_or_else(|| carrier(mesh, sides, after, x) + lag_air.at(&nodes, factor, x))
+            },
             |a: DVec3, b: DVec3| boundary.walls.walk(a, b),
         );
         carry(spare, phi, (&nodes, factor), (band, dt_cells), ways, sample);
@@ -248,19 +263,39 @@ impl CutCellSolver {
         work.account.book_sources_and_sinks(0.0, out_m3);
     }
 
-    /// Makes phi a distance again. Beside solids it stays as it was carried: liquid on one side of a thin wall and air on the
-    /// other are no surface, and one number per node cannot say so.
+    /// Makes phi a distance again, on every side of a solid by itself.
+    ///
+    /// Nodes beside the surface keep their value while it is a distance to within a factor of [`NEAR_A_DISTANCE`]: what is cut
+    /// is linear between them, and a cubic surface instead took 3 % of a splash in a second. A film on a solid may be thinner
+    /// than the nearest node is far: no node shows it, and it is known by a phi that is less than the distance from the solid.
     pub(crate) fn redistance(&mut self) {
         let (nodes, band) = (self.nodes, self.band_m());
         let Work { fields, spare, level_set, .. } = &mut self.work;
         let boundary = &self.boundary;
-        if boundary.has_solids() {
-            spare.clone_from(&fields.phi_node);
-        }
-        let solids = (&boundary.closed_node[..], fluvial_grids::Sides::NONE);
-        redistance_among_solids(&mut fields.phi_node, &nodes, band, solids, level_set);
-        for n in (0..spare.len()).filter(|&n| boundary.is_near(n)) {
-            fields.phi_node[n] = spare[n];
-        }
+        spare.clone_from(&fields.phi_node);
+        let solids = (&boundary.closed_node[..], &boundary.sides);
+        redistance_before_solids(&mut fields.phi_node, &nodes, band, solids, level_set);
+        let old = &*spare;
+        nodes.for_each_mut(&mut fields.phi_node, |n, at, phi| {
+            let is_wet = old[n] < 0.0;
+            let changes = (0..3).any(|a| {
+                let stride = nodes.stride(a);
+                let low =
+                    at[a] > 0 && !boundary.is_blocked(n - stride, a) && (old[n - stride] < 0.0) != is_wet;
+                let high = at[a] + 1 < nodes.size[a] && !boundary.is_blocked(n, a);
+                low || high && (old[n + stride] < 0.0) != is_wet
+            });
+            let ratio = old[n] / *phi;
+            let is_beside_wall = (0..3).any(|a| at[a] < BESIDE_WALL || at[a] + BESIDE_WALL >= nodes.size[a]);
+            let is_kept = !is_beside_wall
+                && !boundary.is_near(n)
+                && changes
+                && ratio > 1.0 / NEAR_A_DISTANCE
+                && ratio < NEAR_A_DISTANCE;
+            let is_film = boundary.is_near(n) && old[n] < (1.0 - 1e-3) * boundary.solid_node[n];
+            if is_kept || is_film {
+                *phi = old[n];
+            }
+        });
     }
 }

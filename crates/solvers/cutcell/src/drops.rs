@@ -6,22 +6,31 @@ use crate::state::Work;
 use fluvial_cutcell::drops::{LEAST_RADIUS, Parts, add_drops, ball_radius};
 use fluvial_cutcell::mesh::NONE;
 use fluvial_cutcell::tracker::add_ball;
-use fluvial_foundation::parallel;
+use fluvial_foundation::{DVec3, parallel};
+use fluvial_grids::UniformGrid;
 use fluvial_solver_interface::Clamps;
 
 /// A ball smaller than this, in cells of the tracker, may lie between its nodes.
 const LEAST_BALL: f64 = 0.9;
 
+/// The cell of a place, in cells.
+fn cell_at(grid: &UniformGrid, x: DVec3) -> usize {
+    let at = x.floor();
+    grid.cell_centers().index_clamped(at.x as isize, at.y as isize, at.z as isize)
+}
+
 impl CutCellSolver {
-    /// Finds the bodies that are too small for the tracker, have their cells for themselves; none in
-    /// scenes with solids.
+    /// Finds the bodies that are too small for the tracker and have their cells for themselves, but for those beside solids.
     pub(crate) fn find_drops(&mut self) {
-        let (factor, has_solids) = (self.factor() as f64, self.boundary.has_solids());
+        let (factor, boundary) = (self.factor() as f64, &self.boundary);
         let Work { mesh, bodies, places, is_drop_body, is_drop, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         is_drop_body.clear();
-        let is_small = |held: &f64| !has_solids && factor * ball_radius(*held) < LEAST_RADIUS;
+        let is_small = |held: &f64| factor * ball_radius(*held) < LEAST_RADIUS;
         is_drop_body.extend(bodies.held.iter().map(is_small));
+        for (piece, body) in mesh.pieces.iter().zip(&bodies.of_piece) {
+            is_drop_body[*body as usize] &= !boundary.is_near_cell(piece.cell as usize);
+        }
         // A body that meets another one's liquid in a cell is about to join it: none of the two is taken apart.
         let mut is_settled = false;
         while !is_settled {
@@ -47,8 +56,8 @@ impl CutCellSolver {
     }
 
     /// Lists the particles that the carried level set does not hold: those of drops, and those that it has lost, which lie
-    /// farther outside of it than their own radius. In scenes with solids each is a ball of its own that is carried from then
-    /// on: nodes in solids hold no liquid, so that balls of the right volume had to reach the next ones, and the film under a
+    /// farther outside of it than their own radius. Beside solids each is a ball of its own that is carried from then on: nodes
+    /// in solids hold no liquid, so that balls of the right volume had to reach the next ones, and the film under a
     /// jet on a plate ran at 60 m/s.
     pub(crate) fn find_lost(&mut self, clamps: &mut Clamps) {
         let (nodes, factor, grid, cell_m3) = (self.nodes, self.factor(), self.grid, self.cell_m3());
@@ -72,7 +81,7 @@ impl CutCellSolver {
         let mut lost = 0;
         for n in (0..x.len()).filter(|&n| is_outside[n]) {
             lost += !is_drop[n] as usize;
-            if boundary.has_solids() {
+            if boundary.is_near_cell(cell_at(&grid, in_cells(n))) {
                 let ball = (in_cells(n), radius(n).max(LEAST_BALL / factor as f64));
                 add_ball(phi, (&nodes, factor), ball, grid.dx);
             } else {

@@ -129,7 +129,7 @@ impl CutCellSolver {
     /// The cells that the CFL number counts, m: the tracker's. Its volume is kept to the second order of a step's way; a
     /// splash lost 5.1, 1.3 and 0.1 % at 1.2, 0.6 and 0.15 cells of the grid. Among solids the grid's.
     fn way_m(&self) -> f64 {
-        f64::from(if self.boundary.has_solids() { self.grid.dx } else { self.fine_m() })
+        f64::from(self.fine_m())
     }
 
     /// phi is a distance to so far from the surface, m: what a step may cross, and what redistancing asks for.

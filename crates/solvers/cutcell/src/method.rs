@@ -63,7 +63,7 @@ impl Listed for Params {
         ];
         if !setup.solids.is_empty() {
             notes.push(
-                "beside solids the surface does not keep its volume by itself, and thin films may run too fast".to_owned(),
+                "beside solids the surface does not keep its volume by itself; solids far thinner than a cell of the tracker leak".to_owned(),
             );
         }
         if !setup.sources.is_empty() {

@@ -2,7 +2,9 @@
 
 use crate::CutCellSolver;
 use crate::state::Work;
-use fluvial_cutcell::mesh::NONE;
+use fluvial_cutcell::air::Faces;
+use fluvial_cutcell::flow::Flow;
+use fluvial_cutcell::mesh::{CutCells, GridFace, NONE};
 use fluvial_cutcell::poisson::System;
 use fluvial_cutcell::tension::{accelerate_along_surface, add_to_right_side, pressure_at_samples};
 use fluvial_cutcell::transfer::Parcels;
@@ -11,6 +13,7 @@ use fluvial_cutcell::vertices::{average_grid_vertices, correct_surface_vertices,
 use fluvial_foundation::DVec3;
 use fluvial_level_set::extrapolate_velocity;
 use fluvial_linear::Params as Stopping;
+use fluvial_solids::Nozzle;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 use std::f64::consts::PI;
 
@@ -21,6 +24,17 @@ const CURVATURE_TOLERANCE: f64 = 1e-6;
 fn fill<T: Clone>(list: &mut Vec<T>, len: usize, value: T) {
     list.clear();
     list.resize(len, value);
+}
+
+/// Faces in sources have the sources' velocity.
+fn prescribe_faces(u_face: &mut [f64], mesh: &CutCells, nozzles: &[Nozzle]) {
+    let inner = |face: &GridFace| !nozzles.is_empty() && !face.pieces.contains(&NONE);
+    for (u, face) in u_face.iter_mut().zip(&mesh.faces).filter(|(_, face)| inner(face)) {
+        let x = mesh.in_world(face.centroid).as_vec3();
+        if let Some(prescribed) = CutCellSolver::prescribed(nozzles, x) {
+            *u = prescribed[face.axis as usize];
+        }
+    }
 }
 
 impl CutCellSolver {
@@ -111,6 +125,7 @@ impl CutCellSolver {
         fill(&mut work.rhs, pieces, 0.0);
         fill(&mut work.pressure, pieces, 0.0);
         fill(&mut work.change, pieces, 0.0);
+        prescribe_faces(&mut work.u_face, mesh, &work.nozzles);
         right_side(&mut work.rhs, mesh, &work.u_face, &work.u_triangle, &scales);
         if has_tension {
             add_to_right_side(&mut work.rhs, mesh, &work.iso, &work.q_face);
@@ -122,6 +137,7 @@ impl CutCellSolver {
             .map_err(|error| StepError::Pressure(error.to_string()))?;
         let q_face = has_tension.then_some(&work.q_face[..]);
         project_faces(&mut work.u_face, mesh, &work.iso, &work.pressure, q_face, &scales);
+        prescribe_faces(&mut work.u_face, mesh, &work.nozzles);
         let u = (&work.u_face[..], &work.u_triangle[..]);
         let budget = flux_budget(&mut work.change, mesh, &work.iso, &work.pressure, u, &scales);
         clamps.add("flux_budget", budget.clamped);
@@ -129,13 +145,14 @@ impl CutCellSolver {
     }
 
     /// Velocities of vertices, and the piecewise velocity that carries the liquid.
-    pub(crate) fn find_velocity(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    pub(crate) fn find_velocity(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let (scales, layers, grid) = (self.scales(dt_s), self.layers(), self.grid);
         let has_tension = self.setup.liquid.surface_tension > 0.0;
         let Work {
             mesh,
             fields,
             gathered,
+            air,
             after,
             u_face,
             u_vertex,
@@ -145,7 +162,7 @@ impl CutCellSolver {
             level_set,
             ..
         } = &mut self.work;
-        let Some(mesh) = mesh.as_ref() else { return };
+        let Some(mesh) = mesh.as_ref() else { return Ok(()) };
         if has_tension {
             accelerate_along_surface(u_vertex, mesh, q_vertex, &scales);
         }
@@ -157,7 +174,12 @@ impl CutCellSolver {
         after.build(mesh, u_face, u_vertex, &u_piece);
         extrapolate_velocity(&mut after.u_face, &mut after.known_face, &grid, layers, level_set);
         fields.u_face.clone_from(&after.u_face);
+        after.u_carry.clone_from(&after.u_face);
+        let Flow { u_carry, is_fixed, .. } = after;
+        let faces = Faces { is_fixed, open: &self.boundary.open_face };
+        air.balance(u_carry, mesh, &faces).map_err(|error| StepError::Pressure(error.to_string()))?;
         self.find_cell_pressures();
+        Ok(())
     }
 
     /// Pressure at the centres of cells with liquid, continued linearly from the iso-distance through the surface.

@@ -5,8 +5,8 @@ use fluvial_cutcell::mesh::NONE;
 use fluvial_cutcell::solids::Solids;
 use fluvial_cutcell::tracker::sample_cubic;
 use fluvial_cutcell::walk::Walls;
-use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
-use fluvial_grids::{Lattice, UniformGrid};
+use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
+use fluvial_grids::{Lattice, Sides, UniformGrid};
 use fluvial_level_set::extend_into_solids;
 use fluvial_solver_interface::Setup;
 
@@ -32,6 +32,12 @@ pub(crate) struct Boundary {
     pub closed_node: Vec<bool>,
     /// Bit a: something solid is between the node and the next one along axis a. Bit 3: a solid is near.
     pub blocked_node: Vec<u8>,
+    /// Thin solids between nodes, for distances.
+    pub sides: Sides,
+    /// Is a solid in the grid's cell or beside it? Empty without solids.
+    pub near_cell: Vec<bool>,
+    /// Parts of the grid's faces outside solids; empty without solids.
+    pub open_face: [Vec<f32>; 3],
 }
 
 const NEAR: u8 = 1 << 3;
@@ -57,7 +63,32 @@ impl Boundary {
         });
         boundary.closed_node = boundary.solid_node.iter().map(|d| *d <= 0.0).collect();
         boundary.find_blocked(grid, nodes);
+        boundary.find_sides(nodes);
+        boundary.find_near_cells(grid, nodes);
+        boundary.find_open(grid, nodes);
         boundary
+    }
+
+    /// Is something solid between a node and the next one along an axis?
+    pub fn is_blocked(&self, node: usize, axis: Axis) -> bool {
+        self.blocked_node.get(node).is_some_and(|b| b >> axis & 1 == 1)
+    }
+
+    /// Bars what is between two open nodes.
+    fn find_sides(&mut self, nodes: &Lattice) {
+        let mut barred = vec![0u8; nodes.len()];
+        for n in 0..nodes.len() {
+            for axis in AXES.into_iter().filter(|&a| self.is_blocked(n, a)) {
+                let beside = n + nodes.stride(axis);
+                if !self.closed_node[n] && !self.closed_node[beside] {
+                    barred[n] |= 1 << (2 * axis + 1) | Sides::NEAR;
+                    barred[beside] |= 1 << (2 * axis) | Sides::NEAR;
+                }
+            }
+        }
+        if barred.iter().any(|b| *b != 0) {
+            self.sides = Sides { own_corners: vec![u8::MAX; nodes.len()], barred };
+        }
     }
 
     /// Is a solid within two nodes of a node?
@@ -67,6 +98,46 @@ impl Boundary {
 
     pub fn has_solids(&self) -> bool {
         !self.walls.is_empty()
+    }
+
+    fn find_near_cells(&mut self, grid: &UniformGrid, nodes: &Lattice) {
+        let (cells, factor) = (grid.cell_centers(), (grid.dx / nodes.spacing).round() as usize);
+        let mut near_cell = vec![false; cells.len()];
+        for n in (0..nodes.len()).filter(|&n| self.is_near(n)) {
+            let at = nodes.coordinates(n).map(|n| n / factor);
+            let at: [usize; 3] = std::array::from_fn(|a| at[a].min(grid.cells[a] - 1));
+            near_cell[cells.index(at[0], at[1], at[2])] = true;
+        }
+        self.near_cell = near_cell;
+    }
+
+    /// Is a solid in a cell of the grid or beside it?
+    pub fn is_near_cell(&self, cell: usize) -> bool {
+        self.near_cell.get(cell).is_some_and(|near| *near)
+    }
+
+    /// Open parts of the grid's faces, by the middles of the tracker's faces on them.
+    fn find_open(&mut self, grid: &UniformGrid, nodes: &Lattice) {
+        let factor = (grid.dx / nodes.spacing).round() as usize;
+        let (solid, walls) = (&self.solid_node, &self.walls);
+        self.open_face = AXES.map(|axis| {
+            let lattice = grid.faces(axis);
+            let (s, t) = ((axis + 1) % 3, (axis + 2) % 3);
+            let open = |face: usize| {
+                let low = DVec3::from_array(lattice.coordinates(face).map(|n| n as f64));
+                let count = (0..factor * factor).filter(|n| {
+                    let mut x = low;
+                    x[s] += ((n % factor) as f64 + 0.5) / factor as f64;
+                    x[t] += ((n / factor) as f64 + 0.5) / factor as f64;
+                    let half = 0.5 / factor as f64 * DVec3::AXES[axis];
+                    let at = (factor as f64 * x).as_vec3();
+                    nodes.interpolate(solid, nodes.stencil_at(at)) > 0.0
+                        && !walls.is_between(x - half, x + half)
+                });
+                count.count() as f32 / (factor * factor) as f32
+            };
+            parallel::map_indices(lattice.len(), open)
+        });
     }
 
     fn find_blocked(&mut self, grid: &UniformGrid, nodes: &Lattice) {

@@ -5,8 +5,8 @@
 //! it. The level set is united with what has come in.
 
 use crate::CutCellSolver;
-use fluvial_foundation::Vec3;
 use fluvial_foundation::random::unit_f32;
+use fluvial_foundation::{DVec3, Vec3};
 use fluvial_solids::Nozzle;
 
 /// Columns at the rim with less than this share of a full section are left to the others.
@@ -42,6 +42,7 @@ impl CutCellSolver {
 
     fn fill_sources(&mut self, dt_s: f64) {
         let (time_s, bounds, nodes) = (self.state.time_s, self.setup.domain.bounds(), self.nodes);
+        self.work.nozzles.clear();
         let flowing: Vec<usize> = self.setup.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
         for n in flowing {
             let source = &self.setup.sources[n];
@@ -57,7 +58,14 @@ impl CutCellSolver {
                     *phi = phi.min(nozzle.filled_distance(x, since_s));
                 }
             });
+            self.work.nozzles.push(nozzle);
         }
+    }
+
+    /// The velocity of a source at a place in it. Nothing else carries liquid there: with a step's gravity added it left 9 %
+    /// faster than it came in, and the surface had 9 % more volume than the flow.
+    pub(crate) fn prescribed(nozzles: &[Nozzle], x: Vec3) -> Option<DVec3> {
+        nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0).map(|nozzle| nozzle.velocity(x).as_dvec3())
     }
 
     /// Particles in a source run at its velocity.

@@ -1,5 +1,6 @@
 //! What a solver is between steps, and the memory of a step.
 
+use fluvial_cutcell::air::AirScratch;
 use fluvial_cutcell::curvature_flow::CurvatureFlow;
 use fluvial_cutcell::cut::CutScratch;
 use fluvial_cutcell::flow::Flow;
@@ -14,6 +15,7 @@ use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_linear::krylov::CgScratch;
 use fluvial_particles::Particles;
+use fluvial_solids::Nozzle;
 use fluvial_volume::Account;
 
 /// The particles with what each of them holds for life.
@@ -132,8 +134,12 @@ pub(crate) struct Work {
     /// The velocity before forces and after the projection.
     pub before: Flow,
     pub after: Flow,
-    /// What the surface moves by beyond the latter.
+    /// What the surface moves by beyond the latter, and beyond the same with balanced air.
     pub lag: SurfaceLag,
+    pub lag_air: SurfaceLag,
+    /// Sources that flow in the step.
+    pub nozzles: Vec<Nozzle>,
+    pub air: AirScratch,
     pub u_face: Vec<f64>,
     pub u_vertex: Vec<DVec3>,
     pub u_triangle: Vec<DVec3>,
@@ -179,6 +185,9 @@ impl Work {
             before: Flow::default(),
             after: Flow::default(),
             lag: SurfaceLag::default(),
+            lag_air: SurfaceLag::default(),
+            nozzles: vec![],
+            air: AirScratch::default(),
             u_face: vec![],
             u_vertex: vec![],
             u_triangle: vec![],

@@ -12,7 +12,7 @@ pub(crate) fn step(s: &mut CutCellSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.run("transfer", |_| s.gather(dt_s))?;
     stages.try_run("tension", |clamps| s.find_tension(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
-    stages.run("velocity", |clamps| s.find_velocity(dt_s, clamps))?;
+    stages.try_run("velocity", |clamps| s.find_velocity(dt_s, clamps))?;
     stages.run("particles", |_| s.update_particles(dt_s))?;
     stages.run("advect", |clamps| s.advect(dt_s, clamps))?;
     stages.run("redistance", |_| s.redistance())?;
