@@ -151,16 +151,15 @@ fn debts_are_shared_out_and_none_is_lost() {
         settlement.share_out((&mut owed, &mut volume), (&phi, &open), takes_part, on);
         (owed, volume)
     };
-    let random: Vec<f32> =
-        (0..tree.cell_count())
-            .map(|cell| {
-                if phi[cell].abs() < tree.cell_dx(cell) {
-                    random::unit_f32(cell as u64, 5) - 0.5
-                } else {
-                    0.0
-                }
-            })
-            .collect();
+    let random: Vec<f32> = (0..tree.cell_count())
+        .map(|cell| {
+            if phi[cell].abs() < tree.cell_dx(cell) {
+                0.03 * (random::unit_f32(cell as u64, 5) - 0.5)
+            } else {
+                0.0
+            }
+        })
+        .collect();
     let absolute: Vec<f32> = random.iter().map(|m| m.abs()).collect();
     let (shared, booked) = share_out(&random, |_| true);
     let (before, after, all) =
@@ -169,7 +168,9 @@ fn debts_are_shared_out_and_none_is_lost() {
     assert!((0..random.len()).all(|n| (random[n] + booked[n] - shared[n]).abs() < 1e-6), "all is booked");
     let left: Vec<f32> = shared.iter().map(|m| m.abs()).collect();
     assert!(total_m3(&tree, &left) < 0.5 * all, "{} of {all} m3", total_m3(&tree, &left));
-    let even: Vec<f32> = (0..tree.cell_count()).map(|cell| 0.1 * part(cell) / tree.cell_dx(cell)).collect();
+    // Two hundredths of a finest cell's edge everywhere.
+    let even: Vec<f32> =
+        (0..tree.cell_count()).map(|cell| 0.02 * part(cell) * tree.shape().dx / tree.cell_dx(cell)).collect();
     let (kept, _) = share_out(&even, |_| true);
     assert!(
         even.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 1e-5 * a.abs() + 1e-7),
