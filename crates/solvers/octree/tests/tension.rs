@@ -22,6 +22,16 @@ fn centre(solver: &OctreeSolver) -> Vec3 {
 /// A large and a small ball become one drop, of cells of two sizes: inner forces do not move its centre.
 #[test]
 fn a_lopsided_drop_stays_where_it_is() {
+    let [kept, counted] = lopsided_drop(true);
+    println!("moved by {kept} cells");
+    assert!(kept < 0.1 && counted > 0.0, "moved by {kept} cells, kept in {counted} steps");
+    let [free, counted] = lopsided_drop(false);
+    println!("moved by {free} cells without");
+    assert!(free > kept && counted == 0.0, "moved by {free} cells, kept in {counted} steps");
+}
+
+/// How far a drop of two sizes moves in a second, cells, and in how many steps its mean velocity was kept.
+fn lopsided_drop(keep_momentum: bool) -> [f32; 2] {
     let mut setup = tank(32, 0.5);
     setup.liquid.gravity = Vec3::ZERO;
     setup.liquid.surface_tension = 20.0;
@@ -30,14 +40,19 @@ fn a_lopsided_drop_stays_where_it_is() {
         let shape = Shape::Sphere { center: Vec3::new(x, 0.5 + 0.1 * x, 0.47), radius };
         setup.fills.push(Fill { shape, velocity: Vec3::ZERO });
     }
-    let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
+    let mut solver = OctreeSolver::new(setup, Params { keep_momentum, ..Params::default() }).unwrap();
     let start = centre(&solver);
+    let mut counted = 0;
     while solver.time_s() < 1.0 {
-        solver.step(solver.suggest_dt().dt_s).unwrap();
+        let report = solver.step(solver.suggest_dt().dt_s).unwrap();
+        counted += report
+            .clamps
+            .iter()
+            .filter(|(name, _)| *name == "mean_velocity_kept")
+            .map(|(_, n)| n)
+            .sum::<usize>();
     }
-    let moved = (centre(&solver) - start).length() * 32.0;
-    println!("moved by {moved} cells");
-    assert!(moved < 0.1, "moved by {moved} cells");
+    [(centre(&solver) - start).length() * 32.0, counted as f32]
 }
 
 #[test]
