@@ -269,21 +269,21 @@ impl Step<'_> {
             for (residual, &swept) in liquid.residual.iter_mut().zip(&boundaries.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
             }
-            if round == 0 && self.model.moves_with_surface() {
-                self.share_out_debts(liquid, mass, swarm, ground);
+            if round == 0 && self.model.moves_with_surface() && swarm.is_empty() {
+                self.share_out_debts(liquid, mass, ground);
             }
             let held_back = mass.settlement.displace(liquid.phi, liquid.residual, open, sides, tree);
             clamps.add("surface_displacement", held_back);
         }
     }
 
-    /// Cells at the surface share out what they are owed. Gaps at boundaries and what solids sweep stay their cells' own, and where
-    /// particles say which cell it is that holds too much or too little nothing is shared: the tip of a dam break ran ahead by 2 to 4 %.
-    fn share_out_debts(&self, liquid: &mut Settled, mass: &mut MassScratch, swarm: &Swarm, ground: Ground) {
+    /// Cells at the surface share out what they are owed; gaps at boundaries and what solids sweep stay their cells' own. Where
+    /// particles say which cell it is that holds too much or too little nothing is shared: the tip of a dam break ran ahead by 2 to 6 %.
+    fn share_out_debts(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
         let Boundaries { open_volume, swept_part_cell, .. } = ground.boundaries;
         let (parted, phi) = (&liquid.parted[..], &liquid.phi[..]);
         let is_swept = |cell: usize| swept_part_cell.get(cell).is_some_and(|part| *part != 0.0);
-        let takes_part = |cell: usize| !parted[cell] && !is_swept(cell) && !swarm.is_near(cell);
+        let takes_part = |cell: usize| !parted[cell] && !is_swept(cell);
         let owed = (&mut liquid.residual[..], &mut mass.volume_cell[..]);
         let on = (&**ground.tree, ground.boundaries.sides());
         mass.settlement.share_out(owed, (phi, open_volume), takes_part, on);

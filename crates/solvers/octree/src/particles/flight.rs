@@ -51,7 +51,6 @@ impl Swarm<'_> {
         let sorted = Sorted { bins: &c.bins, x, heat, phi: &c.phi, sides };
         let level_set = (|| Average::new(dx), Average::add, Average::phi);
         pull_surface(phi_cell, tree, &sorted, level_set, &mut c.near_cell);
-        c.bins.mark_around(&mut c.near_cell, tree, |_| true);
     }
 
     /// Marks particles that are trapped in solids or have left the domain as gone: the cells hold their volume.

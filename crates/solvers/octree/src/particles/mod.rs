@@ -17,7 +17,7 @@ use fluvial_octree::particles::seeding::{Band, Pool, SeedingScratch, find_hot_ce
 use fluvial_octree::particles::{Bins, to_faces};
 use fluvial_octree::sides::TreeSides;
 use fluvial_solver_interface::Tracker;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 /// Particles in a full cell.
 pub(crate) const PER_CELL: f64 = 8.0;
@@ -127,11 +127,6 @@ pub(crate) struct Swarm<'a> {
 impl Swarm<'_> {
     pub fn is_empty(&self) -> bool {
         self.particles.len() == 0
-    }
-
-    /// Are particles in a cell or beside it, since they were last moved?
-    pub fn is_near(&self, cell: usize) -> bool {
-        self.scratch.near_cell.get(cell).is_some_and(|near| near.load(Relaxed))
     }
 
     /// Copies the state's particles, removes those in active sinks, heats those where something happens, and
