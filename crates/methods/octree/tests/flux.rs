@@ -133,6 +133,53 @@ fn the_surface_takes_up_what_its_cells_are_owed() {
 }
 
 /// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
+/// What cells are owed goes to their neighbours and none of it is lost, on any tree; what displaces the surface evenly stays as
+/// it is, and signs that change from cell to cell cancel. Cells that take no part keep theirs.
+#[test]
+fn debts_are_shared_out_and_none_is_lost() {
+    let tree = random_tree(3, [4, 4, 4], 1, 11);
+    let bounds = tree.shape().bounds();
+    let (middle, span) = (bounds.center().as_dvec3(), f64::from(bounds.max.x - bounds.min.x));
+    let phi = at_cells(&tree, |x| (x - middle).dot(DVec3::new(-0.3, 0.9, 0.316)) + 0.07 * span);
+    let open = vec![1.0; tree.cell_count()];
+    let part = |cell: usize| (1.0 - phi[cell].abs() / tree.cell_dx(cell)).max(0.0);
+    let share_out = |owed: &[f32], takes_part: fn(usize) -> bool| {
+        let (mut settlement, mut owed) = (Settlement::default(), owed.to_vec());
+        let mut volume = vec![0.0; owed.len()];
+        settlement.link(&phi, &tree);
+        let on = (&tree, TreeSides::NONE);
+        settlement.share_out((&mut owed, &mut volume), (&phi, &open), takes_part, on);
+        (owed, volume)
+    };
+    let random: Vec<f32> = (0..tree.cell_count())
+        .map(|cell| {
+            if phi[cell].abs() < tree.cell_dx(cell) {
+                0.03 * (random::unit_f32(cell as u64, 5) - 0.5)
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let absolute: Vec<f32> = random.iter().map(|m| m.abs()).collect();
+    let (shared, booked) = share_out(&random, |_| true);
+    let (before, after, all) =
+        (total_m3(&tree, &random), total_m3(&tree, &shared), total_m3(&tree, &absolute));
+    assert!((before - after).abs() < 1e-6 * all, "{before} became {after} of {all} m3");
+    assert!((0..random.len()).all(|n| (random[n] + booked[n] - shared[n]).abs() < 1e-6), "all is booked");
+    let left: Vec<f32> = shared.iter().map(|m| m.abs()).collect();
+    assert!(total_m3(&tree, &left) < 0.5 * all, "{} of {all} m3", total_m3(&tree, &left));
+    // Two hundredths of a finest cell's edge everywhere.
+    let even: Vec<f32> =
+        (0..tree.cell_count()).map(|cell| 0.02 * part(cell) * tree.shape().dx / tree.cell_dx(cell)).collect();
+    let (kept, _) = share_out(&even, |_| true);
+    assert!(
+        even.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 1e-5 * a.abs() + 1e-7),
+        "an even displacement stays"
+    );
+    let (apart, _) = share_out(&random, |cell| cell % 3 != 0);
+    assert!((0..random.len()).step_by(3).all(|n| apart[n] == random[n]), "those that take no part");
+}
+
 #[test]
 fn a_residual_goes_with_the_flow() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };

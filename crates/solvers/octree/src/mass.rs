@@ -10,6 +10,7 @@
 //! 3. keeps the rest for the next step: a residual in the air becomes a drop, one deep inside is asked of the
 //!    projection as divergence, which moves it to the surface.
 
+use crate::particles::Swarm;
 use crate::state::{Boundaries, Ground, Model, Start, Step, TransportScratch};
 use crate::thin::ThinSolids;
 use fluvial_drops::Drops;
@@ -219,7 +220,7 @@ impl Step<'_> {
         &self,
         liquid: &mut Settled,
         mass: &mut MassScratch,
-        thin: &ThinSolids,
+        (thin, swarm): (&ThinSolids, &Swarm),
         ground: Ground,
         clamps: &mut Clamps,
     ) {
@@ -253,7 +254,7 @@ impl Step<'_> {
         find_residual(liquid, &mass.volume_cell);
         let mut has_moved = self.open_gaps(liquid, ground);
         mass.settlement.link(liquid.phi, tree);
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if std::mem::replace(&mut has_moved, true) {
                 self.model.fill_fractions(liquid.fraction, tree, liquid.phi, boundaries, &mass.ready.fits);
                 find_residual(liquid, &mass.volume_cell);
@@ -268,9 +269,24 @@ impl Step<'_> {
             for (residual, &swept) in liquid.residual.iter_mut().zip(&boundaries.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
             }
+            if round == 0 && self.model.moves_with_surface() && swarm.is_empty() {
+                self.share_out_debts(liquid, mass, ground);
+            }
             let held_back = mass.settlement.displace(liquid.phi, liquid.residual, open, sides, tree);
             clamps.add("surface_displacement", held_back);
         }
+    }
+
+    /// Cells at the surface share out what they are owed; gaps at boundaries and what solids sweep stay their cells' own. Where
+    /// particles say which cell it is that holds too much or too little nothing is shared: the tip of a dam break ran ahead by 2 to 6 %.
+    fn share_out_debts(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
+        let Boundaries { open_volume, swept_part_cell, .. } = ground.boundaries;
+        let (parted, phi) = (&liquid.parted[..], &liquid.phi[..]);
+        let is_swept = |cell: usize| swept_part_cell.get(cell).is_some_and(|part| *part != 0.0);
+        let takes_part = |cell: usize| !parted[cell] && !is_swept(cell);
+        let owed = (&mut liquid.residual[..], &mut mass.volume_cell[..]);
+        let on = (&**ground.tree, ground.boundaries.sides());
+        mass.settlement.share_out(owed, (phi, open_volume), takes_part, on);
     }
 
     /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air. Has the surface

@@ -56,7 +56,7 @@ impl Listed for Params {
             adaptive: true,
             given_flow: false,
             // A cap of 60 degrees is carried off its shape by 20 % of its radius.
-            contact_angles: false,
+            contact_angles: true,
             friction: true,
             surface_tension: true,
             any_gravity: true,

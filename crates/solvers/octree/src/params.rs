@@ -95,6 +95,9 @@ pub struct Params {
     /// explicit tension at its limit, for comparison.
     #[schemars(range(min = 0))]
     pub capillary_cfl: f32,
+    /// Does the mean velocity of liquid that touches nothing change by gravity alone? Transport does not conserve momentum; what it has
+    /// changed the mean by is taken off all of that liquid, and `mean_velocity_kept` counts it. `false` shows what transport does.
+    pub keep_momentum: bool,
     /// What is done about volume that transport lost or gained.
     pub volume_correction: VolumeCorrection,
     /// When the pressure solve ends.
@@ -121,6 +124,7 @@ impl Default for Params {
             phi_advection: Advection::default(),
             velocity_advection: Advection::default(),
             capillary_cfl: 1.0,
+            keep_momentum: true,
             volume_correction: VolumeCorrection::default(),
             pressure: PressureParams::default(),
         }

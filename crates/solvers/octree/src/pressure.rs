@@ -285,14 +285,14 @@ impl Step<'_> {
     /// Neither transport by back-traces nor pressures clamped at degenerate junctions conserve it to the last
     /// digit, and a body in free fall would slowly start to move. The difference is taken off all of the
     /// liquid on the tree, a uniform velocity, which changes no shape and no divergence.
-    /// Verified by `a_lopsided_drop_stays_where_it_is`.
+    /// `keep_momentum = false` leaves it in. Verified by `a_lopsided_drop_stays_where_it_is`.
     pub fn keep_momentum(
         &self,
         u: &mut [f32],
         of: &Settled,
         volume: &Account,
-        ground: Ground,
-        swarm: &Swarm,
+        (ground, swarm): (Ground, &Swarm),
+        clamps: &mut Clamps,
     ) -> [f64; 3] {
         let (liquid, drops) = (&ground.liquid(of.phi), &*of.drops);
         let (on_tree, is_free) = mean_velocity(liquid, of.fraction, u);
@@ -309,13 +309,15 @@ impl Step<'_> {
         };
         let (before, dt_s) = (&self.old.volume, self.dt_s);
         let came_or_went = [before.inflow_m3, before.outflow_m3] != [volume.inflow_m3, volume.outflow_m3];
-        if !is_free || !swarm.is_empty() || came_or_went || part < 0.5 || drops.x.iter().any(touches) {
+        let is_kept = self.model.params.keep_momentum && is_free && swarm.is_empty();
+        if !is_kept || came_or_went || part < 0.5 || drops.x.iter().any(touches) {
             return mean;
         }
         let gravity = self.model.setup.liquid.gravity;
         let wanted = [0, 1, 2].map(|a| self.old.mean_velocity[a] + dt_s * gravity[a] as f64);
         let missing = [0, 1, 2].map(|a| ((wanted[a] - mean[a]) / part) as f32);
         add_to_liquid(u, liquid.tree, liquid.phi_cell, Vec3::from_array(missing));
+        clamps.add("mean_velocity_kept", 1);
         wanted
     }
 

@@ -55,6 +55,15 @@ impl Model {
         }
     }
 
+    /// Does phi move with the surface point next to it, and do cells share out what they are owed?
+    ///
+    /// Surface tension differentiates phi twice, and the normals of neighbouring cells differ: with the surface point's velocity
+    /// parasitic currents were 1.7 times as fast, and a lopsided drop moved by 0.19 cells in a second. What moves phi then leaves errors in
+    /// single cells that only these cells' own volume mends: with debts shared out the currents were 1.4 times as fast.
+    pub fn moves_with_surface(&self) -> bool {
+        self.setup.liquid.surface_tension == 0.0
+    }
+
     pub fn has_solids(&self) -> bool {
         !self.setup.solids.is_empty()
     }

@@ -36,7 +36,7 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("advect_surface", |n| step.carry_surface(new, start, &ahead, (on, to), &mut c.carry, n))?;
     stages.run("particles", |n| swarm.advect(&step, new.phi, on, start, n))?;
     stages.run("sources", |_| step.fill_sources(new.phi, on.tree))?;
-    stages.run("settle_volume", |n| step.settle_volume(new, &mut c.mass, thin, on, n))?;
+    stages.run("settle_volume", |n| step.settle_volume(new, &mut c.mass, (thin, &swarm), on, n))?;
     stages.run("redistance", |n| step.redistance(new.phi, on, &mut c.distance, n))?;
     stages.run("particles", |_| swarm.release_drops(&step, new, &mut c.mass, on))?;
     next.volume = stages.run("settle_volume", |_| step.close_volume(new, &c.mass, start, on))?;
@@ -49,7 +49,8 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     stages.run("bodies", |_| step.couple_bodies(&mut c.bodies, new.phi, on))?;
     let (pushes, scratch) = ((&c.bodies, &c.tension.u_without_push[..]), &mut c.pressure);
     let solved = stages.try_run("pressure", |_| step.project((u, p), new.parting(), on, pushes, scratch))?;
-    next.mean_velocity = stages.run("pressure", |_| step.keep_momentum(u, new, &next.volume, on, &swarm))?;
+    next.mean_velocity =
+        stages.run("pressure", |n| step.keep_momentum(u, new, &next.volume, (on, &swarm), n))?;
     let on = stages.run("bodies", |_| step.push_bodies(&mut c.bodies, p, &ahead.tree, &mut c.ground))?;
     next.liquid_faces =
         stages.run("extrapolate", |n| step.extend_velocity(u, new.shape(), on, scratch, n))?;

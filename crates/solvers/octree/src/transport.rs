@@ -54,9 +54,7 @@ impl Step<'_> {
             tracing,
             interpolation: self.model.params.interpolation(),
             sides: ground.boundaries.sides(),
-            // Surface tension differentiates phi twice, and the normals of neighbouring cells differ: its parasitic
-            // currents were 1.7 times as fast, and a lopsided drop moved by 0.19 cells in a second.
-            with_surface: self.model.setup.liquid.surface_tension == 0.0,
+            with_surface: self.model.moves_with_surface(),
             dt_s: self.dt_s as f32,
         }
     }
