@@ -73,7 +73,7 @@ pub fn extend_into_solids(
 /// Continues phi into the closed cells beside thin solids that have a side, from the open cells that they see. The slopes
 /// of [`extend_into_solids`] know no sides: where a solid leaves less of all faces of a cell than counts, the cell is closed, but those
 /// around it see it, and a surface that is level on its side of the wall was none to them once phi behind the wall had come in.
-/// Test: `a_level_surface_beside_a_thin_wall_stays_level`.
+/// Test: `a_closed_cell_goes_on_from_its_own_side`.
 pub fn extend_on_sides(
     phi: &mut [f32],
     closed_cell: &[bool],

@@ -3,7 +3,8 @@
 use fluvial_foundation::{AXES, Vec3, random::unit_vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::{
-    PhiAdvection, Scratch, advect_phi_on_sides, liquid_volume_on_sides, redistance_among_solids,
+    PhiAdvection, Scratch, advect_phi_on_sides, extend_on_sides, liquid_volume_on_sides,
+    redistance_among_solids,
 };
 
 const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [16, 16, 12], dx: 0.25 };
@@ -102,5 +103,37 @@ fn nothing_is_carried_through_a_thin_wall() {
                 assert!(out.iter().zip(&phi).all(|(a, b)| (a - b).abs() < 1e-5), "{n} {scheme:?}");
             }
         }
+    }
+}
+
+/// Closed cells beside a wall with a level surface before it and air behind go on level.
+#[test]
+fn a_closed_cell_goes_on_from_its_own_side() {
+    for n in 0..6 {
+        let wall = Wall::slanting(n);
+        let level = |x: Vec3| (x.y - 2.03).clamp(-BAND * GRID.dx, BAND * GRID.dx);
+        let (start, cells) = (wall.phi(level), GRID.cell_centers());
+        let place = |cell: usize| cells.coordinates(cell);
+        let height =
+            |cell: usize| wall.distance(cells.position(place(cell)[0], place(cell)[1], place(cell)[2]));
+        let is_inner = |cell: usize| (0..3).all(|a| place(cell)[a] > 2 && place(cell)[a] + 3 < cells.size[a]);
+        let closed: Vec<bool> = (0..cells.len())
+            .map(|cell| is_inner(cell) && (0.0..0.2 * GRID.dx).contains(&height(cell)) && cell % 3 == 0)
+            .collect();
+        let mut phi = start.clone();
+        closed.iter().zip(&mut phi).filter(|(closed, _)| **closed).for_each(|(_, phi)| *phi = 1.0);
+        extend_on_sides(&mut phi, &closed, &cells, &wall.sides, &mut Scratch::default());
+        let mut checked = 0;
+        for cell in (0..cells.len()).filter(|&cell| closed[cell] && start[cell].abs() < 2.0 * GRID.dx) {
+            assert!(
+                (phi[cell] - start[cell]).abs() < 0.02 * GRID.dx,
+                "{n} {:?}: {} {}",
+                place(cell),
+                phi[cell],
+                start[cell]
+            );
+            checked += 1;
+        }
+        assert!(checked > 0);
     }
 }

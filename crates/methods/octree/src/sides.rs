@@ -80,9 +80,10 @@ impl TreeSides<'_> {
         found.unwrap_or_else(|| tree.locate(self.cells.position(at[0], at[1], at[2])).cell) as usize
     }
 
-    /// A field at cell centres as a place sees it.
+    /// A field at cell centres as a place sees it, round corners: what the box between two places hides would let a shaken bowl with walls
+    /// of two cells leak by a quarter in five seconds.
     pub fn patch(&self, tree: &Octree, q_cell: &[f32], at: [usize; 3], radius: usize) -> Patch {
-        Patch::new(|cell| q_cell[self.leaf(tree, cell)], &self.cells, self.sides, at, radius)
+        Patch::round_corners(|cell| q_cell[self.leaf(tree, cell)], &self.cells, self.sides, at, radius)
     }
 
     /// The place on the lattice that a point lies in.

@@ -285,3 +285,45 @@ fn liquid_from_deep_cells_is_found_where_the_flow_takes_it() {
     assert!((0..cells.len()).all(|cell| cloud.ranges.count(cell) == 8));
     assert!(cloud.reserve.rest_m3.abs() < 1e-12);
 }
+
+/// Two halves of a pool each lose a quarter of their particles; the books of one of them have them. Only that half gets them
+/// back. With one pool for both, either half got half of them.
+#[test]
+fn the_rest_of_a_region_stays_in_it() {
+    let grid = grid([12, 12, 12], 0.1);
+    let cells = grid.cell_centers();
+    let (phi, u) = (pool(&grid, grid.min.y + 10.0 * grid.dx), FaceField::constant(&grid, 0.0));
+    let around = Surroundings::closed(&grid);
+    let mut cloud = Cloud::default();
+    cloud.resample(&phi, &u, &around, f32::INFINITY, 0);
+    cloud.reserve.rest_m3 = 0.0;
+    let region =
+        |cell: usize| if phi[cell] < 0.0 { (cells.coordinates(cell)[0] >= 6) as u32 } else { NO_REGION };
+    let labels: Vec<u32> = (0..cells.len()).map(region).collect();
+    let middle = grid.min.x + 6.0 * grid.dx;
+    let count = |cloud: &Cloud| {
+        let low = cloud.particles.x.iter().filter(|x| x.x < middle).count();
+        [low, cloud.particles.len() - low]
+    };
+    let full = count(&cloud);
+    retain(&mut cloud.particles, |all, p| all.id[p] % 4 != 0);
+    cloud.sort(&grid);
+    let thinned = count(&cloud);
+    cloud.reserve.tell_regions_apart(&labels, 2);
+    let missing = full[0] - thinned[0];
+    let of_side = labels.iter().position(|&label| label == 0).unwrap();
+    cloud.reserve.add_rest(of_side, missing as f64 * Reserve::particle_m3(grid.dx));
+    for step in 1..20 {
+        cloud.resample(&phi, &u, &around, f32::INFINITY, step);
+    }
+    let now = count(&cloud);
+    assert_eq!(now[1], thinned[1]);
+    assert!(now[0] - thinned[0] > missing / 2, "{} of {missing}", now[0] - thinned[0]);
+    // A layer of cells that changes sides takes nothing along.
+    let rest_m3 = cloud.reserve.rest_of_region_m3.clone();
+    let moved: Vec<u32> = (0..cells.len())
+        .map(|cell| if phi[cell] < 0.0 { (cells.coordinates(cell)[0] >= 7) as u32 } else { NO_REGION })
+        .collect();
+    cloud.reserve.tell_regions_apart(&moved, 2);
+    assert_eq!(cloud.reserve.rest_of_region_m3, rest_m3);
+}
