@@ -50,7 +50,7 @@ fn water_stays_in_a_bowl_up_to_its_rim() {
 /// soon the water is as high as its volume fills the bowl. A tenth of its potential energy was missing.
 #[test]
 fn water_that_falls_into_a_bowl_is_not_squeezed_into_its_wall() {
-    let report = run(&mut bowl(36, Tracker::Levelset), 0.75);
+    let report = run(&mut bowl(36, Tracker::Levelset), 1.5);
     // Water of depth h in a ball of radius R: V = pi h^2 (R - h / 3), its moment above the bottom pi h^3 (2 R / 3 - h / 4).
     let (radius, volume) = (f64::from(RADIUS_M), report.liquid_volume_m3);
     let mut depth = 0.2f64;
@@ -61,7 +61,7 @@ fn water_that_falls_into_a_bowl_is_not_squeezed_into_its_wall() {
     let moment = std::f64::consts::PI * depth.powi(3) * (2.0 * radius / 3.0 - depth / 4.0);
     let rest_j = 9810.0 * (moment + volume * (f64::from(CENTER.y) - radius));
     let part = report.potential_energy_j / rest_j;
-    assert!((0.96..1.02).contains(&part), "{part} of {rest_j} J");
+    assert!((0.98..1.02).contains(&part), "{part} of {rest_j} J");
 }
 
 /// A puddle less than a cell to three cells deep in a round bowl that is tilted by 30 degrees, 0.7 cells below its lower rim.

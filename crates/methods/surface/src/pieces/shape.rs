@@ -116,7 +116,7 @@ impl Bins {
     }
 }
 
-/// The shapes of all pieces; `spacing` is that of the lattice that shall show them.
+/// The shapes of all pieces, without weights; `spacing` is that of the lattice that shall show them.
 pub fn shapes(pieces: &[Piece], spacing: f32) -> Vec<Shape> {
     let edge_m = REACH_CELLS * pieces.iter().fold(0.0, |most: f32, piece| most.max(piece.dx));
     let bins = Bins::new(pieces.iter().map(|piece| piece.center), edge_m);
@@ -131,14 +131,20 @@ pub fn shapes(pieces: &[Piece], spacing: f32) -> Vec<Shape> {
         pieces[n].center + TOWARDS_MEAN * sum / total
     });
     let bins = Bins::new(centers.iter().copied(), edge_m);
-    let mut shapes = parallel::map_indices(pieces.len(), |n| shape(pieces, &centers, &bins, n, spacing));
+    parallel::map_indices(pieces.len(), |n| shape(pieces, &centers, &bins, n, spacing))
+}
+
+/// Gives shapes their weights.
+pub fn weigh(shapes: &mut [Shape]) {
+    let reach_m = |shape: &Shape| 2.0 * shape.shown_m.max_element();
+    let bins =
+        Bins::new(shapes.iter().map(|shape| shape.center), shapes.iter().map(reach_m).fold(0.0, f32::max));
     let weights = parallel::map_indices(shapes.len(), |n| {
-        let mut sum = 0.0f32;
-        bins.around(centers[n], |other| sum += Shape::bell(shapes[other].place(centers[n])));
+        let (mut sum, x) = (0.0f32, shapes[n].center);
+        bins.around(x, |other| sum += Shape::bell(shapes[other].place(x)));
         1.0 / sum.max(1.0)
     });
     shapes.iter_mut().zip(weights).for_each(|(shape, weight)| shape.weight = weight);
-    shapes
 }
 
 /// The weight of what lies at an offset from a piece.

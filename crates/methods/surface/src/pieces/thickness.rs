@@ -14,6 +14,8 @@ const CLOSE_ENOUGH: f64 = 1e-5;
 /// Parts of so many vertices are no single drops, and rounds in which their ripples are filtered.
 const LARGE_PART: usize = 200;
 const RIPPLE_ROUNDS: usize = 5;
+/// Parts are shown whose volume is right to this.
+const SHOWN_WITHIN: f64 = 1e-3;
 /// Steps that bring a vertex onto the contour.
 const NEWTON_STEPS: usize = 3;
 /// Bounds on what the thickness of a part is multiplied by.
@@ -34,15 +36,23 @@ struct Vertex {
 ///
 /// A vertex at `x` lies, with the bells' weights w, at `sum w (x_j + R_j D_j R_j^T (x - x_j)) / sum w`, where D shrinks the axes from what the
 /// lattice shows to what they are; across the directions in which liquid goes on, a common factor of the part is
-/// multiplied to it. Nothing leaves `domain`.
-pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece], domain: Aabb) {
+/// multiplied to it. Nothing leaves `domain`. Parts that even the least thickness leaves too large are taken out: little liquid in much
+/// room. Returns the pieces that are not shown.
+pub fn give_volume(
+    mesh: &mut TriangleMesh,
+    field: &Field,
+    shapes: &[Shape],
+    pieces: &[Piece],
+    domain: Aabb,
+) -> Vec<usize> {
     let mut vertices = parallel::map_indices(mesh.positions.len(), |v| {
         vertex(on_contour(mesh.positions[v], field, shapes), field, shapes, pieces)
     });
     let part_of = parts(mesh);
     let count = part_of.iter().max().map_or(0, |last| *last as usize + 1);
     take_out_ripples(&mut vertices, mesh, &part_of, count);
-    let wanted_m3 = wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
+    let (wanted_m3, part_of_piece) =
+        wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
     let volumes = |thickness: &[f64], mesh: &mut TriangleMesh| {
         for ((x, vertex), part) in mesh.positions.iter_mut().zip(&vertices).zip(&part_of) {
             let to = vertex.along + thickness[*part as usize] as f32 * vertex.across;
@@ -78,8 +88,29 @@ pub fn give_volume(mesh: &mut TriangleMesh, field: &Field, shapes: &[Shape], pie
             thickness[part] = if is_inside { guess } else { 0.5 * (low[part] + high[part]) };
         }
     }
-    volumes(&thickness, mesh);
+    let volume_m3 = volumes(&thickness, mesh);
+    let is_shown: Vec<bool> = (0..count)
+        .map(|part| (volume_m3[part] - wanted_m3[part]).abs() < SHOWN_WITHIN * wanted_m3[part])
+        .collect();
     mesh.velocities = vertices.iter().map(|vertex| vertex.velocity).collect();
+    keep_vertices(mesh, |v| is_shown[part_of[v] as usize]);
+    let is_left = |n: &usize| part_of_piece[*n].is_none_or(|part| !is_shown[part as usize]);
+    (0..pieces.len()).filter(is_left).collect()
+}
+
+/// Takes vertices out of a mesh whose parts are kept or not as a whole.
+fn keep_vertices(mesh: &mut TriangleMesh, is_kept: impl Fn(usize) -> bool) {
+    let mut number = vec![u32::MAX; mesh.positions.len()];
+    let mut count = 0;
+    for v in (0..number.len()).filter(|&v| is_kept(v)) {
+        (mesh.positions[count], mesh.velocities[count]) = (mesh.positions[v], mesh.velocities[v]);
+        number[v] = count as u32;
+        count += 1;
+    }
+    mesh.positions.truncate(count);
+    mesh.velocities.truncate(count);
+    mesh.triangles.retain(|t| number[t[0] as usize] != u32::MAX);
+    mesh.triangles.iter_mut().for_each(|t| *t = t.map(|v| number[v as usize]));
 }
 
 /// Filters the places of vertices along the surface and across it: in sheets and threads, which have many vertices, the places of single pieces
@@ -99,7 +130,7 @@ fn take_out_ripples(vertices: &mut [Vertex], mesh: &TriangleMesh, part_of: &[u32
     }
 }
 
-/// The volume of the pieces that each part shows: a piece belongs to the part with a vertex where it has most to say, or else to
+/// The volume of the pieces that each part shows, and the part of each piece: it belongs to the part with a vertex where it has most to say, or else to
 /// one that its bell reaches.
 fn wanted_volumes(
     mesh: &TriangleMesh,
@@ -107,11 +138,12 @@ fn wanted_volumes(
     part_of: &[u32],
     count: usize,
     (field, shapes, pieces): (&Field, &[Shape], &[Piece]),
-) -> Vec<f64> {
+) -> (Vec<f64>, Vec<Option<u32>>) {
     let mut wanted_m3 = vec![0.0f64; count];
-    let mut is_counted = vec![false; pieces.len()];
+    let mut part_of_piece = vec![None; pieces.len()];
     let mut book = |n: u32, part: u32| {
-        if !std::mem::replace(&mut is_counted[n as usize], true) {
+        if part_of_piece[n as usize].is_none() {
+            part_of_piece[n as usize] = Some(part);
             wanted_m3[part as usize] += f64::from(pieces[n as usize].volume_m3);
         }
     };
@@ -120,7 +152,7 @@ fn wanted_volumes(
         let reaches = |n: &u32| Shape::bell(shapes[*n as usize].place(*x)) > 0.0;
         field.shapes_at(*x, shapes).filter(reaches).for_each(|n| book(n, *part));
     }
-    wanted_m3
+    (wanted_m3, part_of_piece)
 }
 
 /// The point of the contour next to a vertex of its mesh, by Newton steps along the gradient of the sum of the bells: between
