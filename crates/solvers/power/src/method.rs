@@ -27,8 +27,7 @@ const MOST_CELLS: usize = 1 << 15;
 
 impl Listed for Params {
     const NAME: &'static str = "power";
-    const ABOUT: &'static str =
-        "Power diagrams on sparse paged octrees with a finer level set, second order across sizes; walls hold on to liquid.";
+    const ABOUT: &'static str = "Power diagrams on sparse paged octrees with a finer level set, second order across sizes; walls hold on to liquid.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -64,9 +63,8 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let mut notes = vec![
-            "`power`: volume is kept and still water rests, but walls do not let go yet".to_owned(),
-        ];
+        let mut notes =
+            vec!["`power`: volume is kept and still water rests, but walls do not let go yet".to_owned()];
         if !setup.solids.is_empty() {
             notes.push("walls of solids thinner than a leaf leak".to_owned());
         }
