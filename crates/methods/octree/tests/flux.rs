@@ -132,7 +132,6 @@ fn the_surface_takes_up_what_its_cells_are_owed() {
     }
 }
 
-/// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
 /// What cells are owed goes to their neighbours and none of it is lost, on any tree; what displaces the surface evenly stays as
 /// it is, and signs that change from cell to cell cancel. Cells that take no part keep theirs.
 #[test]
@@ -180,6 +179,7 @@ fn debts_are_shared_out_and_none_is_lost() {
     assert!((0..random.len()).step_by(3).all(|n| apart[n] == random[n]), "those that take no part");
 }
 
+/// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
 #[test]
 fn a_residual_goes_with_the_flow() {
     let shape = Shape { min: Vec3::ZERO, dx: 1.0 / 32.0, levels: 2, roots: [16; 3] };

@@ -55,7 +55,6 @@ impl Listed for Params {
             volumes: Volumes::Sparse,
             adaptive: true,
             given_flow: false,
-            // A cap of 60 degrees is carried off its shape by 20 % of its radius.
             contact_angles: true,
             friction: true,
             surface_tension: true,
