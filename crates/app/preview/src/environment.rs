@@ -90,8 +90,8 @@ impl Environment {
             horizon: HORIZON,
             zenith: ZENITH,
             boxes: [
-                SoftBox::new(forward, -34.0, 52.0, [0.36, 0.26], 0.22, 20.0 * white),
-                SoftBox::new(forward, 34.0, 27.0, [0.17, 0.38], 0.16, 8.0 * cool),
+                SoftBox::new(forward, -34.0, 52.0, [0.44, 0.32], 0.36, 11.0 * white),
+                SoftBox::new(forward, 34.0, 27.0, [0.2, 0.4], 0.28, 5.0 * cool),
                 SoftBox::new(forward, 168.0, 40.0, [0.64, 0.24], 0.16, 3.0 * cool),
             ],
             sun: direction_at(forward, -34.0, 52.0),
