@@ -32,7 +32,7 @@ pub use curvature::{WallContact, curvature, level_curvature, value_at_crossing};
 pub use extrapolate::extrapolate_velocity;
 pub use flux::{OpenFaces, liquid_flux, outflow};
 pub use redistance::{RedistanceReport, redistance, redistance_among_solids, redistance_before_solids};
-pub use regions::label_regions;
+pub use regions::{label_regions, spread_labels};
 pub use settle::{Carried, Owed, Settlement};
 pub use solids::{extend_into_solids, extend_on_sides};
 pub use volume::{liquid_fraction, liquid_fractions, liquid_volume, liquid_volume_on_sides};

@@ -1,6 +1,6 @@
 //! Connected regions of liquid.
 
-use fluvial_foundation::parallel;
+use fluvial_foundation::{AXES, parallel};
 use fluvial_grids::UniformGrid;
 
 /// No region.
@@ -76,6 +76,36 @@ pub fn label_regions(
         }
     });
     regions as usize
+}
+
+/// Gives cells without a label the lowest one among the cells that they are joined to through open faces: a layer of cells around all
+/// regions. `label_cell` is made from `inner_cell`, the labels without that layer.
+///
+/// Test: `labels_spread_by_a_layer_and_not_through_walls`.
+pub fn spread_labels(
+    label_cell: &mut Vec<u32>,
+    inner_cell: &[u32],
+    open_area: [&[f32]; 3],
+    grid: &UniformGrid,
+) {
+    crate::fit(label_cell, inner_cell.len());
+    let cells = grid.cell_centers();
+    let faces = AXES.map(|axis| grid.faces(axis));
+    cells.for_each_mut(label_cell, |cell, at, label| {
+        *label = inner_cell[cell];
+        if *label != NONE {
+            return;
+        }
+        for axis in AXES {
+            let (face, stride) = (faces[axis].index(at[0], at[1], at[2]), cells.stride(axis));
+            if at[axis] > 0 && open_area[axis][face] > 0.0 {
+                *label = (*label).min(inner_cell[cell - stride]);
+            }
+            if at[axis] + 1 < cells.size[axis] && open_area[axis][face + faces[axis].stride(axis)] > 0.0 {
+                *label = (*label).min(inner_cell[cell + stride]);
+            }
+        }
+    });
 }
 
 /// Labels the regions of slab k by the flat index of their first cell.

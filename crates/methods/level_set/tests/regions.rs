@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use fluvial_grids::UniformGrid;
-use fluvial_level_set::label_regions;
+use fluvial_level_set::{label_regions, spread_labels};
 
 fn areas(g: &UniformGrid) -> [Vec<f32>; 3] {
     std::array::from_fn(|axis| vec![1.0; g.faces(axis).len()])
@@ -49,6 +49,31 @@ fn closed_faces_part_what_touches() {
         let open = faces.coordinates(0);
         assert_eq!(open, [0, 0, 0]);
     }
+}
+
+/// A drop on each side of a wall between cells 1 and 2: air takes the label of its own side, and the lower one where both reach it.
+#[test]
+fn labels_spread_by_a_layer_and_not_through_walls() {
+    let g = cube(5);
+    let l = g.cell_centers();
+    let mut area = areas(&g);
+    let faces = g.faces(0);
+    for f in (0..faces.len()).filter(|&f| faces.coordinates(f)[0] == 2 && faces.coordinates(f)[1] < 4) {
+        area[0][f] = 0.0;
+    }
+    let mut labels = vec![u32::MAX; l.len()];
+    (labels[l.index(1, 1, 1)], labels[l.index(3, 1, 1)]) = (7, 3);
+    let mut spread = vec![];
+    spread_labels(&mut spread, &labels, [&area[0], &area[1], &area[2]], &g);
+    assert_eq!(spread.iter().filter(|&&n| n == 7).count(), 6, "a drop at a wall, and the five cells around");
+    assert_eq!(spread.iter().filter(|&&n| n == 3).count(), 7);
+    assert_eq!((spread[l.index(2, 1, 1)], spread[l.index(1, 2, 1)]), (3, 7));
+    for _ in 0..3 {
+        labels.clone_from(&spread);
+        spread_labels(&mut spread, &labels, [&area[0], &area[1], &area[2]], &g);
+    }
+    assert_eq!((spread[l.index(1, 3, 1)], spread[l.index(1, 4, 1)]), (7, 7), "one cell a call");
+    assert_eq!(spread[l.index(2, 4, 1)], 3, "above the wall both sides reach it");
 }
 
 /// Combs that meet only at the far end: labels must merge late, and flood fill gives the same.

@@ -71,10 +71,15 @@ impl Reserve {
         }
         let before = std::mem::replace(&mut self.rest_of_region_m3, vec![0.0; regions]);
         let mut common: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-        for (&old, &new) in self.region_cell.iter().zip(region_cell) {
-            if old != NO_REGION && new != NO_REGION {
-                *common.entry((old as usize, new as usize)).or_default() += 1.0;
+        // Cells beside each other are mostly in the same two regions.
+        let pairs = self.region_cell.iter().zip(region_cell);
+        let mut both = pairs.filter(|&(&old, &new)| old != NO_REGION && new != NO_REGION).peekable();
+        while let Some(pair) = both.next() {
+            let mut cells = 1.0;
+            while both.next_if_eq(&pair).is_some() {
+                cells += 1.0;
             }
+            *common.entry((*pair.0 as usize, *pair.1 as usize)).or_default() += cells;
         }
         let mut most = vec![0.0f64; regions];
         common.iter().for_each(|(&(_, new), &cells)| most[new] = most[new].max(cells));

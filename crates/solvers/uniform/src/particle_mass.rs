@@ -10,8 +10,8 @@ use crate::state::{Boundaries, Fields, ParticleWork, Solids, State, Work};
 use fluvial_foundation::parallel::{CHUNK, chunk_count, chunk_range, map_indices, ordered_sum_of};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_level_set::label_regions;
-use fluvial_particles::{CellRanges, NO_REGION, Occasion, Particles, Reserve, mark_near};
+use fluvial_level_set::{label_regions, spread_labels};
+use fluvial_particles::{CellRanges, Occasion, Particles, Reserve, mark_near};
 use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::{Clamps, StepReport, VolumeCorrection};
 use fluvial_volume::Account;
@@ -72,7 +72,7 @@ impl UniformSolver {
         self.work.fields.fraction_cell = fractions;
         let State { particles, reserve, fields, .. } = &mut self.state;
         let (mut particles, mut reserve) = (std::mem::take(particles), std::mem::take(reserve));
-        let labels = &mut self.work.particles.region_cell;
+        let labels = &mut self.work.particles.label_cell;
         if self.setup.solids.is_empty() {
             reserve.tell_regions_apart(&[], 0);
         } else {
@@ -109,8 +109,8 @@ impl UniformSolver {
         if self.setup.solids.is_empty() {
             return self.work.particles.reserve.tell_regions_apart(&[], 0);
         }
-        let ParticleWork { reserve, region_cell, .. } = &mut self.work.particles;
-        label_liquid(reserve, &self.work.fields.phi_cell, solids, &self.grid, region_cell);
+        let ParticleWork { reserve, label_cell, .. } = &mut self.work.particles;
+        label_liquid(reserve, &self.work.fields.phi_cell, solids, &self.grid, label_cell);
         if !self.setup.has_moving_solids() {
             return;
         }
@@ -369,35 +369,22 @@ impl UniformSolver {
     }
 }
 
-/// Tells the regions of liquid apart that solids divide, with the cells at their surface: each has a rest of its own.
+/// Tells the regions of liquid apart that solids divide, with the cells at their surface: each has a rest of its own. `labels` is made
+/// use of.
 fn label_liquid(
     reserve: &mut Reserve,
     phi_cell: &[f32],
     solids: &Solids,
     grid: &UniformGrid,
-    region_cell: &mut Vec<u32>,
+    labels: &mut [Vec<u32>; 2],
 ) {
     let open_area = &solids.fields.open_area;
     let area = AXES.map(|axis| open_area[axis].as_slice());
+    let [region_cell, inner_cell] = labels;
     let regions = label_regions(region_cell, phi_cell, area, grid);
-    let cells = grid.cell_centers();
-    let mut found = vec![];
     for _ in 0..LABELLED_AIR_CELLS {
-        found.clear();
-        for cell in (0..cells.len()).filter(|&cell| region_cell[cell] == NO_REGION) {
-            let at = cells.coordinates(cell);
-            let beside = AXES.into_iter().flat_map(|axis| [(axis, 0), (axis, 1)]).filter_map(|(axis, up)| {
-                let face = grid.faces(axis).index(at[0], at[1], at[2]) + up * grid.faces(axis).stride(axis);
-                let is_edge = at[axis] + up == up * cells.size[axis];
-                let other = || if up == 1 { cell + cells.stride(axis) } else { cell - cells.stride(axis) };
-                (!is_edge && area[axis][face] > 0.0).then(|| region_cell[other()])
-            });
-            let lowest = beside.min().unwrap_or(NO_REGION);
-            if lowest != NO_REGION {
-                found.push((cell, lowest));
-            }
-        }
-        found.iter().for_each(|&(cell, region)| region_cell[cell] = region);
+        std::mem::swap(region_cell, inner_cell);
+        spread_labels(region_cell, inner_cell, area, grid);
     }
     reserve.tell_regions_apart(region_cell, regions);
 }

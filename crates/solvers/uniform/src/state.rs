@@ -240,8 +240,8 @@ pub(crate) struct ParticleWork {
     pub trapped: usize,
     /// The next state's, but for what the last resampling of the step moves.
     pub reserve: Reserve,
-    /// The region of liquid that each cell is in.
-    pub region_cell: Vec<u32>,
+    /// The region of liquid that each cell is in, and the same without the last layer of air.
+    pub label_cell: [Vec<u32>; 2],
     /// Octants of every cell whose liquid was in deep cells before the step.
     pub from_deep_cell: Vec<u8>,
     /// Cells that the surface at hand reaches.
