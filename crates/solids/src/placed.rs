@@ -296,8 +296,8 @@ impl<'a> PlacedSolids<'a> {
             if distance < best.0 || distance == best.0 && best.1.is_some_and(|known| n < known) {
                 best = (distance, Some(n));
             }
-            // Inside several of a few the first counts, too.
-            if self.boxes.is_empty() { best.0 } else { best.0.max(0.0) }
+            // Inside of one solid a place may be deeper in another.
+            best.0.max(0.0)
         });
         best
     }

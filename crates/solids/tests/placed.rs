@@ -20,6 +20,23 @@ fn the_nearest_solid_speaks() {
     assert_eq!(solids.velocity(Vec3::new(0.9, 0.0, 0.0), 1.0), Vec3::ZERO);
 }
 
+/// Few solids or many, in any order: inside of several the deepest speaks. Where the first one did, a place just below the ground
+/// and deep in a cliff counted as half open.
+#[test]
+fn solids_that_overlap_are_their_union() {
+    let ground = Shape::Plane { point: Vec3::ZERO, normal: Vec3::Y };
+    let cliff = Shape::Box { min: Vec3::new(0.0, -9.0, -9.0), max: Vec3::splat(9.0) };
+    let still = Motion::Static;
+    let orders: [[&Shape; 2]; 2] = [[&ground, &cliff], [&cliff, &ground]];
+    for order in orders {
+        let solids = PlacedSolids::new(order.into_iter().map(|shape| (shape, &still)), 0.0);
+        for x in [Vec3::new(0.5, -0.01, 0.0), Vec3::new(0.01, -0.5, 0.0), Vec3::new(0.5, 0.01, 0.0)] {
+            let union = ground.distance(x).min(cliff.distance(x));
+            assert_eq!(solids.distance(x, 1.0), union, "at {x}");
+        }
+    }
+}
+
 /// Two rings of triangles that overlap: inside one of them says nothing of the other.
 #[test]
 fn distances_follow_from_those_beside_them() {
