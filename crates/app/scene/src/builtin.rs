@@ -35,6 +35,9 @@ pub fn builtin_scenes() -> &'static [(&'static str, &'static str)] {
         "boat",
         "buoy",
         "body-in-jet",
+        "twin-sources",
+        "rotating-paddle",
+        "river-canyon",
     ]
 }
 
