@@ -1,6 +1,8 @@
 //! Moves the vertices of a mesh until it encloses the liquid's volume.
 
-use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_foundation::parallel::{
+    for_each_beside_mut, for_each_indexed_mut, for_each_indexed_mut2, map_indices,
+};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::{Lattice, TriangleMesh};
 
@@ -14,7 +16,7 @@ const FARTHEST: [f32; 2] = [-0.5, 1.0];
 const CLOSE_ENOUGH: f64 = 1e-4;
 
 /// The cells of a grid, and the neighbourhoods in which a mesh is fitted to their volumes.
-pub trait Neighbourhoods {
+pub trait Neighbourhoods: Sync {
     /// The cell that a point lies in.
     fn cell_at(&self, x: Vec3) -> usize;
     /// Replaces every cell's value by a weighted sum over the cells around.
@@ -80,21 +82,22 @@ pub struct VolumeToFit<'a, N> {
 /// Tests: `a_ball_gets_its_volume_and_stays_round`, `neighbourhoods_get_their_own_volumes`.
 pub fn fit_to_volume(mesh: &mut TriangleMesh, half_m: &[f32], to: VolumeToFit<impl Neighbourhoods>) -> usize {
     let VolumeToFit { cells, mut lacking_cell, wanted_m3 } = to;
+    let around = TrianglesAround::new(mesh);
     // Displacement of each vertex so far, over its half thickness.
     let mut moved = vec![0.0f32; half_m.len()];
     for _ in 0..LOCAL_ROUNDS {
-        let ways = ways_out(mesh, half_m, cells);
+        let ways = ways_out(mesh, &around, half_m, cells);
         let misfit = misfits(mesh, &ways, half_m, &lacking_cell, cells);
+        let to: Vec<f32> =
+            map_indices(moved.len(), |v| within_bounds(moved[v] + cells.sample(&misfit, mesh.positions[v])));
         for (v, way) in ways.iter().enumerate() {
-            let x = mesh.positions[v];
-            let shift = advance(&mut moved[v], cells.sample(&misfit, x)) * half_m[v];
-            lacking_cell[cells.cell_at(x)] -= way.area * shift;
-            mesh.positions[v] = inside(x + shift * way.normal, cells);
+            lacking_cell[cells.cell_at(mesh.positions[v])] -= way.area * (to[v] - moved[v]) * half_m[v];
         }
+        displace(mesh, &mut moved, (&ways, half_m, cells), |v, _| to[v]);
     }
     for _ in 0..GLOBAL_ROUNDS {
         let lacking_m3 = wanted_m3 - mesh.volume();
-        let ways = ways_out(mesh, half_m, cells);
+        let ways = ways_out(mesh, &around, half_m, cells);
         let room = |(way, (half, moved)): (&Way, (&f32, &f32))| {
             let is_held = *moved == FARTHEST[(lacking_m3 > 0.0) as usize];
             if is_held { 0.0 } else { f64::from(way.area * half) }
@@ -104,19 +107,60 @@ pub fn fit_to_volume(mesh: &mut TriangleMesh, half_m: &[f32], to: VolumeToFit<im
             break;
         }
         let share = (lacking_m3 / room_m3) as f32;
-        for (v, way) in ways.iter().enumerate() {
-            let shift = advance(&mut moved[v], share) * half_m[v];
-            mesh.positions[v] = inside(mesh.positions[v] + shift * way.normal, cells);
-        }
+        displace(mesh, &mut moved, (&ways, half_m, cells), |_, moved| within_bounds(moved + share));
     }
     moved.iter().filter(|moved| FARTHEST.contains(moved)).count()
 }
 
-/// Adds to the displacement of a vertex, within the bounds. Returns what was added.
-fn advance(moved: &mut f32, by: f32) -> f32 {
-    let before = *moved;
-    *moved = (before + by).clamp(FARTHEST[0], FARTHEST[1]);
-    *moved - before
+/// Displaces every vertex to where `to(vertex, displacement so far)` says, over its half thickness.
+fn displace(
+    mesh: &mut TriangleMesh,
+    moved: &mut [f32],
+    (ways, half_m, cells): (&[Way], &[f32], &impl Neighbourhoods),
+    to: impl Fn(usize, f32) -> f32 + Sync + Send,
+) {
+    for_each_indexed_mut2(&mut mesh.positions, moved, |v, x, moved| {
+        let before = std::mem::replace(moved, to(v, *moved));
+        *x = inside(*x + (*moved - before) * half_m[v] * ways[v].normal, cells);
+    });
+}
+
+/// The displacement of a vertex that is nearest to the one asked for.
+fn within_bounds(moved: f32) -> f32 {
+    moved.clamp(FARTHEST[0], FARTHEST[1])
+}
+
+/// The triangles of each vertex, in their order.
+struct TrianglesAround {
+    first: Vec<u32>,
+    triangles: Vec<u32>,
+}
+
+impl TrianglesAround {
+    fn new(mesh: &TriangleMesh) -> TrianglesAround {
+        let mut first = vec![0u32; mesh.positions.len() + 1];
+        mesh.triangles.iter().flatten().for_each(|&v| first[v as usize + 1] += 1);
+        for v in 0..mesh.positions.len() {
+            first[v + 1] += first[v];
+        }
+        let (mut next, mut triangles) = (first.clone(), vec![0u32; 3 * mesh.triangles.len()]);
+        for (n, t) in mesh.triangles.iter().enumerate() {
+            for &v in t {
+                triangles[next[v as usize] as usize] = n as u32;
+                next[v as usize] += 1;
+            }
+        }
+        TrianglesAround { first, triangles }
+    }
+
+    /// The gradient of the volume by the position of a vertex: `a_v n`, see [`fit_to_volume`], m2.
+    fn volume_gradient(&self, mesh: &TriangleMesh, v: usize) -> Vec3 {
+        let own = &self.triangles[self.first[v] as usize..self.first[v + 1] as usize];
+        own.iter().fold(Vec3::ZERO, |sum, &n| {
+            let [a, b, c] = mesh.triangles[n as usize].map(|v| mesh.positions[v as usize]);
+            sum + (b - a).cross(c - a) / 6.0
+        })
+    }
 }
 
 /// The direction in which a vertex may move, and the volume that is gained per metre, m2.
@@ -128,32 +172,32 @@ struct Way {
 
 /// The gradient of the volume by the position of each vertex: `a_v n`, see [`fit_to_volume`], m2.
 pub fn volume_gradients(mesh: &TriangleMesh) -> Vec<Vec3> {
-    let mut gradients = vec![Vec3::ZERO; mesh.positions.len()];
-    for t in &mesh.triangles {
-        let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
-        let normal = (b - a).cross(c - a) / 6.0;
-        t.iter().for_each(|&v| gradients[v as usize] += normal);
-    }
-    gradients
+    let around = TrianglesAround::new(mesh);
+    map_indices(mesh.positions.len(), |v| around.volume_gradient(mesh, v))
 }
 
-fn ways_out(mesh: &TriangleMesh, half_m: &[f32], cells: &impl Neighbourhoods) -> Vec<Way> {
-    let areas = volume_gradients(mesh);
+fn ways_out(
+    mesh: &TriangleMesh,
+    around: &TrianglesAround,
+    half_m: &[f32],
+    cells: &impl Neighbourhoods,
+) -> Vec<Way> {
     let (Aabb { min, max }, dx) = cells.domain();
     let near = 1e-3 * dx;
-    let way = |v: usize| {
+    let mut ways = vec![Way::default(); half_m.len()];
+    for_each_indexed_mut(&mut ways, |v, way| {
         if half_m[v] == 0.0 {
-            return Way::default();
+            return;
         }
-        let (x, mut area) = (mesh.positions[v], areas[v]);
+        let (x, mut area) = (mesh.positions[v], around.volume_gradient(mesh, v));
         for axis in 0..3 {
             if x[axis] < min[axis] + near || x[axis] > max[axis] - near {
                 area[axis] = 0.0;
             }
         }
-        Way { normal: area.normalize_or_zero(), area: area.length() }
-    };
-    (0..areas.len()).map(way).collect()
+        *way = Way { normal: area.normalize_or_zero(), area: area.length() };
+    });
+    ways
 }
 
 /// For each cell: the volume that the cells around it lack, over the volume that is gained when all surface in
@@ -198,7 +242,8 @@ pub fn room_around(
     count: usize,
     cells: &impl Neighbourhoods,
 ) -> Vec<f32> {
-    let mut room = rooms(mesh, &ways_out(mesh, half_m, cells), half_m, count, cells);
+    let ways = ways_out(mesh, &TrianglesAround::new(mesh), half_m, cells);
+    let mut room = rooms(mesh, &ways, half_m, count, cells);
     cells.spread(&mut room);
     room
 }

@@ -106,12 +106,19 @@ impl Field {
         }
     }
 
-    /// The shapes whose bells may reach a point.
-    pub fn shapes_at<'a>(&'a self, x: Vec3, shapes: &'a [Shape]) -> impl Iterator<Item = u32> + 'a {
-        self.listed_at(x).iter().copied().filter(move |&n| shapes[n as usize].may_reach(x))
+    /// The shapes whose bells may reach a point or places up to so many spacings, at most 1, from it.
+    pub fn shapes_near<'a>(
+        &'a self,
+        x: Vec3,
+        spacings: f32,
+        shapes: &'a [Shape],
+    ) -> impl Iterator<Item = u32> + 'a {
+        let margin_m = spacings * self.lattice.spacing;
+        self.listed_at(x).iter().copied().filter(move |&n| shapes[n as usize].may_reach(x, margin_m))
     }
 
-    fn listed_at(&self, x: Vec3) -> &[u32] {
+    /// The shapes whose bells reach the block that a point lies in, or a spacing more.
+    pub fn listed_at(&self, x: Vec3) -> &[u32] {
         let at = ((x - self.lattice.origin) / self.lattice.spacing).max(Vec3::ZERO);
         let at = [at.x, at.y, at.z].map(|n| n as usize);
         let at = std::array::from_fn(|a| at[a].min(self.lattice.size[a] - 1));

@@ -50,10 +50,10 @@ impl Shape {
         (1.0 - 0.25 * place.length_squared()).max(0.0).powi(3)
     }
 
-    /// May its bell be more than 0 at a point?
+    /// May its bell be more than 0 no farther than `margin_m` from a point?
     #[inline]
-    pub fn may_reach(&self, x: Vec3) -> bool {
-        let reach = 2.0 * self.shown_m.max_element();
+    pub fn may_reach(&self, x: Vec3, margin_m: f32) -> bool {
+        let reach = 2.0 * self.shown_m.max_element() + margin_m;
         x.distance_squared(self.center) < reach * reach
     }
 

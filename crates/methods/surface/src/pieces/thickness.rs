@@ -16,13 +16,18 @@ const LARGE_PART: usize = 200;
 const RIPPLE_ROUNDS: usize = 5;
 /// Parts are shown whose volume is right to this.
 const SHOWN_WITHIN: f64 = 1e-3;
-/// Steps that bring a vertex onto the contour.
+/// Steps that bring a vertex onto the contour, each of at most so many spacings of the lattice.
 const NEWTON_STEPS: usize = 3;
+const LONGEST_STEP: f32 = 0.3;
+/// Error of the field from which the next step would be its square: rounding.
+const ON_CONTOUR: f32 = 1e-3;
+/// Vertices that one piece of parallel work places.
+const CHUNK: usize = 256;
 /// Bounds on what the thickness of a part is multiplied by.
 const THICKNESS: [f64; 2] = [0.1, 4.0];
 
 /// Where a vertex may lie: `along + thickness across`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Vertex {
     along: Vec3,
     across: Vec3,
@@ -45,35 +50,41 @@ pub fn give_volume(
     pieces: &[Piece],
     domain: Aabb,
 ) -> Vec<usize> {
-    let mut vertices = parallel::map_indices(mesh.positions.len(), |v| {
-        vertex(on_contour(mesh.positions[v], field, shapes), field, shapes, pieces)
-    });
+    let mut vertices = place_vertices(mesh, field, shapes, pieces);
     let part_of = parts(mesh);
     let count = part_of.iter().max().map_or(0, |last| *last as usize + 1);
     take_out_ripples(&mut vertices, mesh, &part_of, count);
     let (wanted_m3, part_of_piece) =
         wanted_volumes(mesh, &vertices, &part_of, count, (field, shapes, pieces));
-    let volumes = |thickness: &[f64], mesh: &mut TriangleMesh| {
-        for ((x, vertex), part) in mesh.positions.iter_mut().zip(&vertices).zip(&part_of) {
-            let to = vertex.along + thickness[*part as usize] as f32 * vertex.across;
-            *x = to.clamp(domain.min, domain.max);
-        }
-        let mut volume_m3 = vec![0.0f64; count];
+    // The volumes of the parts that still change.
+    let volumes = |thickness: &[f64], changes: &[bool], mesh: &mut TriangleMesh, volume_m3: &mut [f64]| {
+        parallel::for_each_indexed_mut(&mut mesh.positions, |v, x| {
+            let (vertex, part) = (&vertices[v], part_of[v] as usize);
+            if changes[part] {
+                let to = vertex.along + thickness[part] as f32 * vertex.across;
+                *x = to.clamp(domain.min, domain.max);
+            }
+        });
+        volume_m3.iter_mut().zip(changes).filter(|(_, changes)| **changes).for_each(|(sum, _)| *sum = 0.0);
         for t in &mesh.triangles {
-            let [a, b, c] = t.map(|v| mesh.positions[v as usize].as_dvec3());
-            volume_m3[part_of[t[0] as usize] as usize] += a.dot(b.cross(c)) / 6.0;
+            let part = part_of[t[0] as usize] as usize;
+            if changes[part] {
+                let [a, b, c] = t.map(|v| mesh.positions[v as usize].as_dvec3());
+                volume_m3[part] += a.dot(b.cross(c)) / 6.0;
+            }
         }
-        volume_m3
     };
     // The volume grows with the thickness: secants between bounds that close in on it.
     let (mut low, mut high) = (vec![THICKNESS[0]; count], vec![THICKNESS[1]; count]);
     let mut thickness = vec![1.0; count];
     let mut before = vec![(0.0, 0.0); count];
+    let (mut changes, mut volume_m3) = (vec![true; count], vec![0.0f64; count]);
     for _ in 0..ROUNDS {
-        let volume_m3 = volumes(&thickness, mesh);
+        volumes(&thickness, &changes, mesh, &mut volume_m3);
         for part in 0..count {
             let (now, lacking_m3) = (thickness[part], wanted_m3[part] - volume_m3[part]);
-            if lacking_m3.abs() < CLOSE_ENOUGH * wanted_m3[part] {
+            changes[part] &= lacking_m3.abs() >= CLOSE_ENOUGH * wanted_m3[part];
+            if !changes[part] {
                 continue;
             }
             if lacking_m3 > 0.0 {
@@ -88,7 +99,7 @@ pub fn give_volume(
             thickness[part] = if is_inside { guess } else { 0.5 * (low[part] + high[part]) };
         }
     }
-    let volume_m3 = volumes(&thickness, mesh);
+    volumes(&thickness, &changes, mesh, &mut volume_m3);
     let is_shown: Vec<bool> = (0..count)
         .map(|part| (volume_m3[part] - wanted_m3[part]).abs() < SHOWN_WITHIN * wanted_m3[part])
         .collect();
@@ -141,26 +152,45 @@ fn wanted_volumes(
 ) -> (Vec<f64>, Vec<Option<u32>>) {
     let mut wanted_m3 = vec![0.0f64; count];
     let mut part_of_piece = vec![None; pieces.len()];
-    let mut book = |n: u32, part: u32| {
+    let mut book = |n: u32, part: u32, part_of_piece: &mut [Option<u32>]| {
         if part_of_piece[n as usize].is_none() {
             part_of_piece[n as usize] = Some(part);
             wanted_m3[part as usize] += f64::from(pieces[n as usize].volume_m3);
         }
     };
-    vertices.iter().zip(part_of).for_each(|(vertex, part)| book(vertex.nearest, *part));
+    vertices.iter().zip(part_of).for_each(|(vertex, part)| book(vertex.nearest, *part, &mut part_of_piece));
     for (x, part) in mesh.positions.iter().zip(part_of) {
-        let reaches = |n: &u32| Shape::bell(shapes[*n as usize].place(*x)) > 0.0;
-        field.shapes_at(*x, shapes).filter(reaches).for_each(|n| book(n, *part));
+        for &n in field.listed_at(*x) {
+            if part_of_piece[n as usize].is_none() && Shape::bell(shapes[n as usize].place(*x)) > 0.0 {
+                book(n, *part, &mut part_of_piece);
+            }
+        }
     }
     (wanted_m3, part_of_piece)
 }
 
+/// Where each vertex of the mesh may lie.
+fn place_vertices(mesh: &TriangleMesh, field: &Field, shapes: &[Shape], pieces: &[Piece]) -> Vec<Vertex> {
+    let mut vertices = vec![Vertex::default(); mesh.positions.len()];
+    parallel::for_each_chunk_mut(&mut vertices, CHUNK, |chunk, vertices| {
+        // The shapes that have something to say on the way of one vertex, looked up once.
+        let mut around = vec![];
+        for (vertex, x) in vertices.iter_mut().zip(&mesh.positions[chunk * CHUNK..]) {
+            around.clear();
+            around.extend(field.shapes_near(*x, LONGEST_STEP * NEWTON_STEPS as f32, shapes));
+            *vertex =
+                place_vertex(on_contour(*x, &around, shapes, field.lattice.spacing), &around, shapes, pieces);
+        }
+    });
+    vertices
+}
+
 /// The point of the contour next to a vertex of its mesh, by Newton steps along the gradient of the sum of the bells: between
 /// samples that lie as far apart as drops are wide, linear interpolation is no round surface.
-fn on_contour(mut x: Vec3, field: &Field, shapes: &[Shape]) -> Vec3 {
+fn on_contour(mut x: Vec3, around: &[u32], shapes: &[Shape], spacing: f32) -> Vec3 {
     for _ in 0..NEWTON_STEPS {
         let (mut value, mut gradient) = (-LEVEL, Vec3::ZERO);
-        for n in field.shapes_at(x, shapes) {
+        for &n in around {
             let shape = &shapes[n as usize];
             let place = shape.place(x);
             let inside = (1.0 - 0.25 * place.length_squared()).max(0.0);
@@ -168,15 +198,18 @@ fn on_contour(mut x: Vec3, field: &Field, shapes: &[Shape]) -> Vec3 {
             gradient -= shape.weight * 1.5 * inside * inside * (shape.axes * (place / shape.shown_m));
         }
         let step = -value / gradient.length_squared().max(1e-30) * gradient;
-        x += step.clamp_length_max(0.3 * field.lattice.spacing);
+        x += step.clamp_length_max(LONGEST_STEP * spacing);
+        if value.abs() < ON_CONTOUR {
+            break;
+        }
     }
     x
 }
 
-fn vertex(x: Vec3, field: &Field, shapes: &[Shape], pieces: &[Piece]) -> Vertex {
+fn place_vertex(x: Vec3, around: &[u32], shapes: &[Shape], pieces: &[Piece]) -> Vertex {
     let (mut along, mut across, mut velocity) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
     let (mut total, mut nearest, mut most) = (0.0f32, 0, -1.0f32);
-    for n in field.shapes_at(x, shapes) {
+    for &n in around {
         let shape = &shapes[n as usize];
         let place = shape.place(x);
         let weight = shape.weight * Shape::bell(place);
@@ -189,7 +222,7 @@ fn vertex(x: Vec3, field: &Field, shapes: &[Shape], pieces: &[Piece]) -> Vertex 
         velocity += weight * pieces[n as usize].velocity;
     }
     if total == 0.0 {
-        return Vertex { along: x, across: Vec3::ZERO, velocity: Vec3::ZERO, nearest };
+        return Vertex { along: x, nearest, ..Vertex::default() };
     }
     Vertex { along: along / total, across: across / total, velocity: velocity / total, nearest }
 }
