@@ -68,6 +68,8 @@ struct BoxNode {
     to: u32,
 }
 
+/// Interpolated distances are of use from so many cells on: an edge spoils those within a cell's diagonal.
+const EXACT_CELLS: f32 = 2.0;
 /// So many solids are looked at one by one.
 const FEW: usize = 8;
 /// Solids of a leaf, at most.
@@ -203,6 +205,15 @@ impl<'a> PlacedSolids<'a> {
     /// Distance to the union of the solids within `band` metres, `band` beyond; negative inside.
     pub fn distance(&self, x_in_world: Vec3, band: f32) -> f32 {
         self.nearest(x_in_world, band).0
+    }
+
+    /// The distance where samples `dx` apart interpolate to `interpolated`: near the surface that of the shapes themselves,
+    /// for between samples the edges of solids are cut off and their corners are filled up.
+    pub fn distance_beside_samples(&self, x_in_world: Vec3, interpolated: f32, dx: f32) -> f32 {
+        match interpolated.abs() < EXACT_CELLS * dx {
+            true => self.distance(x_in_world, 2.0 * EXACT_CELLS * dx),
+            false => interpolated,
+        }
     }
 
     /// Velocity at a point of the solid that is nearest to it, m/s; zero where none is nearer than `band`

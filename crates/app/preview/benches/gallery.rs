@@ -156,13 +156,8 @@ fn main() {
         let liquid = if with_pillar {
             let fine = Lattice { size: l.size, ..l };
             solids.push(mesh_level_set(&fill(&fine, pillar), &fine, &params));
-            let phi_solid = fill(&l, pillar);
-            mesh_level_set_outside(
-                &values,
-                &l,
-                &SolidClip { phi: &phi_solid, lattice: &l, overlap: 0.5 * l.spacing },
-                &params,
-            )
+            let clip = SolidClip { distance: &pillar, overlap: 0.5 * l.spacing };
+            mesh_level_set_outside(&values, &l, &clip, &params)
         } else {
             mesh_level_set(&values, &l, &params)
         };

@@ -68,7 +68,9 @@ pub fn remesh(volume: &VdbVolume, setup: &Setup, params: &RemeshParams) -> Resul
         let mut fields = SolidFields::default();
         rasterize(&mut fields, &solids, open_walls, &target, volume.time.time_s());
         let nodes = target.nodes();
-        let clip = SolidClip { phi: &fields.phi_node, lattice: &nodes, overlap: 0.0 };
+        let placed = setup.solids_at(volume.time.time_s());
+        let distance = |x| placed.distance_beside_samples(x, nodes.sample(&fields.phi_node, x), target.dx);
+        let clip = SolidClip { distance: &distance, overlap: 0.0 };
         mesh_level_set_outside(&phi, &cells, &clip, &mesh_params)
     };
     add_velocities(&mut mesh, &grid, &u_face);

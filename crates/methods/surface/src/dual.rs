@@ -1,7 +1,7 @@
 //! Dual marching cubes over the padded lattice: one vertex per loop in a cell, one quad per crossed edge.
 
 use crate::cases::{CASES, JOINED};
-use crate::place::{CellSamples, WallFlags};
+use crate::place::{CellSamples, DepthAt, Sample, WallFlags};
 use crate::signs::{SignBits, for_each_bit, next_bits};
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::Lattice;
@@ -29,7 +29,7 @@ impl SlabCells {
         lattice: &Lattice,
         signs: &SignBits,
         k: usize,
-        value: &(impl Fn([usize; 3]) -> f32 + Sync),
+        (sample_at, depth_at): (&(impl Fn([usize; 3]) -> Sample + Sync), &DepthAt),
     ) -> SlabCells {
         let (words, rows) = (signs.words(), signs.size[1] - 1);
         let mut slab = SlabCells {
@@ -55,7 +55,9 @@ impl SlabCells {
                 let cut = any & !all;
                 slab.cut[j * words + w] = cut;
                 slab.before[j * words + w] = slab.case.len() as u32;
-                for_each_bit(cut, |bit| slab.add_cell(lattice, signs, [64 * w + bit, j, k], value));
+                for_each_bit(cut, |bit| {
+                    slab.add_cell(lattice, signs, [64 * w + bit, j, k], (sample_at, depth_at))
+                });
             }
         }
         slab
@@ -66,16 +68,16 @@ impl SlabCells {
         lattice: &Lattice,
         signs: &SignBits,
         cell: [usize; 3],
-        value: &(impl Fn([usize; 3]) -> f32 + Sync),
+        (sample_at, depth_at): (&(impl Fn([usize; 3]) -> Sample + Sync), &DepthAt),
     ) {
         let corner_signs = signs.cell(cell[0], cell[1], cell[2]);
         let number = corner_signs | if is_joined(signs, cell, corner_signs) { JOINED } else { 0 };
         let case = &CASES[number];
         self.case.push(number as u16);
         self.first_vertex.push(self.positions.len() as u32);
-        let samples = CellSamples::gather(lattice, cell, value);
+        let samples = CellSamples::gather(lattice, cell, sample_at);
         for which in 0..case.loops {
-            let (x, flags) = samples.vertex(corner_signs, case, which);
+            let (x, flags) = samples.vertex(corner_signs, case, which, depth_at);
             self.positions.push(x);
             self.flags.push(flags);
         }

@@ -24,6 +24,7 @@ pub use shreds::without_shreds;
 
 use fluvial_foundation::{Aabb, Vec3, parallel};
 use fluvial_grids::{Lattice, TriangleMesh};
+use place::{DepthAt, Sample};
 
 /// How a surface is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,12 +34,10 @@ pub struct MeshParams {
 }
 
 /// Solids that the liquid must not be drawn inside of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SolidClip<'a> {
     /// Signed distance, negative inside the solid, metres.
-    pub phi: &'a [f32],
-    /// Where the samples lie: the liquid's own lattice, or any other (nodes) that is interpolated.
-    pub lattice: &'a Lattice,
+    pub distance: &'a (dyn Fn(Vec3) -> f32 + Sync),
     /// How far the liquid reaches into the solid so that no gap shows between them, metres.
     pub overlap: f32,
 }
@@ -51,10 +50,13 @@ pub fn mesh_level_set(phi: &[f32], lattice: &Lattice, params: &MeshParams) -> Tr
     let row = |j: usize, k: usize, out: &mut [f32]| {
         out.copy_from_slice(&phi[lattice.index(0, j, k)..][..lattice.size[0]]);
     };
-    mesh_field(lattice, params, row, |[i, j, k]| phi[lattice.index(i, j, k)])
+    let sample_at = |[i, j, k]: [usize; 3]| Sample::free(phi[lattice.index(i, j, k)]);
+    mesh_field(lattice, params, row, sample_at, &no_solid)
 }
 
-/// As [`mesh_level_set`] with the liquid cut off inside solids: meshes max(phi, -phi_solid - overlap) = 0.
+/// As [`mesh_level_set`] with the liquid cut off inside solids: meshes max(phi, -distance - overlap) = 0. Vertices where the
+/// two zero sets meet lie on both, so that contact lines are sharp.
+/// Test: `liquid_meets_solids_in_sharp_lines`.
 pub fn mesh_level_set_outside(
     phi: &[f32],
     lattice: &Lattice,
@@ -62,24 +64,22 @@ pub fn mesh_level_set_outside(
     params: &MeshParams,
 ) -> TriangleMesh {
     assert_eq!(phi.len(), lattice.len(), "one value per sample");
-    assert_eq!(solid.phi.len(), solid.lattice.len(), "one value per solid sample");
-    let aligned = solid.lattice == lattice;
-    let value = |[i, j, k]: [usize; 3]| {
-        let n = lattice.index(i, j, k);
-        let phi_solid = match aligned {
-            true => solid.phi[n],
-            false => solid.lattice.sample(solid.phi, lattice.position(i, j, k)),
-        };
-        phi[n].max(-phi_solid - solid.overlap)
-    };
+    let depth_at = |x: Vec3| -(solid.distance)(x) - solid.overlap;
+    let depth = |[i, j, k]: [usize; 3]| depth_at(lattice.position(i, j, k));
     let row = |j: usize, k: usize, out: &mut [f32]| {
         let first = lattice.index(0, j, k);
         for (i, out) in out.iter_mut().enumerate() {
             // Air stays air: only liquid samples ask for the solid.
-            *out = if phi[first + i] < 0.0 { value([i, j, k]) } else { phi[first + i] };
+            *out = if phi[first + i] < 0.0 { phi[first + i].max(depth([i, j, k])) } else { phi[first + i] };
         }
     };
-    mesh_field(lattice, params, row, value)
+    let sample_at =
+        |at: [usize; 3]| Sample { phi: phi[lattice.index(at[0], at[1], at[2])], depth: depth(at) };
+    mesh_field(lattice, params, row, sample_at, &depth_at)
+}
+
+fn no_solid(_: Vec3) -> f32 {
+    f32::NEG_INFINITY
 }
 
 /// As [`mesh_level_set`] for values that need not lie in an array: `fill_row(j, k, out)` gives an x-row of
@@ -90,7 +90,7 @@ pub fn mesh_samples(
     fill_row: impl Fn(usize, usize, &mut [f32]) + Sync,
     value: impl Fn([usize; 3]) -> f32 + Sync + Send,
 ) -> TriangleMesh {
-    mesh_field(lattice, params, fill_row, value)
+    mesh_field(lattice, params, fill_row, |at| Sample::free(value(at)), &no_solid)
 }
 
 /// Smooths a closed mesh in a box and keeps its volume. Vertices on the box stay on it, and vertices on the line
@@ -131,11 +131,13 @@ fn mesh_field(
     lattice: &Lattice,
     params: &MeshParams,
     fill_row: impl Fn(usize, usize, &mut [f32]) + Sync,
-    value: impl Fn([usize; 3]) -> f32 + Sync + Send,
+    sample_at: impl Fn([usize; 3]) -> Sample + Sync + Send,
+    depth_at: &DepthAt,
 ) -> TriangleMesh {
     let signs = signs::SignBits::pack(lattice, fill_row);
-    let mut slabs =
-        parallel::map_indices(signs.size[2] - 1, |k| dual::SlabCells::build(lattice, &signs, k, &value));
+    let mut slabs = parallel::map_indices(signs.size[2] - 1, |k| {
+        dual::SlabCells::build(lattice, &signs, k, (&sample_at, depth_at))
+    });
     let (mut positions, flags, first) = dual::join_vertices(&mut slabs);
     let triangles = dual::triangles(&signs, &slabs, &first, &positions);
     if params.smoothing_rounds > 0 {

@@ -1,15 +1,45 @@
 //! Where the vertex of a loop sits in its cell.
 
 use crate::cases::{Case, edge_corners};
+use fluvial_foundation::eigen::{Symmetric, apply, eigen};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
+
+/// What a sample says: both are negative where liquid is drawn.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    /// The level set.
+    pub phi: f32,
+    /// How deep the sample lies in a solid, negative outside.
+    pub depth: f32,
+}
+
+impl Sample {
+    /// A sample without solids around.
+    pub fn free(phi: f32) -> Sample {
+        Sample { phi, depth: f32::NEG_INFINITY }
+    }
+
+    fn bounded(self, limit: f32) -> Sample {
+        // NaN counts as air.
+        Sample { phi: self.phi.min(limit).max(-limit), depth: self.depth.min(limit).max(-limit) }
+    }
+}
+
+/// The depth in solids anywhere.
+pub type DepthAt<'a> = dyn Fn(Vec3) -> f32 + Sync + 'a;
+
+/// Values at the corners of a cell.
+type Corners = [f32; 8];
 
 /// A cell of the padded lattice: its box, its eight corner values and which axes end at a domain wall.
 pub struct CellSamples {
     low: Vec3,
     high: Vec3,
     /// phi at the corners; beyond a wall the linear extrapolation to the wall plane.
-    phi: [f32; 8],
+    phi: Corners,
+    /// The depth in solids, as phi.
+    depth: Corners,
     /// Side (0 low, 1 high) that is the domain wall, per axis.
     wall: [Option<usize>; 3],
 }
@@ -19,9 +49,26 @@ pub type WallFlags = u8;
 /// Vertex flag: the free surface meets a wall here.
 pub const CONTACT: WallFlags = 1 << 6;
 
+/// Newton steps to a contact line.
+const MEETING_STEPS: usize = 3;
+/// Of the squares of normals in their main directions, the least share of the second in the first that shows an edge: one of
+/// 145 degrees. Across a cell, a ball of two cells' radius shows a smaller one.
+const EDGE_SHARE: f32 = 0.1;
+/// By how much of a cell's edge the growth of depth along two edges differs where a solid has an edge between them.
+const KINK: f32 = 0.2;
+/// Distance over which the gradient of depth is taken there, in edges of a cell, and steps to where an edge meets the solid.
+const CLOSE: f32 = 0.02;
+const ROOT_STEPS: usize = 6;
+/// The square of the sine of the least angle at which a surface and a solid have a line where they meet.
+const LEAST_ANGLE2: f32 = 0.04;
+
 impl CellSamples {
-    /// Gathers padded cell `cell`, which spans samples cell - 1 to cell. `value` gives phi at a sample.
-    pub fn gather(lattice: &Lattice, cell: [usize; 3], value: impl Fn([usize; 3]) -> f32) -> CellSamples {
+    /// Gathers padded cell `cell`, which spans samples cell - 1 to cell.
+    pub fn gather(
+        lattice: &Lattice,
+        cell: [usize; 3],
+        sample_at: impl Fn([usize; 3]) -> Sample,
+    ) -> CellSamples {
         let mut wall = [None; 3];
         let (mut low, mut high) = (Vec3::ZERO, Vec3::ZERO);
         for a in AXES {
@@ -32,37 +79,39 @@ impl CellSamples {
             high[a] = at(if cell[a] == n { n as f32 - 0.5 } else { cell[a] as f32 });
         }
         // Values far from the surface do not influence its position; clamping them keeps infinities out of the arithmetic.
-        // NaN counts as air.
-        let limit = 4.0 * lattice.spacing;
-        let bounded = |s: [usize; 3]| value(s).min(limit).max(-limit);
-        let phi = std::array::from_fn(|corner| {
+        let bounded = |s: [usize; 3]| sample_at(s).bounded(4.0 * lattice.spacing);
+        let (mut phi, mut depth) = ([0.0; 8], [0.0; 8]);
+        for corner in 0..8 {
             let mut sample = [0; 3];
             for a in AXES {
                 sample[a] = (cell[a] + (corner >> a & 1)).clamp(1, lattice.size[a]) - 1;
             }
             let nearest = bounded(sample);
-            let mut extrapolated = nearest;
+            (phi[corner], depth[corner]) = (nearest.phi, nearest.depth);
             for a in AXES {
                 if wall[a] == Some(corner >> a & 1) && lattice.size[a] > 1 {
                     let mut inner = sample;
                     inner[a] = if sample[a] == 0 { 1 } else { sample[a] - 1 };
-                    extrapolated += 0.5 * (nearest - bounded(inner));
+                    let inner = bounded(inner);
+                    phi[corner] += 0.5 * (nearest.phi - inner.phi);
+                    depth[corner] += 0.5 * (nearest.depth - inner.depth);
                 }
             }
-            extrapolated
-        });
-        CellSamples { low, high, phi, wall }
+        }
+        CellSamples { low, high, phi, depth, wall }
     }
 
     /// The vertex of loop `which`: the mean of its edge crossings, then projected onto the zero of the
-    /// trilinear interpolant. On wall axes it lies on the wall plane; along the wall it follows the crossings
+    /// trilinear interpolant. Where the loop passes from the liquid's surface to a solid it lies on both: on the contact line. On wall axes it lies on the wall plane; along the wall it follows the crossings
     /// of the free surface where the loop has some, so that contact lines stay sharp.
-    pub fn vertex(&self, signs: usize, case: &Case, which: u8) -> (Vec3, WallFlags) {
+    pub fn vertex(&self, signs: usize, case: &Case, which: u8, depth_at: &DepthAt) -> (Vec3, WallFlags) {
         let mut flags = 0;
         for a in AXES {
             flags |= self.wall[a].map_or(0, |side| 1 << (2 * a + side));
         }
-        let (mut sum, mut count) = (Vec3::ZERO, 0.0);
+        let (mut sum, mut on_surface, mut on_solid) = (Vec3::ZERO, 0, 0);
+        let (mut surface, mut solid) = (Planes::default(), Planes::default());
+        let kink = self.has_kink().then_some(depth_at);
         let (mut cap_sum, mut cap_count) = (Vec3::ZERO, 0.0);
         for edge in 0..12 {
             let [p, q] = edge_corners(edge);
@@ -74,26 +123,108 @@ impl CellSamples {
             if self.wall[axis].is_some() {
                 (cap_sum, cap_count) = (cap_sum + at, cap_count + 1.0);
             } else {
-                let t = self.phi[p] / (self.phi[p] - self.phi[q]);
+                let (t, is_solid) = self.crossing([p, q], signs >> p & 1 == 1, kink);
                 at[axis] += t.clamp(0.0, 1.0) * (self.high[axis] - self.low[axis]);
-                (sum, count) = (sum + at, count + 1.0);
+                sum += at;
+                if is_solid {
+                    on_solid += 1;
+                    solid.add(at - self.low, self.along_walls(self.normal_of_solid(at, kink)));
+                } else {
+                    on_surface += 1;
+                    surface.add(
+                        at - self.low,
+                        self.along_walls(self.interpolate(&self.phi, at).1.normalize_or_zero()),
+                    );
+                }
             }
         }
-        let mut x = if count > 0.0 { sum / count } else { cap_sum / cap_count };
+        let count = on_surface + on_solid;
+        let mut x = if count > 0 { sum / count as f32 } else { cap_sum / cap_count };
         for a in AXES {
             if let Some(side) = self.wall[a] {
                 x[a] = if side == 0 { self.low[a] } else { self.high[a] };
             }
         }
-        // Where the cell holds another sheet, the interpolant's zero may belong to that one. A vertex on a wall is
-        // moved only if the surface, extended to the wall, passes it.
-        if case.loops == 1 && (count > 0.0 || self.interpolate(x).0 > 0.0) {
-            x = self.project(self.project(x));
+        // Where the cell holds another sheet, the interpolant's zero may belong to that one.
+        if case.loops == 1 {
+            x = match (on_surface > 0, on_solid > 0) {
+                (_, true) if kink.is_some() || solid.meet_in_an_edge() => {
+                    let from_low = x - self.low;
+                    self.kept_in(self.low + solid.and(&surface).nearest(from_low))
+                }
+                (true, true) => (0..MEETING_STEPS).fold(x, |x, _| self.meet(x)),
+                (true, false) => self.project(&self.phi, self.project(&self.phi, x)),
+                (false, true) => self.project(&self.depth, self.project(&self.depth, x)),
+                (false, false) => self.cap(x),
+            };
         }
-        if flags != 0 && count > 0.0 {
+        if flags != 0 && count > 0 {
             flags |= CONTACT;
         }
         (x, flags)
+    }
+
+    /// Does the solid have an edge in the cell? Its depth then grows along parallel edges of the cell by different amounts.
+    fn has_kink(&self) -> bool {
+        let size = self.high - self.low;
+        let grows = |edge: usize| {
+            let [p, q] = edge_corners(edge);
+            self.depth[q] - self.depth[p]
+        };
+        AXES.into_iter().any(|axis| {
+            let (least, most) = (0..4)
+                .map(|n| grows(4 * axis + n))
+                .fold((f32::MAX, f32::MIN), |(least, most), by| (least.min(by), most.max(by)));
+            most - least > KINK * size[axis]
+        })
+    }
+
+    /// The normal of the solid, into it, where an edge of the cell meets it. Beside an edge of the solid corners show a mean.
+    fn normal_of_solid(&self, x: Vec3, kink: Option<&DepthAt>) -> Vec3 {
+        let gradient = match kink {
+            None => self.interpolate(&self.depth, x).1,
+            Some(depth_at) => {
+                let h = CLOSE * (self.high - self.low).max_element();
+                let depth = depth_at(x);
+                Vec3::from_array(AXES.map(|a| {
+                    let mut beside = x;
+                    beside[a] += h;
+                    depth_at(beside) - depth
+                }))
+            }
+        };
+        gradient.normalize_or_zero()
+    }
+
+    /// Where the liquid ends on an edge from its low corner on, as a share of it, and whether a solid ends it there.
+    fn crossing(&self, [p, q]: [usize; 2], low_is_inside: bool, kink: Option<&DepthAt>) -> (f32, bool) {
+        let (inside, outside) = if low_is_inside { (p, q) } else { (q, p) };
+        // Far from where it begins if a field does not end it.
+        let way = |field: &Corners| match field[outside] >= 0.0 {
+            true => field[inside] / (field[inside] - field[outside]),
+            false => f32::INFINITY,
+        };
+        let mut to_solid = way(&self.depth);
+        if let (true, Some(depth_at)) = (to_solid <= 1.0, kink) {
+            let (from, to) = (self.corner(inside), self.corner(outside));
+            to_solid = root(|t| depth_at(from.lerp(to, t)), self.depth[inside], self.depth[outside]);
+        }
+        let is_solid = to_solid < way(&self.phi);
+        let from_low = |way: f32| if low_is_inside { way } else { 1.0 - way };
+        match is_solid {
+            true => (from_low(to_solid), true),
+            false => (self.phi[p] / (self.phi[p] - self.phi[q]), false),
+        }
+    }
+
+    /// A vertex of a wall alone is moved only if a surface, extended to the wall, passes it.
+    fn cap(&self, x: Vec3) -> Vec3 {
+        let [phi, depth] = [&self.phi, &self.depth].map(|field| self.interpolate(field, x).0);
+        match (phi.max(depth) > 0.0, depth > phi) {
+            (false, _) => x,
+            (true, true) => self.project(&self.depth, self.project(&self.depth, x)),
+            (true, false) => self.project(&self.phi, self.project(&self.phi, x)),
+        }
     }
 
     fn corner(&self, c: usize) -> Vec3 {
@@ -102,10 +233,9 @@ impl CellSamples {
     }
 
     /// The trilinear interpolant and its gradient; outside the cell its continuation.
-    fn interpolate(&self, x: Vec3) -> (f32, Vec3) {
+    fn interpolate(&self, c: &Corners, x: Vec3) -> (f32, Vec3) {
         let size = self.high - self.low;
         let f = (x - self.low) / size;
-        let c = &self.phi;
         let lerp = |a: f32, b: f32, t: f32| a + t * (b - a);
         let plane = |d: [f32; 4], s: f32, t: f32| lerp(lerp(d[0], d[1], s), lerp(d[2], d[3], s), t);
         let (near, far) = ([c[0], c[1], c[2], c[3]], [c[4], c[5], c[6], c[7]]);
@@ -117,24 +247,104 @@ impl CellSamples {
         (lerp(plane(near, f.x, f.y), plane(far, f.x, f.y), f.z), gradient / size)
     }
 
-    /// One Newton step x - phi grad phi / |grad phi|^2 along the axes without wall. Kept in the cell, which
-    /// keeps the mesh from folding; on a wall, half a cell from the samples that decided the cell's signs, a
-    /// sloping surface may meet the wall beside the cell, so there it may leave by less than half a cell.
-    fn project(&self, x: Vec3) -> Vec3 {
-        let (value, mut gradient) = self.interpolate(x);
-        let mut margin = 0.0;
-        for a in AXES {
-            if self.wall[a].is_some() {
-                gradient[a] = 0.0;
-                margin = 0.45;
-            }
-        }
+    /// One Newton step x - phi grad phi / |grad phi|^2 along the axes without wall.
+    fn project(&self, field: &Corners, x: Vec3) -> Vec3 {
+        let (value, gradient) = self.interpolate(field, x);
+        let gradient = self.along_walls(gradient);
         let squared = gradient.length_squared();
         if squared < 1e-12 {
             return x;
         }
-        let size = self.high - self.low;
-        let step = (-value / squared * gradient).clamp(-0.5 * size, 0.5 * size);
-        (x + step).clamp(self.low - margin * size, self.high + margin * size)
+        self.moved(x, -value / squared * gradient)
+    }
+
+    /// One Newton step to where the liquid's surface meets the solid: the shortest that brings both to 0. Where they are
+    /// all but parallel it is one to the surface of what both leave.
+    fn meet(&self, x: Vec3) -> Vec3 {
+        let [(phi, surface), (depth, solid)] =
+            [&self.phi, &self.depth].map(|field| self.interpolate(field, x));
+        let (n, m) = (self.along_walls(surface), self.along_walls(solid));
+        let (nn, nm, mm) = (n.length_squared(), n.dot(m), m.length_squared());
+        let determinant = nn * mm - nm * nm;
+        if determinant < LEAST_ANGLE2 * nn * mm || determinant < 1e-12 {
+            return self.project(if depth > phi { &self.depth } else { &self.phi }, x);
+        }
+        let (a, b) = ((phi * mm - depth * nm) / determinant, (depth * nn - phi * nm) / determinant);
+        self.moved(x, -a * n - b * m)
+    }
+
+    /// A gradient along which a vertex may move.
+    fn along_walls(&self, gradient: Vec3) -> Vec3 {
+        Vec3::from_array(AXES.map(|a| if self.wall[a].is_some() { 0.0 } else { gradient[a] }))
+    }
+
+    fn moved(&self, x: Vec3, step: Vec3) -> Vec3 {
+        let longest = 0.5 * (self.high - self.low);
+        self.kept_in(x + step.clamp(-longest, longest))
+    }
+
+    /// The nearest point in the cell, which keeps the mesh from folding; on a wall, half a cell from the samples that
+    /// decided the cell's signs, a sloping surface may meet the wall beside the cell, so there it may lie outside by less
+    /// than half a cell.
+    fn kept_in(&self, x: Vec3) -> Vec3 {
+        let margin = if self.wall.iter().any(Option::is_some) { 0.45 } else { 0.0 };
+        let margin = margin * (self.high - self.low);
+        x.clamp(self.low - margin, self.high + margin)
+    }
+}
+
+/// Where a function that is `low` < 0 at 0 and `high` at 1 is 0: by false position [dowell-1971].
+fn root(f: impl Fn(f32) -> f32, mut low: f32, mut high: f32) -> f32 {
+    let (mut from, mut to, mut at, mut was_below) = (0.0, 1.0, 0.0, None);
+    for _ in 0..ROOT_STEPS {
+        at = (from * high - to * low) / (high - low);
+        let value = f(at);
+        let is_below = value < 0.0;
+        // An end that stays twice counts for half, or it would stay for good where the function bends.
+        let share = if was_below == Some(is_below) { 0.5 } else { 1.0 };
+        match is_below {
+            true => (from, low, high) = (at, value, share * high),
+            false => (to, high, low) = (at, value, share * low),
+        }
+        if low == high {
+            break;
+        }
+        was_below = Some(is_below);
+    }
+    at
+}
+
+/// Tangent planes of surfaces: the sums of n n^T, n (n . x), for points x and normals n.
+#[derive(Clone, Copy, Default)]
+struct Planes {
+    square: Symmetric,
+    right: Vec3,
+}
+
+impl Planes {
+    fn add(&mut self, x: Vec3, n: Vec3) {
+        let products = [n.x * n.x, n.y * n.y, n.z * n.z, n.x * n.y, n.x * n.z, n.y * n.z];
+        self.square.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+        self.right += n.dot(x) * n;
+    }
+
+    fn and(mut self, other: &Planes) -> Planes {
+        self.square.iter_mut().zip(other.square).for_each(|(sum, more)| *sum += more);
+        self.right += other.right;
+        self
+    }
+
+    /// Do they lie in more than one direction, more than those of a surface that bends?
+    fn meet_in_an_edge(&self) -> bool {
+        let values = eigen(&self.square).values;
+        values[1] > EDGE_SHARE * values[0]
+    }
+
+    /// The point nearest to `x` among those that lie on all of them, in the mean square [ju-2002].
+    fn nearest(&self, x: Vec3) -> Vec3 {
+        let (eigen, off) = (eigen(&self.square), self.right - apply(&self.square, x));
+        (0..3)
+            .filter(|&n| eigen.values[n] > EDGE_SHARE * eigen.values[0])
+            .fold(x, |x, n| x + off.dot(eigen.vectors[n]) / eigen.values[n] * eigen.vectors[n])
     }
 }

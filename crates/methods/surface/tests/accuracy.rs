@@ -118,13 +118,65 @@ fn solids_cut_the_liquid_with_the_asked_overlap() {
     let ball = |x: Vec3| x.distance(Vec3::splat(0.5)) - 0.25;
     let phi = fill(&l, |x| x.y - 0.5);
     for (phi_solid, lattice) in [(fill(&nodes, ball), nodes), (fill(&l, ball), l)] {
-        let clip = SolidClip { phi: &phi_solid, lattice: &lattice, overlap: 0.01 };
+        let clip = SolidClip { distance: &|x| lattice.sample(&phi_solid, x), overlap: 0.01 };
         let m = mesh_level_set_outside(&phi, &l, &clip, &MeshParams::default());
         assert!(m.defects().is_clean());
         let deepest = m.positions.iter().map(|&p| -ball(p)).fold(0.0, f32::max);
         assert!((0.008..0.012).contains(&deepest), "deepest {deepest}");
         let exact = 0.5 - 2.0 / 3.0 * std::f64::consts::PI * 0.24f64.powi(3);
         assert!((m.volume() / exact - 1.0).abs() < 2e-3, "{} of {exact}", m.volume());
+    }
+}
+
+/// A level in a round basin, whose wall it meets at a slant, and against a slanting plate: the line where they meet is the exact one,
+/// and no corner is cut off there.
+#[test]
+fn liquid_meets_solids_in_sharp_lines() {
+    let level = 0.487f32;
+    let errors = [16usize, 32, 64].map(|n| {
+        let l = unit_grid(n).cell_centers();
+        let phi = fill(&l, |x| x.y - level);
+        let (center, radius) = (Vec3::new(0.503, 0.61, 0.494), 0.37f32);
+        let distance = |x: Vec3| radius - x.distance(center);
+        let clip = SolidClip { distance: &distance, overlap: 0.0 };
+        let m = mesh_level_set_outside(&phi, &l, &clip, &MeshParams::default());
+        assert!(m.defects().is_clean());
+        // Highest and farthest out: the mesh ends there.
+        let rim = (radius * radius - (center.y - level).powi(2)).sqrt();
+        let out = |p: &Vec3| Vec3::new(p.x - center.x, 0.0, p.z - center.z).length();
+        let widest = m.positions.iter().map(out).fold(0.0, f32::max);
+        let depth = f64::from(level - (center.y - radius));
+        let exact = std::f64::consts::PI * depth * depth * (3.0 * f64::from(radius) - depth) / 3.0;
+        [f64::from(widest - rim).abs() * n as f64, (m.volume() / exact - 1.0).abs()]
+    });
+    println!("{errors:?}");
+    // In cells; and the facets' share of the volume.
+    assert!(errors.iter().all(|e| e[0] < 0.03), "{errors:?}");
+    assert!((errors[0][1] / errors[2][1]).log2() / 2.0 > 1.8, "{errors:?}");
+}
+
+/// A tank between cells: its edges, its corners and the line around the water are not cut off.
+#[test]
+fn liquid_fills_the_edges_of_a_tank() {
+    let (low, high, level) = (Vec3::new(0.217, 0.141, 0.183), Vec3::new(0.831, 0.905, 0.722), 0.52f32);
+    for n in [12, 24] {
+        let l = unit_grid(n).cell_centers();
+        let phi = fill(&l, |x| x.y - level);
+        let distance = |x: Vec3| -box_distance(x, low, high);
+        let clip = SolidClip { distance: &distance, overlap: 0.0 };
+        let m = mesh_level_set_outside(&phi, &l, &clip, &MeshParams::default());
+        assert!(m.defects().is_clean());
+        let size = high.with_y(level) - low;
+        let exact = f64::from(size.x * size.y * size.z);
+        let off = (m.volume() / exact - 1.0).abs();
+        println!("{n}: {off}");
+        assert!(off < 2e-3, "{off} at {n} cells");
+        for corner in 0..8 {
+            let pick = |a: usize| if corner >> a & 1 == 1 { high.with_y(level)[a] } else { low[a] };
+            let corner = Vec3::new(pick(0), pick(1), pick(2));
+            let nearest = m.positions.iter().map(|x| x.distance(corner)).fold(f32::MAX, f32::min);
+            assert!(nearest < 0.1 / n as f32, "{nearest} of {corner} at {n} cells");
+        }
     }
 }
 

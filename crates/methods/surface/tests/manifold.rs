@@ -56,7 +56,7 @@ proptest! {
         let phi = random_phi(&l, seed, share, false);
         let nodes = Lattice { size: [8, 7, 6], origin: l.origin - 0.5 * l.spacing, spacing: l.spacing };
         let phi_solid = random_phi(&nodes, seed ^ 77, 0.3, false);
-        let clip = SolidClip { phi: &phi_solid, lattice: &nodes, overlap: 0.02 };
+        let clip = SolidClip { distance: &|x| nodes.sample(&phi_solid, x), overlap: 0.02 };
         let mesh = mesh_level_set_outside(&phi, &l, &clip, &MeshParams { smoothing_rounds: 3 });
         prop_assert!(mesh.defects().is_clean());
         prop_assert!(mesh.positions.iter().all(|p| p.is_finite()));

@@ -11,6 +11,8 @@ use fluvial_surface::{Bells, Piece, Place, VolumeToFit, draw_volume};
 const NEIGHBOURHOOD_SUMS: usize = 2;
 /// Vertices nearer to a solid than this lie on it, cells.
 const ON_SOLID_CELLS: f32 = 0.1;
+/// Stencils of cells nearer to a solid than this reach into it, cells: by a cell along each axis.
+const BESIDE_SOLID_CELLS: f32 = 1.75;
 /// Cells farther from the surface than this hold what the mesh encloses, cells.
 const FAR_CELLS: f32 = 3.0;
 
@@ -20,18 +22,14 @@ impl UniformSolver {
         let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
         let Fields { fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
         let solid = |x: Vec3| self.solid_distance(x);
-        let clipped: Vec<f32> = (0..phi.len())
-            .map(|cell| {
-                let [i, j, k] = cells.coordinates(cell);
-                if phi[cell] < 0.0 { phi[cell].max(-solid(cells.position(i, j, k))) } else { phi[cell] }
-            })
-            .collect();
         let mut lacking_cell = vec![0.0; phi.len()];
         cells.for_each_mut(&mut lacking_cell, |cell, at, lacking| {
             let held = fraction_cell[cell] + residual_cell.get(cell).copied().unwrap_or(0.0);
             if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
+                // At solids the mesh encloses what phi stands for, edges and all; elsewhere it cuts off what is sharper than cells.
+                let beside_solid = solid(cells.position(at[0], at[1], at[2])) < BESIDE_SOLID_CELLS * dx;
+                let drawn = if beside_solid { fraction_cell[cell] } else { drawn_share(phi, &cells, at) };
                 // What a cell holds beyond its volume has no place in it.
-                let drawn = drawn_share(&clipped, &cells, at);
                 *lacking = (held.min(1.0) - drawn) * dx.powi(3);
             }
         });
@@ -61,7 +59,7 @@ impl UniformSolver {
     }
 
     /// Distance to solids, metres; far without any.
-    fn solid_distance(&self, x: Vec3) -> f32 {
+    pub(crate) fn solid_distance(&self, x: Vec3) -> f32 {
         if self.setup.solids.is_empty() {
             return f32::INFINITY;
         }

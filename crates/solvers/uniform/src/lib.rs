@@ -129,9 +129,9 @@ impl UniformSolver {
         if self.setup.solids.is_empty() {
             return mesh_level_set(phi_cell, &cells, params);
         }
-        let nodes = self.grid.nodes();
-        let phi_solid = &self.state.boundaries.solids.fields.phi_node;
-        let clip = SolidClip { phi: phi_solid, lattice: &nodes, overlap: 0.0 };
+        let solids = self.setup.solids_at(self.state.time_s);
+        let distance = |x| solids.distance_beside_samples(x, self.solid_distance(x), self.grid.dx);
+        let clip = SolidClip { distance: &distance, overlap: 0.0 };
         mesh_level_set_outside(phi_cell, &cells, &clip, params)
     }
 
