@@ -216,8 +216,9 @@ impl Setup {
     /// of the domain, its liquid touches it. Asked on cells of edge `dx`. Where the boundary nearest to a point lies at a
     /// solid, the distance is continued linearly from the nearest point on the way out where it does not: a plane surface
     /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest. Of a wall so thin that
-    /// the way out may lead to either side, `side` is a place on the side in question.
-    /// Test: `liquid_that_fills_a_box_touches_its_walls`.
+    /// the way out may lead to either side, `side` is a place on the side in question. Where one fill ends in another there is no surface
+    /// either, and the distance is that to where all fills end.
+    /// Tests: `liquid_that_fills_a_box_touches_its_walls`, `fills_side_by_side_are_one`.
     pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32, side: Option<Vec3>) -> f32 {
         let phi = self.fill_distance(x);
         if phi.abs() > FARTHEST_CONTACT_CELLS * dx {
@@ -231,11 +232,17 @@ impl Setup {
             Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * h)
         };
         let out_of_fill = |x: Vec3| slope(&|x| self.fill_distance(x), x);
+        let ends_in_fill = |x: Vec3, phi: f32, out: Vec3| {
+            phi < 0.0
+                && self.fills.len() > 1
+                && self.fill_distance(x + (CONTACT_CELLS * dx - phi) * out) < 0.0
+        };
         // The slope is shorter where two parts of the boundary are as near.
         let meets_surface = |x: Vec3, phi: f32, out: Vec3| {
-            out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx
+            out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx && !ends_in_fill(x, phi, out)
         };
-        if boundary(x) > phi.abs() + CONTACT_CELLS * dx {
+        let is_between_fills = phi < 0.0 && self.fills.len() > 1 && ends_in_fill(x, phi, out_of_fill(x));
+        if boundary(x) > phi.abs() + CONTACT_CELLS * dx && !is_between_fills {
             return phi;
         }
         let distance_from = |at: Vec3| {
@@ -243,12 +250,17 @@ impl Setup {
             meets_surface(at, there, out).then(|| there - out.dot(at - x))
         };
         // Where two parts of the boundary are as near, one of them may be a surface.
-        let beside = |n: usize| x + 0.1 * dx * [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
+        let along = |n: usize| [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
+        let beside = |n: usize| x + 0.1 * dx * along(n);
         let is_edge = || out_of_fill(x).length() <= 0.99;
         let near =
             distance_from(x).or_else(|| (0..6).filter(|_| is_edge()).find_map(|n| distance_from(beside(n))));
         if let Some(distance) = near {
             return distance;
+        }
+        if is_between_fills {
+            let ends = (0..6).filter_map(|n| distance_from(self.end_of_liquid(x, along(n), dx)?));
+            return ends.fold(-FARTHEST_CONTACT_CELLS * dx, f32::max);
         }
         // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
         let way_out = |x: Vec3| {
@@ -272,6 +284,19 @@ impl Setup {
         // No surface is near: in the air behind a solid, or deep in liquid. A surface inside a solid counts as far as it is.
         let is_contact = boundary(x - phi * out_of_fill(x)) > -CONTACT_CELLS * dx;
         if is_wet && (is_contact || phi > 0.0) { -FARTHEST_CONTACT_CELLS * dx } else { phi }
+    }
+
+    /// The first place along a direction that is clear of all fills, unless it is too far to matter on cells of edge `dx`.
+    fn end_of_liquid(&self, x: Vec3, along: Vec3, dx: f32) -> Option<Vec3> {
+        let (mut way, least) = (0.0, 0.5 * CONTACT_CELLS * dx);
+        while way < 2.0 * FARTHEST_CONTACT_CELLS * dx {
+            let phi = self.fill_distance(x + way * along);
+            if phi >= CONTACT_CELLS * dx {
+                return Some(x + way * along);
+            }
+            way += least.max(phi.abs());
+        }
+        None
     }
 
     /// Distance to the closed walls of the domain, positive inside, metres.
@@ -435,6 +460,31 @@ fn cosine(degrees: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::Liquid;
+
+    /// Two boxes of water that have a side in common, of different depth, and a third one above it in which both end: distances are
+    /// those of their union, up to the side that they have in common.
+    #[test]
+    fn fills_side_by_side_are_one() {
+        let dx = 0.1;
+        let boxed = |min: [f32; 3], max: [f32; 3]| Shape::Box { min: Vec3::from(min), max: Vec3::from(max) };
+        let domain = Domain::closed(UniformGrid { min: Vec3::splat(-5.0), cells: [100; 3], dx });
+        let mut setup = Setup::new(domain);
+        let fill = |shape| Fill { shape, velocity: Vec3::ZERO };
+        setup.fills = vec![
+            fill(boxed([-9.0, -9.0, -9.0], [0.33, 0.0, 9.0])),
+            fill(boxed([0.33, -9.0, -9.0], [9.0, -0.2, 9.0])),
+            fill(boxed([0.33, -0.2, -9.0], [9.0, 0.0, 9.0])),
+        ];
+        let solids = setup.solids_at(0.0);
+        for x in [0.1, 0.3, 0.329, 0.331, 0.35, 0.5, 2.0] {
+            for y in [-0.45, -0.25, -0.21, -0.19, -0.12, -0.05, 0.02, 0.2] {
+                let phi = setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx, None);
+                assert!((phi - y).abs() < 1e-4, "at {x} {y}: {phi}");
+            }
+        }
+        let deep = setup.fill_distance_beside(&solids, Vec3::new(0.34, -2.0, 0.5), dx, None);
+        assert!(deep < -0.5, "{deep}");
+    }
 
     /// Water in a box of four thick walls, filled to half of its height with a shape that ends at the walls: cells
     /// whose centres the walls cover are wet below the level and dry above, and the level stays where it is.
