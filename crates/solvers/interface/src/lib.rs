@@ -5,6 +5,7 @@
 //! alone; solvers never see each other.
 
 mod bodies;
+mod fill_distance;
 mod flow;
 mod method;
 mod params;

@@ -184,10 +184,6 @@ pub struct Setup {
     pub cfl: f32,
 }
 
-/// Fills that end nearer to a solid than this touch it, cells.
-const CONTACT_CELLS: f32 = 0.1;
-/// A surface is looked for this far from a contact, cells.
-const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// A step in which liquid would cross more domains than this is no step.
 const FARTHEST_DOMAINS: f64 = 100.0;
 
@@ -207,75 +203,8 @@ impl Setup {
         }
     }
 
-    /// Distance to the liquid at the start, negative inside, metres.
-    pub fn fill_distance(&self, x: Vec3) -> f32 {
-        self.fills.iter().map(|f| f.shape.distance(x)).fold(f32::MAX, f32::min)
-    }
-
-    /// The same, but to the part of the fills' boundary that is a surface: where a fill ends at a solid or at a closed wall
-    /// of the domain, its liquid touches it. Asked on cells of edge `dx`. Where the boundary nearest to a point lies at a
-    /// solid, the distance is continued linearly from the nearest point on the way out where it does not: a plane surface
-    /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest. Of a wall so thin that
-    /// the way out may lead to either side, `side` is a place on the side in question.
-    /// Test: `liquid_that_fills_a_box_touches_its_walls`.
-    pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32, side: Option<Vec3>) -> f32 {
-        let phi = self.fill_distance(x);
-        if phi.abs() > FARTHEST_CONTACT_CELLS * dx {
-            return phi;
-        }
-        let boundary =
-            |x: Vec3| solids.distance(x, 2.0 * FARTHEST_CONTACT_CELLS * dx).min(self.wall_distance(x));
-        let slope = |distance: &dyn Fn(Vec3) -> f32, x: Vec3| {
-            let h = 0.05 * dx;
-            let along = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
-            Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * h)
-        };
-        let out_of_fill = |x: Vec3| slope(&|x| self.fill_distance(x), x);
-        // The slope is shorter where two parts of the boundary are as near.
-        let meets_surface = |x: Vec3, phi: f32, out: Vec3| {
-            out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx
-        };
-        if boundary(x) > phi.abs() + CONTACT_CELLS * dx {
-            return phi;
-        }
-        let distance_from = |at: Vec3| {
-            let (there, out) = (self.fill_distance(at), out_of_fill(at));
-            meets_surface(at, there, out).then(|| there - out.dot(at - x))
-        };
-        // Where two parts of the boundary are as near, one of them may be a surface.
-        let beside = |n: usize| x + 0.1 * dx * [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
-        let is_edge = || out_of_fill(x).length() <= 0.99;
-        let near =
-            distance_from(x).or_else(|| (0..6).filter(|_| is_edge()).find_map(|n| distance_from(beside(n))));
-        if let Some(distance) = near {
-            return distance;
-        }
-        // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
-        let way_out = |x: Vec3| {
-            let out = slope(&boundary, x);
-            let corner = |n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5));
-            let openness = |n: &usize| boundary(x + dx * corner(*n));
-            let best =
-                || (0..8).max_by(|a, b| openness(a).total_cmp(&openness(b))).map_or(Vec3::ZERO, corner);
-            if out.length() > 0.5 { out.normalize() } else { best().normalize() }
-        };
-        let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
-        for step in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
-            at = side.filter(|_| step == 0).unwrap_or_else(|| at + 0.5 * dx * way_out(at));
-            if boundary(at) > 0.0 {
-                if let Some(distance) = distance_from(at) {
-                    return distance;
-                }
-                is_wet |= self.fill_distance(at) < 0.0;
-            }
-        }
-        // No surface is near: in the air behind a solid, or deep in liquid. A surface inside a solid counts as far as it is.
-        let is_contact = boundary(x - phi * out_of_fill(x)) > -CONTACT_CELLS * dx;
-        if is_wet && (is_contact || phi > 0.0) { -FARTHEST_CONTACT_CELLS * dx } else { phi }
-    }
-
     /// Distance to the closed walls of the domain, positive inside, metres.
-    fn wall_distance(&self, x: Vec3) -> f32 {
+    pub(crate) fn wall_distance(&self, x: Vec3) -> f32 {
         self.nearest_wall(x).map_or(f32::MAX, |(_, distance)| distance)
     }
 
@@ -429,39 +358,4 @@ impl Setup {
 /// Exactly zero, but for less than any f32 shows beside a distance, at 90 degrees.
 fn cosine(degrees: f32) -> f32 {
     f64::from(degrees).to_radians().cos() as f32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Liquid;
-
-    /// Water in a box of four thick walls, filled to half of its height with a shape that ends at the walls: cells
-    /// whose centres the walls cover are wet below the level and dry above, and the level stays where it is.
-    #[test]
-    fn liquid_that_fills_a_box_touches_its_walls() {
-        let (inner, dx) = (Shape::Box { min: Vec3::splat(0.2), max: Vec3::splat(0.8) }, 0.1);
-        let outer = Shape::Box { min: Vec3::ZERO, max: Vec3::ONE };
-        let wall = Shape::Difference(Box::new(outer), Box::new(inner));
-        let pool = Shape::Box { min: Vec3::splat(0.2), max: Vec3::new(0.8, 0.5, 0.8) };
-        let setup = Setup {
-            domain: Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [10; 3], dx }),
-            liquid: Liquid::default(),
-            fills: vec![Fill { shape: pool, velocity: Vec3::ZERO }],
-            solids: vec![Solid::new("box", wall, Motion::Static)],
-            sources: vec![],
-            sinks: vec![],
-            refine: vec![],
-            flow: None,
-            cfl: 1.0,
-        };
-        let solids = setup.solids_at(0.0);
-        let phi = |x: f32, y: f32| setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx, None);
-        for (x, y) in
-            [0.17, 0.19, 0.21, 0.24, 0.5].into_iter().flat_map(|x| [0.35, 0.42, 0.52, 0.58].map(|y| (x, y)))
-        {
-            assert!((phi(x, y) - (y - 0.5)).abs() < 1e-4, "at {x} {y}: {}", phi(x, y));
-        }
-        assert!(phi(0.21, 0.21) < -0.2, "deep at the edge of the floor: {}", phi(0.21, 0.21));
-    }
 }
