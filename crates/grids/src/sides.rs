@@ -107,6 +107,17 @@ impl Sides {
                 at[axis] = if up { at[axis] + 1 } else { at[axis] - 1 };
             }
         }
+        // Who ends within rounding of a barred face without passing it would begin the next path behind it.
+        let cell = cells.index(at[0], at[1], at[2]);
+        for axis in 0..3 {
+            let middle = at[axis] as f32 - start[axis] as f32;
+            if self.is_barred(cell, axis, true) {
+                goal[axis] = goal[axis].min(middle + 0.5 - MARGIN);
+            }
+            if self.is_barred(cell, axis, false) {
+                goal[axis] = goal[axis].max(middle - 0.5 + MARGIN);
+            }
+        }
         (at, goal)
     }
 

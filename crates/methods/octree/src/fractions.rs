@@ -245,17 +245,20 @@ pub fn close_walls(area_face: &mut [f32], tree: &Octree, closed: [bool; 6]) {
 }
 
 /// Velocity of solids across every face that they close, be it in part: `velocity` at its centre along its
-/// normal, m/s; zero on open faces. What [`crate::divergence::inflow`] takes.
+/// normal, m/s; zero on open faces, and on the `closed` walls of the domain, which do not move whatever stands at them. What
+/// [`crate::divergence::inflow`] takes.
 pub fn solid_velocity(
     u_face: &mut Vec<f32>,
     tree: &Octree,
-    area_face: &[f32],
+    (area_face, closed): (&[f32], [bool; 6]),
     velocity: impl Fn(Vec3) -> Vec3 + Sync,
 ) {
     assert_eq!(area_face.len(), tree.face_count(), "one area per face");
     u_face.resize(tree.face_count(), 0.0);
     parallel::for_each_indexed_mut(u_face, |face, u| {
-        let axis = tree.face_axis(face);
-        *u = if area_face[face] < 1.0 { velocity(tree.face_center(face, axis))[axis] } else { 0.0 };
+        let (axis, sides) = (tree.face_axis(face), tree.sides(face));
+        let is_wall = (0..2).any(|n| sides[n] == Side::Outside && closed[2 * axis + n]);
+        let moves = area_face[face] < 1.0 && !is_wall;
+        *u = if moves { velocity(tree.face_center(face, axis))[axis] } else { 0.0 };
     });
 }

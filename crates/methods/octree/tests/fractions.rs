@@ -83,7 +83,7 @@ fn a_moving_solid_brings_its_own_volume() {
     let (mut area_face, _) = fractions(&tree, |x| (x - centre).length() - 0.35);
     let flow = Vec3::new(0.4, -0.3, 0.9);
     let mut u_solid = vec![];
-    solid_velocity(&mut u_solid, &tree, &area_face, |_| flow);
+    solid_velocity(&mut u_solid, &tree, (&area_face, [false; 6]), |_| flow);
     assert!((0..u_solid.len()).all(|f| (u_solid[f] != 0.0) == (area_face[f] < 1.0)));
     let phi_cell = vec![-1.0; tree.cell_count()];
     let geometry = Geometry { tree: &tree, phi_cell: &phi_cell, open_area: &area_face };

@@ -77,9 +77,7 @@ impl Model {
         let open_walls = self.setup.open_walls();
         for (face, body) in found.into_iter().flatten() {
             let (axis, sides) = (tree.face_axis(face as usize), tree.sides(face as usize));
-            if (0..2).any(|n| sides[n] == Side::Outside && !open_walls[2 * axis + n]) {
-                out.u_solid[face as usize] = 0.0;
-            } else {
+            if !(0..2).any(|n| sides[n] == Side::Outside && !open_walls[2 * axis + n]) {
                 out.body_faces.push((face, body));
             }
         }
@@ -94,7 +92,7 @@ impl Model {
         scratch: &mut FractionsScratch,
     ) -> Boundaries {
         let mut out = Boundaries { fine, ..Boundaries::default() };
-        let solids = self.setup.solids_at(time_s);
+        let (solids, closed) = (self.setup.solids_at(time_s), self.setup.open_walls().map(|open| !open));
         if solids.is_empty() {
             out.open_area = vec![1.0; tree.face_count()];
             out.open_volume = vec![1.0; tree.cell_count()];
@@ -117,13 +115,13 @@ impl Model {
             for open in area.iter_mut().filter(|open| **open > 0.0 && **open < SMALLEST_OPEN_AREA) {
                 (*open, out.snapped_faces) = (0.0, out.snapped_faces + 1);
             }
-            solid_velocity(&mut out.u_solid, tree, area, |x| solids.velocity(x, reach));
+            solid_velocity(&mut out.u_solid, tree, (area, closed), |x| solids.velocity(x, reach));
         }
         if self.setup.has_friction() {
             let solid = |x, dx| self.setup.rough_solid(&solids, x, 2.0 * dx);
             out.rough = rough_patches(tree, &out.open_area, self.setup.wall_friction(), solid);
         }
-        close_walls(&mut out.open_area, tree, self.setup.open_walls().map(|open| !open));
+        close_walls(&mut out.open_area, tree, closed);
         self.find_body_faces(&mut out, tree, &solids);
         let (holds_wall, sticky) = (self.setup.sticky_walls(), self.setup.sticky_solids_at(time_s));
         let holds = |x, dx| sticky.distance(x, dx) < dx;

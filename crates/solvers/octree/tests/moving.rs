@@ -75,3 +75,25 @@ fn a_plunging_box_throws_no_cell_faster_than_its_pressure_can() {
         assert!(fastest < 3.0, "{part} cells off: {fastest} m/s");
     }
 }
+
+/// A thin plate squeezes water towards a wall of the domain: it rises as the gap narrows. Where a thin solid was near, the wall's faces
+/// moved with it, and the water stood still in what the pressure took for a gap that moves along.
+#[test]
+fn walls_do_not_move_with_a_thin_plate_beside_them() {
+    let (n, depth, from, to, seconds) = (16, 0.3f32, 0.8125f32, 0.875f32, 0.4);
+    let dx = 1.0 / n as f32;
+    let mut setup = tank(n, depth);
+    setup.domain.grid.cells = [n, n, 4];
+    let (min, max) = (Vec3::new(from - 0.5 * dx, -1.0, -1.0), Vec3::new(from, 2.0, 2.0));
+    let linear = Vec3::new((to - from) / seconds, 0.0, 0.0);
+    let motion = Motion::Constant { linear, angular: Vec3::ZERO, about: Vec3::ZERO };
+    add(&mut setup, Shape::Box { min, max }, motion);
+    let mut solver = OctreeSolver::new(setup, Params::default()).unwrap();
+    advance(&mut solver, f64::from(seconds));
+    let water = |min: Vec3| solver.volume_in(&Shape::Box { min, max: Vec3::splat(2.0) });
+    let [beyond, above] = [-1.0, depth].map(|y| water(Vec3::new(to, y, -1.0)));
+    let all_m3 = f64::from(depth * (1.0 - from) * 4.0 * dx);
+    let held = beyond / all_m3;
+    let risen = above / all_m3 * f64::from((1.0 - from) / (to - from));
+    assert!((held - 1.0).abs() < 0.01 && (risen - 1.0).abs() < 0.05, "{held} is left, {risen} of the rise");
+}

@@ -65,12 +65,6 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         quantity: "moved by half a cell: kinetic energy, largest difference",
         reason: FRONT_TIP,
     },
-    ExpectedFailure {
-        case: "user-scenes",
-        variants: &["sheets"],
-        quantity: "bowl at rest, 0.1 cells thick: water on the wrong side / all",
-        reason: "5 % at 16 cells, 1 % at 24, all within the first half second; particles of cells that a round wall divides come out on its other side. Where in the step is not isolated",
-    },
 ];
 
 const SMALL_WAVE: &str = "the wave is 0.1 and 0.16 cells high, and its height is read from the particles' density, a sum over about 100 of them: it moves by as much when they rearrange, and the pressure follows a carried distance that may differ from it by 0.15 cells";

@@ -121,13 +121,17 @@ impl SheetsSolver {
                 let distance = |x: Vec3| setup.fill_distance(x).max(-solids.distance(x, grid.dx));
                 // Out of a thin wall the way may lead to the side where there is no liquid.
                 let is_wet = |x: Vec3| setup.fill_distance(x) <= margin;
+                let is_open = |x: Vec3| is_wet(x) && solids.distance(x, grid.dx) > margin;
+                let is_crossed = |a, b| solids.is_crossed(a, b, margin);
                 found.extend(seed(x, d0, distance).filter(|(x, _)| is_wet(*x)).map(|(x, mass)| {
-                    let is_crossed = |a, b| solids.is_crossed(a, b, margin);
+                    let places = || around_a_seed.iter().map(|step| x + grid.dx * *step);
+                    // In a wall that the fill reaches into, the seed is on the side of the liquid next to it: from within a solid
+                    // one sees out of both its faces.
+                    let from = places().find(|&at| is_open(at)).unwrap_or(x);
                     let is_free =
-                        |to: Vec3| place.is_free(to, is_crossed) && is_wet(to) && !is_crossed(x, to);
-                    let nearest =
-                        around_a_seed.iter().map(|step| x + grid.dx * *step).find(|&to| is_free(to));
-                    (nearest.unwrap_or_else(|| place.on_its_side(x, is_crossed)), mass, fill.velocity)
+                        |to: &Vec3| is_open(*to) && place.is_free(*to, is_crossed) && !is_crossed(from, *to);
+                    let nearest = places().find(is_free);
+                    (nearest.unwrap_or_else(|| place.on_its_side(from, is_crossed)), mass, fill.velocity)
                 }));
             }
             found

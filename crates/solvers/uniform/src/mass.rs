@@ -347,7 +347,8 @@ impl CutCells<'_> {
     }
 }
 
-fn total(values: &[f32]) -> f64 {
+/// A sum in a fixed order.
+pub(crate) fn total(values: &[f32]) -> f64 {
     const CHUNK: usize = 1 << 14;
     ordered_sum(chunk_count(values.len(), CHUNK), |n| {
         values[chunk_range(n, CHUNK, values.len())].iter().map(|&v| f64::from(v)).sum()

@@ -1,18 +1,19 @@
 //! The account of the liquid's volume where the level set carries it.
 
 use crate::UniformSolver;
+use crate::mass::total;
 use crate::state::Begin;
 use fluvial_volume::Account;
 
 impl UniformSolver {
-    /// Opens the account at the start.
+    /// Opens the account at the start, with what the cells hold: whatever their fractions cut off beside solids never was liquid.
     pub(crate) fn open_volume_account(&mut self) {
         let solids = self.state.boundaries.solids.clone();
         let phi = std::mem::take(&mut self.state.fields.phi_cell);
         let mut fractions = std::mem::take(&mut self.state.fields.fraction_cell);
         self.fill_fractions(&mut fractions, &phi, &self.state.fields.gap_cell, &solids.fields);
         self.state.volume = Account::default();
-        self.state.volume.open(self.liquid_volume(&phi, &solids.fields));
+        self.state.volume.open(total(&fractions) * self.cell_m3());
         (self.state.fields.phi_cell, self.state.fields.fraction_cell) = (phi, fractions);
     }
 
