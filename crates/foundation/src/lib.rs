@@ -5,6 +5,7 @@
 pub mod bits;
 pub mod eigen;
 pub mod parallel;
+pub mod planes;
 pub mod random;
 pub mod timers;
 

@@ -11,8 +11,12 @@
 //! `contour.rs`: closed and manifold on random trees with random signs, exact on planes, second
 //! order on balls.
 
+mod outside;
 mod sheets;
 
+pub use outside::SolidClip;
+
+use fluvial_foundation::eigen::eigen;
 use fluvial_foundation::{AXES, Axis, Vec3, parallel};
 use fluvial_grids::octree::{OUTSIDE, Side};
 use fluvial_grids::{Octree, TriangleMesh};
@@ -35,6 +39,22 @@ fn other_end(tree: &Octree, node: usize, edge: usize) -> Option<u32> {
 
 /// Meshes the zero set of `phi_cell` (negative inside).
 pub fn contour(tree: &Octree, phi_cell: &[f32]) -> TriangleMesh {
+    contour_of(tree, phi_cell, None)
+}
+
+/// As [`contour`] with the liquid cut off at solids: where the two surfaces meet vertices lie on both, and those at edges of a
+/// solid on the edge. Test: `liquid_fills_the_edges_of_a_tank`.
+pub fn contour_outside(tree: &Octree, phi_cell: &[f32], solid: &SolidClip) -> TriangleMesh {
+    assert_eq!(solid.distance_cell.len(), tree.cell_count(), "one distance per cell");
+    let clipped: Vec<f32> =
+        phi_cell.iter().zip(solid.distance_cell).map(|(phi, distance)| phi.max(-distance)).collect();
+    contour_of(tree, &clipped, Some((phi_cell, solid)))
+}
+
+/// The liquid's own phi and the solids that have been cut out of it.
+type Uncut<'a> = (&'a [f32], &'a SolidClip<'a>);
+
+fn contour_of(tree: &Octree, phi_cell: &[f32], uncut: Option<Uncut>) -> TriangleMesh {
     assert_eq!(phi_cell.len(), tree.cell_count(), "one phi per cell");
     let table: Vec<Sheets> =
         [false, true].into_iter().flat_map(|merged| (0..=255u8).map(move |s| sheets(s, merged))).collect();
@@ -66,7 +86,7 @@ pub fn contour(tree: &Octree, phi_cell: &[f32]) -> TriangleMesh {
     let positions = parallel::map_indices(parts, |part| {
         let mut positions = vec![];
         for node in parallel::chunk_range(part, CHUNK, tree.node_count()) {
-            place(&mut positions, tree, phi_cell, node, &table[signs[node]]);
+            place(&mut positions, tree, (phi_cell, uncut), node, &table[signs[node]]);
         }
         positions
     });
@@ -111,7 +131,13 @@ const MIDDLE: u32 = 1 << 31;
 /// The vertices of a node: means of the points where phi changes sign between cells of a sheet. Vertices of
 /// nodes on a wall lie on the wall; where the surface meets it, at the surface's height: centres of cells
 /// beside the wall do not count there.
-fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize, sheets: &Sheets) {
+fn place(
+    positions: &mut Vec<Vec3>,
+    tree: &Octree,
+    (phi_cell, uncut): (&[f32], Option<Uncut>),
+    node: usize,
+    sheets: &Sheets,
+) {
     let cells = tree.node_cells()[node];
     let at = tree.node_position(node);
     for sheet in 0..sheets.count {
@@ -129,6 +155,15 @@ fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize
             let mean = &mut means[(ends.0 == OUTSIDE || ends.1 == OUTSIDE) as usize];
             *mean = (mean.0 + crossing(tree, phi_cell, ends, axis, at), mean.1 + 1.0);
         }
+        let vertex = uncut.and_then(|(phi_cell_uncut, solid)| {
+            let met = seen.into_iter().filter(|ends| ends.0 != OUTSIDE && ends.1 != OUTSIDE);
+            let from_inside = |(a, b): (u32, u32)| if phi_cell[a as usize] < 0.0 { (a, b) } else { (b, a) };
+            solid.vertex(tree, phi_cell_uncut, &cells, met.map(from_inside))
+        });
+        if let Some(x) = vertex {
+            positions.push(x);
+            continue;
+        }
         let (sum, n) = if means[0].1 > 0.0 { means[0] } else { means[1] };
         let mut x = sum / n;
         for axis in AXES {
@@ -140,6 +175,30 @@ fn place(positions: &mut Vec<Vec3>, tree: &Octree, phi_cell: &[f32], node: usize
         }
         positions.push(x);
     }
+}
+
+/// The gradient of the plane through the values of the cells around a node, in the mean square; 0 across directions in which they do
+/// not differ.
+fn gradient_at_node(tree: &Octree, value_cell: &[f32], cells: &[u32; 8]) -> Vec3 {
+    let known = || {
+        cells
+            .iter()
+            .filter(|&&c| c != OUTSIDE)
+            .map(|&c| (tree.cell_center(c as usize), value_cell[c as usize]))
+    };
+    let count = known().count() as f32;
+    let (middle, mean) = known().fold((Vec3::ZERO, 0.0), |(x, v), (y, w)| (x + y / count, v + w / count));
+    let (mut square, mut right) = ([0.0f32; 6], Vec3::ZERO);
+    for (x, value) in known() {
+        let d = x - middle;
+        let products = [d.x * d.x, d.y * d.y, d.z * d.z, d.x * d.y, d.x * d.z, d.y * d.z];
+        square.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+        right += (value - mean) * d;
+    }
+    let eigen = eigen(&square);
+    (0..3)
+        .filter(|&n| eigen.values[n] > 1e-3 * eigen.values[0])
+        .fold(Vec3::ZERO, |sum, n| sum + right.dot(eigen.vectors[n]) / eigen.values[n] * eigen.vectors[n])
 }
 
 /// Where phi vanishes between two cells' centres, or a cell's centre at the wall.

@@ -2,8 +2,9 @@
 
 use crate::common::*;
 use fluvial_foundation::random::unit_f32;
-use fluvial_foundation::{DVec3, parallel};
-use fluvial_octree::contour::contour;
+use fluvial_foundation::{DVec3, Vec3, parallel};
+use fluvial_grids::TriangleMesh;
+use fluvial_octree::contour::{SolidClip, contour, contour_outside};
 use proptest::prelude::*;
 
 proptest! {
@@ -48,6 +49,33 @@ fn a_tilted_plane_is_met_exactly_away_from_walls() {
         "{:?}",
         inner.iter().cloned().fold(0.0, f64::max)
     );
+}
+
+/// A tank between cells, of one size and of several: its edges, its corners and the line around the water are not cut off.
+#[test]
+fn liquid_fills_the_edges_of_a_tank() {
+    for (levels, roots, bar) in [(1, 12, 2e-3), (1, 24, 2e-3), (3, 8, 3e-3)] {
+        let tree = random_tree(levels, [roots; 3], 0, 5);
+        let bounds = tree.shape().bounds();
+        let place = |x: Vec3| bounds.min + x * bounds.size();
+        let (low, high) = (place(Vec3::new(0.217, 0.141, 0.183)), place(Vec3::new(0.831, 0.905, 0.722)));
+        let level = place(Vec3::splat(0.52)).y;
+        let distance = |x: Vec3| {
+            let out = (low - x).max(x - high);
+            -(out.max(Vec3::ZERO).length() + out.max_element().min(0.0))
+        };
+        let distance_cell: Vec<f32> = (0..tree.cell_count()).map(|c| distance(tree.cell_center(c))).collect();
+        let phi = at_cells(&tree, |x| x.y - f64::from(level));
+        let solid = SolidClip { distance_cell: &distance_cell, distance: &distance };
+        let mesh = contour_outside(&tree, &phi, &solid);
+        assert!(mesh.defects().is_clean());
+        let size = (high.with_y(level) - low).as_dvec3();
+        let off = |mesh: TriangleMesh| mesh.volume() / (size.x * size.y * size.z) - 1.0;
+        let clipped: Vec<f32> = phi.iter().zip(&distance_cell).map(|(phi, d)| phi.max(-d)).collect();
+        let (off, cut_off) = (off(mesh), off(contour(&tree, &clipped)));
+        println!("{off}, {cut_off} with what is cut off");
+        assert!(off.abs() < bar, "{off}");
+    }
 }
 
 /// A box filled to the brim has the box's volume and walls that are flat.

@@ -55,8 +55,8 @@ pub fn mesh_level_set(phi: &[f32], lattice: &Lattice, params: &MeshParams) -> Tr
 }
 
 /// As [`mesh_level_set`] with the liquid cut off inside solids: meshes max(phi, -distance - overlap) = 0. Vertices where the
-/// two zero sets meet lie on both, so that contact lines are sharp.
-/// Test: `liquid_meets_solids_in_sharp_lines`.
+/// two zero sets meet lie on both, and those at edges of a solid on the edge.
+/// Tests: `liquid_meets_solids_in_sharp_lines`, `liquid_fills_the_edges_of_a_tank`.
 pub fn mesh_level_set_outside(
     phi: &[f32],
     lattice: &Lattice,
@@ -64,17 +64,26 @@ pub fn mesh_level_set_outside(
     params: &MeshParams,
 ) -> TriangleMesh {
     assert_eq!(phi.len(), lattice.len(), "one value per sample");
+    mesh_samples_outside(lattice, params, |[i, j, k]| phi[lattice.index(i, j, k)], solid)
+}
+
+/// As [`mesh_level_set_outside`] for values that need not lie in an array.
+pub fn mesh_samples_outside(
+    lattice: &Lattice,
+    params: &MeshParams,
+    phi: impl Fn([usize; 3]) -> f32 + Sync + Send,
+    solid: &SolidClip,
+) -> TriangleMesh {
     let depth_at = |x: Vec3| -(solid.distance)(x) - solid.overlap;
     let depth = |[i, j, k]: [usize; 3]| depth_at(lattice.position(i, j, k));
     let row = |j: usize, k: usize, out: &mut [f32]| {
-        let first = lattice.index(0, j, k);
         for (i, out) in out.iter_mut().enumerate() {
+            let phi = phi([i, j, k]);
             // Air stays air: only liquid samples ask for the solid.
-            *out = if phi[first + i] < 0.0 { phi[first + i].max(depth([i, j, k])) } else { phi[first + i] };
+            *out = if phi < 0.0 { phi.max(depth([i, j, k])) } else { phi };
         }
     };
-    let sample_at =
-        |at: [usize; 3]| Sample { phi: phi[lattice.index(at[0], at[1], at[2])], depth: depth(at) };
+    let sample_at = |at: [usize; 3]| Sample { phi: phi(at), depth: depth(at) };
     mesh_field(lattice, params, row, sample_at, &depth_at)
 }
 

@@ -1,7 +1,7 @@
 //! Where the vertex of a loop sits in its cell.
 
 use crate::cases::{Case, edge_corners};
-use fluvial_foundation::eigen::{Symmetric, apply, eigen};
+use fluvial_foundation::planes::{Planes, root};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 
@@ -51,14 +51,10 @@ pub const CONTACT: WallFlags = 1 << 6;
 
 /// Newton steps to a contact line.
 const MEETING_STEPS: usize = 3;
-/// Of the squares of normals in their main directions, the least share of the second in the first that shows an edge: one of
-/// 145 degrees. Across a cell, a ball of two cells' radius shows a smaller one.
-const EDGE_SHARE: f32 = 0.1;
 /// By how much of a cell's edge the growth of depth along two edges differs where a solid has an edge between them.
 const KINK: f32 = 0.2;
-/// Distance over which the gradient of depth is taken there, in edges of a cell, and steps to where an edge meets the solid.
+/// Distance over which the gradient of depth is taken there, in edges of a cell.
 const CLOSE: f32 = 0.02;
-const ROOT_STEPS: usize = 6;
 /// The square of the sine of the least angle at which a surface and a solid have a line where they meet.
 const LEAST_ANGLE2: f32 = 0.04;
 
@@ -290,61 +286,5 @@ impl CellSamples {
         let margin = if self.wall.iter().any(Option::is_some) { 0.45 } else { 0.0 };
         let margin = margin * (self.high - self.low);
         x.clamp(self.low - margin, self.high + margin)
-    }
-}
-
-/// Where a function that is `low` < 0 at 0 and `high` at 1 is 0: by false position [dowell-1971].
-fn root(f: impl Fn(f32) -> f32, mut low: f32, mut high: f32) -> f32 {
-    let (mut from, mut to, mut at, mut was_below) = (0.0, 1.0, 0.0, None);
-    for _ in 0..ROOT_STEPS {
-        at = (from * high - to * low) / (high - low);
-        let value = f(at);
-        let is_below = value < 0.0;
-        // An end that stays twice counts for half, or it would stay for good where the function bends.
-        let share = if was_below == Some(is_below) { 0.5 } else { 1.0 };
-        match is_below {
-            true => (from, low, high) = (at, value, share * high),
-            false => (to, high, low) = (at, value, share * low),
-        }
-        if low == high {
-            break;
-        }
-        was_below = Some(is_below);
-    }
-    at
-}
-
-/// Tangent planes of surfaces: the sums of n n^T, n (n . x), for points x and normals n.
-#[derive(Clone, Copy, Default)]
-struct Planes {
-    square: Symmetric,
-    right: Vec3,
-}
-
-impl Planes {
-    fn add(&mut self, x: Vec3, n: Vec3) {
-        let products = [n.x * n.x, n.y * n.y, n.z * n.z, n.x * n.y, n.x * n.z, n.y * n.z];
-        self.square.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
-        self.right += n.dot(x) * n;
-    }
-
-    fn and(mut self, other: &Planes) -> Planes {
-        self.square.iter_mut().zip(other.square).for_each(|(sum, more)| *sum += more);
-        self.right += other.right;
-        self
-    }
-
-    /// Do they lie in more than one direction, more than those of a surface that bends?
-    fn meet_in_an_edge(&self) -> bool {
-        let values = eigen(&self.square).values;
-        values[1] > EDGE_SHARE * values[0]
-    }
-
-    /// The point nearest to `x` among those that lie on all of them, in the mean square [ju-2002].
-    fn nearest(&self, x: Vec3) -> Vec3 {
-        let (eigen, off) = (eigen(&self.square), self.right - apply(&self.square, x));
-        (0..3)
-            .filter(|&n| eigen.values[n] > EDGE_SHARE * eigen.values[0])
-            .fold(x, |x, n| x + off.dot(eigen.vectors[n]) / eigen.values[n] * eigen.vectors[n])
     }
 }

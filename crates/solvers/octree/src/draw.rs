@@ -5,13 +5,15 @@ use crate::state::Fields;
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3, parallel};
 use fluvial_grids::cut::octants_below;
 use fluvial_grids::{Octree, TriangleMesh};
+use fluvial_octree::contour::{SolidClip, contour, contour_outside};
 use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_octree::settle::Around;
 use fluvial_surface::{Neighbourhoods, Piece, Place, VolumeToFit, draw_volume};
-use std::borrow::Cow;
 
 /// Vertices nearer to a solid than this lie on it, cells.
 const ON_SOLID_CELLS: f32 = 0.1;
+/// Stencils of cells nearer to a solid than this reach into it, cells: by a cell along each axis.
+const BESIDE_SOLID_CELLS: f32 = 1.75;
 /// Cells farther from the surface than this hold what the mesh encloses, cells.
 const FAR_CELLS: f32 = 3.0;
 
@@ -37,24 +39,33 @@ impl Neighbourhoods for TreeCells<'_> {
 }
 
 impl OctreeSolver {
-    /// phi, with solids cut out of the liquid.
-    pub(crate) fn phi_outside_solids(&self) -> Cow<'_, [f32]> {
-        let phi = &self.state.fields.phi_cell;
+    /// The mesh of the level set outside the solids.
+    pub(crate) fn contour(&self) -> TriangleMesh {
+        let Fields { tree, phi_cell, .. } = &self.state.fields;
         if !self.model.has_solids() {
-            return Cow::Borrowed(phi);
+            return contour(tree, phi_cell);
         }
-        let solid = &self.state.boundaries.phi_solid_cell;
-        Cow::Owned(phi.iter().zip(solid).map(|(phi, solid)| phi.max(-solid)).collect())
+        let (solids, reach_m) = (
+            self.model.setup.solids_at(self.state.time_s),
+            2.0 * self.model.shape.dx_of(self.model.shape.levels - 1),
+        );
+        let distance = |x| solids.distance(x, reach_m);
+        let solid = SolidClip { distance_cell: &self.state.boundaries.phi_solid_cell, distance: &distance };
+        contour_outside(tree, phi_cell, &solid)
     }
 
     /// Fits a mesh of the level set to what its cells hold, and draws beside it what it knows nothing of.
-    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh, clipped: &[f32]) {
+    pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh) {
         let Fields { tree, phi_cell: phi, fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
+        let distance_cell = &self.state.boundaries.phi_solid_cell;
         let lacking_cell = parallel::map_indices(phi.len(), |cell| {
             let (held, dx) = (fraction_cell[cell] + residual_cell[cell], tree.cell_dx(cell));
             if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
+                // At solids the mesh encloses what phi stands for, edges and all; elsewhere it cuts off what is sharper than cells.
+                let beside_solid = distance_cell.get(cell).is_some_and(|d| *d < BESIDE_SOLID_CELLS * dx);
+                let drawn = if beside_solid { fraction_cell[cell] } else { drawn_share(tree, phi, cell) };
                 // What a cell holds beyond its volume has no place in it.
-                (held.min(1.0) - drawn_share(tree, clipped, cell)) * dx.powi(3)
+                (held.min(1.0) - drawn) * dx.powi(3)
             } else {
                 0.0
             }

@@ -28,7 +28,6 @@ pub use params::{Advection, Interpolation, Params, SurfaceForm};
 
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_grids::{Octree, TriangleMesh};
-use fluvial_octree::contour::contour;
 use fluvial_octree::extend::extend_cells;
 use fluvial_octree::gradient::Geometry;
 use fluvial_octree::momentum::mean_velocity;
@@ -344,12 +343,11 @@ impl Solver for OctreeSolver {
 
     fn surface(&self, params: &SurfaceParams) -> TriangleMesh {
         let fields = &self.state.fields;
-        let clipped = self.phi_outside_solids();
-        let mut mesh = contour(&fields.tree, &clipped);
+        let mut mesh = self.contour();
         smooth_mesh(&mut mesh, self.model.shape.bounds(), params.smoothing as usize);
         let sampler = self.model.sampler(&fields.tree);
         set_velocities(&mut mesh, |x| sampler.velocity(&fields.u_face, x));
-        self.draw_all_volume(&mut mesh, &clipped);
+        self.draw_all_volume(&mut mesh);
         mesh
     }
 

@@ -7,7 +7,9 @@ use fluvial_foundation::{Aabb, Axis, Vec3};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{SPARSE_BAND_CELLS, SparseLevelSet};
-use fluvial_surface::{MeshParams, Neighbourhoods, VolumeToFit, fit_to_volume, mesh_samples, set_velocities};
+use fluvial_surface::{
+    MeshParams, Neighbourhoods, SolidClip, VolumeToFit, fit_to_volume, mesh_samples_outside, set_velocities,
+};
 use fluvial_tall::field::nearest;
 use fluvial_tall::redistance::REACH_CELLS;
 
@@ -72,18 +74,10 @@ impl TallSolver {
     pub(crate) fn draw(&self, smoothing: u32) -> TriangleMesh {
         let (cells, dx) = (self.setup.domain.grid.cell_centers(), self.frame.dx);
         let solids = self.setup.solids_at(self.state.time_s);
-        let value = |at: [usize; 3]| {
-            let phi = self.phi_of_cell(at);
-            match phi < 0.0 && !solids.is_empty() {
-                true => phi.max(-solids.distance(cells.position(at[0], at[1], at[2]), SOLID_CELLS * dx)),
-                false => phi,
-            }
-        };
-        let row = |j: usize, k: usize, out: &mut [f32]| {
-            out.iter_mut().enumerate().for_each(|(i, out)| *out = value([i, j, k]));
-        };
         let params = MeshParams { smoothing_rounds: smoothing as usize };
-        let mut mesh = mesh_samples(&cells, &params, row, value);
+        let distance = |x| solids.distance(x, SOLID_CELLS * dx);
+        let clip = SolidClip { distance: &distance, overlap: 0.0 };
+        let mut mesh = mesh_samples_outside(&cells, &params, |at| self.phi_of_cell(at), &clip);
         if self.params.conserves_volume() && !mesh.positions.is_empty() {
             self.fit(&mut mesh, &solids);
         }
