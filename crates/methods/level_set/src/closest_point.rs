@@ -81,6 +81,26 @@ impl Foot {
         self
     }
 
+    /// The same with the closest point of that tangent plane within [`LONGEST_PLANE`] of where it touches: beyond the line where it meets a
+    /// solid the interface goes on as a plane.
+    pub fn on_plane_beyond_line(mut self, distance2: f32, least: f32) -> Self {
+        let Jet { value, gradient, .. } = self.jet;
+        let g2 = dot(gradient, gradient);
+        if g2 < LEAST_SLOPE2 {
+            return self;
+        }
+        let touches: [f32; 3] = std::array::from_fn(|a| self.base[a] - gradient[a] * value / g2);
+        let on_plane = scaled(gradient, dot(gradient, touches) / g2);
+        let along: [f32; 3] = std::array::from_fn(|a| on_plane[a] - touches[a]);
+        let part = (LONGEST_PLANE / dot(along, along).sqrt().max(f32::MIN_POSITIVE)).min(1.0);
+        let point = std::array::from_fn(|a| touches[a] + part * along[a]);
+        let straight2 = dot(point, point);
+        if straight2 < distance2 && straight2 >= least * least {
+            self.point = point;
+        }
+        self
+    }
+
     /// The same where the way from a neighbour, whose own foot is `before`, leads back past the place that its polynomial was
     /// taken at: round the rim of a wall and down behind it. The plane that the neighbour has continued is no surface there.
     /// What shows of the surface is that place, and the way to it, round the rim, is longer than the neighbour's.
@@ -90,6 +110,12 @@ impl Foot {
         let longer =
             if straight2 < least2 { (least2 / straight2.max(f32::MIN_POSITIVE)).sqrt() } else { 1.0 };
         Foot::bare(scaled(place, longer))
+    }
+
+    /// The way from liquid to air where the polynomial was taken, if there is one.
+    pub fn out(&self) -> Option<[f32; 3]> {
+        let gradient = self.jet.gradient;
+        self.has_jet().then(|| scaled(gradient, 1.0 / dot(gradient, gradient).sqrt()))
     }
 
     fn has_jet(&self) -> bool {

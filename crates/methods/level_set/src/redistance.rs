@@ -4,7 +4,9 @@ use crate::Scratch;
 use crate::cell_set::CellSet;
 use crate::closest_point::{Foot, Search, closest_point, dot};
 use crate::cubic::CubicField;
+use crate::line::{Walls, cell_at};
 use crate::seeds::{Seed, seed, seed_on_side};
+use crate::shown::{SolidsAround, find_shown, is_shown_around};
 use fluvial_foundation::parallel;
 use fluvial_grids::{Lattice, Sides};
 
@@ -21,10 +23,6 @@ const FAR_TRUST: f32 = 0.15;
 const FAR: f32 = 3.2;
 /// Distances of two neighbours differ by no more than this, in cells: 1, and what they may err.
 const LARGEST_SLOPE: f32 = 1.1;
-/// The interface goes on inside a solid as far as this many cells from where open cells show it. What is continued into the
-/// solid farther on is no interface: below a floating box its level is noise, and cells that took it for the surface
-/// came nearer to it from round to round until there was air below the box.
-const INTO_SOLIDS: usize = 2;
 /// No entry of the band.
 const NONE: u32 = u32::MAX;
 
@@ -47,6 +45,8 @@ pub(crate) struct Band {
     layers: Vec<usize>,
     /// Entries that relaxing looks at again.
     suspects: Vec<u32>,
+    /// What open parts of cells show of liquid and air; empty without solids.
+    shown: Vec<u8>,
 }
 
 impl Band {
@@ -86,18 +86,21 @@ pub struct RedistanceReport {
 /// phi must have been smooth to about 3.5 cells from the interface: `band_m >= 4 dx`.
 /// Tests: tests/redistance.rs (planes, waves, order, drift, symmetry).
 pub fn redistance(phi: &mut [f32], lattice: &Lattice, band_m: f32, scratch: &mut Scratch) {
-    redistance_among_solids(phi, lattice, band_m, (&[], Sides::NONE), scratch);
+    redistance_among_solids(phi, lattice, band_m, SolidsAround::NONE, scratch);
 }
 
-/// As [`redistance`], among solids. A change of sign that no open cells show is no interface, or liquid on one side
-/// of a solid would have a surface because there is air on the other; `closed_cell` may be empty. A thin solid is none
+/// As [`redistance`], among solids. A change of sign that no open parts of cells show is no interface, or liquid on one side
+/// of a solid would have a surface because there is air on the other. Beyond the line where the interface meets a solid it goes on as
+/// the plane that it is there, and distances are those from the plane: read off what has been continued into the solid, from distances
+/// that were found before, they feed on themselves. A thin solid is no interface
 /// either, whatever lies on its two sides: a cell next to it sees only what is on its own side, and distances spread
-/// through no barred face. Tests: tests/sides.rs, `air_behind_a_solid_is_no_surface_before_it`.
+/// through no barred face. Tests: tests/sides.rs, `air_behind_a_solid_is_no_surface_before_it`,
+/// `a_level_that_ends_at_a_solid_goes_on_as_a_plane`.
 pub fn redistance_among_solids(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
-    solids: (&[bool], &Sides),
+    solids: SolidsAround,
     scratch: &mut Scratch,
 ) {
     spread_distances(phi, lattice, band_m, solids, &[], scratch);
@@ -111,10 +114,10 @@ pub fn redistance_before_solids(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
-    solids: (&[bool], &Sides),
+    solids: SolidsAround,
     scratch: &mut Scratch,
 ) {
-    spread_distances(phi, lattice, band_m, solids, solids.0, scratch);
+    spread_distances(phi, lattice, band_m, solids, solids.closed_cell, scratch);
 }
 
 /// Distances, through no cell of `opaque_cell`, which may be empty.
@@ -122,7 +125,7 @@ fn spread_distances(
     phi: &mut [f32],
     lattice: &Lattice,
     band_m: f32,
-    (closed_cell, sides): (&[bool], &Sides),
+    solids: SolidsAround,
     opaque_cell: &[bool],
     scratch: &mut Scratch,
 ) {
@@ -135,10 +138,12 @@ fn spread_distances(
     band.fit(phi.len());
     parallel::for_each_indexed_mut(&mut band.entry_of_cell, |_, entry| *entry = NONE);
 
-    let unresolved_cells = find_seeds(band, &field, phi, lattice, (closed_cell, sides));
+    let (mut shown, sides) = (std::mem::take(&mut band.shown), solids.sides);
+    find_shown(&mut shown, phi, lattice, &solids);
+    let walls = Walls { opaque_cell, phi, phi_solid_node: solids.phi_solid_node, shown: &shown };
+    let unresolved_cells = find_seeds(band, &field, phi, lattice, (walls, sides));
     let interface_cells = band.cells.len();
     let search = Search { per_cell, overhang: OVERHANG, trust: FAR_TRUST };
-    let walls = Walls { closed_cell, opaque_cell, phi };
     let mut layer = 0..interface_cells;
     band.layers.clear();
     while !layer.is_empty() {
@@ -151,32 +156,8 @@ fn spread_distances(
     relax(band, &field, (lattice, sides, walls), search);
     scratch.redistance_report =
         RedistanceReport { interface_cells, unresolved_cells, band_cells: band.cells.len() };
-    write_back(phi, closed_cell, band, lattice, band_m);
-}
-
-/// Closed cells, none where there are no solids, and the level set.
-#[derive(Clone, Copy)]
-struct Walls<'a> {
-    closed_cell: &'a [bool],
-    /// Cells that only cells of their own kind see; may be empty.
-    opaque_cell: &'a [bool],
-    phi: &'a [f32],
-}
-
-impl Walls<'_> {
-    /// Is a change of sign beside a cell that of an interface which open cells show? It is when there are open cells of both
-    /// signs no more than `reach` cells away along each axis: the interface ends at a solid and does not begin inside.
-    fn is_open_interface(&self, lattice: &Lattice, at: [usize; 3], reach: usize) -> bool {
-        let range =
-            |axis: usize| at[axis].saturating_sub(reach)..(at[axis] + reach + 1).min(lattice.size[axis]);
-        let mut found = [false; 2];
-        for (k, j) in range(2).flat_map(|k| range(1).map(move |j| (k, j))) {
-            for cell in range(0).map(|i| lattice.index(i, j, k)).filter(|&cell| !self.closed_cell[cell]) {
-                found[(self.phi[cell] < 0.0) as usize] = true;
-            }
-        }
-        found == [true; 2]
-    }
+    write_back(phi, solids.closed_cell, band, lattice, band_m);
+    band.shown = shown;
 }
 
 /// Finds cells with a 6-neighbour of the other sign and their closest points; returns how many are
@@ -186,12 +167,8 @@ fn find_seeds(
     field: &CubicField,
     phi: &[f32],
     lattice: &Lattice,
-    (closed_cell, sides): (&[bool], &Sides),
+    (walls, sides): (Walls, &Sides),
 ) -> usize {
-    let is_interface = |at: [usize; 3]| {
-        closed_cell.is_empty()
-            || Walls { closed_cell, opaque_cell: &[], phi }.is_open_interface(lattice, at, 1)
-    };
     let [nx, ny, nz] = lattice.size;
     let per_cell = 1.0 / lattice.spacing;
     band.seeds.resize(nz, Vec::new());
@@ -226,8 +203,9 @@ fn find_seeds(
                 let cell = nx * (j + ny * k) + i;
                 if sides.is_near(cell) {
                     seeds.extend(seed_on_side(phi, lattice, sides, per_cell, [i, j, k]));
-                } else if crossed[i] && is_interface([i, j, k]) {
-                    seeds.push(seed(field, phi, lattice, per_cell, [i, j, k]));
+                } else if crossed[i] && is_shown_around(walls.shown, lattice, [i, j, k]) {
+                    let seed = seed(field, phi, lattice, per_cell, [i, j, k]);
+                    seeds.extend(walls.show(lattice, [i, j, k], seed.foot).then_some(seed));
                 }
             }
         }
@@ -371,7 +349,9 @@ impl Known<'_> {
                     || field.beyond_hull(c, seen.point) > search.overhang;
                 if self.is_near(c, foot.base) {
                     self.on_plane_beside(c, guess, least)
-                } else if is_nearer && distance2 >= least * least && !self.is_inside_solid(c, foot.base) {
+                } else if !self.walls.show(self.lattice, c, foot) {
+                    self.walls.before_line(self.lattice, c, seen).on_plane_beyond_line(guess.distance2, least)
+                } else if is_nearer && distance2 >= least * least {
                     foot
                 } else {
                     seen
@@ -383,21 +363,8 @@ impl Known<'_> {
 
     /// Is a place, relative to a cell, near a thin solid? The interpolant knows nothing of sides there.
     fn is_near(&self, c: [usize; 3], x: [f32; 3]) -> bool {
-        let [i, j, k] = self.cell_at(c, x);
+        let [i, j, k] = cell_at(self.lattice, c, x);
         !self.sides.is_empty() && self.sides.is_near(self.lattice.index(i, j, k))
-    }
-
-    /// Is a place, relative to a cell, so deep in a solid that no interface of open cells goes on there?
-    fn is_inside_solid(&self, c: [usize; 3], x: [f32; 3]) -> bool {
-        let [i, j, k] = self.cell_at(c, x);
-        let is_closed = self.walls.closed_cell.get(self.lattice.index(i, j, k)).is_some_and(|&closed| closed);
-        is_closed && !self.walls.is_open_interface(self.lattice, [i, j, k], INTO_SOLIDS)
-    }
-
-    /// The cell of a place relative to another one.
-    fn cell_at(&self, c: [usize; 3], x: [f32; 3]) -> [usize; 3] {
-        let most = |a: usize| self.lattice.size[a] as f32 - 1.0;
-        std::array::from_fn(|a| (c[a] as f32 + x[a]).round().clamp(0.0, most(a)) as usize)
     }
 
     /// A neighbour's closest point where the interpolant is of no use: that of its tangent plane, as long as the way

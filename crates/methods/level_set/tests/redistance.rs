@@ -4,7 +4,8 @@ use crate::common::*;
 use fluvial_foundation::{Vec3, random};
 use fluvial_grids::{Lattice, Sides};
 use fluvial_level_set::{
-    Scratch, extend_into_solids, liquid_volume, redistance, redistance_among_solids, redistance_before_solids,
+    Scratch, SolidsAround, extend_into_solids, liquid_volume, redistance, redistance_among_solids,
+    redistance_before_solids,
 };
 
 const BAND: f32 = 4.0;
@@ -99,7 +100,13 @@ fn air_behind_a_solid_is_no_surface_before_it() {
     let far = BAND * l.spacing;
     let mut phi: Vec<f32> = (0..l.len()).map(|n| if l.coordinates(n)[0] < 10 { -far } else { far }).collect();
     let before = phi.clone();
-    redistance_among_solids(&mut phi, &l, far, (&closed, Sides::NONE), &mut Scratch::default());
+    redistance_among_solids(
+        &mut phi,
+        &l,
+        far,
+        SolidsAround::of_cells(&closed, Sides::NONE),
+        &mut Scratch::default(),
+    );
     assert_eq!(phi, before);
     redistance(&mut phi, &l, far, &mut Scratch::default());
     assert_ne!(phi, before, "without the wall it is a surface");
@@ -118,7 +125,13 @@ fn liquid_before_a_wall_is_no_surface_behind_it() {
     let exact = phi.clone();
     for _ in 0..6 {
         extend_into_solids(&mut phi, &closed, &l, 5, |_| Vec3::ZERO, &mut Scratch::default());
-        redistance_before_solids(&mut phi, &l, far, (&closed, Sides::NONE), &mut Scratch::default());
+        redistance_before_solids(
+            &mut phi,
+            &l,
+            far,
+            SolidsAround::of_cells(&closed, Sides::NONE),
+            &mut Scratch::default(),
+        );
     }
     let outside = max_difference(&phi, &exact, dx, |n| l.coordinates(n)[0] < 5);
     let inside = max_difference(&phi, &exact, dx, |n| l.coordinates(n)[0] > 7);
@@ -147,12 +160,73 @@ fn inside_a_floating_box_is_no_surface() {
     let mut scratch = Scratch::default();
     for _ in 0..15 {
         extend_into_solids(&mut phi, &closed, &l, 5, away, &mut scratch);
-        redistance_among_solids(&mut phi, &l, BAND, (&closed, Sides::NONE), &mut scratch);
+        redistance_among_solids(
+            &mut phi,
+            &l,
+            BAND,
+            SolidsAround::of_cells(&closed, Sides::NONE),
+            &mut scratch,
+        );
     }
     // Beside the box nothing changes, below it the contact line is farther away than the plane was.
     let open = (0..l.len()).filter(|&n| !closed[n]);
     let nearer = open.map(|n| before[n].abs() - phi[n].abs()).fold(0.0, f32::max);
     assert!(nearer < 0.3, "{nearer} cells");
+}
+
+/// A level surface runs out on a solid slope, and into the side of a solid that ends above it: open cells beyond the line where the two meet
+/// lie above cells of the solid. However often phi is continued into the solid and distances are found anew, theirs stay
+/// those of the level, and noise does not grow.
+#[test]
+fn a_level_that_ends_at_a_solid_goes_on_as_a_plane() {
+    let l = Lattice { size: [32, 20, 8], origin: Vec3::splat(0.5), spacing: 1.0 };
+    let slope = |steep: f32, lean: f32| {
+        move |x: Vec3| {
+            (x.y - 6.0 - steep * (x.x - 12.0) - lean * (x.z - 4.0))
+                / (1.0f32 + steep * steep + lean * lean).sqrt()
+        }
+    };
+    let corner = |n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5));
+    for (steep, lean) in [(0.2, 0.0), (0.4, 0.0), (0.4, 0.1), (1.0, 0.2), (3.0, 0.5), (-0.4, 0.1)] {
+        let solid = slope(steep, lean);
+        let is_closed = |n: usize| {
+            let x = Vec3::from_array(l.coordinates(n).map(|i| i as f32 + 0.5));
+            (0..8).all(|c| solid(x + corner(c)) < 0.0)
+        };
+        let closed: Vec<bool> = (0..l.len()).map(is_closed).collect();
+        let nodes = Lattice { size: l.size.map(|n| n + 1), origin: Vec3::ZERO, spacing: 1.0 };
+        let at_node = |n: usize| solid(Vec3::from_array(nodes.coordinates(n).map(|i| i as f32)));
+        let phi_solid_node: Vec<f32> = (0..nodes.len()).map(at_node).collect();
+        let around =
+            SolidsAround { closed_cell: &closed, phi_solid_node: &phi_solid_node, sides: Sides::NONE };
+        for level in [9.04, 9.3, 9.54, 9.8] {
+            let exact = fill_band(&l, BAND, |x| x[1] - level);
+            // Up to three cells beyond the line where the two meet.
+            let is_near = |n: usize| {
+                let [x, _, z] = l.coordinates(n).map(|i| i as f32 + 0.5);
+                let line = 12.0 + (level as f32 - 6.0 - lean * (z - 4.0)) / steep;
+                !closed[n] && exact[n].abs() < 1.5 && (x - line) * steep.signum() < 2.5
+            };
+            for noise in [0.0, 1e-3] {
+                let bump = |n: usize| noise * (random::unit_vec3(n as u64, 5).x - 0.5);
+                let mut phi: Vec<f32> = (0..l.len())
+                    .map(|n| if exact[n].abs() < BAND { exact[n] + bump(n) } else { exact[n] })
+                    .collect();
+                let mut scratch = Scratch::default();
+                let mut off = vec![];
+                for round in 0..61 {
+                    extend_into_solids(&mut phi, &closed, &l, 5, |_| Vec3::ZERO, &mut scratch);
+                    redistance_before_solids(&mut phi, &l, BAND, around, &mut scratch);
+                    if round % 20 == 0 {
+                        off.push(max_difference(&phi, &exact, 1.0, is_near));
+                    }
+                }
+                let most = if noise == 0.0 { 1e-5 } else { 2.0 * f64::from(noise) };
+                let worst = off.iter().copied().fold(0.0, f64::max);
+                assert!(worst < most, "slope {steep} {lean}, level {level}, noise {noise}: {off:?}");
+            }
+        }
+    }
 }
 
 /// Amplitude of the surface's Fourier mode, by the crossings of columns.

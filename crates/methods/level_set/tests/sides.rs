@@ -3,7 +3,7 @@
 use fluvial_foundation::{AXES, Vec3, random::unit_vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::{
-    PhiAdvection, Scratch, advect_phi_on_sides, extend_on_sides, liquid_volume_on_sides,
+    PhiAdvection, Scratch, SolidsAround, advect_phi_on_sides, extend_on_sides, liquid_volume_on_sides,
     redistance_among_solids,
 };
 
@@ -63,7 +63,7 @@ fn a_plane_beside_a_thin_wall_keeps_its_place() {
         let mut phi = start.clone();
         let mut scratch = Scratch::default();
         for _ in 0..20 {
-            let solids = (&[][..], &wall.sides);
+            let solids = SolidsAround::of_cells(&[], &wall.sides);
             redistance_among_solids(&mut phi, &GRID.cell_centers(), BAND * GRID.dx, solids, &mut scratch);
         }
         let cells = GRID.cell_centers();

@@ -10,7 +10,7 @@ use fluvial_cutcell::places::{SolidSides, cell_of, piece_at};
 use fluvial_cutcell::tracker::{carry, shift_surface, spread_to_cells};
 use fluvial_foundation::{DVec3, Vec3, parallel};
 use fluvial_grids::Lattice;
-use fluvial_level_set::redistance_before_solids;
+use fluvial_level_set::{SolidsAround, redistance_before_solids};
 use fluvial_solver_interface::{Clamps, Setup};
 
 /// Particles per chunk of parallel loops.
@@ -273,7 +273,7 @@ impl CutCellSolver {
         let Work { fields, spare, level_set, .. } = &mut self.work;
         let boundary = &self.boundary;
         spare.clone_from(&fields.phi_node);
-        let solids = (&boundary.closed_node[..], &boundary.sides);
+        let solids = SolidsAround::of_cells(&boundary.closed_node, &boundary.sides);
         redistance_before_solids(&mut fields.phi_node, &nodes, band, solids, level_set);
         let old = &*spare;
         nodes.for_each_mut(&mut fields.phi_node, |n, at, phi| {

@@ -10,6 +10,8 @@ const CONTACT_CELLS: f32 = 0.1;
 const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// And so far round corners of solids.
 const FARTHEST_CORNER_CELLS: usize = 4;
+/// By so many cells at most: walls that have no sides of their own are thicker than twice this.
+const CUT_CORNER_CELLS: f32 = 0.5;
 impl Setup {
     /// Distance to the liquid at the start, negative inside, metres.
     pub fn fill_distance(&self, x: Vec3) -> f32 {
@@ -90,8 +92,8 @@ impl Setup {
         if !is_wet || !(is_contact || phi > 0.0) {
             return phi;
         }
-        // The surface may be round a corner of the solid.
-        let is_open = |at: Vec3| boundary(at) > -CONTACT_CELLS * dx;
+        // The surface may be round a corner of the solid, which the way there may cut.
+        let is_open = |at: Vec3| boundary(at) > -CUT_CORNER_CELLS * dx;
         let mut round_corner = (0..FARTHEST_CORNER_CELLS * 26).filter(|_| side.is_none() && is_open(x));
         let found = round_corner.find_map(|n| {
             let (cells, place) = (1 + n / 26, if n % 26 < 13 { n % 26 } else { n % 26 + 1 });
@@ -166,7 +168,15 @@ mod tests {
         let lid = boxed([0.33, 0.0, -9.0], [9.0, 0.4, 9.0]);
         setup.solids = vec![Solid::new("lid", lid, Motion::Static)];
         let solids = setup.solids_at(0.0);
-        for (x, y) in [(0.3, 0.14), (0.3, 0.05), (0.3, -0.05), (0.34, -0.05), (0.39, -0.05), (0.34, -0.15)] {
+        for (x, y) in [
+            (0.3, 0.14),
+            (0.3, 0.05),
+            (0.3, -0.05),
+            (0.34, -0.05),
+            (0.39, -0.05),
+            (0.34, -0.15),
+            (0.45, -0.05),
+        ] {
             let phi = setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx, None);
             assert!((phi - (y - 0.2)).abs() < 1e-4, "at {x} {y}: {phi}");
         }

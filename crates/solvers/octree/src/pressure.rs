@@ -263,8 +263,9 @@ impl Step<'_> {
         });
     }
 
-    /// The impulse of the last step, scaled to this step's length, is the first guess; on another tree it is continued
-    /// from the cells of the last one with its slope in the liquid, so that what is hydrostatic stays so.
+    /// The impulse of the last step, scaled to this step's length, is the first guess; on another tree, and in cells that were air, it
+    /// is continued from the cells of the last one with its slope in the liquid, so that what is hydrostatic stays so.
+    /// Test: `water_rests_below_a_tree_that_moves`.
     fn fill_guess(&self, impulse_cell: &mut Vec<f64>, liquid: &Geometry) {
         let scale = if self.old.last_dt_s > 0.0 { self.dt_s / self.old.last_dt_s } else { 0.0 };
         let (old, tree, phi) = (&self.old.fields, liquid.tree, liquid.phi_cell);
@@ -273,8 +274,10 @@ impl Step<'_> {
         parallel::for_each_indexed_mut(impulse_cell, |cell, p| {
             *p = 0.0;
             if phi[cell] < 0.0 && scale > 0.0 {
-                *p = scale
-                    * if same { old.impulse_cell[cell] } else { impulse_at(old, tree.cell_center(cell)) };
+                let was_liquid = same && old.phi_cell[cell] < 0.0;
+                let last =
+                    if was_liquid { old.impulse_cell[cell] } else { impulse_at(old, tree.cell_center(cell)) };
+                *p = scale * last;
             }
         });
     }
@@ -365,13 +368,21 @@ impl Step<'_> {
     }
 }
 
-/// Impulse at a point, linear in every liquid cell.
+/// Impulse at a point, linear in every liquid cell; in an air cell as in the nearest liquid one beside it. (A rebuilt tree has other cells at
+/// the surface, some of them liquid where there was an air cell.)
 fn impulse_at(old: &Fields, x: Vec3) -> f64 {
-    let (tree, cell) = (&*old.tree, old.tree.locate(x).cell as usize);
+    let (tree, home) = (&*old.tree, old.tree.locate(x).cell as usize);
     let is_wet = |cell: usize| old.phi_cell[cell] < 0.0;
-    if !is_wet(cell) {
-        return 0.0;
+    let mut nearest = is_wet(home).then_some((0.0, home));
+    if nearest.is_none() {
+        tree.for_neighbours(home, |other| {
+            let distance2 = tree.cell_center(other).distance_squared(x);
+            if is_wet(other) && nearest.is_none_or(|(least, _)| distance2 < least) {
+                nearest = Some((distance2, other));
+            }
+        });
     }
+    let Some((_, cell)) = nearest else { return 0.0 };
     let [slope] = slopes(tree, cell, is_wet, |cell| [old.impulse_cell[cell] as f32]);
     old.impulse_cell[cell] + slope.dot((x - tree.cell_center(cell)).as_dvec3())
 }

@@ -42,6 +42,27 @@ fn fastest_m_s(setup: Setup, steps: usize) -> f64 {
     (0..steps).map(|_| solver.step(0.02).unwrap().max_speed_m_s).fold(0.0, f64::max)
 }
 
+/// A thin plate moves above still water and takes the finest cells along. In cells of a new tree that were air on the last one the
+/// last pressure was missing, which degenerate junctions move by: 1.3e-3 m/s.
+#[test]
+fn water_rests_below_a_tree_that_moves() {
+    let mut setup = tank(32, 0.47);
+    let plate = Shape::Box { min: Vec3::new(0.55, 0.6, 0.3), max: Vec3::new(0.75, 0.62, 0.7) };
+    let motion =
+        Motion::Constant { linear: Vec3::new(-0.2, 0.0, 0.0), angular: Vec3::ZERO, about: Vec3::ZERO };
+    setup.solids = vec![Solid::new("plate", plate, motion)];
+    let params = Params { max_dx: Some(0.125), ..Params::default() };
+    let mut solver = OctreeSolver::new(setup, params).unwrap();
+    let (mut trees, mut fastest, mut cells) = (0, 0.0f64, 0);
+    for _ in 0..100 {
+        fastest = fastest.max(solver.step(0.02).unwrap().max_speed_m_s);
+        trees += (solver.tree().cell_count() != cells) as usize;
+        cells = solver.tree().cell_count();
+    }
+    assert!(trees > 3, "{trees} trees");
+    assert!(fastest < 1e-4, "{fastest} m/s");
+}
+
 /// A surface that leans through cells of several sizes at walls, under a gravity that leans with it. It fed on the fits
 /// of its distance in wall cells beside larger ones, by 30 a second, and fell at degenerate junctions from the first
 /// step: 0.06 m/s after one, 0.4 m/s after half a second.

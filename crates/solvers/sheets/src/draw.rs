@@ -5,7 +5,7 @@ use crate::state::Solids;
 use fluvial_foundation::Vec3;
 use fluvial_foundation::parallel::for_each_beside_mut;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_level_set as level_set;
+use fluvial_level_set::{self as level_set, SolidsAround};
 use fluvial_sheets::{Population, SheetSurface, SurfaceShape, deposit, dilate};
 use fluvial_solids::open_cell_volume;
 use fluvial_solver_interface::SurfaceParams;
@@ -106,7 +106,7 @@ impl SheetsSolver {
             &mut phi_cell,
             &cells,
             band_m,
-            (closed_cell, &fields.sides),
+            SolidsAround { closed_cell, phi_solid_node: &fields.phi_node, sides: &fields.sides },
             scratch,
         );
         phi_cell

@@ -5,10 +5,10 @@ use crate::UniformSolver;
 use crate::advect::surroundings;
 use crate::state::{BeginMut, Boundaries, Fields, ParticleWork, Solids};
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_level_set as level_set;
+use fluvial_level_set::{self as level_set, SolidsAround};
 use fluvial_mac::{find_closed_cells, find_parting_cells, find_rough_patches};
 use fluvial_particles::{self as particles, Flight, Liquid, Members, Occasion, Transfer};
-use fluvial_solids::{Motion, Shape, SideChange, rasterize, side_changes};
+use fluvial_solids::{Motion, Shape, SideChange, SolidFields, rasterize, side_changes};
 use std::sync::Arc;
 
 impl UniformSolver {
@@ -174,7 +174,9 @@ impl UniformSolver {
         let (cells, band_m) = (self.grid.cell_centers(), self.band_m());
         let (phi, scratch) = (&mut self.work.fields.phi_cell, &mut self.work.level_set);
         let solids = &self.work.boundaries.solids;
-        let solids: (&[bool], _) = (&solids.closed_cell, &solids.fields.sides);
+        let SolidFields { phi_node, sides, .. } = &solids.fields;
+        let closed_cell: &[bool] = if self.setup.solids.is_empty() { &[] } else { &solids.closed_cell };
+        let solids = SolidsAround { closed_cell, phi_solid_node: phi_node, sides };
         match self.params.has_particles() {
             // Their surface tears on a floor of closed cells where distances do not spread through them: not understood.
             true => level_set::redistance_among_solids(phi, &cells, band_m, solids, scratch),
