@@ -216,6 +216,7 @@ impl OctreeSolver {
             open_volume: &boundaries.open_volume,
             phi_solid_cell: &boundaries.phi_solid_cell,
             fraction_cell: &fields.fraction_cell,
+            residual_cell: &fields.residual_cell,
             parted_cell: &fields.parted_cell,
             wanted_m3_s: &|_| 0.0,
             volume: &state.volume,

@@ -34,7 +34,9 @@ pub(crate) struct Liquid<'a> {
     pub open_volume: &'a [f32],
     /// Empty without solids.
     pub phi_solid_cell: &'a [f32],
+    /// What phi stands for in each cell, and what the cell holds beyond that.
     pub fraction_cell: &'a [f32],
+    pub residual_cell: &'a [f32],
     /// Cells that have let go of walls.
     pub parted_cell: &'a [bool],
     /// What the projection was asked to let out of a cell, m3/s.
@@ -64,6 +66,7 @@ impl Step<'_> {
             open_volume: &boundaries.open_volume,
             phi_solid_cell: &boundaries.phi_solid_cell,
             fraction_cell: &next.fields.fraction_cell,
+            residual_cell: &next.fields.residual_cell,
             parted_cell: &next.fields.parted_cell,
             wanted_m3_s: &|cell| {
                 let Fields { phi_cell, residual_cell, .. } = &next.fields;
@@ -95,7 +98,8 @@ impl Step<'_> {
 }
 
 impl Model {
-    /// Sums over the liquid, and what limits the next step.
+    /// Sums over the liquid, and what limits the next step. Energies are those of what the cells hold, which in a splash is not what
+    /// phi alone stands for. Test: `energy_is_that_of_what_cells_hold`.
     pub(crate) fn report(&self, of: &Liquid) -> (StepReport, Limits) {
         let tree = of.tree;
         let floor = tree.shape().min.as_dvec3();
@@ -103,22 +107,23 @@ impl Model {
         let parts = map_indices(chunk_count(tree.cell_count(), CHUNK), |n| {
             let mut part = Part::default();
             for cell in chunk_range(n, CHUNK, tree.cell_count()) {
-                let (phi, fraction) = (of.phi_cell[cell], of.fraction_cell[cell] as f64);
-                if fraction == 0.0 && phi >= 0.0 {
+                let phi = of.phi_cell[cell];
+                let held = f64::from(of.fraction_cell[cell]) + f64::from(of.residual_cell[cell]);
+                if held == 0.0 && phi >= 0.0 {
                     continue;
                 }
                 let dx = tree.cell_dx(cell) as f64;
                 let faces = tree.cell_faces()[cell];
                 let square = mean_square_speed(of, cell);
                 let mut x = tree.cell_center(cell).as_dvec3() - floor;
-                if fraction < 1.0 {
+                if held < 1.0 {
                     let slope = |phi: &[f32]| phi_slope(tree, phi, cell).normalize_or_zero().as_dvec3();
                     let is_cut = of.open_volume[cell] < 1.0 && !of.phi_solid_cell.is_empty();
                     let away = if is_cut { slope(of.phi_solid_cell) } else { DVec3::ZERO };
                     let open = f64::from(of.open_volume[cell]);
-                    x += dx * liquid_center(fraction, open, slope(of.phi_cell), away);
+                    x += dx * liquid_center(held.max(0.0), open, slope(of.phi_cell), away);
                 }
-                let mass = fraction * dx.powi(3);
+                let mass = held * dx.powi(3);
                 part.kinetic += mass * square as f64;
                 part.potential -= mass * gravity.dot(x);
                 part.surface_dx =
@@ -159,7 +164,7 @@ impl Model {
             raw_volume_error: volume.error(),
             kinetic_energy_j: 0.5
                 * density
-                * (ordered_sum(parts.len(), |n| parts[n].kinetic) + drops.kinetic),
+                * (ordered_sum(parts.len(), |n| parts[n].kinetic).max(0.0) + drops.kinetic),
             potential_energy_j: density
                 * (ordered_sum(parts.len(), |n| parts[n].potential) + drops.potential),
             max_speed_m_s: max(|p| p.speed),

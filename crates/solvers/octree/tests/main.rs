@@ -3,6 +3,7 @@
 mod bodies;
 mod conformance;
 mod drain;
+mod energy;
 mod moving;
 mod options;
 mod particles;

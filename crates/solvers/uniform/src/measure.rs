@@ -96,7 +96,7 @@ impl UniformSolver {
     }
 
     /// Sums over the liquid whose fractions and unknowns the work arrays hold; and the speed that limits the
-    /// next step. The energy is that of what phi stands for; that of particles is
+    /// next step. The energy is that of what the cells hold, which in a splash is not what phi alone stands for; that of particles is
     /// [`Self::energy_of_mass`].
     pub(crate) fn report(
         &self,
@@ -122,30 +122,29 @@ impl UniformSolver {
             for j in 0..cells.size[1] {
                 let row = cells.index(0, j, k)..cells.index(0, j, k) + cells.size[0];
                 let is_wet = unknown[row.clone()].iter().fold(false, |any, &liquid| any | liquid)
-                    || !has_particles
-                        && fields.fraction_cell[row].iter().fold(false, |any, &f| any | (f != 0.0));
+                    || !has_particles && row.fold(false, |any, cell| any | (fields.held(cell) != 0.0));
                 if !is_wet {
                     continue;
                 }
                 for i in 0..cells.size[0] {
                     let cell = cells.index(i, j, k);
-                    let fraction = if has_particles { 0.0 } else { f64::from(fields.fraction_cell[cell]) };
-                    if fraction == 0.0 && !unknown[cell] {
+                    let held = if has_particles { 0.0 } else { fields.held(cell) };
+                    if held == 0.0 && !unknown[cell] {
                         continue;
                     }
                     let [square, outflow] = openings.flow(u, [i, j, k]);
                     let mut x = cells.position(i, j, k).as_dvec3() - floor;
-                    if fraction > 0.0 && fraction < 1.0 {
+                    if held != 0.0 && held < 1.0 {
                         let out = phi_gradient(phi, &cells, [i, j, k]).normalize_or_zero().as_dvec3();
                         let away = match open_volume[cell] < 1.0 {
                             true => solids.away(&grid, cell).normalize_or_zero().as_dvec3(),
                             false => DVec3::ZERO,
                         };
                         let open = f64::from(open_volume[cell]);
-                        x += f64::from(grid.dx) * liquid_center(fraction, open, out, away);
+                        x += f64::from(grid.dx) * liquid_center(held.max(0.0), open, out, away);
                     }
-                    kinetic += fraction * square as f64;
-                    potential -= fraction * gravity.dot(x);
+                    kinetic += held * square as f64;
+                    potential -= held * gravity.dot(x);
                     if unknown[cell] {
                         count += 1;
                         let open = open_volume[cell];
@@ -189,7 +188,7 @@ impl UniformSolver {
             outflow_m3: volume.outflow_m3,
             volume_error: volume.error(),
             raw_volume_error: volume.error(),
-            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1) + drops.0),
+            kinetic_energy_j: 0.5 * mass * (ordered_sum(slabs.len(), |k| slabs[k].1).max(0.0) + drops.0),
             potential_energy_j: mass * (ordered_sum(slabs.len(), |k| slabs[k].2) + drops.1),
             max_speed_m_s: if max_speed_m_s.is_nan() {
                 f64::NAN

@@ -46,6 +46,12 @@ impl Fields {
             residual_cell: vec![0.0; if with_residual { grid.cell_count() } else { 0 }],
         }
     }
+
+    /// What a cell holds, in its volume, where no particles carry the liquid: what phi stands for and what it is owed.
+    pub fn held(&self, cell: usize) -> f64 {
+        f64::from(self.fraction_cell[cell])
+            + self.residual_cell.get(cell).map_or(0.0, |&owed| f64::from(owed))
+    }
 }
 
 /// Solids on the grid at one moment.
