@@ -14,7 +14,10 @@ fn every_built_in_scene_builds_and_says_what_it_shows() {
         let scene = Scene::load(name, &[]).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
         let ready = scene.build().unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
         assert_eq!(ready.name, *name);
-        assert!(ready.notes.is_empty(), "{name}: {:?}", ready.notes);
+        // What holds of its method at large is no fault of the scene.
+        let of_method = ready.method.notes(&ready.setup);
+        let notes: Vec<_> = ready.notes.iter().filter(|note| !of_method.contains(note)).collect();
+        assert!(notes.is_empty(), "{name}: {notes:?}");
         assert!((20..100).contains(&describe(text).len()), "{name}: {}", describe(text));
         assert!(!ready.probes.is_empty(), "{name}");
         let costs = predict(&ready);

@@ -63,8 +63,7 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let mut notes =
-            vec!["`power`: volume is kept and still water rests, but walls do not let go yet".to_owned()];
+        let mut notes = vec![];
         if !setup.solids.is_empty() {
             notes.push("walls of solids thinner than a leaf leak".to_owned());
         }
