@@ -91,10 +91,12 @@ impl UniformSolver {
         let (setup, solids, dx) = (&self.setup, self.setup.solids_at(0.0), self.grid.dx);
         let sides = &self.state.boundaries.solids.fields.sides;
         let seen = setup.sees_fill(&solids, sides, &cells);
+        // What continues phi into solids knows deep liquid by phi's saturating there.
+        let band_m = self.cfl_band_cells * dx;
         cells.for_each_mut(&mut self.work.fields.phi_cell, |cell, [i, j, k], phi| {
             let side = sides.own_place(&cells, [i, j, k]);
             let distance_m = setup.fill_distance_beside(&solids, cells.position(i, j, k), dx, side);
-            *phi = seen[cell].distance_m(distance_m, dx);
+            *phi = seen[cell].distance_m(distance_m, dx).clamp(-band_m, band_m);
         });
         // Films that reach no cell's centre are particles from the start.
         let phi_fills = if self.params.has_particles() { self.work.fields.phi_cell.clone() } else { vec![] };
