@@ -49,9 +49,9 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "invariances",
-        variants: &["uniform/apic"],
-        quantity: "mirrored: front, largest difference",
-        reason: "particles are seeded by the numbers of their cells, so that a mirrored scene has other particles: the tip of the tongue, a cell thick, is half a cell off; energies agree to 1 %",
+        variants: &["uniform/levelset"],
+        quantity: "moved by half a cell: kinetic energy, largest difference",
+        reason: "the impact on the end wall; until then the copies agree to 0.7 %. What a wall takes from liquid that strikes it depends on where it cuts its cells: moved along x alone, 11 % more is left at 16 cells and energy rises by 5 % after it. Where in the step is not isolated",
     },
 ];
 
