@@ -49,10 +49,10 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     },
     ExpectedFailure {
         case: "invariances",
-        variants: &["uniform/levelset"],
+        variants: &["uniform/flip"],
         quantity: "moved by half a cell: kinetic energy, largest difference",
-        reason: "the impact on the end wall; until then the copies agree to 0.7 %. What a wall takes from liquid that strikes it depends on where it cuts its cells: moved along x alone, 11 % more is left at 16 cells and energy rises by 5 % after it. Where in the step is not isolated",
+        reason: "3.3 %. Of the level set, which misses it at 32 cells, it is the impact on the end wall: what a wall takes from liquid that strikes it depends on where it cuts its cells. Moved along x alone, 11 % more is left at 16 cells and energy rises by 5 % after it. Where in the step is not isolated, and for particles it is an inference",
     },
 ];
 
-const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are a cell apart, 2 to 7 % at 16 cells; the body behind the tip is the same";
+const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. What is drawn beyond the last hundredth is a cell longer, 6 to 8 % at 16 cells; energies agree to 1 to 3 %";
