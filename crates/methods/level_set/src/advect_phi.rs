@@ -1,7 +1,7 @@
 //! The interface carried by the flow: phi at departure points.
 
 use crate::cubic::CubicField;
-use crate::trace::{Cells, LANES, VelocitySampler};
+use crate::trace::{Cells, LANES, Offsets, VelocitySampler};
 use crate::{Scratch, fit};
 use fluvial_foundation::parallel;
 use fluvial_grids::patch::Patch;
@@ -19,6 +19,13 @@ pub enum PhiAdvection {
     #[default]
     Cubic,
 }
+
+/// Within this many cells of the surface phi may move with the surface point next to it: as far as fits to it reach.
+const NEXT_TO_SURFACE_CELLS: f32 = 2.0;
+/// phi changes by no more than this times the way, so that cells far from the surface are told apart without a look.
+const STEEPEST: f32 = 1.5;
+/// A gradient shorter than this is that of a crease, where no surface point is next.
+const LEAST_SLOPE: f32 = 0.5;
 
 /// phi carried over `dt_s` by the face velocities: `phi_out(x) = phi(X)`, X the departure point of the
 /// particle that arrives at x, by Ralston's RK3. Cells with `|phi| >= band_m` are copied.
@@ -39,16 +46,23 @@ pub fn advect_phi(
     band_m: f32,
     scratch: &mut Scratch,
 ) {
-    advect_phi_on_sides(phi_out, phi, u_face, grid, dt_s, scheme, band_m, Sides::NONE, scratch);
+    advect_phi_on_sides(phi_out, phi, (u_face, false), grid, dt_s, scheme, band_m, Sides::NONE, scratch);
 }
 
 /// As [`advect_phi`], between thin solids: paths end at the wall, and phi is looked up among the cells that the
 /// end of the path sees. Test: tests/sides.rs.
+///
+/// If `with_surface`, phi near the surface moves with the velocity of the surface point next to it and not with its own
+/// (but for [`PhiAdvection::MacCormack`] and beside thin solids). Cells above a surface that waves move faster than those below,
+/// redistancing takes the mean of the two, and what the pressure sees of a wave lags behind what moves it: short waves
+/// grow. With one velocity along the normal phi stays a distance and redistancing has nothing to mend; on the
+/// surface itself nothing changes. Verified by `a_layer_moves_with_its_surface` of tests/advection.rs and, in `uniform`,
+/// `short_waves_do_not_grow`.
 #[allow(clippy::too_many_arguments)]
 pub fn advect_phi_on_sides(
     phi_out: &mut [f32],
     phi: &[f32],
-    u_face: &FaceField,
+    (u_face, with_surface): (&FaceField, bool),
     grid: &UniformGrid,
     dt_s: f32,
     scheme: PhiAdvection,
@@ -59,33 +73,31 @@ pub fn advect_phi_on_sides(
     let sampler = VelocitySampler::new(u_face, grid);
     let field = CubicField::new(phi, &grid.cell_centers());
     let back = -dt_s / grid.dx;
+    let paths = Paths { sampler: &sampler, grid, surface: None };
+    let along_surface = Paths { surface: with_surface.then_some((phi, &field, sides)), ..paths };
     let linear = |field: &CubicField, cell, x| {
         between_walls(grid.cells, cell, x, |x| field.linear_with_bounds(cell, x).0)
     };
     match scheme {
         PhiAdvection::SemiLagrangian => {
-            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
+            for_each_band_cell(phi_out, phi, along_surface, band_m, back, |_, cell, x| {
                 let seen = value_on_own_side(phi, sides, grid, cell, x, scheme);
                 seen.unwrap_or_else(|| linear(&field, cell, x))
             })
         }
-        PhiAdvection::Cubic => {
-            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                let seen = value_on_own_side(phi, sides, grid, cell, x, scheme);
-                seen.unwrap_or_else(|| cubic(&field, grid.cells, cell, x))
-            })
-        }
+        PhiAdvection::Cubic => for_each_band_cell(phi_out, phi, along_surface, band_m, back, |_, cell, x| {
+            let seen = value_on_own_side(phi, sides, grid, cell, x, scheme);
+            seen.unwrap_or_else(|| cubic(&field, grid.cells, cell, x))
+        }),
         PhiAdvection::MacCormack => {
             fit(&mut scratch.phi_forward, phi.len());
             fit(&mut scratch.phi_returned, phi.len());
             let forward = &mut scratch.phi_forward;
-            for_each_band_cell(forward, phi, &sampler, grid, band_m, back, |_, cell, x| {
-                linear(&field, cell, x)
-            });
+            for_each_band_cell(forward, phi, paths, band_m, back, |_, cell, x| linear(&field, cell, x));
             let forward = &scratch.phi_forward;
             let forward_field = CubicField::new(forward, &grid.cell_centers());
             let returned = &mut scratch.phi_returned;
-            for_each_band_cell(returned, phi, &sampler, grid, band_m, -back, |index, cell, x| {
+            for_each_band_cell(returned, phi, paths, band_m, -back, |index, cell, x| {
                 // A path that leaves the outermost centres does not lead back exactly: no correction there.
                 let inside = among_centers(grid.cells, cell, x) == x;
                 if inside && !sides.is_near(index) {
@@ -95,7 +107,7 @@ pub fn advect_phi_on_sides(
                 }
             });
             let returned = &scratch.phi_returned;
-            for_each_band_cell(phi_out, phi, &sampler, grid, band_m, back, |index, cell, x| {
+            for_each_band_cell(phi_out, phi, paths, band_m, back, |index, cell, x| {
                 if let Some(seen) = value_on_own_side(phi, sides, grid, cell, x, scheme) {
                     return seen;
                 }
@@ -170,19 +182,77 @@ fn between_walls(cells: [usize; 3], cell: [usize; 3], x: [f32; 3], value: impl F
     if (there < 0.0) == (nearest < 0.0) { there } else { nearest }
 }
 
+/// The flow that cells are carried by.
+#[derive(Clone, Copy)]
+struct Paths<'a> {
+    sampler: &'a VelocitySampler<'a>,
+    grid: &'a UniformGrid,
+    /// Where cells near the surface move with it: phi, the same to be interpolated, and sides of thin solids.
+    surface: Option<(&'a [f32], &'a CubicField<'a>, &'a Sides)>,
+}
+
+impl Paths<'_> {
+    /// Where particles at the centres of eight cells are after `cells_per_speed`, in cells from the low corners.
+    fn ends(&self, at: Cells, cells_per_speed: f32) -> Offsets {
+        let center = [[0.5; LANES]; 3];
+        let u0 = self.sampler.at(at, &center);
+        let Some(ways) = self.ways_to_surface(at, &u0, cells_per_speed) else {
+            return self.sampler.trace(at, [0.5; 3], &u0, cells_per_speed);
+        };
+        let sum = |a: &Offsets, b: &Offsets, sign: f32| -> Offsets {
+            std::array::from_fn(|axis| std::array::from_fn(|l| a[axis][l] + sign * b[axis][l]))
+        };
+        let start = sum(&center, &ways, 1.0);
+        let end = self.sampler.trace_each(at, &start, &self.sampler.at(at, &start), cells_per_speed);
+        sum(&end, &ways, -1.0)
+    }
+
+    /// The way from each of eight cells to where the surface will be next to it, in cells; zero for cells far from the
+    /// surface and beside thin solids. None where it is zero for all.
+    #[inline]
+    fn ways_to_surface(&self, at: Cells, u0: &Offsets, cells_per_speed: f32) -> Option<Offsets> {
+        let (phi, field, sides) = self.surface?;
+        let (size, lattice, dx) = (self.grid.cells, self.grid.cell_centers(), self.grid.dx);
+        let mut ways = [[0.0; LANES]; 3];
+        let mut any = false;
+        for l in 0..LANES.min(size[0] - at.i) {
+            let (cell, n) = ([at.i + l, at.j, at.k], lattice.index(at.i + l, at.j, at.k));
+            let straight: [f32; 3] = std::array::from_fn(|a| {
+                let low = -(cell[a] as f32) - 0.5;
+                (cells_per_speed * u0[a][l]).max(low).min(low + size[a] as f32)
+            });
+            let way = straight.iter().map(|v| v * v).sum::<f32>().sqrt();
+            if phi[n].abs() > (NEXT_TO_SURFACE_CELLS + STEEPEST * way) * dx || sides.is_near(n) {
+                continue;
+            }
+            let there = field.linear_with_bounds(cell, straight).0 / dx;
+            let slope: [f32; 3] = std::array::from_fn(|a| {
+                let low = if cell[a] > 0 { n - lattice.stride(a) } else { n };
+                let high = if cell[a] + 1 < size[a] { n + lattice.stride(a) } else { n };
+                (phi[high] - phi[low]) / (dx * ((high - low) / lattice.stride(a)).max(1) as f32)
+            });
+            let length = slope.iter().map(|v| v * v).sum::<f32>().sqrt();
+            if there.abs() < NEXT_TO_SURFACE_CELLS && length > LEAST_SLOPE {
+                any = true;
+                (0..3).for_each(|a| ways[a][l] = -there * slope[a] / length);
+            }
+        }
+        any.then_some(ways)
+    }
+}
+
 /// `out = value(index, cell, x)` where `|phi| < band_m`, a copy elsewhere; x is where the particle that is at
 /// the cell's centre is after `cells_per_speed`, relative to the centre, in cells, kept inside the walls.
 fn for_each_band_cell(
     out: &mut [f32],
     phi: &[f32],
-    sampler: &VelocitySampler,
-    grid: &UniformGrid,
+    paths: Paths,
     band_m: f32,
     cells_per_speed: f32,
     value: impl Fn(usize, [usize; 3], [f32; 3]) -> f32 + Sync + Send,
 ) {
-    let [nx, ny, nz] = grid.cells;
-    assert_eq!(out.len(), grid.cell_count());
+    let [nx, ny, nz] = paths.grid.cells;
+    assert_eq!(out.len(), paths.grid.cell_count());
     parallel::for_each_chunk_mut(out, nx * ny, |k, slab| {
         for j in 0..ny {
             let start = nx * (j + ny * k);
@@ -192,9 +262,7 @@ fn for_each_band_cell(
             let mut i = 0;
             while let Some(skip) = row_in[i..].iter().position(|v| v.abs() < band_m) {
                 i += skip;
-                let at = Cells { i, j, k };
-                let u0 = sampler.at(at, &[[0.5; LANES]; 3]);
-                let x = sampler.trace(at, [0.5; 3], &u0, cells_per_speed);
+                let x = paths.ends(Cells { i, j, k }, cells_per_speed);
                 for l in 0..LANES.min(nx - i) {
                     if row_in[i + l].abs() < band_m {
                         let (cell, cells) = ([i + l, j, k], [nx, ny, nz]);

@@ -247,12 +247,18 @@ impl<'a> VelocitySampler<'a> {
     /// k2 = u(x + s/2 k1), k3 = u(x + 3/4 s k2), x + s (2 k1 + 3 k2 + 4 k3)/9 [ralston-1962].
     #[inline(always)]
     pub fn trace(&self, at: Cells, start: [f32; 3], u0: &Offsets, cells_per_speed: f32) -> Offsets {
+        self.trace_each(at, &start.map(|offset| [offset; LANES]), u0, cells_per_speed)
+    }
+
+    /// The same from offsets of their own.
+    #[inline(always)]
+    pub fn trace_each(&self, at: Cells, start: &Offsets, u0: &Offsets, cells_per_speed: f32) -> Offsets {
         let s = cells_per_speed;
         let go = |u: &Offsets, f: f32| {
             let mut x = [[0.0; LANES]; 3];
             for a in 0..3 {
                 for l in 0..LANES {
-                    x[a][l] = start[a] + f * u[a][l];
+                    x[a][l] = start[a][l] + f * u[a][l];
                 }
             }
             x

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use fluvial_foundation::Vec3;
-use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::*;
 
 const PHI_SCHEMES: [PhiAdvection; 3] =
@@ -36,6 +36,31 @@ fn planes_move_exactly() {
         });
         assert!(error < 2e-6, "{scheme:?}: {error} dx");
     }
+}
+
+/// A flow that is faster above a surface than below leaves phi a distance where it moves with the surface, and moves the surface itself
+/// as it would be moved by its own velocity.
+#[test]
+fn a_layer_moves_with_its_surface() {
+    let g = cube(16);
+    let (l, band, dt) = (g.cell_centers(), 5.0 * g.dx, 0.1 * g.dx);
+    let flat = |level: f64| fill_band(&l, band, |x| x[1] - level);
+    // 1 at the surface, 1.9 and 0.1 three cells off it.
+    let rise = |x: [f64; 3]| [0.0, 1.0 + 4.8 * (x[1] - 0.503), 0.0];
+    let (phi, u) = (flat(0.503), velocity(&g, rise));
+    let carried = |with_surface: bool| {
+        let mut out = vec![0.0; phi.len()];
+        let (scheme, mut scratch) = (PhiAdvection::Cubic, Scratch::default());
+        let by = (&u, with_surface);
+        advect_phi_on_sides(&mut out, &phi, by, &g, dt, scheme, band, Sides::NONE, &mut scratch);
+        out
+    };
+    // Where the surface ends: dy/dt = 1 + 4.8 (y - 0.503).
+    let moved = flat(0.503 + (4.8 * f64::from(dt)).exp_m1() / 4.8);
+    let error = |out: &[f32]| max_difference(out, &moved, g.dx, |n| moved[n].abs() < 1.6 * g.dx);
+    let (with, without) = (error(&carried(true)), error(&carried(false)));
+    assert!(with < 2e-3, "{with} cells");
+    assert!(without > 0.02, "{without} cells with their own velocity");
 }
 
 /// Liquid below the first cell centres is no liquid to the pressure: flow away from the floor must not raise

@@ -1,5 +1,6 @@
 //! The surface brought to the volume of its cells.
 
+use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
 use fluvial_level_set::*;
@@ -50,6 +51,38 @@ fn the_surface_takes_up_what_its_cells_are_owed() {
         assert_eq!(held, 0);
         assert!((gained / sum(&owed) - 1.0).abs() < 0.05, "{gained} of {}", sum(&owed));
     }
+}
+
+/// What cells share out stays in all, and is booked; equal displacements do not change, differences of neighbours cancel, and cells that
+/// take no part or owe much keep theirs.
+#[test]
+fn debts_are_shared_out_and_none_is_lost() {
+    let g = unit_box(12);
+    let phi = fill(&g, |x| (x - Vec3::splat(0.5)).dot(Vec3::new(-0.3, 0.9, 0.316)) + 0.013);
+    let open = vec![1.0; g.cell_count()];
+    let part = |cell: usize| (1.0 - phi[cell].abs() / g.dx).max(0.0);
+    let share_out = |owed: &[f32], takes_part: fn(usize) -> bool| {
+        let (mut owed, mut volume) = (owed.to_vec(), vec![0.0; owed.len()]);
+        let both = (&mut owed[..], &mut volume[..]);
+        Settlement::default().share_out(both, (&phi, &open), takes_part, Sides::NONE, &g);
+        (owed, volume)
+    };
+    let mut random: Vec<f32> = (0..g.cell_count())
+        .map(|n| if part(n) > 0.0 { 0.03 * (unit_f32(n as u64, 5) - 0.5) } else { 0.0 })
+        .collect();
+    let magnitude = |values: &[f32]| values.iter().map(|v| f64::from(v.abs())).sum::<f64>();
+    let (shared, booked) = share_out(&random, |_| true);
+    assert!((sum(&shared) - sum(&random)).abs() < 1e-6 * magnitude(&random));
+    assert!((0..random.len()).all(|n| (random[n] + booked[n] - shared[n]).abs() < 1e-7), "all is booked");
+    assert!(magnitude(&shared) < 0.4 * magnitude(&random), "{} left", magnitude(&shared));
+    let even: Vec<f32> = (0..phi.len()).map(|cell| 0.015 * part(cell)).collect();
+    let (kept, _) = share_out(&even, |_| true);
+    assert!(even.iter().zip(&kept).all(|(a, b)| (a - b).abs() < 1e-7), "an even displacement stays");
+    let much = (0..phi.len()).find(|&n| part(n) > 0.5).unwrap();
+    random[much] = 0.3;
+    let (apart, _) = share_out(&random, |cell| cell % 3 != 0);
+    assert!((0..phi.len()).step_by(3).all(|n| apart[n] == random[n]), "those that take no part");
+    assert_eq!(apart[much], 0.3);
 }
 
 /// What is owed far from any surface changes nothing.

@@ -45,7 +45,7 @@ pub use parting::{AtBoundaries, NO_GAP, Parting, find_parting_cells, keep_gaps, 
 pub use probe::{Probe, impulse_at};
 pub use project::{Impulse, first_guess, follow_solids, right_side, subtract_gradient};
 pub use short_waves::{
-    SurfaceCell, SurfaceCells, drag_m_s, drag_short_waves, roughness, short_wave_speed_m_s,
+    DRAG, DRAG_OTHERWISE, SurfaceCell, SurfaceCells, drag_m_s, drag_short_waves, ripple, short_wave_speed_m_s,
 };
 pub use solids::{SolidFaces, close_walls, constrain_to_solids, drift_with_solids, without_slivers};
 pub use sources::{Cover, Outlet, SourceFace, Sources};

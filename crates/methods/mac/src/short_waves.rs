@@ -3,14 +3,17 @@
 //! Surface and pressure meet the grid's staircase in different ways (the ghost value acts where the surface crosses a
 //! face, the surface is carried by what flows at cell centres), so the discrete wave operator is not symmetric. On a
 //! tilted surface, waves twice as long as the stairs trade energy with the grid and grow by up to 2 a second at 64
-//! cells per metre, out of rounding errors (a linear model of the step shows the same waves). A pressure `s = C c n .
-//! L^2 u` on the surface, c the speed of waves one cell long and L = -(1/12) sum of second differences, takes `(C/288)
-//! (c/dx) (k dx)^5` a second of a wave of number k: at 64 cells per metre 3e-6 of one of 64 cells, 0.96 of one of 4.
-//! Of 8 cells it takes 0.10 a second, of 16 cells 0.003. What was tried instead, at 64 cells per metre without drag: moving phi
-//! with the velocity of the surface point next to it, at points instead of means over faces, as the tree does, leaves 0.6 a
-//! second of 2.3 on a slope of 0.31 and 1.3 to 1.8 on slopes of 0.5 to 1 (a quarter of the drag leaves at most 0.7 of those). But
-//! a wedge of one cell on the floor of a box that is tilted about two axes then grows by 1.5 to 2 a second whatever the drag,
-//! where it gains 0.25 now. With particles the slope of 0.31 gains nothing without the drag.
+//! cells per metre, out of rounding errors (a linear model of the step shows the same waves). With a level set most of
+//! that is mended where it arises: cells beside the surface move with the surface point next to them, and share out what they
+//! are owed (`fluvial_level_set`). The rest is up to 0.4 a second, on a slope of 0.5 and on surfaces that lean steeply about two
+//! axes; what they feed on is not known, and more sharing does not help. Moving the surface with velocities at points instead of means over
+//! faces, as a tree does, changes those by less than they differ between runs, and tips of fronts ran 5 % faster.
+//!
+//! For the rest there is a pressure `s = C c n . L^2 u` on the surface, c the speed of waves one cell long and L = -(1/12)
+//! sum of second differences, which takes `(C/288) (c/dx) (k dx)^5` a second of a wave of number k: with C = 1 at 64 cells per
+//! metre 1e-6 of one of 64 cells, 0.24 of one of 4, 0.025 of 8 and 0.0008 of 16 cells. With particles and with surface tension it is four times as strong.
+//! A wedge of one cell on the floor of a box that is tilted about two axes may gain 0.2 a second with it and nothing without: where the surface ends,
+//! L^2 is not symmetric and gives some waves energy. L^T L gains half of that, but moved fronts of particles.
 //! Uniform and linear velocities feel nothing. Verified by tests/rest.rs of `uniform` and `fluvial validate hydrostatic
 //! --fine`.
 
@@ -18,9 +21,11 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Lattice, Sides, UniformGrid};
 
-/// Strength of the drag on short waves: with 1 the tilted rest still gains 0.6 a second at 64 cells per
-/// metre, with 4 it loses.
-const DRAG: f32 = 4.0;
+/// Strength of the drag where a level set moves with the surface ([`drag_m_s`]): with 0 a slope of 0.5 still gains 0.24 a second at 64
+/// cells per metre and a surface that leans steeply about two axes 0.4 at 32, with 1 both lose 0.1.
+pub const DRAG: f32 = 1.0;
+/// The same with particles and with surface tension: waves of 16 cells that tension drives blow up with a quarter of it when steps are short.
+pub const DRAG_OTHERWISE: f32 = 4.0;
 /// The drag is explicit in time; a step takes at most this much of the shortest wave.
 const LARGEST_DRAG_PER_STEP: f32 = 1.0;
 /// L^2 of the shortest wave on a surface along the grid, alternating in two directions.
@@ -37,9 +42,9 @@ pub fn short_wave_speed_m_s(dx: f32, gravity_m_s2: f32, tension_over_density: f3
 }
 
 /// The factor of n . L^2 u, m/s, for a step; and whether the step's length bounds it.
-pub fn drag_m_s(wave_m_s: f32, dx: f32, dt_s: f32) -> (f32, bool) {
+pub fn drag_m_s(strength: f32, wave_m_s: f32, dx: f32, dt_s: f32) -> (f32, bool) {
     let largest = LARGEST_DRAG_PER_STEP * dx / (std::f32::consts::PI * ROUGHEST * dt_s);
-    let drag = DRAG * wave_m_s;
+    let drag = strength * wave_m_s;
     (drag.min(largest), drag > largest)
 }
 
@@ -153,7 +158,7 @@ pub fn drag_short_waves(
 /// the surface: what varies linearly has none. The values lie on a lattice of their own with the cells'
 /// coordinates.
 #[inline]
-pub fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) -> f32) -> f32 {
+fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) -> f32) -> f32 {
     let [i, j, k] = cell.at.map(|v| v as usize);
     let index = values_on.index(i, j, k);
     let here = value(index);
@@ -165,6 +170,21 @@ pub fn roughness(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) 
         }
     }
     sum / 12.0
+}
+
+/// M = -(1/8) sum of (1 - n_a^2) times the second differences along the axes a, n the surface's normal, of those whose three cells are
+/// all at the surface: of the shortest wave on a surface along the grid, alternating in two directions, M leaves all, of no wave more.
+#[inline]
+pub fn ripple(cell: &SurfaceCell, values_on: &Lattice, value: impl Fn(usize) -> f32) -> f32 {
+    let [i, j, k] = cell.at.map(|v| v as usize);
+    let index = values_on.index(i, j, k);
+    let here = value(index);
+    let mut sum = 0.0;
+    for axis in AXES.into_iter().filter(|axis| cell.between >> axis & 1 == 1) {
+        let (stride, normal) = (values_on.stride(axis), cell.normal[axis]);
+        sum += (1.0 - normal * normal) * (2.0 * here - (value(index - stride) + value(index + stride)));
+    }
+    sum / 8.0
 }
 
 /// Direction of growing phi by central differences, one-sided at walls and thin solids.

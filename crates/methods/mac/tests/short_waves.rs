@@ -1,7 +1,7 @@
 use fluvial_foundation::random::unit_f32;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::{FaceField, Sides, UniformGrid};
-use fluvial_mac::{SurfaceCells, drag_short_waves};
+use fluvial_mac::{SurfaceCells, drag_short_waves, ripple};
 
 /// Where phi is a distance, the cells on both sides of a crossed face lie within so many cells of the surface.
 const REACH: f32 = 1.1;
@@ -64,4 +64,24 @@ fn waves_end_at_thin_walls() {
     };
     assert!(most_before(Sides::NONE) > 1e-3, "without a wall it is one surface");
     assert_eq!(most_before(&wall), 0.0);
+}
+
+/// Of values that alternate in two directions along a surface nothing but ripple is left, and of even ones nothing.
+#[test]
+fn a_chequered_surface_is_all_ripple() {
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [6, 6, 6], dx: 0.1 };
+    let cells = grid.cell_centers();
+    let phi: Vec<f32> = (0..cells.len()).map(|cell| 0.1 * cells.coordinates(cell)[1] as f32 - 0.27).collect();
+    let mut surface = SurfaceCells::default();
+    surface.find(&phi, grid.dx, &grid, Sides::NONE);
+    for is_even in [false, true] {
+        let value = |cell: usize| {
+            let [i, _, k] = cells.coordinates(cell);
+            if is_even || (i + k).is_multiple_of(2) { 1.0 } else { -1.0 }
+        };
+        let mut left = vec![0.0; cells.len()];
+        surface.for_each(&mut left, &cells, |cell, n, left| left[n] = ripple(cell, &cells, value));
+        let at = cells.index(2, 2, 3);
+        assert_eq!(left[at], if is_even { 0.0 } else { value(at) });
+    }
 }

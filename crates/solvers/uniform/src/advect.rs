@@ -21,6 +21,7 @@ const SMOOTH_CELLS: f32 = 1.5;
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        let with_surface = self.moves_with_surface();
         let begin = self.start.of(&self.state);
         let work = &mut self.work;
         let scheme = match self.params.phi_advection {
@@ -32,7 +33,7 @@ impl UniformSolver {
         level_set::advect_phi_on_sides(
             phi_cell,
             begin.phi_cell,
-            begin.u_transport,
+            (begin.u_transport, with_surface),
             &self.grid,
             dt_s as f32,
             scheme,
@@ -62,6 +63,13 @@ impl UniformSolver {
         let (deep, grid) = (&self.state.reserve, &self.grid);
         particles::find_liquid_from_deep(from_deep_cell, deep, phi_cell, cell_ranges, carrier, grid, dt_s);
         work.u_free = buffer;
+    }
+
+    /// Does phi near the surface move with the surface point next to it, and do cells there share out what they are owed? Particles
+    /// carry the surface themselves; with surface tension the normals of neighbours differ, and currents at a drop at rest would be half as
+    /// fast again.
+    pub(crate) fn moves_with_surface(&self) -> bool {
+        !self.params.has_particles() && self.setup.liquid.surface_tension == 0.0
     }
 
     /// The velocity that carries particles and velocity itself, in `buffer` where solids leave slivers of faces

@@ -27,7 +27,7 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         case: "static-drop",
         variants: &["uniform/flip"],
         quantity: "parasitic speed, 2nd half / 1st half",
-        reason: "0.004 of sqrt(sigma / (rho D)) at the end, twice what it is in the first half: about a fifth of the level set's. What drives it is not isolated",
+        reason: "0.004 of sqrt(sigma / (rho D)) at the end, twice what it is in the first half: about a fifth of the level set's. It is half as much, and no longer grows, where phi moves with the surface point next to it; an oscillating drop's period is then 1.2 % off instead of 0.9",
     },
     ExpectedFailure {
         case: "invariances",

@@ -13,8 +13,8 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, WallContact};
 use fluvial_mac::{
-    RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves, push_at_surface, roughness,
-    rub, short_wave_speed_m_s,
+    DRAG, DRAG_OTHERWISE, RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves,
+    push_at_surface, ripple, rub, short_wave_speed_m_s,
 };
 use fluvial_solver_interface::{Clamps, Liquid};
 
@@ -43,13 +43,14 @@ impl UniformSolver {
         if short_wave_speed == 0.0 {
             return;
         }
+        let strength = if self.moves_with_surface() { DRAG } else { DRAG_OTHERWISE };
         let Fields { phi_cell, u_face, .. } = &self.work.fields;
         let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
         cells.find(phi_cell, grid.dx, grid, &self.work.boundaries.solids.fields.sides);
         pressure_cell.clear();
         pressure_cell.resize(phi_cell.len(), 0.0);
         rough_cell.resize(phi_cell.len(), 0.0);
-        let (drag, is_bounded) = drag_m_s(short_wave_speed, grid.dx, dt);
+        let (drag, is_bounded) = drag_m_s(strength, short_wave_speed, grid.dx, dt);
         clamps.add("wave_drag_bounded", is_bounded as usize);
         drag_short_waves(pressure_cell, rough_cell, cells, u_face, grid, drag);
         if liquid.surface_tension > 0.0 {
@@ -158,8 +159,8 @@ fn push_wet_faces(u_face: &mut [f32], phi: &[f32], grid: &UniformGrid, axis: usi
     });
 }
 
-/// `s += sigma/rho (kappa - L^2 kappa)`: curvature without the waves of two or three cells' length, which the
-/// grid cannot carry and explicit tension would feed. Longer waves change by (k dx)^4 only. Returns how many
+/// `s += sigma/rho (kappa - M^2 kappa)`: curvature without the waves of two or three cells' length, which the
+/// grid cannot carry and explicit tension would feed; M as in [`ripple`]. Longer waves change by (k dx)^4 / 64 only. Returns how many
 /// curvatures were limited.
 fn add_tension(
     s_cell: &mut [f32],
@@ -172,10 +173,10 @@ fn add_tension(
     let cells = grid.cell_centers();
     let limited = level_set::curvature(kappa, phi, &cells, CURVED_CELLS * grid.dx, contact);
     let kappa = &*kappa;
-    surface.for_each(once, &cells, |cell, n, once| once[n] = roughness(cell, &cells, |other| kappa[other]));
+    surface.for_each(once, &cells, |cell, n, once| once[n] = ripple(cell, &cells, |other| kappa[other]));
     let once = &*once;
     surface.for_each(s_cell, &cells, |cell, n, s| {
-        let rough = roughness(cell, &cells, |other| once[other]);
+        let rough = ripple(cell, &cells, |other| once[other]);
         s[n] += sigma_over_density * (kappa[cell.cell as usize] - rough);
     });
     limited

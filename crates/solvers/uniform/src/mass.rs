@@ -226,18 +226,27 @@ impl UniformSolver {
             return;
         }
         self.extend_phi_into_solids();
+        let shares_out = self.moves_with_surface();
         for round in 0..ROUNDS {
             let solids = self.find_residual();
             if round == 0 {
                 self.fill_and_drain();
                 self.find_residual_of_volume();
             }
-            let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
+            let Fields { phi_cell, residual_cell, gap_cell, .. } = &mut self.work.fields;
             for (residual, &swept) in residual_cell.iter_mut().zip(&self.work.mass.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
             }
             let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
             let (open_volume, sides) = (&fields.open_volume, &fields.sides);
+            if round == 0 && shares_out {
+                // Gaps at boundaries and what solids sweep stay their cells' own.
+                let swept = &self.work.mass.swept_part_cell;
+                let takes_part =
+                    |cell: usize| gap_cell[cell] < 0.0 && swept.get(cell).is_none_or(|part| *part == 0.0);
+                let debts = (&mut residual_cell[..], &mut self.work.mass.volume_cell[..]);
+                settlement.share_out(debts, (phi_cell, open_volume), takes_part, sides, &self.grid);
+            }
             let held_back = settlement.displace(phi_cell, residual_cell, open_volume, sides, &self.grid);
             clamps.add("surface_displacement", held_back);
         }
