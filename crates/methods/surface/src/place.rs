@@ -106,7 +106,7 @@ impl CellSamples {
             flags |= self.wall[a].map_or(0, |side| 1 << (2 * a + side));
         }
         let (mut sum, mut on_surface, mut on_solid) = (Vec3::ZERO, 0, 0);
-        let (mut surface, mut solid) = (Planes::default(), Planes::default());
+        let mut crossings = [(Vec3::ZERO, false); 12];
         let kink = self.has_kink().then_some(depth_at);
         let (mut cap_sum, mut cap_count) = (Vec3::ZERO, 0.0);
         for edge in 0..12 {
@@ -122,16 +122,8 @@ impl CellSamples {
                 let (t, is_solid) = self.crossing([p, q], signs >> p & 1 == 1, kink);
                 at[axis] += t.clamp(0.0, 1.0) * (self.high[axis] - self.low[axis]);
                 sum += at;
-                if is_solid {
-                    on_solid += 1;
-                    solid.add(at - self.low, self.along_walls(self.normal_of_solid(at, kink)));
-                } else {
-                    on_surface += 1;
-                    surface.add(
-                        at - self.low,
-                        self.along_walls(self.interpolate(&self.phi, at).1.normalize_or_zero()),
-                    );
-                }
+                crossings[on_surface + on_solid] = (at, is_solid);
+                *(if is_solid { &mut on_solid } else { &mut on_surface }) += 1;
             }
         }
         let count = on_surface + on_solid;
@@ -143,21 +135,34 @@ impl CellSamples {
         }
         // Where the cell holds another sheet, the interpolant's zero may belong to that one.
         if case.loops == 1 {
-            x = match (on_surface > 0, on_solid > 0) {
-                (_, true) if kink.is_some() || solid.meet_in_an_edge() => {
-                    let from_low = x - self.low;
-                    self.kept_in(self.low + solid.and(&surface).nearest(from_low))
-                }
+            let on_edge = if on_solid > 0 { self.on_edge(&crossings[..count], x, kink) } else { None };
+            x = on_edge.unwrap_or_else(|| match (on_surface > 0, on_solid > 0) {
                 (true, true) => (0..MEETING_STEPS).fold(x, |x, _| self.meet(x)),
                 (true, false) => self.project(&self.phi, self.project(&self.phi, x)),
                 (false, true) => self.project(&self.depth, self.project(&self.depth, x)),
                 (false, false) => self.cap(x),
-            };
+            });
         }
         if flags != 0 && count > 0 {
             flags |= CONTACT;
         }
         (x, flags)
+    }
+
+    /// The point nearest to `x` on the planes of all crossings, each with whether a solid ends the liquid there; none where the solid is
+    /// smooth.
+    fn on_edge(&self, crossings: &[(Vec3, bool)], x: Vec3, kink: Option<&DepthAt>) -> Option<Vec3> {
+        let (mut surface, mut solid) = (Planes::default(), Planes::default());
+        for &(at, is_solid) in crossings {
+            if is_solid {
+                solid.add(at - self.low, self.along_walls(self.normal_of_solid(at, kink)));
+            } else {
+                let normal = self.interpolate(&self.phi, at).1.normalize_or_zero();
+                surface.add(at - self.low, self.along_walls(normal));
+            }
+        }
+        (kink.is_some() || solid.meet_in_an_edge())
+            .then(|| self.kept_in(self.low + solid.and(&surface).nearest(x - self.low)))
     }
 
     /// Does the solid have an edge in the cell? Its depth then grows along parallel edges of the cell by different amounts.
