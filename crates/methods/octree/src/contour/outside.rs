@@ -1,6 +1,7 @@
 //! Liquid that ends at solids: vertices on the lines where its surface meets them, and on their edges.
 
 use super::gradient_at_node;
+use super::sheets::PAIRS;
 use fluvial_foundation::planes::{Planes, root};
 use fluvial_foundation::{AXES, Aabb, Vec3};
 use fluvial_grids::Octree;
@@ -36,8 +37,8 @@ impl SolidClip<'_> {
         let depth = |cell: u32| -self.distance_cell[cell as usize];
         let bounds = cells.iter().fold(Aabb::EMPTY, |all, &c| all.include(tree.cell_center(c as usize)));
         let has_edge = self.has_edge(tree, cells);
-        let (mut solid, mut surface) = (Planes::default(), Planes::default());
-        let (mut on_solid, mut on_surface, mut sum) = (0, 0, Vec3::ZERO);
+        let mut crossings = [(Vec3::ZERO, 0.0, false); PAIRS];
+        let (mut count, mut on_solid, mut sum) = (0, 0, Vec3::ZERO);
         for (inside, outside) in ends {
             let (from, to) = (tree.cell_center(inside as usize), tree.cell_center(outside as usize));
             // Far from where it begins if a field does not end it.
@@ -49,18 +50,20 @@ impl SolidClip<'_> {
             }
             let x = from.lerp(to, to_solid.min(to_surface).clamp(0.0, 1.0));
             sum += x - bounds.min;
-            if to_solid < to_surface {
-                on_solid += 1;
-                solid.add(x - bounds.min, self.normal(x, CLOSE * tree.cell_dx(inside as usize)));
-            } else {
-                on_surface += 1;
-                surface.add(x - bounds.min, gradient_at_node(tree, phi_cell, cells).normalize_or_zero());
-            }
+            let is_solid = to_solid < to_surface;
+            crossings[count] = (x, tree.cell_dx(inside as usize), is_solid);
+            (count, on_solid) = (count + 1, on_solid + usize::from(is_solid));
         }
-        let mean = sum / (on_solid + on_surface) as f32;
-        let is_smooth = on_solid == 0 || on_surface == 0 && !has_edge;
-        let x = if is_smooth { mean } else { solid.and(&surface).nearest(mean) };
-        Some((bounds.min + x).clamp(bounds.min, bounds.max))
+        let mean = sum / count as f32;
+        if on_solid == 0 || on_solid == count && !has_edge {
+            return Some((bounds.min + mean).clamp(bounds.min, bounds.max));
+        }
+        let (mut planes, slope) =
+            (Planes::default(), gradient_at_node(tree, phi_cell, cells).normalize_or_zero());
+        for &(x, dx, is_solid) in &crossings[..count] {
+            planes.add(x - bounds.min, if is_solid { self.normal(x, CLOSE * dx) } else { slope });
+        }
+        Some((bounds.min + planes.nearest(mean)).clamp(bounds.min, bounds.max))
     }
 
     /// Does a solid have an edge between the cells? Its distance then grows along parallel edges by different amounts. Cells of
