@@ -1,7 +1,7 @@
 //! Where the vertex of a loop sits in its cell.
 
 use crate::cases::{Case, edge_corners};
-use fluvial_foundation::planes::{Planes, root};
+use fluvial_foundation::planes::{Planes, end_of_liquid, has_kink, normal_beside_edge};
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::Lattice;
 
@@ -51,10 +51,6 @@ pub const CONTACT: WallFlags = 1 << 6;
 
 /// Newton steps to a contact line.
 const MEETING_STEPS: usize = 3;
-/// By how much of a cell's edge the growth of depth along two edges differs where a solid has an edge between them.
-const KINK: f32 = 0.2;
-/// Distance over which the gradient of depth is taken there, in edges of a cell.
-const CLOSE: f32 = 0.02;
 /// The square of the sine of the least angle at which a surface and a solid have a line where they meet.
 const LEAST_ANGLE2: f32 = 0.04;
 
@@ -107,7 +103,7 @@ impl CellSamples {
         }
         let (mut sum, mut on_surface, mut on_solid) = (Vec3::ZERO, 0, 0);
         let mut crossings = [(Vec3::ZERO, false); 12];
-        let kink = self.has_kink().then_some(depth_at);
+        let kink = has_kink(&self.depth, self.high - self.low).then_some(depth_at);
         let (mut cap_sum, mut cap_count) = (Vec3::ZERO, 0.0);
         for edge in 0..12 {
             let [p, q] = edge_corners(edge);
@@ -165,55 +161,23 @@ impl CellSamples {
             .then(|| self.kept_in(self.low + solid.and(&surface).nearest(x - self.low)))
     }
 
-    /// Does the solid have an edge in the cell? Its depth then grows along parallel edges of the cell by different amounts.
-    fn has_kink(&self) -> bool {
-        let size = self.high - self.low;
-        let grows = |edge: usize| {
-            let [p, q] = edge_corners(edge);
-            self.depth[q] - self.depth[p]
-        };
-        AXES.into_iter().any(|axis| {
-            let (least, most) = (0..4)
-                .map(|n| grows(4 * axis + n))
-                .fold((f32::MAX, f32::MIN), |(least, most), by| (least.min(by), most.max(by)));
-            most - least > KINK * size[axis]
-        })
-    }
-
-    /// The normal of the solid, into it, where an edge of the cell meets it. Beside an edge of the solid corners show a mean.
+    /// The normal of the solid, into it, where an edge of the cell meets it.
     fn normal_of_solid(&self, x: Vec3, kink: Option<&DepthAt>) -> Vec3 {
-        let gradient = match kink {
-            None => self.interpolate(&self.depth, x).1,
-            Some(depth_at) => {
-                let h = CLOSE * (self.high - self.low).max_element();
-                let depth = depth_at(x);
-                Vec3::from_array(AXES.map(|a| {
-                    let mut beside = x;
-                    beside[a] += h;
-                    depth_at(beside) - depth
-                }))
-            }
-        };
-        gradient.normalize_or_zero()
+        match kink {
+            None => self.interpolate(&self.depth, x).1.normalize_or_zero(),
+            Some(depth_at) => normal_beside_edge(depth_at, x, (self.high - self.low).max_element()),
+        }
     }
 
     /// Where the liquid ends on an edge from its low corner on, as a share of it, and whether a solid ends it there.
     fn crossing(&self, [p, q]: [usize; 2], low_is_inside: bool, kink: Option<&DepthAt>) -> (f32, bool) {
-        let (inside, outside) = if low_is_inside { (p, q) } else { (q, p) };
-        // Far from where it begins if a field does not end it.
-        let way = |field: &Corners| match field[outside] >= 0.0 {
-            true => field[inside] / (field[inside] - field[outside]),
-            false => f32::INFINITY,
-        };
-        let mut to_solid = way(&self.depth);
-        if let (true, Some(depth_at)) = (to_solid <= 1.0, kink) {
-            let (from, to) = (self.corner(inside), self.corner(outside));
-            to_solid = root(|t| depth_at(from.lerp(to, t)), self.depth[inside], self.depth[outside]);
-        }
-        let is_solid = to_solid < way(&self.phi);
-        let from_low = |way: f32| if low_is_inside { way } else { 1.0 - way };
+        let ends = if low_is_inside { [p, q] } else { [q, p] };
+        let [from, to] = ends.map(|corner| self.corner(corner));
+        let depth_on_way = kink.map(|depth_at| move |t| depth_at(from.lerp(to, t)));
+        let (way, is_solid) =
+            end_of_liquid(ends.map(|c| self.phi[c]), ends.map(|c| self.depth[c]), depth_on_way);
         match is_solid {
-            true => (from_low(to_solid), true),
+            true => (if low_is_inside { way } else { 1.0 - way }, true),
             false => (self.phi[p] / (self.phi[p] - self.phi[q]), false),
         }
     }
