@@ -9,6 +9,47 @@ use fluvial_grids::TriangleMesh;
 /// Smaller volumes are not drawn on their own; as a fraction of the cell's volume.
 const LEAST_DRAWN: f32 = 1e-4;
 
+/// Vertices nearer to a solid than this lie on it, cells.
+const ON_SOLID_CELLS: f32 = 0.1;
+/// Stencils of cells nearer to a solid than this reach into it, cells: by a cell along each axis.
+const BESIDE_SOLID_CELLS: f32 = 1.75;
+/// Cells farther from the surface than this hold what the mesh encloses, cells.
+const FAR_CELLS: f32 = 3.0;
+
+/// A cell whose liquid is drawn as a level set.
+#[derive(Clone, Copy, Debug)]
+pub struct DrawnCell {
+    /// The cell's edge, metres.
+    pub dx: f32,
+    /// The level set at its centre, metres.
+    pub phi: f32,
+    /// The share of it that the level set stands for.
+    pub fraction: f32,
+    /// What it holds, in its volume.
+    pub held: f32,
+}
+
+impl DrawnCell {
+    /// The volume that a cell holds beyond what a mesh of the level set encloses of it, m3. `solid_m` away from solids the mesh
+    /// encloses what the level set stands for, edges and all; elsewhere it cuts off what is sharper than cells and encloses
+    /// `share` of the cell.
+    pub fn lacking_m3(&self, solid_m: impl FnOnce() -> f32, share: impl FnOnce() -> f32) -> f32 {
+        let DrawnCell { dx, phi, fraction, held } = *self;
+        if phi.abs() >= FAR_CELLS * dx || held == 0.0 && phi >= dx {
+            return 0.0;
+        }
+        let drawn = if solid_m() < BESIDE_SOLID_CELLS * dx { fraction } else { share() };
+        // What a cell holds beyond its volume has no place in it.
+        (held.min(1.0) - drawn) * dx.powi(3)
+    }
+}
+
+/// Half the thickness of the liquid at a vertex in a cell of edge `dx`, `solid_m` away from solids: none where it lies on one,
+/// and must not move.
+pub fn half_thickness_m(solid_m: f32, dx: f32) -> f32 {
+    if solid_m < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx }
+}
+
 /// Where and how a cell's liquid is drawn that the mesh does not enclose.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {

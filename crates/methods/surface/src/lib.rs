@@ -15,7 +15,7 @@ mod shreds;
 mod signs;
 mod smooth;
 
-pub use draw::{Place, draw_volume};
+pub use draw::{DrawnCell, Place, draw_volume, half_thickness_m};
 pub use film::{WallFilm, add_wall_films};
 pub use fit::{Bells, Neighbourhoods, VolumeToFit, fit_to_volume, room_around, volume_gradients};
 pub use pieces::{Piece, add_pieces};

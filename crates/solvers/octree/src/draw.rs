@@ -8,14 +8,7 @@ use fluvial_grids::{Octree, TriangleMesh};
 use fluvial_octree::contour::{SolidClip, contour, contour_outside};
 use fluvial_octree::interpolate::{Interpolation, Sampler};
 use fluvial_octree::settle::Around;
-use fluvial_surface::{Neighbourhoods, Piece, Place, VolumeToFit, draw_volume};
-
-/// Vertices nearer to a solid than this lie on it, cells.
-const ON_SOLID_CELLS: f32 = 0.1;
-/// Stencils of cells nearer to a solid than this reach into it, cells: by a cell along each axis.
-const BESIDE_SOLID_CELLS: f32 = 1.75;
-/// Cells farther from the surface than this hold what the mesh encloses, cells.
-const FAR_CELLS: f32 = 3.0;
+use fluvial_surface::{DrawnCell, Neighbourhoods, Piece, Place, VolumeToFit, draw_volume, half_thickness_m};
 
 /// The tree's cells, and those around each.
 struct TreeCells<'a>(Around<'a>);
@@ -59,16 +52,10 @@ impl OctreeSolver {
         let Fields { tree, phi_cell: phi, fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
         let distance_cell = &self.state.boundaries.phi_solid_cell;
         let lacking_cell = parallel::map_indices(phi.len(), |cell| {
-            let (held, dx) = (fraction_cell[cell] + residual_cell[cell], tree.cell_dx(cell));
-            if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
-                // At solids the mesh encloses what phi stands for, edges and all; elsewhere it cuts off what is sharper than cells.
-                let beside_solid = distance_cell.get(cell).is_some_and(|d| *d < BESIDE_SOLID_CELLS * dx);
-                let drawn = if beside_solid { fraction_cell[cell] } else { drawn_share(tree, phi, cell) };
-                // What a cell holds beyond its volume has no place in it.
-                (held.min(1.0) - drawn) * dx.powi(3)
-            } else {
-                0.0
-            }
+            let (fraction, held) = (fraction_cell[cell], fraction_cell[cell] + residual_cell[cell]);
+            let drawn = DrawnCell { dx: tree.cell_dx(cell), phi: phi[cell], fraction, held };
+            let solid_m = || distance_cell.get(cell).copied().unwrap_or(f32::INFINITY);
+            drawn.lacking_m3(solid_m, || drawn_share(tree, phi, cell))
         });
         let cells = TreeCells(Around { tree, sides: self.state.boundaries.sides() });
         let placed = self.model.setup.solids_at(self.state.time_s);
@@ -78,7 +65,7 @@ impl OctreeSolver {
             .iter()
             .map(|&x| {
                 let dx = tree.cell_dx(cells.cell_at(x));
-                if solid(x, dx) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx }
+                half_thickness_m(solid(x, dx), dx)
             })
             .collect();
         let wanted_m3 = self.state.volume.volume_m3;

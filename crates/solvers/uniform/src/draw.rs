@@ -1,43 +1,28 @@
 //! The level set drawn with all of its volume.
 
 use crate::UniformSolver;
-use crate::state::Fields;
 use fluvial_foundation::{Axis, Vec3};
 use fluvial_grids::cut::octants_below;
 use fluvial_grids::{Lattice, TriangleMesh};
-use fluvial_surface::{Bells, Piece, Place, VolumeToFit, draw_volume};
+use fluvial_surface::{Bells, DrawnCell, Piece, Place, VolumeToFit, draw_volume, half_thickness_m};
 
 /// Neighbourhoods of a cell and a little more.
 const NEIGHBOURHOOD_SUMS: usize = 2;
-/// Vertices nearer to a solid than this lie on it, cells.
-const ON_SOLID_CELLS: f32 = 0.1;
-/// Stencils of cells nearer to a solid than this reach into it, cells: by a cell along each axis.
-const BESIDE_SOLID_CELLS: f32 = 1.75;
-/// Cells farther from the surface than this hold what the mesh encloses, cells.
-const FAR_CELLS: f32 = 3.0;
 
 impl UniformSolver {
     /// Fits a mesh of the level set `phi` to what its cells hold, and draws beside it what it knows nothing of.
     pub(crate) fn draw_all_volume(&self, mesh: &mut TriangleMesh, phi: &[f32]) {
         let (cells, dx) = (self.grid.cell_centers(), self.grid.dx);
-        let Fields { fraction_cell, residual_cell, u_face, .. } = &self.state.fields;
+        let fields = &self.state.fields;
         let solid = |x: Vec3| self.solid_distance(x);
         let mut lacking_cell = vec![0.0; phi.len()];
         cells.for_each_mut(&mut lacking_cell, |cell, at, lacking| {
-            let held = fraction_cell[cell] + residual_cell.get(cell).copied().unwrap_or(0.0);
-            if phi[cell].abs() < FAR_CELLS * dx && (held != 0.0 || phi[cell] < dx) {
-                // At solids the mesh encloses what phi stands for, edges and all; elsewhere it cuts off what is sharper than cells.
-                let beside_solid = solid(cells.position(at[0], at[1], at[2])) < BESIDE_SOLID_CELLS * dx;
-                let drawn = if beside_solid { fraction_cell[cell] } else { drawn_share(phi, &cells, at) };
-                // What a cell holds beyond its volume has no place in it.
-                *lacking = (held.min(1.0) - drawn) * dx.powi(3);
-            }
+            let (fraction, held) = (fields.fraction_cell[cell], fields.held(cell) as f32);
+            let drawn = DrawnCell { dx, phi: phi[cell], fraction, held };
+            let solid_m = || solid(cells.position(at[0], at[1], at[2]));
+            *lacking = drawn.lacking_m3(solid_m, || drawn_share(phi, &cells, at));
         });
-        let half_m: Vec<f32> = mesh
-            .positions
-            .iter()
-            .map(|&x| if solid(x) < ON_SOLID_CELLS * dx { 0.0 } else { 0.5 * dx })
-            .collect();
+        let half_m: Vec<f32> = mesh.positions.iter().map(|&x| half_thickness_m(solid(x), dx)).collect();
         let wanted_m3 = self.state.volume.volume_m3;
         let drops = &self.state.drops;
         let flying = (0..drops.len()).map(|n| Piece::flying(drops.x[n], drops.v[n], drops.volume_m3[n], dx));
@@ -53,7 +38,7 @@ impl UniformSolver {
             if depth_m < 0.0 {
                 center -= depth_m * self.solid_normal(center);
             }
-            let velocity = self.grid.sample_velocity(u_face, center);
+            let velocity = self.grid.sample_velocity(&fields.u_face, center);
             Place { center, dx, wall: film_wall(phi, &cells, cell), velocity }
         });
     }
