@@ -8,10 +8,12 @@ use fluvial_solids::PlacedSolids;
 const CONTACT_CELLS: f32 = 0.1;
 /// A surface is looked for this far from a contact, cells.
 const FARTHEST_CONTACT_CELLS: f32 = 6.0;
-/// And so far round corners of solids.
-const FARTHEST_CORNER_CELLS: usize = 4;
-/// By so many cells at most: walls that have no sides of their own are thicker than twice this.
+/// Half of the edge of the cube in which air beside a surface is looked for, and of the least cubes that it is cut into, cells.
+const SEARCH_CELLS: [f32; 2] = [8.0, 0.5];
+/// A line of sight may cut corners of solids by so many cells at most: walls that have no sides of their own are thicker than
+/// twice this.
 const CUT_CORNER_CELLS: f32 = 0.5;
+
 impl Setup {
     /// Distance to the liquid at the start, negative inside, metres.
     pub fn fill_distance(&self, x: Vec3) -> f32 {
@@ -19,105 +21,209 @@ impl Setup {
     }
 
     /// The same, but to the part of the fills' boundary that is a surface: where a fill ends at a solid or at a closed wall
-    /// of the domain, its liquid touches it. Asked on cells of edge `dx`. Where the boundary nearest to a point lies at a
-    /// solid, the distance is continued linearly from the nearest point on the way out where it does not: a plane surface
-    /// is a plane to the wall and into it, whatever the angle, so that still water begins at rest. Of a wall so thin that
-    /// the way out may lead to either side, `side` is a place on the side in question. Where one fill ends in another there is no surface
-    /// either, and the distance is that to where all fills end.
+    /// of the domain, its liquid touches it, and where one fill ends in another there is no surface either. Asked on cells of
+    /// edge `dx`. Where the boundary nearest to a point is no surface, the distance is that to the plane of the surface
+    /// nearest on the way out of the solid, or else nearest of all that is seen from there: a plane surface is a
+    /// plane to the wall and into it, whatever the angle, and round the edge of a lid, so that still water begins at rest. Of a
+    /// wall so thin that the way out may lead to either side, `side` is a place on the side in question.
     /// Tests: `liquid_that_fills_a_box_touches_its_walls`, `fills_side_by_side_are_one`.
     pub fn fill_distance_beside(&self, solids: &PlacedSolids, x: Vec3, dx: f32, side: Option<Vec3>) -> f32 {
-        let phi = self.fill_distance(x);
-        if phi.abs() > FARTHEST_CONTACT_CELLS * dx {
+        let (phi, start) = (self.fill_distance(x), Start { setup: self, solids, dx });
+        if phi.abs() > FARTHEST_CONTACT_CELLS * dx || start.is_at_open_surface(x, phi) {
             return phi;
         }
-        let boundary =
-            |x: Vec3| solids.distance(x, 2.0 * FARTHEST_CONTACT_CELLS * dx).min(self.wall_distance(x));
-        let slope = |distance: &dyn Fn(Vec3) -> f32, x: Vec3| {
-            let h = 0.05 * dx;
-            let along = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
-            Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * h)
-        };
-        let out_of_fill = |x: Vec3| slope(&|x| self.fill_distance(x), x);
-        let ends_in_fill = |x: Vec3, phi: f32, out: Vec3| {
-            phi < 0.0
-                && self.fills.len() > 1
-                && self.fill_distance(x + (CONTACT_CELLS * dx - phi) * out) < 0.0
-        };
-        // The slope is shorter where two parts of the boundary are as near.
-        let meets_surface = |x: Vec3, phi: f32, out: Vec3| {
-            out.length() > 0.99 && boundary(x - phi * out) > CONTACT_CELLS * dx && !ends_in_fill(x, phi, out)
-        };
-        let is_between_fills = phi < 0.0 && self.fills.len() > 1 && ends_in_fill(x, phi, out_of_fill(x));
-        if boundary(x) > phi.abs() + CONTACT_CELLS * dx && !is_between_fills {
+        if let Some(surface) = start.surface_below(x) {
+            return surface.distance(x);
+        }
+        let way = start.leave_solid(x, side);
+        if let Some(surface) = way.surface {
+            return surface.distance(x);
+        }
+        // In the open, air has its distance also from a solid that liquid touches on the other side.
+        let is_dry = phi > 0.0 && start.boundary(x) > 0.0;
+        if is_dry || start.ends_inside_solid(x, phi) {
             return phi;
         }
-        let distance_from = |at: Vec3| {
-            let (there, out) = (self.fill_distance(at), out_of_fill(at));
-            meets_surface(at, there, out).then(|| there - out.dot(at - x))
-        };
-        // Where two parts of the boundary are as near, one of them may be a surface.
-        let along = |n: usize| [Vec3::X, Vec3::Y, Vec3::Z][n / 2] * [-1.0, 1.0][n % 2];
-        let beside = |n: usize| x + 0.1 * dx * along(n);
-        let is_edge = || out_of_fill(x).length() <= 0.99;
-        let near =
-            distance_from(x).or_else(|| (0..6).filter(|_| is_edge()).find_map(|n| distance_from(beside(n))));
-        if let Some(distance) = near {
-            return distance;
+        let seen = way.open.filter(|_| side.is_none()).and_then(|from| start.surface_seen(from));
+        let unseen = if way.is_wet { -FARTHEST_CONTACT_CELLS * dx } else { phi };
+        seen.map_or(unseen, |surface| surface.distance(x))
+    }
+}
+
+/// Fills among solids, on cells of edge `dx`.
+struct Start<'a> {
+    setup: &'a Setup,
+    solids: &'a PlacedSolids<'a>,
+    dx: f32,
+}
+
+/// A plane of the liquid's surface.
+#[derive(Clone, Copy)]
+struct Surface {
+    point: Vec3,
+    /// Unit normal, out of the liquid.
+    out: Vec3,
+}
+
+impl Surface {
+    fn distance(&self, x: Vec3) -> f32 {
+        self.out.dot(x - self.point)
+    }
+}
+
+/// The way out of a solid.
+#[derive(Default)]
+struct Way {
+    /// The first surface below a place on it.
+    surface: Option<Surface>,
+    /// The first place in the open.
+    open: Option<Vec3>,
+    /// Does it pass liquid in the open?
+    is_wet: bool,
+}
+
+/// The search for the nearest surface that is seen from a place.
+struct Search {
+    from: Vec3,
+    nearest: Option<Surface>,
+    distance: f32,
+}
+
+impl Search {
+    fn offer(&mut self, surface: Option<Surface>, is_seen: impl Fn(&Surface) -> bool) {
+        let Some(surface) = surface else { return };
+        let distance = surface.point.distance(self.from);
+        if distance < self.distance && is_seen(&surface) {
+            (self.nearest, self.distance) = (Some(surface), distance);
         }
-        if is_between_fills {
-            let ends = (0..6).filter_map(|n| distance_from(self.end_of_liquid(x, along(n), dx)?));
-            return ends.fold(-FARTHEST_CONTACT_CELLS * dx, f32::max);
-        }
-        // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
-        let way_out = |x: Vec3| {
-            let out = slope(&boundary, x);
-            let corner = |n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5));
-            let openness = |n: &usize| boundary(x + dx * corner(*n));
-            let best =
-                || (0..8).max_by(|a, b| openness(a).total_cmp(&openness(b))).map_or(Vec3::ZERO, corner);
-            if out.length() > 0.5 { out.normalize() } else { best().normalize() }
-        };
-        let (mut at, mut is_wet) = (x, phi < 0.0 && boundary(x) > 0.0);
-        for step in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
-            at = side.filter(|_| step == 0).unwrap_or_else(|| at + 0.5 * dx * way_out(at));
-            if boundary(at) > 0.0 {
-                if let Some(distance) = distance_from(at) {
-                    return distance;
-                }
-                is_wet |= self.fill_distance(at) < 0.0;
-            }
-        }
-        // In the air behind a solid, or deep in liquid. A surface inside a solid counts as far as it is.
-        let is_contact = boundary(x - phi * out_of_fill(x)) > -CONTACT_CELLS * dx;
-        if !is_wet || !(is_contact || phi > 0.0) {
-            return phi;
-        }
-        // The surface may be round a corner of the solid, which the way there may cut.
-        let is_open = |at: Vec3| boundary(at) > -CUT_CORNER_CELLS * dx;
-        let mut round_corner = (0..FARTHEST_CORNER_CELLS * 26).filter(|_| side.is_none() && is_open(x));
-        let found = round_corner.find_map(|n| {
-            let (cells, place) = (1 + n / 26, if n % 26 < 13 { n % 26 } else { n % 26 + 1 });
-            let to = Vec3::from_array([place % 3, place / 3 % 3, place / 9].map(|d| d as f32 - 1.0)) * dx;
-            let at = x + cells as f32 * to;
-            let is_near = self.fill_distance(at).abs() < dx && boundary(at) > 0.0;
-            let is_seen = || (1..2 * cells).all(|step| is_open(x + 0.5 * step as f32 * to));
-            if is_near && is_seen() { distance_from(at) } else { None }
-        });
-        found.unwrap_or(-FARTHEST_CONTACT_CELLS * dx)
+    }
+}
+
+/// Slope of a distance, by differences.
+fn slope(distance: impl Fn(Vec3) -> f32, x: Vec3, h: f32) -> Vec3 {
+    let along = |axis: Vec3| distance(x + h * axis) - distance(x - h * axis);
+    Vec3::new(along(Vec3::X), along(Vec3::Y), along(Vec3::Z)) / (2.0 * h)
+}
+
+impl Start<'_> {
+    fn fill(&self, x: Vec3) -> f32 {
+        self.setup.fill_distance(x)
     }
 
-    /// The first place along a direction that is clear of all fills, unless it is too far to matter on cells of edge `dx`.
-    fn end_of_liquid(&self, x: Vec3, along: Vec3, dx: f32) -> Option<Vec3> {
-        let (mut way, least) = (0.0, 0.5 * CONTACT_CELLS * dx);
-        while way < 2.0 * FARTHEST_CONTACT_CELLS * dx {
-            let phi = self.fill_distance(x + way * along);
-            if phi >= CONTACT_CELLS * dx {
-                return Some(x + way * along);
-            }
-            way += least.max(phi.abs());
-        }
-        None
+    /// Distance to solids and closed walls, negative inside.
+    fn boundary(&self, x: Vec3) -> f32 {
+        self.solids.distance(x, 2.0 * FARTHEST_CONTACT_CELLS * self.dx).min(self.setup.wall_distance(x))
     }
+
+    fn out_of_fill(&self, x: Vec3) -> Vec3 {
+        slope(|x| self.fill(x), x, 0.05 * self.dx)
+    }
+
+    /// Does the liquid go on in another fill where a place in one is nearest to its end?
+    fn goes_on(&self, x: Vec3, phi: f32, out: Vec3) -> bool {
+        phi < 0.0
+            && self.setup.fills.len() > 1
+            && self.fill(x + (CONTACT_CELLS * self.dx - phi) * out) < 0.0
+    }
+
+    /// Is the surface nearer than every solid?
+    fn is_at_open_surface(&self, x: Vec3, phi: f32) -> bool {
+        let is_between_fills = || phi < 0.0 && self.goes_on(x, phi, self.out_of_fill(x));
+        self.boundary(x) > phi.abs() + CONTACT_CELLS * self.dx && !is_between_fills()
+    }
+
+    /// The surface that is the part of the fills' boundary nearest to a place; none where that lies at a solid or in another fill.
+    fn surface_below(&self, at: Vec3) -> Option<Surface> {
+        let (phi, out) = (self.fill(at), self.out_of_fill(at));
+        let point = at - phi * out;
+        // The slope is shorter where two parts of the boundary are as near.
+        let is_surface = out.length() > 0.99
+            && self.boundary(point) > CONTACT_CELLS * self.dx
+            && !self.goes_on(at, phi, out);
+        is_surface.then_some(Surface { point, out })
+    }
+
+    /// A fill goes on into a solid, and its surface inside it counts as far as it is.
+    fn ends_inside_solid(&self, x: Vec3, phi: f32) -> bool {
+        phi <= 0.0 && self.boundary(x - phi * self.out_of_fill(x)) <= -CONTACT_CELLS * self.dx
+    }
+
+    /// Away from solids.
+    fn way_out(&self, x: Vec3) -> Vec3 {
+        let out = slope(|x| self.boundary(x), x, 0.05 * self.dx);
+        if out.length() > 0.5 {
+            return out.normalize();
+        }
+        // Where solids overlap their distance has no slope: the way out is to the corner that is least inside.
+        let openness = |corner: &Vec3| self.boundary(x + self.dx * *corner);
+        let best = corners().max_by(|a, b| openness(a).total_cmp(&openness(b)));
+        best.map_or(Vec3::ZERO, Vec3::normalize)
+    }
+
+    /// Goes away from solids, beginning on a side where there are two, as far as the first surface below.
+    fn leave_solid(&self, x: Vec3, side: Option<Vec3>) -> Way {
+        let is_open = self.boundary(x) > 0.0;
+        let mut way =
+            Way { surface: None, open: is_open.then_some(x), is_wet: is_open && self.fill(x) < 0.0 };
+        let mut at = x;
+        for step in 0..(2.0 * FARTHEST_CONTACT_CELLS) as usize {
+            at = side.filter(|_| step == 0).unwrap_or_else(|| at + 0.5 * self.dx * self.way_out(at));
+            if self.boundary(at) <= 0.0 {
+                continue;
+            }
+            way.surface = self.surface_below(at);
+            if way.surface.is_some() {
+                break;
+            }
+            way.open = way.open.or(Some(at));
+            way.is_wet |= self.fill(at) < 0.0;
+        }
+        way
+    }
+
+    /// The surface nearest to a place of those that are seen from there.
+    fn surface_seen(&self, from: Vec3) -> Option<Surface> {
+        let mut search = Search { from, nearest: None, distance: FARTHEST_CONTACT_CELLS * self.dx };
+        self.search_cube(&mut search, from, SEARCH_CELLS[0] * self.dx);
+        search.nearest
+    }
+
+    /// Looks for surfaces from the air in a cube: distances to a union of fills are exact in the air alone.
+    fn search_cube(&self, search: &mut Search, center: Vec3, half: f32) {
+        let (reach, phi) = (3f32.sqrt() * half, self.fill(center));
+        let nearest = (center - search.from).abs() - Vec3::splat(half);
+        // Both distances change by no more than the way.
+        if phi < -reach || nearest.max(Vec3::ZERO).length() > search.distance {
+            return;
+        }
+        let open = self.boundary(center);
+        if open < -reach {
+            return;
+        }
+        if phi > 0.0 && open > 0.0 {
+            let from = search.from;
+            search.offer(self.surface_below(center), |surface| self.sees(from, surface));
+        }
+        if phi > reach || half <= SEARCH_CELLS[1] * self.dx {
+            return;
+        }
+        for corner in corners() {
+            self.search_cube(search, center + half * corner, 0.5 * half);
+        }
+    }
+
+    /// Is there no solid between a place and a surface?
+    fn sees(&self, from: Vec3, surface: &Surface) -> bool {
+        let to = surface.point + CONTACT_CELLS * self.dx * surface.out;
+        let steps = ((to - from).length() / (0.5 * self.dx)).ceil() as usize;
+        let place = |step: usize| from.lerp(to, step as f32 / steps as f32);
+        (1..steps).all(|step| self.boundary(place(step)) > -CUT_CORNER_CELLS * self.dx)
+    }
+}
+
+/// The corners of a cube of edge 1 around the origin.
+fn corners() -> impl Iterator<Item = Vec3> {
+    (0..8).map(|n: usize| Vec3::from_array(std::array::from_fn(|a| (n >> a & 1) as f32 - 0.5)))
 }
 
 #[cfg(test)]
@@ -179,6 +285,28 @@ mod tests {
         ] {
             let phi = setup.fill_distance_beside(&solids, Vec3::new(x, y, 0.5), dx, None);
             assert!((phi - (y - 0.2)).abs() < 1e-4, "at {x} {y}: {phi}");
+        }
+    }
+
+    /// Water of one level that ends at a lid's side and on its lower side, in fills that have a side in common at the lid's edge: around the
+    /// edge, in liquid and lid, distances are those from the level. Below the edge they were up to 3.5 cells too deep.
+    #[test]
+    fn a_level_is_seen_round_the_edge_of_a_lid_that_fills_end_at() {
+        let dx = 1.0 / 32.0;
+        let boxed = |min: [f32; 3], max: [f32; 3]| Shape::Box { min: Vec3::from(min), max: Vec3::from(max) };
+        let mut setup = Setup::new(Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [32; 3], dx }));
+        let fill = |shape| Fill { shape, velocity: Vec3::ZERO };
+        setup.fills = vec![
+            fill(boxed([-1.0, -1.0, -1.0], [0.6, 0.47, 2.0])),
+            fill(boxed([0.6, -1.0, -1.0], [2.0, 0.4, 2.0])),
+        ];
+        let lid = boxed([0.6, 0.4, -1.0], [2.0, 0.52, 2.0]);
+        setup.solids = vec![Solid::new("lid", lid, Motion::Static)];
+        let solids = setup.solids_at(0.0);
+        for (i, j) in (14..21).flat_map(|i| (11..17).map(move |j| (i, j))) {
+            let x = dx * (Vec3::new(i as f32, j as f32, 16.0) + 0.5);
+            let phi = setup.fill_distance_beside(&solids, x, dx, None);
+            assert!((phi - (x.y - 0.47)).abs() < 1e-5, "at {x}: {phi}");
         }
     }
 
