@@ -57,6 +57,7 @@ cases! {
     friction "friction"
     bodies "bodies"
     splash "splash"
+    closed_splash "closed-splash"
     filling "filling"
     user_scenes "user-scenes"
     built_in_scenes "built-in-scenes"

@@ -24,7 +24,7 @@ pub struct Obstacles<D, N, V> {
     pub margin_m: f32,
 }
 
-/// Moves drops by their velocity and lets gravity act: `x += dt v`, then `v += dt g`, as the grid's liquid is
+/// Moves drops by their velocity and lets gravity act: `x += dt v`, then `v += push`, as the grid's liquid is
 /// moved and then pushed. Walls and solids take the speed with which a drop meets them and no other. Returns
 /// the volume that has left through open walls; drops without a way out of a solid stay where they were.
 /// `walk(from, to)` says how far a drop comes on its way: thin solids, which distances at nodes know nothing of, hold
@@ -34,8 +34,8 @@ pub fn fly<D, N, V>(
     drops: &mut Drops,
     around: &Obstacles<D, N, V>,
     walk: impl Fn(Vec3, Vec3) -> Vec3,
-    gravity: Vec3,
     dt_s: f32,
+    push_m_s: Vec3,
 ) -> f64
 where
     D: Fn(Vec3) -> f32,
@@ -56,7 +56,7 @@ where
             (x, v) = (from, Vec3::ZERO);
         }
         drops.x[n] = x;
-        drops.v[n] = v + dt_s * gravity;
+        drops.v[n] = v + push_m_s;
         drops.age_s[n] += dt_s;
     }
     let is_inside = |x: Vec3| x == x.clamp(bounds.min, bounds.max);
@@ -131,7 +131,7 @@ mod tests {
         let mut drops = Drops::default();
         drops.push(x, v, 1e-6);
         for n in 1..=30 {
-            assert_eq!(fly(&mut drops, &around, |_, x| x, g, dt), 0.0);
+            assert_eq!(fly(&mut drops, &around, |_, x| x, dt, dt * g), 0.0);
             let t = n as f32 * dt;
             let exact = x + t * v + 0.5 * t * (t - dt) * g;
             assert!(drops.x[0].distance(exact) < 1e-5, "{n}: {} {exact}", drops.x[0]);
@@ -146,7 +146,7 @@ mod tests {
         drops.push(Vec3::new(0.5, 0.3, 0.5), Vec3::new(1.0, -1.0, 0.0), 1.0);
         drops.push(Vec3::new(0.5, 0.5, 0.95), Vec3::new(1.0, 1.0, 1.0), 2.0);
         drops.push(Vec3::new(0.95, 0.5, 0.5), Vec3::new(1.0, 1.0, 1.0), 4.0);
-        assert_eq!(fly(&mut drops, &around, |_, x| x, Vec3::ZERO, 0.1), 4.0);
+        assert_eq!(fly(&mut drops, &around, |_, x| x, 0.1, Vec3::ZERO), 4.0);
         assert!((drops.x[0].y - 0.25101).abs() < 1e-5 && drops.v[0] == Vec3::X, "it slides");
         assert!((drops.x[1].z - 0.999).abs() < 1e-6 && drops.v[1] == Vec3::new(1.0, 1.0, 0.0));
         assert_eq!(drops.len(), 2);

@@ -121,9 +121,7 @@ impl Start<'_> {
 
     /// Does the liquid go on in another fill where a place in one is nearest to its end?
     fn goes_on(&self, x: Vec3, phi: f32, out: Vec3) -> bool {
-        phi < 0.0
-            && self.setup.fills.len() > 1
-            && self.fill(x + (CONTACT_CELLS * self.dx - phi) * out) < 0.0
+        phi < 0.0 && self.setup.fills.len() > 1 && self.fill(x + (CONTACT_CELLS * self.dx - phi) * out) < 0.0
     }
 
     /// Is the surface nearer than every solid?

@@ -5,6 +5,7 @@
 //! alone; solvers never see each other.
 
 mod bodies;
+mod centring;
 mod fill_distance;
 mod flow;
 mod method;
@@ -22,6 +23,7 @@ mod support;
 mod survey;
 
 pub use bodies::{FreeBody, Tie};
+pub use centring::Centring;
 pub use flow::Flow;
 pub use fluvial_bodies::{Impulse, JointKind, Start, Weight};
 pub use method::{

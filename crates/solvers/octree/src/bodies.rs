@@ -47,7 +47,7 @@ impl Step<'_> {
             open_area: &boundaries.open_area,
             open_volume: &boundaries.open_volume,
             phi_cell,
-            gravity_m_s: self.dt_s as f32 * setup.liquid.gravity,
+            gravity_m_s: self.push_s as f32 * setup.liquid.gravity,
             density: f64::from(setup.liquid.density),
         };
         couple_bodies(&mut bodies.term, &mut bodies.clinging, &bodies.coupled, &around);
@@ -93,7 +93,7 @@ impl OctreeSolver {
         let open_area = &c.ground.sources.area_face;
         let seen = Geometry { tree, phi_cell: &scratch.operator.phi_cell, open_area };
         let mut u_before = scratch.solve.u_face.clone();
-        let forces_m_s = state.last_dt_s as f32 * liquid.gravity;
+        let forces_m_s = state.pushed_s as f32 * liquid.gravity;
         scratch.operator.gradient.hold_back_at_openings(&mut u_before, tree, forces_m_s);
         let sum = |u: &[f32]| density * liquid_momentum(u, &seen, &scratch.operator.gradient);
         let pushed = |bodies: &Bodies| bodies.given_by_water() - c.bodies.clinging_weight();

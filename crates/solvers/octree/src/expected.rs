@@ -6,18 +6,6 @@ use fluvial_solver_interface::ExpectedFailure;
 /// Rows known to miss their bar.
 pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     ExpectedFailure {
-        case: "rest-through-sizes",
-        variants: &["octree/levelset", "octree/flip"],
-        quantity: "fills that end on plates: max speed / sqrt(g h)",
-        reason: EDGE_OF_A_LID,
-    },
-    ExpectedFailure {
-        case: "rest-through-sizes",
-        variants: &["octree/levelset", "octree/flip"],
-        quantity: "fills that end on plates: level",
-        reason: EDGE_OF_A_LID,
-    },
-    ExpectedFailure {
         case: "free-fall",
         variants: &["octree/levelset", "octree/flip"],
         quantity: "centre of mass, fallen / m",
@@ -36,5 +24,3 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are more than a cell apart, 10 % at 16 cells; energies agree to 1 %",
     },
 ];
-
-const EDGE_OF_A_LID: &str = "the start: where a fill ends on the lower side of a lid, distances beside the lid's edge are not quite those of the level. A fill that goes on into the lid rests at 3e-6, and fills that end on a block rest too";

@@ -174,7 +174,7 @@ impl OctreeSolver {
     fn follow_solids(&mut self) -> Result<(), SetupError> {
         let OctreeSolver { model, state, scratch: c, .. } = self;
         let mut u = std::mem::take(&mut state.fields.u_face);
-        let step = Step { model, old: state, dt_s: 0.0 };
+        let step = Step::new(model, state, 0.0, &mut Clamps::default());
         let Fields { tree, phi_cell, residual_cell, parted_cell, .. } = &state.fields;
         let GroundScratch { sources, u_boundary, .. } = &mut c.ground;
         step.place_sources(tree, &state.boundaries, sources, u_boundary);
@@ -382,7 +382,7 @@ impl Solver for OctreeSolver {
     }
 
     fn bodies(&self) -> Vec<BodyReport> {
-        Bodies::reports_of(self.state.bodies.as_ref(), self.state.last_dt_s)
+        Bodies::reports_of(self.state.bodies.as_ref(), self.state.pushed_s)
     }
 
     fn save(&self, out: &mut StateWriter) -> std::io::Result<()> {

@@ -89,7 +89,7 @@ impl Step<'_> {
         next.kinetic_energy_j = report.kinetic_energy_j;
         report.kinetic_energy_j = (self.old.kinetic_energy_j * report.kinetic_energy_j).sqrt();
         next.time_s = self.old.time_s + self.dt_s;
-        next.last_dt_s = self.dt_s;
+        (next.pushed_s, next.lead_s) = (self.push_s, self.lead_s);
         next.steps = self.old.steps + 1;
         next.sources_flowing.clear();
         next.sources_flowing.extend(self.sources_flowing());
@@ -250,7 +250,7 @@ impl OctreeSolver {
         let fields = &self.state.fields;
         let tree = &*fields.tree;
         let bounds = self.model.shape.bounds();
-        if self.state.last_dt_s == 0.0 || !bounds.contains(x) {
+        if self.state.pushed_s == 0.0 || !bounds.contains(x) {
             return 0.0;
         }
         if self.model.sampler(tree).cells(&fields.phi_cell, x) >= 0.0 {
@@ -279,7 +279,7 @@ impl OctreeSolver {
             } as f32;
         }
         let offset = (x - tree.cell_center(cell)).dot(slope) as f64;
-        (fields.impulse_cell[cell] + offset) * self.model.setup.liquid.density as f64 / self.state.last_dt_s
+        (fields.impulse_cell[cell] + offset) * self.model.setup.liquid.density as f64 / self.state.pushed_s
     }
 
     /// Liquid volume inside a shape, drops included; what a cell holds, and is owed, counts as spread over it.

@@ -48,7 +48,8 @@ impl OctreeSolver {
             kinetic_energy_j,
             mean_velocity,
             cells_moved,
-            last_dt_s,
+            pushed_s,
+            lead_s,
             time_s,
             steps,
             // Statistics of the last step.
@@ -58,7 +59,8 @@ impl OctreeSolver {
         out.list("limits", &[*speed_m_s, *cells_1_s, *surface_dx])?;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
-        out.value("last_dt_s", *last_dt_s)?;
+        out.value("pushed_s", *pushed_s)?;
+        out.value("lead_s", *lead_s)?;
         out.value("cells_moved", *cells_moved)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
         out.list("mean_velocity", mean_velocity)?;
@@ -94,7 +96,8 @@ impl OctreeSolver {
             limits: Limits { speed_m_s, cells_1_s, surface_dx },
             time_s: from.value("time_s")?,
             steps: from.value("steps")?,
-            last_dt_s: from.value("last_dt_s")?,
+            pushed_s: from.value("pushed_s")?,
+            lead_s: from.value("lead_s")?,
             cells_moved: from.value("cells_moved")?,
             kinetic_energy_j: from.value("kinetic_energy_j")?,
             ..State::default()

@@ -27,7 +27,7 @@ use fluvial_octree::redistance::{Keeps, RedistanceScratch};
 use fluvial_octree::thrown::Thrown;
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
-use fluvial_solver_interface::{Bodies, BodyStep, Setup, StepTimes};
+use fluvial_solver_interface::{Bodies, BodyStep, Centring, Clamps, Setup, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -179,8 +179,10 @@ pub(crate) struct State {
     pub mean_velocity: [f64; 3],
     /// Finest cells that the fastest liquid has crossed since the tree was built.
     pub cells_moved: f64,
-    /// Length of the last step, seconds: turns the impulse into a pressure.
-    pub last_dt_s: f64,
+    /// How long forces acted in the last step, seconds: turns the impulse into a pressure.
+    pub pushed_s: f64,
+    /// How far velocity is ahead of the surface, seconds.
+    pub lead_s: f64,
     /// Simulated time, seconds.
     pub time_s: f64,
     /// Steps taken.
@@ -194,7 +196,7 @@ pub(crate) struct State {
 impl State {
     /// The times of a step from it.
     pub fn times(&self, dt_s: f64) -> StepTimes {
-        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.last_dt_s }
+        StepTimes { from_s: self.time_s, dt_s, last_dt_s: self.pushed_s }
     }
 }
 
@@ -204,9 +206,22 @@ pub(crate) struct Step<'a> {
     pub model: &'a Model,
     pub old: &'a State,
     pub dt_s: f64,
+    /// How long forces act, seconds.
+    pub push_s: f64,
+    /// How far velocity is ahead of the surface at its end, seconds.
+    pub lead_s: f64,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    /// A step; forces on a liquid alone are centred in time.
+    pub fn new(model: &'a Model, old: &'a State, dt_s: f64, clamps: &mut Clamps) -> Self {
+        let forces = match old.bodies {
+            Some(_) => Centring::with_bodies(dt_s),
+            None => Centring::of_step(dt_s, (old.steps > 0).then_some(old.lead_s), clamps),
+        };
+        Step { model, old, dt_s, push_s: forces.push_s, lead_s: forces.lead_s }
+    }
+
     /// Which sources flow during the step.
     pub fn sources_flowing(&self) -> impl Iterator<Item = bool> {
         self.model.setup.sources.iter().map(|source| source.flows_for_s(self.old.time_s, self.dt_s) > 0.0)

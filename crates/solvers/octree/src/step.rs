@@ -9,7 +9,7 @@
 //! 6. pressure makes velocity divergence-free and moves the bodies, `u -= dt grad p / rho`,
 //! 7. velocity is extended over the whole tree, for the next step's back-traces.
 //!
-//! Forces that act on the surface after it was carried make gravity waves a symplectic Euler scheme. In the list, `on` is
+//! Forces that act on the surface after it was carried make gravity waves a leapfrog scheme (`Centring`). In the list, `on` is
 //! the next tree with walls, solids and sources on it, `c` the memory that stages work in, and `n` counts clamps.
 
 use crate::OctreeSolver;
@@ -22,7 +22,8 @@ pub(crate) fn step(solver: &mut OctreeSolver, dt_s: f64) -> Result<StepReport, S
     model.setup.check_step(dt_s, state.limits.speed_m_s)?;
     let mut stages = Stages::new(asked_to_stop.clone());
     stages.run("bodies", |_| c.bodies.advance(state.bodies.as_ref(), &mut model.setup, state.times(dt_s)))?;
-    let (step, rubs) = (Step { model, old: state, dt_s }, model.setup.has_friction());
+    let (step, rubs) =
+        (stages.run("forces", |n| Step::new(model, state, dt_s, n))?, model.setup.has_friction());
     let (new, u, p) = &mut next.fields.split(&mut next.drops);
     let mut swarm = Swarm { particles: &mut next.particles, scratch: &mut c.particles };
     let thin = &stages.run("solids", |_| step.begin(&mut c.start))?;

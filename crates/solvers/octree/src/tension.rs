@@ -23,19 +23,19 @@ impl Step<'_> {
             return;
         }
         scratch.u_without_push.extend_from_slice(u);
-        let (dt_s, sigma) = (self.dt_s, liquid.surface_tension / liquid.density);
+        let (push_s, sigma) = (self.push_s, liquid.surface_tension / liquid.density);
         let TensionScratch { p_face, curvature, capillary, net_force, .. } = scratch;
         let geometry = ground.liquid(&operator.phi_cell);
         let (tree, phi) = (geometry.tree, geometry.phi_cell);
         let (mut filtered, contact) = (true, self.model.setup.wall_contact_cosines());
         let info = filtered_curvature(p_face, tree, (phi, &contact), curvature, |kappa| {
             if self.model.params.capillary_cfl > 0.0 {
-                filtered = filter_curvature(kappa, tree, sigma as f64 * dt_s * dt_s, capillary);
+                filtered = filter_curvature(kappa, tree, sigma as f64 * self.dt_s * self.dt_s, capillary);
             }
         });
         clamps.add("curvature_limited", info.limited);
         clamps.add("capillary_filter_unfinished", !filtered as usize);
-        let per_curvature = dt_s as f32 * sigma;
+        let per_curvature = push_s as f32 * sigma;
         parallel::for_each_indexed_mut(p_face, |_, p| *p *= per_curvature);
         operator.gradient.add_surface_pressure(u, &geometry, p_face);
         subtract_net_force(u, &geometry, p_face, net_force);

@@ -73,7 +73,7 @@ impl Step<'_> {
         for (_, sink) in setup.active_sinks(self.old.time_s) {
             *out_m3 += drops.take_where(|x| sink.shape.distance(x) <= 0.0);
         }
-        *out_m3 += fly(drops, &around, |_, to| to, setup.liquid.gravity, self.dt_s as f32);
+        *out_m3 += fly(drops, &around, |_, to| to, self.dt_s as f32, self.dt_s as f32 * setup.liquid.gravity);
         self.let_arrive(drops, tree, band, residual)
     }
 

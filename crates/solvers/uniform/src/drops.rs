@@ -42,7 +42,8 @@ impl UniformSolver {
         };
         flee(&mut drops.x, &solids.sides, &grid, refuge);
         let walk = |from, to| sight.walk(from, to);
-        self.work.mass.out_m3 += fly(drops, &around, walk, self.setup.liquid.gravity, dt_s as f32);
+        let push_m_s = self.work.centring.push_s as f32 * self.setup.liquid.gravity;
+        self.work.mass.out_m3 += fly(drops, &around, walk, dt_s as f32, push_m_s);
         let (phi_cell, open_volume) = (&mut self.work.fields.phi_cell, &solids.open_volume);
         let MassWork { drops, arrived, volume_cell, .. } = &mut self.work.mass;
         let cell_m3 = f64::from(grid.dx).powi(3);
@@ -90,7 +91,7 @@ impl UniformSolver {
         for (cell, amount) in debts {
             residual[cell] += amount;
         }
-        let push = dt_s as f32 * self.setup.liquid.gravity;
+        let push = self.work.centring.push_s as f32 * self.setup.liquid.gravity;
         for cell in found {
             if f64::from(residual[cell]) > SMALLEST {
                 let [i, j, k] = cells.coordinates(cell);

@@ -7,12 +7,6 @@ use fluvial_solver_interface::ExpectedFailure;
 pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     ExpectedFailure {
         case: "rest-through-sizes",
-        variants: &["uniform/levelset"],
-        quantity: "fills that end on plates: max speed / sqrt(g h)",
-        reason: "the start: where a fill ends on the lower side of a lid, distances beside the lid's edge are not quite those of the level. A fill that goes on into the lid rests at 5e-7",
-    },
-    ExpectedFailure {
-        case: "rest-through-sizes",
         variants: &["uniform/flip", "uniform/apic"],
         quantity: "shelf at the level: level",
         reason: "a film of no depth: particles are seeded on a shelf that is exactly as high as the level. With a shelf a sixth of a cell lower or higher they rest at 1e-6 m/s",

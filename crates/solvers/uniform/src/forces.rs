@@ -7,7 +7,7 @@
 //! The drag is `fluvial_mac`'s, which says why (`short_waves.rs`).
 
 use crate::UniformSolver;
-use crate::state::{Boundaries, Fields, Work};
+use crate::state::{Boundaries, Fields, State, Work};
 use fluvial_foundation::AXES;
 use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::{FaceField, UniformGrid};
@@ -16,7 +16,7 @@ use fluvial_mac::{
     RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves, push_at_surface, roughness,
     rub, short_wave_speed_m_s,
 };
-use fluvial_solver_interface::{Clamps, Liquid};
+use fluvial_solver_interface::{Centring, Clamps, Liquid};
 
 /// Curvature is measured this near to the surface, in cells.
 const CURVED_CELLS: f32 = 1.1;
@@ -35,6 +35,15 @@ pub(crate) struct SurfaceForces {
 }
 
 impl UniformSolver {
+    /// How long forces act in a step.
+    pub(crate) fn centring(&self, dt_s: f64, clamps: &mut Clamps) -> Centring {
+        let State { bodies, steps, lead_s, .. } = &self.state;
+        match bodies {
+            Some(_) => Centring::with_bodies(dt_s),
+            None => Centring::of_step(dt_s, (*steps > 0).then_some(*lead_s), clamps),
+        }
+    }
+
     /// Finds the pressure of wave drag and tension on the new surface, from the velocity before gravity.
     pub(crate) fn find_surface_pressure(&mut self, clamps: &mut Clamps) {
         self.mark_unknowns();

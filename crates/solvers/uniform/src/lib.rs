@@ -5,7 +5,6 @@
 mod adapt;
 mod advect;
 mod bodies;
-mod centring;
 mod crowding;
 mod draw;
 mod draw_particles;

@@ -1,6 +1,5 @@
 //! What the solver remembers from step to step, and what a step works in.
 
-use crate::centring::Centring;
 use crate::forces::SurfaceForces;
 use crate::mass::MassWork;
 use crate::sources::SourceWork;
@@ -11,7 +10,7 @@ use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Parting, SolidFaces, Sources, Unknowns};
 use fluvial_particles::{self as particles, CellRanges, Particles, Reserve};
 use fluvial_solids::{RoughPatch, SideChange, SolidFields};
-use fluvial_solver_interface::{Bodies, BodyStep, StepTimes};
+use fluvial_solver_interface::{Bodies, BodyStep, Centring, StepTimes};
 use fluvial_volume::Account;
 use std::sync::Arc;
 
@@ -276,7 +275,7 @@ impl Work {
             bodies: BodyStep::default(),
             side_changes: Vec::new(),
             volume: Account::default(),
-            centring: Centring { push_s: 0.0, lead_s: 0.0 },
+            centring: Centring::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
             cover: Cover::default(),

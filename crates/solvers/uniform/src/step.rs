@@ -11,7 +11,7 @@
 //! 7. particles receive the new velocity and the band below the surface is refilled.
 //!
 //! Surface first and forces on the new surface make gravity waves a leapfrog scheme: no damping of its own. For dt in
-//! points 4 and 5 see `centring.rs`.
+//! points 4 and 5 see `Centring`.
 
 use crate::UniformSolver;
 use fluvial_solver_interface::{Stages, StepError, StepReport};
@@ -20,7 +20,7 @@ pub(crate) fn step(s: &mut UniformSolver, dt_s: f64) -> Result<StepReport, StepE
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
     stages.run("bodies", |clamps| {
-        s.center(dt_s, clamps);
+        s.work.centring = s.centring(dt_s, clamps);
         s.work.bodies.advance(s.state.bodies.as_ref(), &mut s.setup, s.state.times(dt_s))
     })?;
     stages.run("solids", |_| s.place_boundaries(dt_s))?;

@@ -51,10 +51,10 @@ const COPIES: [Copy; 6] = [
     Copy { name: "ten times as large", scale: 10.0, ..FIRST },
 ];
 
-/// What is compared at one moment: the front in lengths of the tank; energy over that of the start; volume over that of
+/// What is compared at one moment: the front in lengths of the tank; energies over that of the start; volume over that of
 /// the start.
-type Look = [f64; 4];
-const COMPARED: [&str; 4] = ["front", "kinetic energy", "potential energy", "volume"];
+type Look = [f64; 5];
+const COMPARED: [&str; 5] = ["front", "energy", "kinetic energy", "potential energy", "volume"];
 
 fn run(context: &Context) -> Result<Outcome, CaseError> {
     let (cells, end) = if context.fine { (32, 1.0) } else { (16, 0.3) };
@@ -96,6 +96,7 @@ fn watch(context: &Context, copy: Copy, cells: usize, end: f64) -> Result<Vec<Lo
         let (volume_m3, energy_j) = *start.get_or_insert((report.liquid_volume_m3, potential_j));
         looks.push([
             front_of(&mesh),
+            (report.kinetic_energy_j + potential_j) / energy_j,
             report.kinetic_energy_j / energy_j,
             potential_j / energy_j,
             report.liquid_volume_m3 / volume_m3,

@@ -10,6 +10,7 @@ mod capillary_wave;
 mod dam_break;
 mod drift;
 mod drop_oscillation;
+mod energy;
 mod enright;
 mod filling;
 mod free_fall;
@@ -114,6 +115,7 @@ pub const CASES: &[Case] = &[
     friction::CASE,
     bodies::CASE,
     splash::CASE,
+    energy::CASE,
     filling::CASE,
     user_scenes::CASE,
     built_in_scenes::CASE,
@@ -121,8 +123,13 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Cases of several runs with names, one of which can be asked for alone.
-pub const CASES_OF_RUNS: &[&str] =
-    &[rest::CASE.name, bodies::CASE.name, user_scenes::CASE.name, built_in_scenes::CASE.name];
+pub const CASES_OF_RUNS: &[&str] = &[
+    rest::CASE.name,
+    bodies::CASE.name,
+    energy::CASE.name,
+    user_scenes::CASE.name,
+    built_in_scenes::CASE.name,
+];
 
 /// For cases that run on every method.
 pub(crate) fn every_method(_: &Variant) -> bool {
