@@ -62,7 +62,7 @@ impl UniformSolver {
     /// Positive residuals in the air become drops, with the air's velocity and this step's gravity. Negative
     /// ones move to the neighbours by what they hold, or else to those nearest to the surface. All pay at once: the
     /// order of the cells does not matter.
-    pub(crate) fn shed_drops(&mut self, dt_s: f64) {
+    pub(crate) fn shed_drops(&mut self) {
         let (grid, cells) = (self.grid, self.grid.cell_centers());
         let SolidFields { sides, open_volume, .. } = &self.work.boundaries.solids.fields;
         let u = &self.state.fields.u_face;

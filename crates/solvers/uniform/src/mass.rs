@@ -275,7 +275,7 @@ impl UniformSolver {
     /// is the liquid's volume.
     pub(crate) fn close_mass(&mut self, dt_s: f64) {
         self.find_residual();
-        self.shed_drops(dt_s);
+        self.shed_drops();
         let Fields { fraction_cell, residual_cell, .. } = &self.work.fields;
         let mass = &mut self.work.mass;
         let (speed_m_s, gravity) = (self.state.limiting_speed_m_s as f32, self.setup.liquid.gravity.length());
