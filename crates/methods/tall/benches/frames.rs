@@ -72,6 +72,7 @@ fn params() -> WaterParams {
         has_sources: false,
         has_sinks: false,
         beyond: None,
+        walls: fluvial_tall::walls::Walls::new([true; 5], 1000, 0.1, 1e3, 9.81),
         has_moving: false,
         bodies: [0; 2],
         spray: 0,
@@ -88,7 +89,7 @@ fn measure(device: Device, name: &str, size: [usize; 3], theirs: [f64; 5]) -> Re
     let mut volumes = [0.0; 2];
     for step in 0..WARM_STEPS + TIMED_STEPS {
         let start = Instant::now();
-        water.submit(1.0 / 30.0, step % 10 == 9, step == 0)?;
+        water.submit([1.0 / 30.0; 2], step % 10 == 9, step == 0)?;
         let (numbers, times) = water.numbers()?;
         volumes[usize::from(step > 0)] = numbers.held + numbers.residual;
         if step < WARM_STEPS {

@@ -6,6 +6,7 @@ use fluvial_device::{AdapterChoice, Device, DeviceError, Recording};
 use fluvial_grids::TallGrid;
 use fluvial_tall::gpu::{GpuMultigrid, Kernels, MultigridBuffers};
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
+use fluvial_tall::walls::Walls;
 use std::time::Instant;
 
 /// Waves on deep water over hills, with a right side of all lengths.
@@ -38,7 +39,7 @@ fn scene([nx, regular, nz]: [usize; 3]) -> (TallGrid, Vec<f32>, Vec<f32>) {
 fn on_gpu(device: &Device, size: [usize; 3], cycles: &Cycles) -> Result<[f64; 3], DeviceError> {
     let (grid, phi, b) = scene(size);
     let mut kernels = Kernels::new(device);
-    let buffers = MultigridBuffers::new(device, &grid, cycles.coarsest)?;
+    let buffers = MultigridBuffers::new(device, &grid, cycles.coarsest, &Walls::HOLDING)?;
     let mut multigrid = GpuMultigrid::new(&mut kernels, &buffers);
     let inputs = multigrid.inputs();
     device.upload(inputs.phi, &phi)?;
@@ -66,7 +67,7 @@ fn on_cpu(size: [usize; 3], cycles: &Cycles) -> [f64; 2] {
     let mut best = [f64::INFINITY; 2];
     for _ in 0..3 {
         let start = Instant::now();
-        multigrid.build(&grid, &phi, &fraction);
+        multigrid.build(&grid, &phi, &fraction, &Walls::HOLDING);
         best[0] = best[0].min(start.elapsed().as_secs_f64());
         multigrid.levels[0].b.copy_from_slice(&b);
         let start = Instant::now();

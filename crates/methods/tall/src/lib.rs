@@ -26,3 +26,4 @@ pub mod remesh;
 pub mod solids;
 pub mod spray;
 pub mod volume;
+pub mod walls;

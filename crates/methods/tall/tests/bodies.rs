@@ -9,6 +9,7 @@ use fluvial_tall::field::Velocity;
 use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{Liquid, right_side, subtract_gradient};
 use fluvial_tall::pressure::stencil::is_unknown;
+use fluvial_tall::walls::Walls;
 
 const DENSITY: f32 = 1000.0;
 const GRAVITY: f32 = -10.0;
@@ -111,7 +112,7 @@ impl Case {
     fn project(&mut self, body: &mut Coupled, water: DVec3, cycles: usize) -> (Vec<Velocity>, Vec<f32>) {
         let u = vec![[water.x as f32, water.y as f32, water.z as f32, 1.0]; self.grid.samples()];
         let mut multigrid = Multigrid::new(&self.grid);
-        multigrid.build(&self.grid, &self.phi, &self.fraction);
+        multigrid.build(&self.grid, &self.phi, &self.fraction, &Walls::HOLDING);
         let mut pressed = vec![Pressed::default(); self.elements.len()];
         for _ in 0..cycles {
             body_velocities(&mut self.u_solid, &self.grid, std::slice::from_ref(body));

@@ -10,3 +10,4 @@ mod spray;
 #[cfg(feature = "gpu")]
 mod step;
 mod transport;
+mod volume;

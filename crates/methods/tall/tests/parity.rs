@@ -93,6 +93,9 @@ fn with_device(body: impl FnOnce(&mut Parity)) {
 
 type Scene = (TallGrid, Vec<f32>, Vec<f32>, Vec<[f32; 4]>);
 
+/// Height of a ceiling that the scene touches, cells.
+const CEILING: i32 = 24;
+
 fn scene() -> Scene {
     crate::pressure::flood(32, 0.6)
 }
@@ -176,7 +179,9 @@ fn advection_is_the_same() {
         let g = GpuGrid::new(t.device, &grid).unwrap();
         let dt = 1.0 / 30.0;
         let (mut carried, mut from, mut new) = (u.clone(), u.clone(), u.clone());
-        advect::trace_back(&mut carried, &mut from, &grid, &u, &phi, dt);
+        let walls = letting_go(&grid, CEILING);
+        let pressure = field(&grid, |x, y, z| 1e3 * (0.9 * x + 0.7 * y + 0.5 * z).sin());
+        advect::trace_back((&mut carried, &mut from), &grid, (&u, &phi), (&walls, &pressure), dt);
         advect::correct(&mut new, &grid, &u, (&carried, &from), [0.0, -GRAVITY, 0.0], dt);
         let params = t.device.uniform(&[0.0, -GRAVITY, 0.0, dt]).unwrap();
         let (u_b, phi_b, carried_b, from_b) = (t.up(&u), t.up(&phi), t.up(&u), t.up(&u));
@@ -188,7 +193,10 @@ fn advection_is_the_same() {
             (7, carried_b.binding()),
             (8, from_b.binding()),
         ];
-        t.run(("advect", "trace_back"), g.own().into_iter().chain(fields), g.sample_groups());
+        let (walls_b, pressure_b) = (t.device.uniform(&walls.as_numbers()).unwrap(), t.up(&pressure));
+        let walls = [(25, walls_b.binding()), (26, pressure_b.binding())];
+        let back = g.own().into_iter().chain(fields).chain(walls);
+        t.run(("advect", "trace_back"), back, g.sample_groups());
         t.same("trace_back: source", &from_b, &from);
         t.same("trace_back: carried", &carried_b, &carried);
         let fields = [
@@ -296,7 +304,7 @@ fn operator_divergence_and_gradient_are_the_same() {
         };
         let layers = vec![[1.0f32, 0.5]; grid.columns.len()];
         let (mut rows, mut b, mut d, mut new) = (vec![[0.0; 8]; n], vec![0.0; n], vec![0.0; n], u.clone());
-        stencil::build_rows(&mut rows, &grid, &phi, &fraction, &layers);
+        stencil::build_rows(&mut rows, &grid, (&phi, &fraction), &layers, &letting_go(&grid, CEILING));
         right_side(&mut b, &grid, &u, &liquid);
         divergence(&mut d, &grid, &u, &liquid);
         let p = field(&grid, |x, y, z| 1e3 * (0.3 * x + 0.2 * y).sin() + 40.0 * z);
@@ -306,11 +314,9 @@ fn operator_divergence_and_gradient_are_the_same() {
         let (phi_b, fraction_b, u_b, solid_b) = (t.up(&phi), t.up(&fraction), t.up(&u), t.up(&u_solid));
         let (layers_b, rows_b) = (t.up(&layers), t.up(&vec![[0.0f32; 8]; n]));
         let shape = || g.own().into_iter().chain([(4, phi_b.binding()), (5, fraction_b.binding())]);
-        t.run(
-            ("stencil", "build_rows"),
-            shape().chain([(6, layers_b.binding()), (7, rows_b.binding())]),
-            g.sample_groups(),
-        );
+        let walls_b = t.device.uniform(&letting_go(&grid, CEILING).as_numbers()).unwrap();
+        let written = [(6, layers_b.binding()), (7, rows_b.binding()), (25, walls_b.binding())];
+        t.run(("stencil", "build_rows"), shape().chain(written), g.sample_groups());
         // Diagonals reach 1/1e-3; weights are compared with 1.
         let whole = |rows: &[[f32; 8]]| rows.iter().flat_map(|r| r[..6].to_vec()).collect::<Vec<f32>>();
         let got = t.device.read(&rows_b).unwrap();
@@ -345,7 +351,7 @@ fn sweeps_and_transfers_are_the_same() {
         let layers: Vec<[f32; 2]> =
             (0..grid.columns.len()).map(|c| [1.0, 0.5 + 0.5 * (c % 2) as f32]).collect();
         let mut rows = vec![[0.0; 8]; n];
-        stencil::build_rows(&mut rows, &grid, &phi, &fraction, &layers);
+        stencil::build_rows(&mut rows, &grid, (&phi, &fraction), &layers, &letting_go(&grid, CEILING));
         let p = field(&grid, |x, y, z| (0.3 * x + 0.2 * y).sin() + 0.04 * z);
         let b = field(&grid, |x, y, z| (0.2 * x - 0.3 * y).cos() + 0.02 * z);
         let (g, c) = (GpuGrid::new(t.device, &grid).unwrap(), GpuGrid::new(t.device, &coarse).unwrap());
@@ -423,13 +429,14 @@ fn whole_cycles_are_the_same() {
             dt_s: 1.0 / 30.0,
         };
         let mut cpu = Multigrid::new(&grid);
-        cpu.build(&grid, &phi, &fraction);
+        cpu.build(&grid, &phi, &fraction, &letting_go(&grid, CEILING));
         right_side(&mut cpu.levels[0].b, &grid, &u, &liquid);
         let b = cpu.levels[0].b.clone();
         let cycles = Cycles::default();
         cpu.solve(&cycles);
         let mut recording = Recording::new();
-        let buffers = MultigridBuffers::new(t.device, &grid, cycles.coarsest).unwrap();
+        let buffers =
+            MultigridBuffers::new(t.device, &grid, cycles.coarsest, &letting_go(&grid, CEILING)).unwrap();
         let mut gpu = GpuMultigrid::new(&mut t.kernels, &buffers);
         let inputs = gpu.inputs();
         t.device.upload(inputs.phi, &phi).unwrap();

@@ -7,6 +7,7 @@ use fluvial_tall::pressure::projection::{
     Liquid, divergence, right_side, right_side_counting, subtract_gradient,
 };
 use fluvial_tall::pressure::stencil::{self, build_rows, floored_distances, residual};
+use fluvial_tall::walls::Walls;
 
 const DT: f32 = 1.0 / 30.0;
 const RHO: f32 = 1000.0;
@@ -34,7 +35,7 @@ fn still_water_solves_the_equations() {
         let mut rows = vec![[0.0; 8]; grid.samples()];
         let mut layers = vec![[1.0; 2]; grid.columns.len()];
         stencil::layers(&mut layers, &grid);
-        build_rows(&mut rows, &grid, &phi, &fraction, &layers);
+        build_rows(&mut rows, &grid, (&phi, &fraction), &layers, &Walls::HOLDING);
         let (mut b, mut r) = (vec![0.0; grid.samples()], vec![0.0; grid.samples()]);
         right_side(&mut b, &grid, &u, &liquid);
         residual(&mut r, &grid, &rows, &p, &b);
@@ -84,7 +85,7 @@ fn the_residual_falls_exponentially() {
         let liquid =
             Liquid { phi: &phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: RHO, dt_s: DT };
         let mut multigrid = Multigrid::new(&grid);
-        multigrid.build(&grid, &phi, &fraction);
+        multigrid.build(&grid, &phi, &fraction, &Walls::HOLDING);
         right_side(&mut multigrid.levels[0].b, &grid, &u, &liquid);
         let mut history = vec![multigrid.largest_residual()];
         for _ in 0..5 {
@@ -106,7 +107,7 @@ fn the_projection_removes_divergence() {
     let u_solid = vec![[0.0; 4]; grid.samples()];
     let liquid = Liquid { phi: &phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: RHO, dt_s: DT };
     let mut multigrid = Multigrid::new(&grid);
-    multigrid.build(&grid, &phi, &fraction);
+    multigrid.build(&grid, &phi, &fraction, &Walls::HOLDING);
     right_side(&mut multigrid.levels[0].b, &grid, &u, &liquid);
     multigrid.solve(&Cycles { full: 6, ..Cycles::default() });
     let finest = &multigrid.levels[0];
@@ -137,7 +138,7 @@ fn manufactured(n: usize) -> [f64; 2] {
     let phi = field(&grid, |_, y, _| (at(y) - depth).clamp(-5.0 * dx, 5.0 * dx));
     let (fraction, u_solid) = (vec![0.0; grid.samples()], vec![[0.0; 4]; grid.samples()]);
     let mut multigrid = Multigrid::new(&grid);
-    multigrid.build(&grid, &phi, &fraction);
+    multigrid.build(&grid, &phi, &fraction, &Walls::HOLDING);
     let laplacian = -(tau * tau) * (1.0 + 0.25 / (depth * depth));
     let rows = multigrid.levels[0].rows.clone();
     let load = field(&grid, |x, y, _| laplacian * exact(x, y) * dx * dx);
@@ -208,7 +209,7 @@ fn nothing_grows_at_the_feet_of_tall_cells() {
     let liquid =
         Liquid { phi: &phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: 1e3, dt_s: 1.0 / 30.0 };
     let mut multigrid = Multigrid::new(&grid);
-    multigrid.build(&grid, &phi, &fraction);
+    multigrid.build(&grid, &phi, &fraction, &Walls::HOLDING);
     let fastest = |u: &[[f32; 4]]| {
         let speeds = u.iter().zip(&phi).filter(|(_, phi)| **phi <= 0.0);
         speeds.map(|(u, _)| u[..3].iter().fold(0.0f32, |most, v| most.max(v.abs()))).fold(0.0, f32::max)

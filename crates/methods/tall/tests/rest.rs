@@ -10,6 +10,7 @@ use fluvial_tall::pressure::projection::{
     Liquid, lateral_outflow, right_side, right_side_counting, subtract_gradient,
 };
 use fluvial_tall::remesh::{self, RemeshParams};
+use fluvial_tall::walls::Walls;
 use fluvial_tall::{advect, redistance};
 
 /// State of a simulation as tests step it.
@@ -81,7 +82,13 @@ impl Water {
             self.phi.copy_from_slice(&spare);
         }
         let (mut carried, mut from, mut u) = (self.u.clone(), self.u.clone(), self.u.clone());
-        advect::trace_back(&mut carried, &mut from, &self.grid, &self.u, &self.phi, dt_s);
+        advect::trace_back(
+            (&mut carried, &mut from),
+            &self.grid,
+            (&self.u, &self.phi),
+            (&Walls::HOLDING, &self.phi),
+            dt_s,
+        );
         advect::correct(&mut u, &self.grid, &self.u, (&carried, &from), [0.0, -GRAVITY, 0.0], dt_s);
         advect::carried_phi(&mut self.phi, &carried);
         let mut columns = self.grid.columns.clone();
@@ -96,7 +103,7 @@ impl Water {
         let (fraction, u_solid) = (vec![0.0; n], vec![[0.0; 4]; n]);
         let liquid =
             Liquid { phi: &self.phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: 1e3, dt_s };
-        self.pressure.build(&self.grid, &self.phi, &fraction);
+        self.pressure.build(&self.grid, &self.phi, &fraction, &Walls::HOLDING);
         let measure = if self.counting { right_side_counting } else { right_side };
         measure(&mut self.pressure.levels[0].b, &self.grid, &carried, &liquid);
         self.pressure.solve(cycles);

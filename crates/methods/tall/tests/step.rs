@@ -10,7 +10,7 @@ use fluvial_tall::pressure::multigrid::{Cycles, Multigrid};
 use fluvial_tall::pressure::projection::{Liquid, right_side_counting, subtract_gradient};
 use fluvial_tall::remesh::RemeshParams;
 use fluvial_tall::solids::{Ground, Placed, phi_in_solids, place, velocity_in_solids};
-use fluvial_tall::volume::{self, Held, Open, SPREAD_PASSES};
+use fluvial_tall::volume::{self, Divided, Flow, Held, Open, SPREAD_PASSES, Start};
 use fluvial_tall::{advect, redistance, remesh};
 
 /// The twin of [`GpuWater`], in the order of the solver.
@@ -73,21 +73,29 @@ impl CpuWater {
             false => redistance::clamp_frame(&mut phi_start, phi, &grid),
         }
         let (mut carried, mut from, mut u_new, mut phi_new) = (u.clone(), u.clone(), u.clone(), phi.clone());
-        advect::trace_back(&mut carried, &mut from, &grid, &u_air, &phi_start, dt_s);
+        advect::trace_back(
+            (&mut carried, &mut from),
+            &grid,
+            (&u_air, &phi_start),
+            (&self.params.walls, pressure),
+            dt_s,
+        );
         advect::correct(&mut u_new, &grid, &u_air, (&carried, &from), self.params.gravity, dt_s);
         advect::correct_phi(&mut phi_new, &grid, (&u_air, &phi_start), (&carried, &from), dt_s);
         let open = Open { cell: &self.open_cell, tall: &self.open_tall };
+        let flow = Flow { grid: &grid, u: &u_air, phi: &phi_start, open: &open, dt_s };
         let mut flux = vec![[0.0; 2]; columns.len()];
-        volume::fluxes(&mut flux, &grid, &u_air, &phi_start, &open, dt_s);
-        let (mut now, mut lack) = (self.held.clone(), residual.clone());
-        volume::measure(&mut now, &grid, &phi_new, &open);
-        volume::lacking(&mut lack, &grid, &self.held, residual, &flux, &now);
+        volume::fluxes(&mut flux, &flow);
+        let mut now = vec![Divided::default(); columns.len()];
+        let mut lack = vec![[0.0; 2]; columns.len()];
+        volume::divide(&mut now, &grid, &phi_new, &open, |_| false);
+        volume::lacking(&mut lack, &Start { phi, held: &self.held, residual }, &flow, &flux, &now);
         let mut spread = lack.clone();
         for _ in 0..SPREAD_PASSES {
             volume::spread_pass(&mut spread, &lack, &grid, &now);
             std::mem::swap(&mut spread, &mut lack);
         }
-        let mut shift = vec![(0.0, false); lack.len()];
+        let mut shift = vec![([0.0; 2], false); lack.len()];
         volume::displacements(&mut shift, &grid, &phi_new, &open, (&now, &lack));
         volume::displace(&mut spare, &grid, &phi_new, (&now, &lack), &shift);
         phi_new.copy_from_slice(&spare);
@@ -105,7 +113,7 @@ impl CpuWater {
         let WaterFields { phi, u, pressure, residual, .. } = &mut self.fields;
         let (fraction, u_solid) = (&self.fraction, vec![[0.0; 4]; n]);
         let liquid = Liquid { phi, fraction, u_solid: &u_solid, density_kg_m3: self.params.density, dt_s };
-        self.pressure.build(&self.grid, phi, fraction);
+        self.pressure.build(&self.grid, phi, fraction, &self.params.walls);
         self.pressure.levels[0].p.copy_from_slice(pressure);
         right_side_counting(&mut self.pressure.levels[0].b, &self.grid, &carried, &liquid);
         self.pressure.solve(&self.params.cycles[usize::from(is_first)]);
@@ -116,7 +124,7 @@ impl CpuWater {
         let open = Open { cell: &self.open_cell, tall: &self.open_tall };
         volume::measure(&mut self.held, &self.grid, phi, &open);
         for (c, residual) in residual.iter_mut().enumerate() {
-            *residual = (now[c].volume + lack[c]) - self.held[c].volume;
+            *residual = (now[c].volume() + (lack[c][0] + lack[c][1])) - self.held[c].volume;
         }
     }
 }
@@ -152,6 +160,7 @@ fn basin(has_obstacle: bool) -> CpuWater {
         has_sources: false,
         has_sinks: false,
         beyond: None,
+        walls: letting_go(&grid, ground.height),
         has_moving: false,
         bodies: [0; 2],
         spray: 0,
@@ -198,12 +207,15 @@ fn compare(has_obstacle: bool, looks: &[usize]) -> Option<[[f32; 2]; 2]> {
         let (redistances, is_first) = (n % 10 == 0, n == 1);
         cpu.step(dt_s, redistances, is_first);
         shaken.iter_mut().for_each(|twin| twin.step(dt_s, redistances, is_first));
-        gpu.submit(dt_s, redistances, is_first).unwrap();
+        gpu.submit([dt_s; 2], redistances, is_first).unwrap();
         if !looks.contains(&n) {
             continue;
         }
         let got = gpu.read().unwrap();
-        assert_eq!(got.columns, cpu.fields.columns);
+        // Where rounding decides on a column's height it may be another.
+        if shaken.iter().all(|twin| twin.fields.columns == cpu.fields.columns) {
+            assert_eq!(got.columns, cpu.fields.columns);
+        }
         let ours = differences(&got, &cpu.fields);
         let theirs = shaken.iter().map(|twin| differences(&twin.fields, &cpu.fields));
         let theirs = theirs.fold([0.0f32; 2], |most, off| [most[0].max(off[0]), most[1].max(off[1])]);

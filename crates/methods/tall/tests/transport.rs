@@ -4,6 +4,7 @@ use crate::scenes::*;
 use fluvial_foundation::parallel::with_threads;
 use fluvial_grids::TallGrid;
 use fluvial_tall::hierarchy::coarsen_until;
+use fluvial_tall::walls::Walls;
 use fluvial_tall::{advect, extrapolate, field as fields, redistance, remesh};
 
 fn linear(x: f32, y: f32, z: f32) -> f32 {
@@ -189,7 +190,7 @@ fn carried(n: usize) -> [f64; 2] {
         let mut u = velocity(&grid, |x, _, _| [1.0, 0.0, bump(x, 0.0)]);
         let (mut moved, mut from, mut out) = (u.clone(), u.clone(), u.clone());
         for _ in 0..steps {
-            advect::trace_back(&mut moved, &mut from, &grid, &u, &phi, dt);
+            advect::trace_back((&mut moved, &mut from), &grid, (&u, &phi), (&Walls::HOLDING, &phi), dt);
             advect::correct(&mut out, &grid, &u, (&moved, &from), [0.0; 3], dt);
             let next = if corrected { &out } else { &moved };
             u.copy_from_slice(next);
@@ -215,7 +216,7 @@ fn a_plane_surface_moves_exactly_by_several_cells_a_step() {
     let (phi, u) = (field(&grid, plane), velocity(&grid, |_, _, _| [8.0, 0.0, 0.0]));
     let (mut moved, mut from) = (u.clone(), u.clone());
     // 8 m/s for 0.1 s is eight cells of 0.1 m.
-    advect::trace_back(&mut moved, &mut from, &grid, &u, &phi, 0.1);
+    advect::trace_back((&mut moved, &mut from), &grid, (&u, &phi), (&Walls::HOLDING, &phi), 0.1);
     let exact = field(&grid, |x, y, z| plane(x - 8.0, y, z));
     for k in 0..grid.nz {
         for i in 8..grid.nx {
@@ -276,7 +277,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
             let mut work = extrapolate::Scratch::new(&grids);
             extrapolate::extrapolate(&mut u, &grids, &phi, Default::default(), &mut work);
             let (mut moved, mut from, mut out) = (u.clone(), u.clone(), u.clone());
-            advect::trace_back(&mut moved, &mut from, &grid, &u, &phi, 0.03);
+            advect::trace_back((&mut moved, &mut from), &grid, (&u, &phi), (&Walls::HOLDING, &phi), 0.03);
             advect::correct(&mut out, &grid, &u, (&moved, &from), [0.0, -9.81, 0.0], 0.03);
             out.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>()
         })

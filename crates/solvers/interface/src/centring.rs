@@ -26,6 +26,8 @@ pub struct Centring {
     pub push_s: f64,
     /// How far velocity is ahead of the surface at its end, seconds.
     pub lead_s: f64,
+    /// How far the velocity that has carried the surface is behind it there, seconds.
+    pub behind_s: f64,
 }
 
 impl Centring {
@@ -36,12 +38,20 @@ impl Centring {
         let wanted_s = 1.5 * dt_s - lead_s;
         let push_s = wanted_s.clamp(SHORTEST * dt_s, LONGEST * dt_s);
         clamps.add("forces_centred_late", (push_s != wanted_s) as usize);
-        Centring { push_s, lead_s: lead_s + push_s - dt_s }
+        Centring { push_s, lead_s: lead_s + push_s - dt_s, behind_s: dt_s - lead_s }
     }
 
     /// Of a step in which bodies move with the liquid: as long as the step, for they are pushed for as long as they move.
     pub fn with_bodies(dt_s: f64) -> Self {
-        Centring { push_s: dt_s, lead_s: 0.5 * dt_s }
+        Centring { push_s: dt_s, lead_s: 0.5 * dt_s, behind_s: 0.5 * dt_s }
+    }
+
+    /// Kinetic energy at the time of the surface, from that of the velocity behind it and that of the velocity ahead. In steps of one
+    /// length it is `v^{n-1/2} v^{n+1/2} / 2`, which with the potential energy is what this scheme keeps; in others the weights of
+    /// the logarithms are those of linear interpolation, so that nothing jumps to the first order where steps change.
+    pub fn kinetic_at_surface(&self, behind_j: f64, ahead_j: f64) -> f64 {
+        let of_behind = (self.lead_s / (self.lead_s + self.behind_s)).clamp(0.0, 1.0);
+        behind_j.powf(of_behind) * ahead_j.powf(1.0 - of_behind)
     }
 }
 
@@ -50,26 +60,45 @@ mod tests {
     use super::Centring;
     use crate::Clamps;
 
+    /// Energies of a body that falls in steps of these lengths, eight of each: with velocity at the time of the place, as they are
+    /// reported, and by the plain mean of two velocities' logarithms.
+    fn fall(steps_s: [f64; 3]) -> Vec<[f64; 3]> {
+        let (g, mut x, mut v) = (9.81, 0.0, 0.0);
+        let (mut lead_s, mut clamps) = (None, Clamps::default());
+        let mut energies = vec![];
+        for dt_s in steps_s.into_iter().flat_map(|dt_s| [dt_s; 8]) {
+            let centring = Centring::of_step(dt_s, lead_s, &mut clamps);
+            x += dt_s * v;
+            let behind: f64 = v;
+            v -= centring.push_s * g;
+            lead_s = Some(centring.lead_s);
+            let now = v + centring.lead_s * g;
+            let kinetic = [
+                0.5 * now * now,
+                centring.kinetic_at_surface(0.5 * behind * behind, 0.5 * v * v),
+                0.5 * (behind * v).abs(),
+            ];
+            energies.push(kinetic.map(|kinetic| kinetic + g * x));
+        }
+        energies
+    }
+
     /// A body falls in steps that shrink to a quarter and grow again, and keeps its energy. With forces that act as long as the step it gains
     /// 4 % when steps have shrunk.
     #[test]
     fn a_fall_keeps_its_energy_when_steps_change() {
-        let (g, mut x, mut v) = (9.81, 0.0, 0.0);
-        let (mut lead_s, mut clamps) = (None, Clamps::default());
-        let mut energies = vec![];
-        for dt_s in [0.04, 0.01, 0.03].into_iter().flat_map(|dt_s| [dt_s; 8]) {
-            let centring = Centring::of_step(dt_s, lead_s, &mut clamps);
-            x += dt_s * v;
-            v -= centring.push_s * g;
-            lead_s = Some(centring.lead_s);
-            // Velocity at the time of the place.
-            let now = v + centring.lead_s * g;
-            energies.push(0.5 * now * now + g * x);
-        }
         // The start's velocity is that of the middle of the first step.
-        let start = 0.5 * (0.02 * g) * (0.02 * g);
-        for energy in energies {
+        let start = 0.5 * (0.02 * 9.81f64).powi(2);
+        for [energy, ..] in fall([0.04, 0.01, 0.03]) {
             assert!((energy - start).abs() < 3e-3 * 11.1, "{energy} {start}");
         }
+    }
+
+    /// So does what is reported, whose start is at rest; by the plain mean it jumps by the power of gravity times a quarter of what the step
+    /// changes by.
+    #[test]
+    fn the_reported_energy_does_not_jump_when_steps_change() {
+        let most = |n: usize| fall([0.04, 0.02, 0.03]).iter().fold(0.0f64, |most, e| most.max(e[n].abs()));
+        assert!(most(1) < 0.03 && most(2) > 0.1, "{} {}", most(1), most(2));
     }
 }

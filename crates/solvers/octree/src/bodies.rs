@@ -47,7 +47,7 @@ impl Step<'_> {
             open_area: &boundaries.open_area,
             open_volume: &boundaries.open_volume,
             phi_cell,
-            gravity_m_s: self.push_s as f32 * setup.liquid.gravity,
+            gravity_m_s: self.forces.push_s as f32 * setup.liquid.gravity,
             density: f64::from(setup.liquid.density),
         };
         couple_bodies(&mut bodies.term, &mut bodies.clinging, &bodies.coupled, &around);

@@ -45,7 +45,7 @@ impl Step<'_> {
         for (_, sink) in setup.active_sinks(self.old.time_s) {
             mass.out_m3 += liquid.drops.take_where(|x| sink.shape.distance(x) <= 0.0);
         }
-        let (push_m_s, dt_s) = (self.push_s as f32 * setup.liquid.gravity, self.dt_s as f32);
+        let (push_m_s, dt_s) = (self.forces.push_s as f32 * setup.liquid.gravity, self.dt_s as f32);
         mass.out_m3 += fly(liquid.drops, &around, |from, to| sides.walk(from, to), dt_s, push_m_s);
         self.let_arrive(liquid, mass, ground);
     }
@@ -72,7 +72,7 @@ impl Step<'_> {
             let amount = std::mem::take(&mut residual[cell]);
             residual[debtor] += amount * (tree.cell_dx(cell) / tree.cell_dx(debtor)).powi(3);
         }
-        let push = self.push_s as f32 * self.model.setup.liquid.gravity;
+        let push = self.forces.push_s as f32 * self.model.setup.liquid.gravity;
         let sampler = self.model.sampler(&self.old.fields.tree);
         let obstacles = self.model.setup.solids_at(self.old.time_s + self.dt_s);
         let smallest_m3 = SMALLEST * f64::from(self.model.shape.dx).powi(3);

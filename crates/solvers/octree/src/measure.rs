@@ -87,9 +87,10 @@ impl Step<'_> {
         (report.faces, report.pressure, next.limits) = (next.liquid_faces, solved, limits);
         // Velocity stands half a step ahead of the surface that it carries next (leapfrog): as in `uniform`.
         next.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.old.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        report.kinetic_energy_j =
+            self.forces.kinetic_at_surface(self.old.kinetic_energy_j, report.kinetic_energy_j);
         next.time_s = self.old.time_s + self.dt_s;
-        (next.pushed_s, next.lead_s) = (self.push_s, self.lead_s);
+        (next.pushed_s, next.lead_s) = (self.forces.push_s, self.forces.lead_s);
         next.steps = self.old.steps + 1;
         next.sources_flowing.clear();
         next.sources_flowing.extend(self.sources_flowing());

@@ -103,7 +103,7 @@ impl Step<'_> {
     /// Drops that have arrived bring their momentum, and gravity acts on every face that touches liquid.
     pub fn apply_forces(&self, u: &mut [f32], liquid: &Settled, mass: &MassScratch, tree: &Octree) {
         self.absorb_momentum(u, mass, liquid.fraction, tree);
-        add_to_liquid(u, tree, liquid.phi, self.push_s as f32 * self.model.setup.liquid.gravity);
+        add_to_liquid(u, tree, liquid.phi, self.forces.push_s as f32 * self.model.setup.liquid.gravity);
     }
 
     fn operator<'b>(&self, liquid: Geometry<'b>, scratch: &'b mut OperatorScratch) -> Operator<'b> {
@@ -135,7 +135,7 @@ impl Step<'_> {
         let PressureScratch { operator, solve: scratch, .. } = scratch;
         let operator = &mut self.operator(ground.liquid(phi_cell), operator);
         let of_tension = self.adhesion(ground.tree);
-        let fall_m_s = self.push_s * f64::from(self.model.setup.liquid.gravity.length());
+        let fall_m_s = self.forces.push_s * f64::from(self.model.setup.liquid.gravity.length());
         let adhesion = |cell: usize| {
             let hold = if bodies.is_empty() { 0.0 } else { bodies.hold(cell) };
             of_tension(cell) + hold * fall_m_s * f64::from(ground.tree.cell_dx(cell))
@@ -151,7 +151,7 @@ impl Step<'_> {
         operator.assemble();
         let uses_last = operator.scratch.junctions[1] > 0 || !operator.scratch.system.bonds.is_empty();
         let has_last = self.old.pushed_s > 0.0;
-        let forces_m_s = self.push_s as f32 * self.model.setup.liquid.gravity;
+        let forces_m_s = self.forces.push_s as f32 * self.model.setup.liquid.gravity;
         let (mut round, mut iterations) = (1, 0);
         loop {
             operator.gradient().hold_back_at_openings(u, ground.tree, forces_m_s);
@@ -196,7 +196,7 @@ impl Step<'_> {
             u_boundary: ground.u_boundary,
             may_part_cell: &ground.sources.may_part_cell,
             residual_cell,
-            fall_m_s: self.push_s * f64::from(self.model.setup.liquid.gravity.length()),
+            fall_m_s: self.forces.push_s * f64::from(self.model.setup.liquid.gravity.length()),
             adhesion,
         }
     }
@@ -204,7 +204,7 @@ impl Step<'_> {
     /// The impulse over density with which surface tension holds a cell's liquid at a boundary, m2/s.
     fn adhesion(&self, tree: &Octree) -> impl Fn(usize) -> f64 + Sync {
         let (setup, placed) = (&self.model.setup, self.model.setup.solids_at(self.old.time_s + self.dt_s));
-        let per_pa = self.push_s / f64::from(setup.liquid.density);
+        let per_pa = self.forces.push_s / f64::from(setup.liquid.density);
         move |cell| per_pa * f64::from(setup.adhesion_pa(&placed, tree.cell_center(cell), tree.cell_dx(cell)))
     }
 
@@ -267,7 +267,7 @@ impl Step<'_> {
     /// is continued from the cells of the last one with its slope in the liquid, so that what is hydrostatic stays so.
     /// Test: `water_rests_below_a_tree_that_moves`.
     fn fill_guess(&self, impulse_cell: &mut Vec<f64>, liquid: &Geometry) {
-        let scale = if self.old.pushed_s > 0.0 { self.push_s / self.old.pushed_s } else { 0.0 };
+        let scale = if self.old.pushed_s > 0.0 { self.forces.push_s / self.old.pushed_s } else { 0.0 };
         let (old, tree, phi) = (&self.old.fields, liquid.tree, liquid.phi_cell);
         let same = std::ptr::eq(&*old.tree, tree);
         impulse_cell.resize(tree.cell_count(), 0.0);
@@ -310,7 +310,7 @@ impl Step<'_> {
             let faces = liquid.tree.cell_faces()[liquid.tree.locate(*x).cell as usize];
             faces.iter().any(|&face| liquid.open_area[face as usize] < 1.0)
         };
-        let (before, push_s) = (&self.old.volume, self.push_s);
+        let (before, push_s) = (&self.old.volume, self.forces.push_s);
         let came_or_went = [before.inflow_m3, before.outflow_m3] != [volume.inflow_m3, volume.outflow_m3];
         let is_kept = self.model.params.keep_momentum && is_free && swarm.is_empty();
         if !is_kept || came_or_went || part < 0.5 || drops.x.iter().any(touches) {

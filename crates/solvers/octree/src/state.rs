@@ -206,10 +206,8 @@ pub(crate) struct Step<'a> {
     pub model: &'a Model,
     pub old: &'a State,
     pub dt_s: f64,
-    /// How long forces act, seconds.
-    pub push_s: f64,
-    /// How far velocity is ahead of the surface at its end, seconds.
-    pub lead_s: f64,
+    /// How long forces act.
+    pub forces: Centring,
 }
 
 impl<'a> Step<'a> {
@@ -219,7 +217,7 @@ impl<'a> Step<'a> {
             Some(_) => Centring::with_bodies(dt_s),
             None => Centring::of_step(dt_s, (old.steps > 0).then_some(old.lead_s), clamps),
         };
-        Step { model, old, dt_s, push_s: forces.push_s, lead_s: forces.lead_s }
+        Step { model, old, dt_s, forces }
     }
 
     /// Which sources flow during the step.

@@ -23,7 +23,7 @@ impl Step<'_> {
             return;
         }
         scratch.u_without_push.extend_from_slice(u);
-        let (push_s, sigma) = (self.push_s, liquid.surface_tension / liquid.density);
+        let (push_s, sigma) = (self.forces.push_s, liquid.surface_tension / liquid.density);
         let TensionScratch { p_face, curvature, capillary, net_force, .. } = scratch;
         let geometry = ground.liquid(&operator.phi_cell);
         let (tree, phi) = (geometry.tree, geometry.phi_cell);

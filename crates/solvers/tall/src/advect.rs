@@ -30,9 +30,12 @@ impl TallSolver {
     /// phi and velocity carried along the flow, forces by one Euler step, and what flows between columns.
     pub(crate) fn advect(&mut self, dt_s: f64) {
         let (before, dt) = (&self.state.fields, dt_s as f32);
-        let Work { u_air, phi_start, phi_carried, u_carried, carried, from, flux, .. } = &mut self.work;
-        let gravity = self.setup.liquid.gravity.to_array();
-        advect::trace_back(carried, from, &before.grid, u_air, phi_start, dt);
+        // Forces do not act for as long as the liquid moves.
+        let push_s = self.work.centring.push_s as f32;
+        let gravity = self.setup.liquid.gravity.to_array().map(|g| push_s / dt * g);
+        let Work { u_air, phi_start, phi_carried, u_carried, carried, from, .. } = &mut self.work;
+        let (flow, walls) = ((&u_air[..], &phi_start[..]), (&self.walls, &before.pressure[..]));
+        advect::trace_back((carried, from), &before.grid, flow, walls, dt);
         advect::correct(u_carried, &before.grid, u_air, (carried, from), gravity, dt);
         match self.params.phi_advection {
             PhiScheme::SemiLagrangian => advect::carried_phi(phi_carried, carried),
@@ -41,7 +44,10 @@ impl TallSolver {
             }
         }
         if self.params.conserves_volume() {
-            volume::fluxes(flux, &before.grid, u_air, phi_start, &self.state.solids.open(), dt);
+            let open = self.state.solids.open();
+            let mut flux = std::mem::take(&mut self.work.flux);
+            volume::fluxes(&mut flux, &self.work.flow(&before.grid, &open, dt_s));
+            self.work.flux = flux;
         }
     }
 }

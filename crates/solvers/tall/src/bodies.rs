@@ -2,11 +2,11 @@
 
 use crate::TallSolver;
 use crate::frame::Frame;
-use crate::state::Work;
+use crate::state::{State, Work};
 use fluvial_foundation::{DMat3, DVec3, Vec3};
 use fluvial_grids::Lattice;
 use fluvial_solids::{Shape, Twist};
-use fluvial_solver_interface::{Action, Bodies, BodyReport, Impulse, Setup, StepTimes};
+use fluvial_solver_interface::{Action, Bodies, BodyReport, Centring, Clamps, Impulse, Setup, StepTimes};
 use fluvial_surface::{MeshParams, mesh_samples};
 use fluvial_tall::bodies::{
     Around, Coupled, Element, LARGER, Pair, Pressed, added_masses, body_velocities, press, push,
@@ -88,7 +88,12 @@ impl TallSolver {
     }
 
     /// Moves the bodies, and tells the set-up's solids where they are at both ends of the step.
-    pub(crate) fn move_bodies(&mut self, dt_s: f64) {
+    pub(crate) fn move_bodies(&mut self, dt_s: f64, clamps: &mut Clamps) {
+        let State { bodies, steps, lead_s, .. } = &self.state;
+        self.work.centring = match bodies {
+            Some(_) => Centring::with_bodies(dt_s),
+            None => Centring::of_step(dt_s, (*steps > 0).then_some(*lead_s), clamps),
+        };
         let times = StepTimes { from_s: self.state.time_s, dt_s, last_dt_s: self.state.last_dt_s };
         self.work.bodies.advance(self.state.bodies.as_ref(), &mut self.setup, times);
     }

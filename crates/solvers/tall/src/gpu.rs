@@ -80,6 +80,7 @@ fn water_params(solver: &TallSolver) -> WaterParams {
         has_sources: !setup.sources.is_empty(),
         has_sinks: !setup.sinks.is_empty(),
         beyond: solver.has_outside.then(|| solver.frame.beyond()),
+        walls: solver.walls,
         has_moving: setup.has_moving_solids(),
         bodies: [solver.surfaces.len(), solver.element_count()],
         spray: if solver.state.spray.is_some() { params.spray_particles as usize } else { 0 },
@@ -195,14 +196,16 @@ impl GpuTallSolver {
         self.check_fault()?;
         host.setup.check_step(dt_s, host.state.limiting_speed_m_s)?;
         let mut stages = Stages::new(host.asked_to_stop.clone());
-        stages.run("bodies", |_| host.move_bodies(dt_s))?;
+        stages.run("bodies", |clamps| host.move_bodies(dt_s, clamps))?;
         stages.try_run("solids", |_| self.give_solids(host, dt_s))?;
         stages.try_run("sources", |_| self.give_sources(host, dt_s))?;
         stages.ask()?;
         let (steps, every) = (host.state.steps, u64::from(host.params.redistance_every));
         let (redistances, is_first) = (steps % every == every - 1, steps == 0);
         let start = Instant::now();
-        self.water.submit(dt_s as f32, redistances, is_first).map_err(failed)?;
+        self.water
+            .submit([dt_s as f32, host.work.centring.push_s as f32], redistances, is_first)
+            .map_err(failed)?;
         // From here on the state on the device is another one.
         match self.finish(host, &mut stages, start, dt_s) {
             Ok(report) => {

@@ -37,13 +37,14 @@ use fluvial_solver_interface::{
     Solver, StateReader, StateWriter, StepError, StepReport, StopQuestion, SuggestedDt, SurfaceParams, Wall,
     Wanted, refuse,
 };
+use fluvial_tall::walls::Walls;
 use frame::Frame;
 use solids::Terrain;
 use state::{State, Work};
 
-/// Cubic cells of every column: as many as wanted, and no more than the domain is high.
+/// Cubic cells of every column: as many as wanted, and no more than the domain is high and one of its ceiling.
 fn cubic_cells(params: &Params, setup: &Setup) -> usize {
-    let most = setup.domain.grid.cells[1].saturating_sub(LEAST_TALL as usize).max(1);
+    let most = (setup.domain.grid.cells[1] + 1).saturating_sub(LEAST_TALL as usize).max(1);
     (params.cubic_cells as usize).min(most)
 }
 
@@ -65,6 +66,8 @@ pub struct TallSolver {
     has_solids: bool,
     /// Can liquid leave the domain?
     has_outside: bool,
+    /// What liquid lets go of.
+    walls: Walls,
     flows: Flows,
     /// Of the bodies.
     surfaces: Vec<BodySurface>,
@@ -92,6 +95,7 @@ impl TallSolver {
         let mut solver = TallSolver {
             has_solids: !setup.solids.is_empty() || !frame.is_open_above,
             has_outside: setup.open_walls().contains(&true),
+            walls: solids::letting_go(&setup, &frame),
             flows: Flows::default(),
             surfaces: bodies::surfaces(&setup, &frame),
             work: Work::new(&grid),
@@ -148,6 +152,7 @@ impl TallSolver {
             state.owed.extend(work.coupled.iter().map(|body| body.lent));
         }
         state.last_dt_s = dt_s;
+        state.lead_s = work.centring.lead_s;
         state.time_s += dt_s;
         state.steps += 1;
     }

@@ -6,11 +6,12 @@ use crate::state::Fields;
 use fluvial_foundation::parallel::{map_indices, ordered_max, ordered_sum};
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::Holds;
 use fluvial_solids::Shape;
 use fluvial_solver_interface::{DtLimiter, PressureReport, StepError, StepReport, SuggestedDt};
 use fluvial_tall::field::{at, interpolate, nearest};
 use fluvial_tall::pressure::projection::{Liquid, divergence};
-use fluvial_tall::pressure::stencil::is_unknown;
+use fluvial_tall::pressure::stencil::{SOLID_ABOVE, is_unknown};
 use fluvial_tall::volume::share;
 use fluvial_volume::{Account, liquid_center};
 
@@ -27,6 +28,27 @@ struct Sums {
 
 /// Differences of phi over two cells below this, in cells, are rounding and have no direction.
 const LEAST_SLOPE: f32 = 1e-3;
+
+/// Velocity of the liquid in a cell: where its centre, with this phi, lies in the air, that of the neighbour deepest in the
+/// liquid. The air's own is not known before the next step's extrapolation: there gravity has acted and no pressure.
+fn liquid_velocity(fields: &Fields, solids: &SolidFields, [i, k]: [usize; 2], y: i32, phi: f32) -> [f32; 4] {
+    let grid = &fields.grid;
+    let (mut deepest, mut from) = (0.0f32, [i as i32, y, k as i32]);
+    if phi > 0.0 {
+        for [di, dy, dk] in [[-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]] {
+            let cell = [i as i32 + di, y + dy, k as i32 + dk];
+            if grid.holds(cell[0], cell[1], cell[2]) != Holds::Cell {
+                continue;
+            }
+            let (column, height) = ([cell[0], cell[2]], cell[1] as f32);
+            let there = nearest(grid, &fields.phi, column, height);
+            if there < deepest && nearest(grid, &solids.fraction, column, height) <= SOLID_ABOVE {
+                (deepest, from) = (there, cell);
+            }
+        }
+    }
+    nearest(grid, &fields.u, [from[0], from[2]], from[1] as f32)
+}
 
 fn max_or_nan(a: f32, b: f32) -> f32 {
     if a.is_nan() || a > b { a } else { b }
@@ -63,7 +85,8 @@ impl TallSolver {
         // Velocity stands half a step ahead of the surface that it carries next: the energy that this scheme
         // keeps has v^{n-1} v^n / 2 for the kinetic part.
         self.work.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        report.kinetic_energy_j =
+            self.work.centring.kinetic_at_surface(self.state.kinetic_energy_j, report.kinetic_energy_j);
         Ok(report)
     }
 
@@ -90,7 +113,7 @@ impl TallSolver {
                     if part == 0.0 {
                         continue;
                     }
-                    let u = at(&fields.u, place);
+                    let u = liquid_velocity(fields, solids, [i, k], y, phi);
                     let mut x = frame.center(i, y, k).as_dvec3() - floor;
                     if part < 1.0 {
                         let out = phi_gradient(grid, &fields.phi, [i as i32, y, k as i32]);

@@ -4,7 +4,7 @@ use crate::expected::EXPECTED_FAILURES;
 use crate::{Params, TallSolver, check_support, cubic_cells};
 use fluvial_solver_interface::{
     Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
-    TransportTest, Variant, VolumeCorrection, Volumes, Wall, check_cell_count, read_method,
+    TransportTest, Variant, VolumeCorrection, Volumes, check_cell_count, read_method,
 };
 use std::sync::Arc;
 
@@ -65,9 +65,9 @@ impl Listed for Params {
     }
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
-        let lets_go = setup.domain.walls.contains(&Wall::Solid)
-            || setup.solids.iter().any(|s| s.free.is_none() && !s.sticky);
-        let note = "walls and solids hold on to liquid until air reaches in between, as if all were `sticky`";
+        let lets_go = setup.solids.iter().any(|s| s.free.is_none() && !s.sticky);
+        let note =
+            "solids hold on to liquid until air reaches in between, as if all were `sticky`; walls let go";
         if lets_go { vec![note.to_owned()] } else { vec![] }
     }
 

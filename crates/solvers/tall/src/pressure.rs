@@ -15,13 +15,13 @@ impl TallSolver {
         let cycles = self.params.cycles(self.state.steps == 0);
         self.couple_bodies(dt_s);
         let Work { fields, solids, multigrid, coupled, .. } = &mut self.work;
-        multigrid.build(&fields.grid, &fields.phi, &solids.fraction);
+        multigrid.build(&fields.grid, &fields.phi, &solids.fraction, &self.walls);
         multigrid.levels[0].p.copy_from_slice(&fields.pressure);
         let (has_bodies, iterations) = (!coupled.is_empty(), cycles.full + cycles.v);
         for cycle in 0..iterations {
             if cycle == 0 || has_bodies {
                 self.show_bodies();
-                self.find_right_side(dt_s);
+                self.find_right_side();
             }
             self.work.multigrid.cycle(cycle, &cycles);
             self.push_bodies(dt_s);
@@ -31,20 +31,21 @@ impl TallSolver {
         let left = self.work.multigrid.largest_residual();
         self.show_bodies();
         self.release_bodies(dt_s);
-        self.correct_velocity(dt_s, clamps);
+        self.correct_velocity(clamps);
         let relative_residual = if largest > 0.0 { left / f64::from(largest) } else { 0.0 };
         PressureReport { iterations, relative_residual }
     }
 
     /// Divergence of the carried velocity between the solids as they move.
-    fn find_right_side(&mut self, dt_s: f64) {
+    fn find_right_side(&mut self) {
+        let push_s = self.work.centring.push_s;
         let Work { fields, solids, u_carried, multigrid, .. } = &mut self.work;
         let liquid = Liquid {
             phi: &fields.phi,
             fraction: &solids.fraction,
             u_solid: &solids.u_solid,
             density_kg_m3: self.setup.liquid.density,
-            dt_s: dt_s as f32,
+            dt_s: push_s as f32,
         };
         let b = &mut multigrid.levels[0].b;
         match self.params.tall_divergence {
@@ -54,7 +55,8 @@ impl TallSolver {
     }
 
     /// Subtracts the gradient of the pressure that was found.
-    fn correct_velocity(&mut self, dt_s: f64, clamps: &mut Clamps) {
+    fn correct_velocity(&mut self, clamps: &mut Clamps) {
+        let push_s = self.work.centring.push_s;
         let Work { fields, solids, u_carried, multigrid, .. } = &mut self.work;
         let (grid, finest) = (&fields.grid, &multigrid.levels[0]);
         let liquid = Liquid {
@@ -62,7 +64,7 @@ impl TallSolver {
             fraction: &solids.fraction,
             u_solid: &solids.u_solid,
             density_kg_m3: self.setup.liquid.density,
-            dt_s: dt_s as f32,
+            dt_s: push_s as f32,
         };
         fields.pressure.copy_from_slice(&finest.p);
         subtract_gradient(&mut fields.u, grid, u_carried, &finest.rows, &finest.p, &liquid);

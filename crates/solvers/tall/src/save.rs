@@ -23,6 +23,7 @@ impl TallSolver {
             terrain: _,
             has_solids: _,
             has_outside: _,
+            walls: _,
             // Measured again where it is asked for.
             flows: _,
             surfaces: _,
@@ -44,6 +45,7 @@ impl TallSolver {
             time_s,
             steps,
             last_dt_s,
+            lead_s,
             bodies,
             owed,
             spray,
@@ -53,6 +55,7 @@ impl TallSolver {
         out.value("steps", *steps)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
         out.value("last_dt_s", *last_dt_s)?;
+        out.value("lead_s", *lead_s)?;
         out.account(volume)?;
         if let Some(bodies) = bodies {
             bodies.save(out)?;
@@ -78,6 +81,7 @@ impl TallSolver {
         read.steps = from.value("steps")?;
         read.kinetic_energy_j = from.value("kinetic_energy_j")?;
         read.last_dt_s = from.value("last_dt_s")?;
+        read.lead_s = from.value("lead_s")?;
         read.volume = from.account()?;
         read.bodies = self.state.bodies.clone().map(|bodies| bodies.restored(from)).transpose()?;
         if read.bodies.is_some() {

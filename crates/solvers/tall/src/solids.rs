@@ -9,11 +9,12 @@ use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
 use fluvial_solids::{PlacedSolids, open_cell_volume};
-use fluvial_solver_interface::Setup;
+use fluvial_solver_interface::{Setup, Wall};
 use fluvial_tall::exchange::CellList;
 use fluvial_tall::field::Velocity;
 use fluvial_tall::pressure::stencil::SOLID_ABOVE;
 use fluvial_tall::solids::{Ground, Placed, place};
+use fluvial_tall::walls::Walls;
 
 /// Half the diagonal of a cell, in cells: a solid farther away does not touch it.
 const HALF_DIAGONAL: f32 = 0.867;
@@ -101,13 +102,22 @@ impl Terrain {
         for (height, cells) in columns {
             let lowest = (height + LEAST_TALL) as f32;
             let obstacle = cells.iter().find(|cell| cell[0] > height as f32).map_or(f32::MAX, |cell| cell[0]);
-            terrain.limits.push([((top - regular as i32) as f32).max(lowest), obstacle.max(lowest)]);
+            // A column that reaches the ceiling has a cell of it: above its last one there is air.
+            let highest = (top + 1 - regular as i32) as f32;
+            terrain.limits.push([highest.max(lowest), obstacle.max(lowest)]);
             terrain.heights.push(height);
             terrain.ground.cells.extend(cells);
             terrain.ground.first.push(terrain.ground.cells.len() as u32);
         }
         terrain
     }
+}
+
+/// The walls of the domain that liquid lets go of.
+pub(crate) fn letting_go(setup: &Setup, frame: &Frame) -> Walls {
+    let lets_go = [0, 1, 4, 5, 3].map(|side| setup.domain.walls[side] == Wall::Solid);
+    let liquid = setup.liquid;
+    Walls::new(lets_go, frame.height(), frame.dx, liquid.density, liquid.gravity.length())
 }
 
 impl TallSolver {

@@ -160,7 +160,7 @@ impl TallSolver {
     /// What the carried phi says of every column.
     pub(crate) fn measure_carried(&self) -> Vec<Held> {
         let (grid, phi, open) = (&self.state.fields.grid, &self.work.phi_carried, self.open_at_end());
-        let column = |c: usize| held(grid, phi, &open, [c % grid.nx, c / grid.nx], 0.0);
+        let column = |c: usize| held(grid, phi, &open, [c % grid.nx, c / grid.nx]);
         fluvial_foundation::parallel::map_indices(grid.columns.len(), column)
     }
 

@@ -3,7 +3,7 @@
 use crate::solids::SolidFields;
 use crate::spray::SprayWork;
 use fluvial_grids::TallGrid;
-use fluvial_solver_interface::{Bodies, BodyStep};
+use fluvial_solver_interface::{Bodies, BodyStep, Centring};
 use fluvial_tall::bodies::{Coupled, Element, Pair, Pressed};
 use fluvial_tall::extrapolate;
 use fluvial_tall::field::Velocity;
@@ -11,7 +11,7 @@ use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::pressure::multigrid::Multigrid;
 use fluvial_tall::remesh;
 use fluvial_tall::spray::SprayFields;
-use fluvial_tall::volume::Held;
+use fluvial_tall::volume::{Divided, Flow, Held, Open};
 use fluvial_volume::Account;
 
 /// Fields of the liquid at one moment.
@@ -60,6 +60,8 @@ pub(crate) struct State {
     pub steps: u64,
     /// Length of the last step, seconds; zero where there was none.
     pub last_dt_s: f64,
+    /// How far velocity is ahead of the surface, seconds.
+    pub lead_s: f64,
     /// Rigid bodies, and what the last step has lent each of them (`fluvial_tall::bodies`).
     pub bodies: Option<Bodies>,
     pub owed: Vec<Pair>,
@@ -79,6 +81,7 @@ impl State {
             time_s: 0.0,
             steps: 0,
             last_dt_s: 0.0,
+            lead_s: 0.0,
             bodies: None,
             owed: vec![],
             spray: None,
@@ -95,6 +98,8 @@ pub(crate) struct Work {
     pub volume: Account,
     pub kinetic_energy_j: f64,
     pub limiting_speed_m_s: f64,
+    /// How long forces act in the step.
+    pub centring: Centring,
     /// The solids at the end of the step on the old columns; of no interest where none moves.
     pub solids_before: SolidFields,
     /// How high tops of tall cells may be.
@@ -121,11 +126,12 @@ pub(crate) struct Work {
     pub exchanged: Vec<f32>,
     pub in_m3: f64,
     pub out_m3: f64,
-    /// What every column lacks, and what it shall hold, in cells.
-    pub lacking: Vec<f32>,
-    pub spread: Vec<f32>,
+    /// What every column holds on its ground and aloft, what both lack, and what it shall hold, in cells.
+    pub divided: Vec<Divided>,
+    pub lacking: Vec<[f32; 2]>,
+    pub spread: Vec<[f32; 2]>,
     pub target: Vec<f32>,
-    pub shift: Vec<(f32, bool)>,
+    pub shift: Vec<([f32; 2], bool)>,
     pub bodies: BodyStep,
     pub coupled: Vec<Coupled>,
     /// All bodies' surfaces, and what lies there.
@@ -146,6 +152,7 @@ impl Work {
             volume: Account::default(),
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
+            centring: Centring::default(),
             solids_before: SolidFields::default(),
             limits: vec![],
             extrapolate: extrapolate::Scratch::new(&grids),
@@ -163,15 +170,21 @@ impl Work {
             exchanged: vec![0.0; columns],
             in_m3: 0.0,
             out_m3: 0.0,
-            lacking: vec![0.0; columns],
-            spread: vec![0.0; columns],
+            divided: vec![Divided::default(); columns],
+            lacking: vec![[0.0; 2]; columns],
+            spread: vec![[0.0; 2]; columns],
             target: vec![0.0; columns],
-            shift: vec![(0.0, false); columns],
+            shift: vec![([0.0; 2], false); columns],
             bodies: BodyStep::default(),
             coupled: vec![],
             elements: vec![],
             pressed: vec![],
             spray: SprayWork::default(),
         }
+    }
+
+    /// What flows in a step on the state's columns.
+    pub fn flow<'a>(&'a self, grid: &'a TallGrid, open: &'a Open<'a>, dt_s: f64) -> Flow<'a> {
+        Flow { grid, u: &self.u_air, phi: &self.phi_start, open, dt_s: dt_s as f32 }
     }
 }

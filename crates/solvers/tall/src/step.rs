@@ -6,7 +6,7 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(s: &mut TallSolver, dt_s: f64) -> Result<StepReport, StepError> {
     s.setup.check_step(dt_s, s.state.limiting_speed_m_s)?;
     let mut stages = Stages::new(s.asked_to_stop.clone());
-    stages.run("bodies", |_| s.move_bodies(dt_s))?;
+    stages.run("bodies", |clamps| s.move_bodies(dt_s, clamps))?;
     stages.run("solids", |_| s.move_solids(dt_s))?;
     // 1: velocity extrapolation.
     stages.run("extrapolate", |_| s.extrapolate())?;
@@ -15,7 +15,7 @@ pub(crate) fn step(s: &mut TallSolver, dt_s: f64) -> Result<StepReport, StepErro
     // 3: advection and external force integration.
     stages.run("advect", |_| s.advect(dt_s))?;
     stages.run("sources", |_| s.apply_sources_and_sinks(dt_s))?;
-    stages.run("settle_volume", |clamps| s.settle_volume(clamps))?;
+    stages.run("settle_volume", |clamps| s.settle_volume(dt_s, clamps))?;
     // 4: remeshing.
     stages.run("remesh", |_| s.remesh(dt_s))?;
     // 5: incompressibility enforcement.

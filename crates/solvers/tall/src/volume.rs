@@ -4,7 +4,9 @@ use crate::TallSolver;
 use crate::state::Work;
 use fluvial_foundation::parallel::ordered_sum_of;
 use fluvial_solver_interface::Clamps;
-use fluvial_tall::volume::{Held, SPREAD_PASSES, displace, displacements, lacking, measure, spread_pass};
+use fluvial_tall::volume::{
+    Held, SPREAD_PASSES, Start, displace, displacements, divide, lacking, measure, spread_pass,
+};
 
 /// Sum of what columns hold, in cells.
 pub(crate) fn total(held: &[Held]) -> f64 {
@@ -13,20 +15,27 @@ pub(crate) fn total(held: &[Held]) -> f64 {
 
 impl TallSolver {
     /// Finds what every column shall hold after the fluxes and displaces its surfaces to it.
-    pub(crate) fn settle_volume(&mut self, clamps: &mut Clamps) {
+    pub(crate) fn settle_volume(&mut self, dt_s: f64, clamps: &mut Clamps) {
         if !self.params.conserves_volume() {
             return;
         }
-        let (now, cell_m3) = (self.measure_carried(), self.frame.cell_m3());
-        let (before, frame) = (&self.state.fields, self.frame);
-        let grid = &before.grid;
+        let (frame, cell_m3) = (self.frame, self.frame.cell_m3());
+        let grid = &self.state.fields.grid;
+        let mut now = std::mem::take(&mut self.work.divided);
+        let is_outside = |[i, k]: [usize; 2]| frame.is_outside(i, k);
+        let as_one = |[i, k]: [usize; 2]| self.work.exchanged[i + grid.nx * k] != 0.0 || is_outside([i, k]);
+        divide(&mut now, grid, &self.work.phi_carried, &self.open_at_end(), as_one);
         let mut lack = std::mem::take(&mut self.work.lacking);
-        lacking(&mut lack, grid, &self.state.held, &before.residual, &self.work.flux, &now);
+        let before = &self.state.fields;
+        let start = Start { phi: &before.phi, held: &self.state.held, residual: &before.residual };
+        let open = self.state.solids.open();
+        let flow = self.work.flow(grid, &open, dt_s);
+        lacking(&mut lack, &start, &flow, &self.work.flux, &now);
         for (c, lack) in lack.iter_mut().enumerate() {
-            *lack += self.work.exchanged[c];
-            if frame.is_outside(c % grid.nx, c / grid.nx) {
-                self.work.out_m3 += f64::from(*lack + now[c].volume) * cell_m3;
-                *lack = -now[c].volume;
+            lack[0] += self.work.exchanged[c];
+            if is_outside([c % grid.nx, c / grid.nx]) {
+                self.work.out_m3 += f64::from(lack[0] + now[c].volume()) * cell_m3;
+                *lack = [-now[c].volume(), 0.0];
             }
         }
         let mut spread = std::mem::take(&mut self.work.spread);
@@ -41,9 +50,10 @@ impl TallSolver {
         displace(spare, grid, phi_carried, (&now, &lack), &shift);
         std::mem::swap(phi_carried, spare);
         for (target, (now, lack)) in target.iter_mut().zip(now.iter().zip(&lack)) {
-            *target = now.volume + lack;
+            *target = now.volume() + (lack[0] + lack[1]);
         }
-        (self.work.lacking, self.work.spread, self.work.shift) = (lack, spread, shift);
+        (self.work.divided, self.work.lacking) = (now, lack);
+        (self.work.spread, self.work.shift) = (spread, shift);
     }
 
     /// With the surface in its place: what it does not stand for stays residual; all of it is the liquid's volume.

@@ -74,7 +74,8 @@ impl UniformSolver {
     /// v^n v^n / 2 is not.
     fn center_kinetic_energy(&mut self, report: &mut StepReport) {
         self.work.kinetic_energy_j = report.kinetic_energy_j;
-        report.kinetic_energy_j = (self.state.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        report.kinetic_energy_j =
+            self.work.centring.kinetic_at_surface(self.state.kinetic_energy_j, report.kinetic_energy_j);
     }
 
     /// Puts the energy of the particles and the deep cells that a step leaves into its report. Not before they have

@@ -268,7 +268,7 @@ impl UniformSolver {
     }
 
     /// Energy of the mass that the account has, `volume_m3` in all: of the deep cells, of the particles, and of what is
-    /// on its way between them as if it were among the particles. Deep cells, and particles in cells that phi reaches, move with
+    /// on its way between them, which lies where they meet. Deep cells, and particles in cells that phi reaches, move with
     /// the grid there; others have their own velocity. Test: `the_energy_of_particles_is_that_of_their_mass`.
     pub(crate) fn energy_of_mass(
         &self,
@@ -282,21 +282,40 @@ impl UniformSolver {
         let mean_square_speed = |at: [usize; 3]| openings.mean_square_speed(&fields.u_face, at);
         let (gravity, floor) = (self.setup.liquid.gravity.as_dvec3(), grid.min.as_dvec3());
         let (deep_cell, open_volume) = (&carried.reserve.deep_cell, &boundaries.solids.fields.open_volume);
+        let meets_particles = |at: [usize; 3]| {
+            (0..3).any(|axis| {
+                let beside = |cell: usize| deep_cell[cell] == 0 && open_volume[cell] > 0.0;
+                let (cell, stride) = (cells.index(at[0], at[1], at[2]), cells.stride(axis));
+                at[axis] > 0 && beside(cell - stride)
+                    || at[axis] + 1 < cells.size[axis] && beside(cell + stride)
+            })
+        };
+        // Volume, kinetic and potential energy over density, of all deep cells and of those that meet particles.
         let deep = map_indices(cells.size[2], |k| {
-            let mut sums = [0.0f64; 3];
+            let mut sums = [[0.0f64; 3]; 2];
             for cell in (k * cells.slab()..(k + 1) * cells.slab()).filter(|&cell| deep_cell[cell] != 0) {
                 let (at, open) = (cells.coordinates(cell), f64::from(open_volume[cell]));
-                sums[0] += open;
-                sums[1] += 0.5 * open * f64::from(mean_square_speed(at));
-                sums[2] -= open * gravity.dot(cells.position(at[0], at[1], at[2]).as_dvec3() - floor);
+                let x = cells.position(at[0], at[1], at[2]).as_dvec3() - floor;
+                let of_cell = [open, 0.5 * open * f64::from(mean_square_speed(at)), -open * gravity.dot(x)];
+                for part in 0..if meets_particles(at) { 2 } else { 1 } {
+                    (0..3).for_each(|n| sums[part][n] += of_cell[n]);
+                }
             }
             sums
         });
-        let sum = |n: usize| deep.iter().map(|sums| sums[n]).sum::<f64>() * self.cell_m3();
-        let density = f64::from(self.setup.liquid.density);
-        let mut energy = self.particle_energy(carried, density * (volume_m3 - sum(0)), mean_square_speed);
-        energy.kinetic_j += density * sum(1);
-        energy.potential_j += density * sum(2);
+        let sum = |part: usize, n: usize| deep.iter().map(|sums| sums[part][n]).sum::<f64>() * self.cell_m3();
+        let (density, meeting_m3) = (f64::from(self.setup.liquid.density), sum(1, 0));
+        let outside_m3 = volume_m3 - sum(0, 0);
+        // Half a particle for each cell, in the mean, waits to be a whole one. What the account has beyond that is what cells that solids cut
+        // could not be given as whole particles: it lies among those that they have.
+        let most_m3 = meeting_m3 / 16.0;
+        let between_m3 =
+            (outside_m3 - carried.particles.len() as f64 * self.particle_m3()).clamp(-most_m3, most_m3);
+        let mut energy =
+            self.particle_energy(carried, density * (outside_m3 - between_m3), mean_square_speed);
+        let part = if meeting_m3 > 0.0 { between_m3 / meeting_m3 } else { 0.0 };
+        energy.kinetic_j += density * (sum(0, 1) + part * sum(1, 1));
+        energy.potential_j += density * (sum(0, 2) + part * sum(1, 2));
         energy
     }
 

@@ -1,4 +1,5 @@
 // uses "../columns.wgsl"
+// uses "../walls/beyond.wgsl"
 // Twin of trace_back, correct and correct_phi in mod.rs.
 
 struct Params { acceleration_m_s2: vec3<f32>, dt_s: f32 }
@@ -6,7 +7,7 @@ struct Params { acceleration_m_s2: vec3<f32>, dt_s: f32 }
 @group(0) @binding(5) var<storage, read> u: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> phi: array<f32>;
 @group(0) @binding(7) var<storage, read_write> carried: array<vec4<f32>>;
-// The point (in cells) that a sample's liquid came from.
+// The point (in cells) that a sample's liquid came from, and what phi is there at least.
 @group(0) @binding(8) var<storage, read_write> source: array<vec4<f32>>;
 @group(0) @binding(9) var<storage, read_write> out: array<vec4<f32>>;
 @group(0) @binding(10) var<storage, read_write> phi_out: array<f32>;
@@ -36,8 +37,9 @@ fn trace_back(@builtin(global_invocation_id) id: vec3<u32>) {
     let scale = -params.dt_s / grid.dx_m;
     let point = trace_along(vec3<f32>(f32(s.i), f32(s.y), f32(s.k)), u[s.index].xyz, scale);
     let there = around(point);
-    carried[s.index] = vec4<f32>(u_around(there).xyz, phi_around(there));
-    source[s.index] = vec4<f32>(point, 0.0);
+    let least = grid.dx_m * beyond_walls(point);
+    carried[s.index] = vec4<f32>(u_around(there).xyz, max(phi_around(there), least));
+    source[s.index] = vec4<f32>(point, least);
 }
 
 fn least_of(p: Place) -> vec3<f32> { return min(u[p.low].xyz, u[p.high].xyz); }
@@ -76,5 +78,5 @@ fn correct_phi(@builtin(global_invocation_id) id: vec3<u32>) {
     let least = min(min(least_phi(a.a), least_phi(a.b)), min(least_phi(a.c), least_phi(a.d)));
     let most = max(max(most_phi(a.a), most_phi(a.b)), max(most_phi(a.c), most_phi(a.d)));
     let corrected = once + 0.5 * (phi[s.index] - again);
-    phi_out[s.index] = select(corrected, once, corrected < least || corrected > most);
+    phi_out[s.index] = select(max(corrected, source[s.index].w), once, corrected < least || corrected > most);
 }

@@ -2,6 +2,7 @@
 //! semi-Lagrangian for phi, one trace for both. Twins in `advect.wgsl`.
 
 use crate::field::{Around, Velocity, around, for_each_sample, interpolate};
+use crate::walls::Walls;
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 
@@ -15,13 +16,13 @@ fn trace(grid: &TallGrid, u: &[Velocity], point: [f32; 3], here: Velocity, scale
 
 /// First half: traces every sample back once, and reads velocity and phi there.
 ///
-/// `carried` receives (u, v, w, phi), `from` the point in cells that they came from.
+/// `carried` receives (u, v, w, phi), `from` the point in cells that they came from, and what phi is there at least: walls
+/// that liquid has let go of are its surface.
 pub fn trace_back(
-    carried: &mut [[f32; 4]],
-    from: &mut [[f32; 4]],
+    (carried, from): (&mut [[f32; 4]], &mut [[f32; 4]]),
     grid: &TallGrid,
-    u: &[Velocity],
-    phi: &[f32],
+    (u, phi): (&[Velocity], &[f32]),
+    (walls, pressure): (&Walls, &[f32]),
     dt_s: f32,
 ) {
     let slab = grid.nx * grid.rows();
@@ -34,8 +35,9 @@ pub fn trace_back(
                 let [x, y, z] = trace(grid, u, point, u[slab * k + local], scale);
                 let there = around(grid, [x, y, z]);
                 let [a, b, c, _] = there.value(u);
-                carried[local] = [a, b, c, there.value(phi)];
-                from[local] = [x, y, z, 0.0];
+                let least = grid.dx_m * walls.beyond(grid, pressure, [x, y, z]);
+                carried[local] = [a, b, c, there.value(phi).max(least)];
+                from[local] = [x, y, z, least];
             }
         }
     });
@@ -103,7 +105,7 @@ pub fn correct_phi(
         let once = carried[s.index][3];
         let forth = trace(grid, u, s.point(), u[s.index], scale);
         let again = interpolate(grid, carried, forth)[3];
-        let [x, y, z, _] = from[s.index];
+        let [x, y, z, at_walls] = from[s.index];
         let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
         for place in around(grid, [x, y, z]).places {
             for value in [phi[place.low], phi[place.high]] {
@@ -111,7 +113,7 @@ pub fn correct_phi(
             }
         }
         let corrected = once + 0.5 * (phi[s.index] - again);
-        if corrected < least || corrected > most { once } else { corrected }
+        if corrected < least || corrected > most { once } else { corrected.max(at_walls) }
     });
 }
 

@@ -7,6 +7,7 @@ use crate::hierarchy::coarsen_until;
 use crate::pressure::multigrid::Cycles;
 use crate::remesh::RemeshParams;
 use crate::solids::Ground;
+use crate::walls::Walls;
 use fluvial_device::{Binding, Buffer, Device, DeviceError};
 use fluvial_grids::TallGrid;
 
@@ -33,6 +34,8 @@ pub struct WaterParams {
     pub has_sinks: bool,
     /// What lies beyond open walls, where there are any.
     pub beyond: Option<Beyond>,
+    /// What liquid lets go of.
+    pub walls: Walls,
     /// Do solids move?
     pub has_moving: bool,
     /// How many bodies there are, and how many elements they have in all.
@@ -148,12 +151,19 @@ pub(super) struct Buffers {
     pub volume: Buffer<[f32; 4]>,
     pub vectors: [Buffer<Velocity>; 4],
     pub scalars: [Buffer<f32>; 3],
-    pub now: Buffer<[f32; 2]>,
+    /// What columns hold of the carried phi, on their ground and aloft, and the first row aloft.
+    pub now: Buffer<[f32; 4]>,
+    pub aloft: Buffer<i32>,
+    /// What columns hold before sinks, and after.
     pub before: Buffer<[f32; 2]>,
+    pub after: Buffer<[f32; 2]>,
+    /// What columns lack, on their ground and aloft.
+    pub lacking: [Buffer<[f32; 2]>; 2],
     pub flux: Buffer<[f32; 2]>,
     pub ranges: Buffer<[f32; 2]>,
-    pub columns: [Buffer<f32>; 3],
-    pub shift: Buffer<f32>,
+    pub columns: [Buffer<f32>; 2],
+    pub shift: Buffer<[f32; 2]>,
+    pub walls: Buffer<[i32; 8]>,
     pub by_column: Buffer<f32>,
     pub by_row: Buffer<f32>,
     /// Where there are bodies.
@@ -196,7 +206,8 @@ impl Buffers {
         let beyond = [x, z, end_x, end_z, beyond.height, i32::from(params.conserves_volume), 0, 0];
         let (own, phi, own_solids) = (GpuGrid::new(device, grid)?, scalar()?, solids()?);
         let finest = (&own, &phi, &own_solids.fraction);
-        let multigrid = MultigridBuffers::on(device, grid, params.cycles[0].coarsest, finest)?;
+        let multigrid =
+            MultigridBuffers::on(device, grid, (params.cycles[0].coarsest, &params.walls), finest)?;
         Ok(Buffers {
             grid: own,
             new: GpuGrid::new(device, grid)?,
@@ -233,12 +244,16 @@ impl Buffers {
             volume: device.uniform(&[0.0; 4])?,
             vectors: [vector()?, vector()?, vector()?, vector()?],
             scalars: [scalar()?, scalar()?, scalar()?],
-            now: pair()?,
+            now: device.storage("column", columns)?,
+            aloft: device.storage("column", columns)?,
             before: pair()?,
+            after: pair()?,
+            lacking: [pair()?, pair()?],
             flux: pair()?,
             ranges: pair()?,
-            columns: [column()?, column()?, column()?],
-            shift: column()?,
+            columns: [column()?, column()?],
+            shift: pair()?,
+            walls: device.uniform(&params.walls.as_numbers())?,
             by_column: device.storage("numbers", super::numbers::SLOTS * columns)?,
             by_row: device.storage("numbers", super::numbers::ROW * grid.nz)?,
             bodies: (params.bodies[0] > 0)

@@ -23,7 +23,12 @@ use std::collections::BTreeMap;
 /// A shader by name; every entry point stands beside its CPU twin of the same name.
 pub fn source(name: &str) -> ShaderSource {
     let parts = match name {
-        "advect" => shader_parts!["../columns.wgsl", "../advect/advect.wgsl"] as &[_],
+        "advect" => shader_parts![
+            "../columns.wgsl",
+            "../walls/walls.wgsl",
+            "../walls/beyond.wgsl",
+            "../advect/advect.wgsl"
+        ] as &[_],
         "bodies" => shader_parts!["../columns.wgsl", "../bodies/bodies.wgsl"],
         "exchange" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../exchange/exchange.wgsl"],
         "extrapolate" => shader_parts!["../columns.wgsl", "../extrapolate/extrapolate.wgsl"],
@@ -42,7 +47,12 @@ pub fn source(name: &str) -> ShaderSource {
             "../report/report.wgsl"
         ],
         "solids" => shader_parts!["../columns.wgsl", "../solids/solids.wgsl"],
-        "stencil" => shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/stencil.wgsl"],
+        "stencil" => shader_parts![
+            "../columns.wgsl",
+            "../pressure/links.wgsl",
+            "../walls/walls.wgsl",
+            "../pressure/stencil.wgsl"
+        ],
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],

@@ -3,6 +3,7 @@
 use super::{GpuGrid, Kernels, item_groups};
 use crate::hierarchy::coarsen_until;
 use crate::pressure::multigrid::{BUBBLE_LEVELS, COARSEST_SAMPLES, Cycles};
+use crate::walls::Walls;
 use fluvial_device::{Binding, Buffer, Device, DeviceError, Recording};
 use fluvial_grids::TallGrid;
 
@@ -35,7 +36,8 @@ pub struct Inputs<'a> {
 /// The hierarchy's memory on the device, finest level first. Several recordings may share it.
 pub struct MultigridBuffers {
     levels: Vec<GpuLevel>,
-    kept_p: Buffer<f32>,
+    /// Of the finest level, and of the others, whose corrections nothing bounds.
+    walls: [Buffer<[i32; 8]>; 2],
     colours: [Buffer<[i32; 4]>; 2],
     bubbles: [Buffer<[u32; 4]>; 2],
     /// For the coarsest level: from its present pressure, and from zero.
@@ -57,10 +59,10 @@ impl MultigridBuffers {
     pub fn on(
         device: &Device,
         grid: &TallGrid,
-        coarsest: usize,
+        (coarsest, walls): (usize, &Walls),
         (own, phi, fraction): (&GpuGrid, &Buffer<f32>, &Buffer<f32>),
     ) -> Result<Self, DeviceError> {
-        let mut buffers = MultigridBuffers::new(device, grid, coarsest)?;
+        let mut buffers = MultigridBuffers::new(device, grid, coarsest, walls)?;
         let finest = &mut buffers.levels[0];
         (finest.grid, finest.phi, finest.fraction) = (own.clone(), phi.clone(), fraction.clone());
         Ok(buffers)
@@ -72,7 +74,12 @@ impl MultigridBuffers {
     }
 
     /// Buffers for grids of this size; `coarsest` is [`Cycles::coarsest`].
-    pub fn new(device: &Device, grid: &TallGrid, coarsest: usize) -> Result<Self, DeviceError> {
+    pub fn new(
+        device: &Device,
+        grid: &TallGrid,
+        coarsest: usize,
+        walls: &Walls,
+    ) -> Result<Self, DeviceError> {
         let level = |grid: &TallGrid| -> Result<GpuLevel, DeviceError> {
             let vector = || device.storage::<f32>("level", grid.samples());
             Ok(GpuLevel {
@@ -91,7 +98,7 @@ impl MultigridBuffers {
         let levels = grids.iter().map(level).collect::<Result<Vec<_>, _>>()?;
         Ok(MultigridBuffers {
             levels,
-            kept_p: device.storage("kept", grid.samples())?,
+            walls: [device.uniform(&walls.as_numbers())?, device.uniform(&Walls::HOLDING.as_numbers())?],
             colours: [device.uniform(&[0, 0, 0, 0])?, device.uniform(&[1, 0, 0, 0])?],
             bubbles: [device.uniform(&[0; 4])?, device.uniform(&[1, 0, 0, 0])?],
             coarsest: [
@@ -185,8 +192,9 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
             let bound = self.kernels.bind(("transfer", "coarsen_layers"), both().chain(layers))?;
             out.dispatch(&bound, coarse.grid.column_groups());
         }
-        for level in &self.buffers.levels {
+        for (n, level) in self.buffers.levels.iter().enumerate() {
             let fields = [
+                (25, self.buffers.walls[n.min(1)].binding()),
                 (4, level.phi.binding()),
                 (5, level.fraction.binding()),
                 (6, level.layers.binding()),
@@ -233,29 +241,17 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     fn full_cycle(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
         let last = self.buffers.levels.len() - 1;
-        let finest = &self.buffers.levels[0];
-        let items = item_groups(finest.grid.samples());
-        let keep = [(3, finest.p[self.now[0]].binding()), (5, self.buffers.kept_p.binding())];
-        out.dispatch(&self.kernels.bind(("hierarchy", "copy"), keep)?, items);
         self.residual_into(out, 0, false, &self.buffers.levels[0].full_b)?;
         for l in 0..last {
             self.restrict(out, l, true)?;
         }
         for l in (0..=last).rev() {
-            self.is_zero[l] = true;
+            self.is_zero[l] = l > 0;
             if l < last {
                 self.add_correction(out, l)?;
             }
-            self.v_cycle(out, l, true, cycles)?;
+            self.v_cycle(out, l, l > 0, cycles)?;
         }
-        let (finest, now) = (&self.buffers.levels[0], self.now[0]);
-        let sum = [
-            (3, finest.p[now].binding()),
-            (4, self.buffers.kept_p.binding()),
-            (5, finest.p[1 - now].binding()),
-        ];
-        out.dispatch(&self.kernels.bind(("hierarchy", "add"), sum)?, items);
-        self.now[0] = 1 - now;
         Ok(())
     }
 

@@ -54,7 +54,7 @@ impl Buffers {
         }
         if params.conserves_volume {
             r.out.stage("settle_volume");
-            self.settle_volume(&mut r, params, [phi_new, spare])?;
+            self.settle_volume(&mut r, params, [phi_start, phi_new, spare], u_air)?;
         }
         r.out.stage("remesh");
         let settled = if params.conserves_volume { spare } else { phi_new };
@@ -116,7 +116,9 @@ impl Buffers {
             (7, carried.binding()),
             (8, from.binding()),
         ];
-        r.run(("advect", "trace_back"), own().chain(back.clone()), self.grid.sample_groups())?;
+        let walls = [(25, self.walls.binding()), (26, self.pressure.binding())];
+        let back_from = own().chain(back.clone()).chain(walls);
+        r.run(("advect", "trace_back"), back_from, self.grid.sample_groups())?;
         let forth = [
             (4, self.advect.binding()),
             (5, u_air.binding()),
@@ -232,7 +234,7 @@ impl Buffers {
         r.run(("remesh", "top_ranges"), own().chain(find), groups)?;
         let bound = [ranges.clone(), (10, self.limits.binding())];
         r.run(("remesh", "limit_ranges"), sizes().chain(bound), groups)?;
-        let [_, tops, other] = &self.columns;
+        let [tops, other] = &self.columns;
         r.run(("remesh", "middles"), sizes().chain([ranges.clone(), (8, tops.binding())]), groups)?;
         let (mut a, mut b) = (tops, other);
         let passes = (0..smoothing).map(|_| "smooth_pass").chain((0..limiting).map(|_| "limit_pass"));

@@ -68,10 +68,10 @@ impl Buffers {
         let fields = [(4, self.beyond.binding()), (5, phi.binding())];
         let fields = own().chain(fields).chain(self.drained.values());
         r.run(("exchange", "drain"), fields, self.grid.sample_groups())?;
-        self.measure(r, phi, solids, &self.now)?;
+        self.measure(r, phi, solids, &self.after)?;
         let taken = [
             (11, self.before.binding()),
-            (12, self.now.binding()),
+            (22, self.after.binding()),
             (17, self.beyond.binding()),
             (19, self.left.binding()),
         ];
@@ -83,22 +83,40 @@ impl Buffers {
         &self,
         r: &mut Recorder,
         params: &WaterParams,
-        [phi_new, settled]: [&Buffer<f32>; 2],
+        [phi_start, phi_new, settled]: [&Buffer<f32>; 3],
+        u_air: &Buffer<Velocity>,
     ) -> Result<(), DeviceError> {
         let own = || self.grid.own().into_iter();
-        let ([lack, other, _], shift) = (&self.columns, &self.shift);
+        let ([lack, other], shift) = (&self.lacking, &self.shift);
         let groups = self.grid.column_groups();
         let solids = self.solids_at_end();
-        self.measure(r, phi_new, solids, &self.now)?;
+        let divide = [
+            (5, phi_new.binding()),
+            (6, solids.open_cell.binding()),
+            (7, solids.open_tall.binding()),
+            (17, self.beyond.binding()),
+            (18, self.poured_column.binding()),
+            (19, self.left.binding()),
+            (20, self.now.binding()),
+            (21, self.aloft.binding()),
+        ];
+        r.run(("volume", "divide"), own().chain(divide), groups)?;
         let sizes = || self.grid.own().into_iter().take(1);
         let lacking = [
+            (4, self.volume.binding()),
+            (5, phi_start.binding()),
+            (6, self.solids.open_cell.binding()),
+            (7, self.solids.open_tall.binding()),
+            (9, u_air.binding()),
             (10, self.flux.binding()),
             (11, self.held.binding()),
             (12, self.now.binding()),
             (13, self.residual.binding()),
             (15, lack.binding()),
+            (23, self.aloft.binding()),
+            (24, self.phi.binding()),
         ];
-        r.run(("volume", "lacking"), sizes().chain(lacking), groups)?;
+        r.run(("volume", "lacking"), own().chain(lacking), groups)?;
         if params.has_sources || params.has_sinks || params.beyond.is_some() {
             let exchange = [
                 (12, self.now.binding()),
@@ -123,14 +141,16 @@ impl Buffers {
             (12, self.now.binding()),
             (14, lack.binding()),
             (15, shift.binding()),
+            (23, self.aloft.binding()),
         ];
         r.run(("volume", "displacements"), own().chain(wanted), groups)?;
         let displace = [
             (5, phi_new.binding()),
             (12, self.now.binding()),
             (14, lack.binding()),
-            (15, settled.binding()),
             (16, shift.binding()),
+            (23, self.aloft.binding()),
+            (27, settled.binding()),
         ];
         r.run(("volume", "displace"), own().chain(displace), self.grid.sample_groups())
     }
@@ -145,7 +165,7 @@ impl Buffers {
             (11, self.held.binding()),
             (12, self.now.binding()),
             (13, self.residual.binding()),
-            (14, self.columns[0].binding()),
+            (14, self.lacking[0].binding()),
         ];
         let sizes = self.grid.own()[0].clone();
         r.run(("volume", "close"), [sizes].into_iter().chain(close), self.grid.column_groups())

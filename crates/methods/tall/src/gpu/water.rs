@@ -136,11 +136,17 @@ impl GpuWater {
         Ok(())
     }
 
-    /// Submits a step with what was given and returns without waiting for it.
-    pub fn submit(&mut self, dt_s: f32, redistances: bool, is_first: bool) -> Result<(), DeviceError> {
-        let (device, b, [x, y, z]) = (&self.device, &self.buffers, self.params.gravity);
+    /// Submits a step with what was given and returns without waiting for it. Forces act for `push_s`.
+    pub fn submit(
+        &mut self,
+        [dt_s, push_s]: [f32; 2],
+        redistances: bool,
+        is_first: bool,
+    ) -> Result<(), DeviceError> {
+        let (device, b) = (&self.device, &self.buffers);
+        let [x, y, z] = self.params.gravity.map(|g| push_s / dt_s * g);
         device.upload(&b.advect, &[[x, y, z, dt_s]])?;
-        device.upload(&b.projection, &[[self.params.density, dt_s, 0.0, 0.0]])?;
+        device.upload(&b.projection, &[[self.params.density, push_s, 0.0, 0.0]])?;
         device.upload(&b.volume, &[[dt_s, 0.0, 0.0, 0.0]])?;
         self.last = [usize::from(redistances), usize::from(is_first)];
         match &self.recordings.steps[self.last[0]][self.last[1]] {

@@ -1,8 +1,9 @@
 //! Cycles [tall Alg. 2 to 4]. The non-symmetric system is solved by cycles alone.
 
-use super::stencil::{Layers, Row, build_rows, layers, residual, smooth_colour};
+use super::stencil::{Layers, Row, bounded, build_rows, layers, residual, smooth_colour};
 use super::transfer::{add_prolonged, coarsen_fraction, coarsen_layers, coarsen_phi, restrict};
 use crate::hierarchy::coarsen_until;
+use crate::walls::Walls;
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 
@@ -73,10 +74,8 @@ impl Level {
     fn solve_coarsest(&mut self, sweeps: usize) {
         for half in 0..2 * sweeps {
             smooth_colour(&mut self.work, &self.grid, &self.rows, &self.p, &self.b, half as i32 % 2);
-            self.work
-                .iter_mut()
-                .zip(&self.p)
-                .for_each(|(new, old)| *new = old + OVER_RELAXATION * (*new - old));
+            let overshoot = self.work.iter_mut().zip(self.p.iter().zip(&self.rows));
+            overshoot.for_each(|(new, (old, row))| *new = bounded(row, old + OVER_RELAXATION * (*new - old)));
             std::mem::swap(&mut self.p, &mut self.work);
         }
     }
@@ -95,9 +94,6 @@ impl Level {
 pub struct Multigrid {
     /// Levels, finest first.
     pub levels: Vec<Level>,
-    /// Pressure and right side while a full cycle works on the residual.
-    kept_p: Vec<f32>,
-    kept_b: Vec<f32>,
 }
 
 impl Multigrid {
@@ -105,12 +101,12 @@ impl Multigrid {
     pub fn new(grid: &TallGrid) -> Multigrid {
         let grids = coarsen_until(grid, |g| g.samples() <= COARSEST_SAMPLES);
         let levels: Vec<Level> = grids.into_iter().map(Level::new).collect();
-        Multigrid { levels, kept_p: vec![0.0; grid.samples()], kept_b: vec![0.0; grid.samples()] }
+        Multigrid { levels }
     }
 
     /// Operators of all levels for new heights, a level set and solid fractions (Algorithm 2, lines 1 to 5).
     /// Pressures stay as they are.
-    pub fn build(&mut self, grid: &TallGrid, phi: &[f32], fraction: &[f32]) {
+    pub fn build(&mut self, grid: &TallGrid, phi: &[f32], fraction: &[f32], walls: &Walls) {
         let levels = &mut self.levels;
         levels[0].grid.clone_from(grid);
         levels[0].phi.copy_from_slice(phi);
@@ -124,8 +120,10 @@ impl Multigrid {
             coarsen_fraction(&mut coarse.fraction, &coarse.grid, &fine.grid, &fine.fraction);
             coarsen_layers(&mut coarse.layers, &coarse.grid, &fine.grid, &fine.layers);
         }
-        for level in levels {
-            build_rows(&mut level.rows, &level.grid, &level.phi, &level.fraction, &level.layers);
+        for (n, level) in levels.iter_mut().enumerate() {
+            // Corrections have either sign.
+            let walls = if n == 0 { walls } else { &Walls::HOLDING };
+            build_rows(&mut level.rows, &level.grid, (&level.phi, &level.fraction), &level.layers, walls);
         }
     }
 
@@ -155,12 +153,10 @@ impl Multigrid {
         self.levels[l].smooth(cycles.after);
     }
 
-    /// Algorithm 4.
+    /// Algorithm 4, on the residual; the finest level takes part in it with its pressure itself, whose bounds its sweeps keep.
     pub fn full_cycle(&mut self, cycles: &Cycles) {
         let last = self.levels.len() - 1;
         let finest = &mut self.levels[0];
-        self.kept_p.copy_from_slice(&finest.p);
-        self.kept_b.copy_from_slice(&finest.b);
         residual(&mut finest.r, &finest.grid, &finest.rows, &finest.p, &finest.b);
         finest.full_b.copy_from_slice(&finest.r);
         for l in 0..last {
@@ -169,17 +165,16 @@ impl Multigrid {
             restrict(&mut coarse[0].full_b, &coarse[0].grid, (&fine.grid, &fine.layers), &fine.full_b);
         }
         for l in (0..=last).rev() {
-            let level = &mut self.levels[l];
-            level.p.fill(0.0);
-            level.b.copy_from_slice(&level.full_b);
+            if l > 0 {
+                let level = &mut self.levels[l];
+                level.p.fill(0.0);
+                level.b.copy_from_slice(&level.full_b);
+            }
             if l < last {
                 self.add_correction(l);
             }
             self.v_cycle(l, cycles);
         }
-        let finest = &mut self.levels[0];
-        finest.p.iter_mut().zip(&self.kept_p).for_each(|(p, kept)| *p += kept);
-        finest.b.copy_from_slice(&self.kept_b);
     }
 
     fn restrict_residual(&mut self, l: usize) {

@@ -16,7 +16,7 @@
 //! tall cells.
 
 use crate::field::{SIDES, Sample, Value, Velocity, for_each_sample, nearest};
-use crate::pressure::stencil::{Row, is_unknown, links, solid_part, thickness};
+use crate::pressure::stencil::{Row, is_unknown, let_go, links, solid_part, thickness};
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
 
@@ -187,6 +187,7 @@ pub fn subtract_gradient(
             return old;
         }
         let all = links(grid, liquid.phi, liquid.fraction, s);
+        let held = 1.0 - let_go(&rows[s.index], p[s.index]);
         let difference = |d: usize| {
             let there = if all[d].weight == 0.0 { 0.0 } else { pressure_at(grid, p, s, d) };
             all[d].weight * there - all[d].own * p[s.index]
@@ -194,8 +195,11 @@ pub fn subtract_gradient(
         let mut new = old;
         for axis in 0..3 {
             let (low, high) = (2 * axis, 2 * axis + 1);
-            let stopped =
-                |d: usize| all[d].solid * (old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid));
+            let stopped = |d: usize| {
+                let over = old[axis] - solid_velocity(grid, liquid, s, d, all[d].solid);
+                let is_leaving = if d == high { over < 0.0 } else { over > 0.0 };
+                all[d].solid * if is_leaving { held * over } else { over }
+            };
             let weight = if axis == 1 { upper_weight(grid, s) } else { 0.5 };
             let above = weight * (scale * difference(high) + stopped(high));
             let below = (1.0 - weight) * (scale * difference(low) - stopped(low));

@@ -138,12 +138,17 @@ fn subtract_gradient(@builtin(global_invocation_id) id: vec3<u32>) {
     var new_u = u[s.index];
     if rows[s.index].b.z != 0.0 {
         let scale = params.dt_s / (params.density_kg_m3 * grid.dx_m);
+        let bound = rows[s.index].b.w;
+        var held = 1.0;
+        if bound > 0.0 { held = 1.0 - clamp(-p[s.index] / bound, 0.0, 1.0); }
         for (var axis = 0; axis < 3; axis += 1) {
             let old = u[s.index][axis];
             let low = link_to(s, 2 * axis);
             let high = link_to(s, 2 * axis + 1);
-            let stopped_low = low.solid * (old - solid_velocity(s, 2 * axis, low.solid));
-            let stopped_high = high.solid * (old - solid_velocity(s, 2 * axis + 1, high.solid));
+            let over_low = old - solid_velocity(s, 2 * axis, low.solid);
+            let over_high = old - solid_velocity(s, 2 * axis + 1, high.solid);
+            let stopped_low = low.solid * select(over_low, held * over_low, over_low > 0.0);
+            let stopped_high = high.solid * select(over_high, held * over_high, over_high < 0.0);
             var weight = 0.5;
             if axis == 1 { weight = upper_weight(s); }
             let above = weight * (scale * difference(s, 2 * axis + 1, high) + stopped_high);

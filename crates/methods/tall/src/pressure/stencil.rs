@@ -18,6 +18,7 @@
 //! The operator is without 1/dx^2. Checked first against still water: `still_water_solves_the_equations`.
 
 use crate::field::{SIDES, Sample, for_each_sample, nearest};
+use crate::walls::Walls;
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::Holds;
@@ -29,7 +30,8 @@ pub const SOLID_ABOVE: f32 = 0.9;
 /// neighbours; the surface is then seen at this distance. [`floored_distances`] counts where.
 pub const LEAST_THETA: f32 = 1e-3;
 
-/// Weights of the neighbours x-, x+, y-, y+, z-, z+, the diagonal (0 where there is no unknown), and 0.
+/// Weights of the neighbours x-, x+, y-, y+, z-, z+, the diagonal (0 where there is no unknown), and how far below the air's the
+/// pressure may be at walls that liquid lets go of (0: nothing bounds it).
 pub type Row = [f32; 8];
 
 /// Thickness, in cells, of the layers whose balances the two ends of a column's tall cell state ([`layer`]).
@@ -142,7 +144,13 @@ pub fn links(grid: &TallGrid, phi: &[f32], fraction: &[f32], s: Sample) -> [Link
 }
 
 /// Rows of the operator; all zero where there is no unknown. `layers` has one pair a column.
-pub fn build_rows(out: &mut [Row], grid: &TallGrid, phi: &[f32], fraction: &[f32], layers: &[Layers]) {
+pub fn build_rows(
+    out: &mut [Row],
+    grid: &TallGrid,
+    (phi, fraction): (&[f32], &[f32]),
+    layers: &[Layers],
+    walls: &Walls,
+) {
     for_each_sample(grid, out, |s| {
         let mut row = [0.0; 8];
         if is_unknown(phi[s.index], fraction[s.index]) {
@@ -152,6 +160,7 @@ pub fn build_rows(out: &mut [Row], grid: &TallGrid, phi: &[f32], fraction: &[f32
                 row[d] = scale * l.weight;
                 row[6] += scale * l.own;
             }
+            row[7] = walls.bears(grid, s);
         }
         row
     });
@@ -194,14 +203,25 @@ pub fn neighbour_sum(grid: &TallGrid, row: &Row, p: &[f32], s: Sample) -> f32 {
     sum
 }
 
-/// `b - A p`, zero where there is no unknown.
+/// The pressure of an unknown within its bound.
+pub fn bounded(row: &Row, p: f32) -> f32 {
+    if row[7] > 0.0 { p.max(-row[7]) } else { p }
+}
+
+/// How far liquid has let go there: 0 where the pressure is not below the air's, 1 at its bound.
+pub fn let_go(row: &Row, p: f32) -> f32 {
+    if row[7] > 0.0 { (-p / row[7]).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// `b - A p`, zero where there is no unknown, and where the bound holds the pressure back.
 pub fn residual(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[f32]) {
     for_each_sample(grid, out, |s| {
         let row = &rows[s.index];
         if row[6] == 0.0 {
             return 0.0;
         }
-        b[s.index] - (neighbour_sum(grid, row, p, s) - row[6] * p[s.index])
+        let left = b[s.index] - (neighbour_sum(grid, row, p, s) - row[6] * p[s.index]);
+        if left > 0.0 && row[7] > 0.0 && p[s.index] <= -row[7] { 0.0 } else { left }
     });
 }
 
@@ -219,6 +239,6 @@ pub fn smooth_colour(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], 
         if (s.i as i32 + s.y + s.k as i32) & 1 != colour {
             return p[s.index];
         }
-        (neighbour_sum(grid, row, p, s) - b[s.index]) / row[6]
+        bounded(row, (neighbour_sum(grid, row, p, s) - b[s.index]) / row[6])
     });
 }

@@ -1,7 +1,8 @@
 // uses "links.wgsl"
+// uses "../walls/walls.wgsl"
 // Twin of build_rows and layers in stencil.rs.
 
-// The six weights, the diagonal, and 0.
+// The six weights, the diagonal, and how far below the air's the pressure may be.
 struct Row { a: vec4<f32>, b: vec4<f32> }
 @group(0) @binding(6) var<storage, read> layers: array<vec2<f32>>;
 @group(0) @binding(7) var<storage, read_write> rows_out: array<Row>;
@@ -22,6 +23,7 @@ fn build_rows(@builtin(global_invocation_id) id: vec3<u32>) {
     if !s.inside { return; }
     var weights = array<f32, 6>();
     var diagonal = 0.0;
+    var bound = 0.0;
     if is_unknown(s.index) {
         var vertical = 1.0;
         if s.j < 2 { vertical = 1.0 / layers[s.i + grid.nx * s.k][s.j]; }
@@ -31,7 +33,8 @@ fn build_rows(@builtin(global_invocation_id) id: vec3<u32>) {
             weights[d] = scale * l.weight;
             diagonal += scale * l.own;
         }
+        bound = bears(s);
     }
     rows_out[s.index] = Row(vec4<f32>(weights[0], weights[1], weights[2], weights[3]),
-        vec4<f32>(weights[4], weights[5], diagonal, 0.0));
+        vec4<f32>(weights[4], weights[5], diagonal, bound));
 }

@@ -24,6 +24,9 @@ fn neighbour_sum(s: Sample, row: Row) -> f32 {
     return sum;
 }
 
+// Twin of bounded in stencil.rs.
+fn bounded(row: Row, value: f32) -> f32 { return select(value, max(value, -row.b.w), row.b.w > 0.0); }
+
 @compute @workgroup_size(16, 4, 2)
 fn residual(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
@@ -32,7 +35,9 @@ fn residual(@builtin(global_invocation_id) id: vec3<u32>) {
     if row.b.z == 0.0 {
         out[s.index] = 0.0;
     } else {
-        out[s.index] = b[s.index] - (neighbour_sum(s, row) - row.b.z * p[s.index]);
+        let left = b[s.index] - (neighbour_sum(s, row) - row.b.z * p[s.index]);
+        let is_held_back = row.b.w > 0.0 && p[s.index] <= -row.b.w;
+        out[s.index] = select(left, 0.0, left > 0.0 && is_held_back);
     }
 }
 
@@ -46,7 +51,7 @@ fn smooth_colour(@builtin(global_invocation_id) id: vec3<u32>) {
     } else if ((s.i + s.y + s.k) & 1) != params.colour {
         out[s.index] = p[s.index];
     } else {
-        out[s.index] = (neighbour_sum(s, row) - b[s.index]) / row.b.z;
+        out[s.index] = bounded(row, (neighbour_sum(s, row) - b[s.index]) / row.b.z);
     }
 }
 
@@ -92,7 +97,7 @@ fn swept(n: i32, colour: i32, from_odd: bool) -> f32 {
         + shared_side(s, 4, row.b.x, from_odd)) + shared_side(s, 5, row.b.y, from_odd);
     if row.a.z > 0.0 { sum += row.a.z * shared_at(n - grid.nx, from_odd); }
     if row.a.w > 0.0 { sum += row.a.w * shared_at(n + grid.nx, from_odd); }
-    return old + OVER_RELAXATION * ((sum - b[n]) / row.b.z - old);
+    return bounded(row, old + OVER_RELAXATION * (bounded(row, (sum - b[n]) / row.b.z) - old));
 }
 
 @compute @workgroup_size(256)

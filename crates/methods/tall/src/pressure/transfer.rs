@@ -1,6 +1,6 @@
 //! Between levels of multigrid [tall §3.7.1]. Twins in `transfer.wgsl`.
 
-use super::stencil::{Layers, Row};
+use super::stencil::{Layers, Row, bounded};
 use crate::extrapolate::{coarse_cell, fine_cell};
 use crate::field::{for_each_sample, nearest};
 use crate::remesh::fit;
@@ -167,6 +167,6 @@ pub fn add_prolonged(
                 total += weight;
             }
         }
-        p[s.index] + sum / total
+        bounded(&rows[s.index], p[s.index] + sum / total)
     });
 }

@@ -189,6 +189,8 @@ fn add_prolonged(@builtin(global_invocation_id) id: vec3<u32>) {
     if rows[s.index].b.z == 0.0 {
         out[s.index] = 0.0;
     } else {
-        out[s.index] = p[s.index] + prolonged(s);
+        let bound = rows[s.index].b.w;
+        let value = p[s.index] + prolonged(s);
+        out[s.index] = select(value, max(value, -bound), bound > 0.0);
     }
 }

@@ -12,7 +12,7 @@
 @group(0) @binding(12) var<storage, read> held: array<vec2<f32>>;
 @group(0) @binding(13) var<storage, read> residual: array<f32>;
 @group(0) @binding(14) var<storage, read> left: array<f32>;
-@group(0) @binding(15) var<storage, read> shift: array<f32>;
+@group(0) @binding(15) var<storage, read> shift: array<vec2<f32>>;
 // SLOTS numbers, each for all columns.
 @group(0) @binding(16) var<storage, read_write> by_column: array<f32>;
 // For every row of columns: sums as two numbers each, then the largest ones.
@@ -45,6 +45,30 @@ fn is_floored(s: Sample) -> bool {
     return false;
 }
 
+fn u_of(i: i32, y: i32, k: i32) -> vec3<f32> {
+    let p = nearest(i, k, f32(y));
+    return blend4(u[p.low], u[p.high], p.weight).xyz;
+}
+
+// Twin of liquid_velocity in the solver.
+fn liquid_velocity(i: i32, y: i32, k: i32, here: f32) -> vec3<f32> {
+    var from_cell = vec3<i32>(i, y, k);
+    if here > 0.0 {
+        var deepest = 0.0;
+        for (var d = 0; d < 6; d += 1) {
+            let cell = vec3<i32>(i, y, k) + step_to(d);
+            if holds(cell.x, cell.y, cell.z) != CELL { continue; }
+            let p = nearest(cell.x, cell.z, f32(cell.y));
+            let value = blend1(phi[p.low], phi[p.high], p.weight);
+            if value < deepest && blend1(fraction[p.low], fraction[p.high], p.weight) <= SOLID_ABOVE {
+                deepest = value;
+                from_cell = cell;
+            }
+        }
+    }
+    return u_of(from_cell.x, from_cell.y, from_cell.z);
+}
+
 @compute @workgroup_size(8, 8)
 fn columns_of_step(@builtin(global_invocation_id) id: vec3<u32>) {
     let i = i32(id.x);
@@ -58,7 +82,7 @@ fn columns_of_step(@builtin(global_invocation_id) id: vec3<u32>) {
         let here = blend1(phi[place.low], phi[place.high], place.weight);
         let part = clamp(0.5 - here / grid.dx_m, 0.0, 1.0) * open_part(i, k, y);
         if part == 0.0 { continue; }
-        let v = blend4(u[place.low], u[place.high], place.weight).xyz;
+        let v = liquid_velocity(i, y, k, here);
         var height = f32(y) + 0.5;
         if part < 1.0 {
             let slope = vec3<f32>(phi_of(i + 1, k, y) - phi_of(i - 1, k, y), phi_of(i, k, y + 1) - phi_of(i, k, y - 1),
@@ -84,7 +108,7 @@ fn columns_of_step(@builtin(global_invocation_id) id: vec3<u32>) {
     numbers[3] = held[column].x;
     numbers[4] = residual[column];
     numbers[5] = left[column];
-    numbers[6] = select(0.0, 1.0, abs(shift[column]) >= MOST_DISPLACED);
+    numbers[6] = select(0.0, 1.0, max(abs(shift[column].x), abs(shift[column].y)) >= MOST_DISPLACED);
     let all = grid.nx * grid.nz;
     for (var n = 0; n < SUMS + LARGEST; n += 1) { by_column[n * all + column] = numbers[n]; }
 }

@@ -81,7 +81,7 @@ impl Swarm<'_> {
         let (particles, c) = (&mut *self.particles, &mut *self.scratch);
         sample_phi(&mut c.phi, &particles.x, (tree, &model.sampler(tree), sides), liquid.phi);
         let (dx, volume_m3) = (model.shape.dx, model.particle_m3());
-        let push = step.push_s as f32 * model.setup.liquid.gravity;
+        let push = step.forces.push_s as f32 * model.setup.liquid.gravity;
         for p in (0..particles.len()).filter(|&p| c.phi[p] > FLIES_AT_CELLS * dx) {
             let (x, cell) = (particles.x[p], tree.locate(particles.x[p]).cell as usize);
             particles.heat[p] = GONE;
