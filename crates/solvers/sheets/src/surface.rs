@@ -191,10 +191,14 @@ impl SheetsSolver {
                 *out = UNKNOWN;
                 return;
             }
-            // Where the surface is inside a solid no density tells where: beyond the line where the two meet it goes on as it is
-            // carried.
-            if beside_solid && *out != UNKNOWN && *out * grid.dx >= nodes.sample(&fields.phi_node, x) {
-                return;
+            // Beyond the line where the surface meets a solid it lies in the solid, and no density tells where: there it goes on
+            // as it is carried.
+            if beside_solid && mass[cell] == 0.0 && *out != UNKNOWN {
+                let solid = nodes.sample(&fields.phi_node, x) / grid.dx;
+                if *out >= solid {
+                    *out = out.min(FILL_REACH_CELLS);
+                    return;
+                }
             }
             let measured =
                 distance_of_bell_density(neighbours.bell_density(x, h, walls) / full) * h / grid.dx;
