@@ -137,10 +137,12 @@ impl SheetsSolver {
             let away = nodes.gradient(&solids.phi_node, x);
             let slope = slopes((distance_cell, walls.seen_from(x)), at, &cells);
             let out = Vec3::from_array(slope.map(Option::unwrap_or_default)).normalize_or_zero();
-            let normal = match out.dot(away.normalize_or_zero()) > LIES_ON {
-                true => out,
-                false if away.length() > SLOPE_OF_A_PLANE => away.normalize(),
-                false => return,
+            let is_plane = away.length() > SLOPE_OF_A_PLANE;
+            let normal = match out == Vec3::ZERO {
+                // A film that nothing is carried of has the solid's slope.
+                true if is_plane => away.normalize(),
+                false if out.dot(away.normalize_or_zero()) > LIES_ON => out,
+                _ => return,
             };
             let weight_m_s = -normal.dot(gravity_m_s);
             if weight_m_s <= 0.0 {
