@@ -59,20 +59,23 @@ pub fn constrain_to_solids(
     }
 }
 
-/// Faces that solids leave less of have no velocity of their own.
-const SLIVER_AREA: f32 = 0.1;
-
 /// The velocity of the liquid at the faces, for what it carries. What flows through a sliver of a face is right as a flux, but
 /// as a velocity it is whatever the cell behind must get rid of: 19 m/s beside a ball in a jet of 2. Particles that came by
-/// took it along. A sliver has the velocity of the faces of its axis around it, and its own, each by its open area.
+/// took it along. A face with less than `least_area` has the velocity of the faces of its axis around it, and its own, each by its open area.
 ///
 /// Test: `a_sliver_moves_as_the_faces_around_it`.
-pub fn without_slivers(carrying: &mut FaceField, u_face: &FaceField, area: &FaceField, grid: &UniformGrid) {
+pub fn without_slivers(
+    carrying: &mut FaceField,
+    u_face: &FaceField,
+    area: &FaceField,
+    least_area: f32,
+    grid: &UniformGrid,
+) {
     carrying.clone_from(u_face);
     for axis in AXES {
         let (faces, u, area) = (grid.faces(axis), &u_face[axis], &area[axis]);
         faces.for_each_mut(&mut carrying[axis], |face, at, carrying| {
-            if area[face] == 0.0 || area[face] >= SLIVER_AREA {
+            if area[face] == 0.0 || area[face] >= least_area {
                 return;
             }
             let (mut sum, mut open) = (area[face] * u[face], area[face]);

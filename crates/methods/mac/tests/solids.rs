@@ -81,7 +81,7 @@ fn a_sliver_moves_as_the_faces_around_it() {
     let closed = faces.index(2, 1, 2);
     (area[0][closed], u[0][closed]) = (0.0, -7.0);
     let mut carrying = FaceField::default();
-    without_slivers(&mut carrying, &u, &area, &GRID);
+    without_slivers(&mut carrying, &u, &area, 0.1, &GRID);
     assert!((carrying[0][sliver] - 2.0).abs() < 0.05, "{}", carrying[0][sliver]);
     carrying[0][sliver] = u[0][sliver];
     assert_eq!(carrying, u);

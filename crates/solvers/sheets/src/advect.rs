@@ -5,7 +5,8 @@ use crate::adapt::{Place, surroundings};
 use crate::state::{Carriers, GridVelocity, Solids};
 use fluvial_foundation::parallel::{self, for_each_chunk_mut2};
 use fluvial_foundation::{AXES, Vec3};
-use fluvial_mac::{drift_with_solids, mark_unknowns};
+use fluvial_grids::{FaceField, UniformGrid};
+use fluvial_mac::{drift_with_solids, mark_unknowns, without_slivers};
 use fluvial_particles::{self as carriers, Flight, Members, Transfer};
 use fluvial_sheets::{Points, Population, deposit, dilate, spread_velocity};
 use fluvial_solids::SolidFields;
@@ -27,6 +28,12 @@ pub(crate) const AMID_LIQUID: f32 = 6.0 / 9.0;
 pub(crate) const UNCUT: f32 = 0.99;
 pub(crate) const FULL_AROUND: f32 = 8.0 / 9.0;
 
+/// Particles do not see what flows through faces that solids leave less of (see [`without_slivers`]). The pressure makes
+/// the fluxes fit each other, and so the velocities of narrow openings several times those of the liquid beside them; particles
+/// took these up, gave them to the faces around, and currents along the line where still water ends on a slope grew by 1.3 a
+/// second. With a tenth they still grow, with a quarter or more they do not.
+const SLIVER_AREA: f32 = 0.25;
+
 /// The flow moves along with solids up to this distance from them, in cells: as far as their velocity is known.
 const DRIFT_IN_CELLS: f32 = 3.0;
 
@@ -36,7 +43,7 @@ impl SheetsSolver {
     pub(crate) fn advect_particles(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let work = &mut self.work;
         let solids = &work.boundaries.solids.fields;
-        let Carriers { before, after, ranges, scratch, drift_face, .. } = &mut work.carriers;
+        let Carriers { before, after, ranges, scratch, drift_face, carrying_face, .. } = &mut work.carriers;
         let mut around = surroundings(&self.setup, solids, &self.grid);
         if self.setup.has_moving_solids() {
             let SolidFields { phi_node, u_solid, .. } = &self.state.boundaries.solids.fields;
@@ -49,6 +56,7 @@ impl SheetsSolver {
         before.v.clone_from(&particles.v);
         before.age_s.clone_from(&particles.age_s);
         before.id = (0..particles.len() as u64).collect();
+        let u_face = carrying(carrying_face, u_face, &self.state.boundaries.solids, &self.grid);
         let report = carriers::advect(after, ranges, before, (u_face, &[]), &around, dt_s as f32, scratch);
         clamps.add("particles_pushed_out_of_solids", report.pushed_out_of_solids);
         clamps.add("particles_trapped_in_solids", report.trapped_in_solids);
@@ -195,25 +203,33 @@ impl SheetsSolver {
         carrier.x.clone_from(&particles.x);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         let transfer = Transfer::Flip { ratio: self.params.flip_ratio };
-        let (grid, sides) = (&self.grid, &work.boundaries.solids.fields.sides);
-        carriers::faces_to_particles(
-            carrier,
-            &work.fields.u_face,
-            u_before,
-            grid,
-            sides,
-            &transfer,
-            &Flight::NONE,
-        );
+        let (solids, carrying_face) = (&work.boundaries.solids, &mut work.carriers.carrying_face);
+        let (grid, sides) = (&self.grid, &solids.fields.sides);
+        let u_face = carrying(carrying_face, &work.fields.u_face, solids, &self.grid);
+        carriers::faces_to_particles(carrier, u_face, u_before, grid, sides, &transfer, &Flight::NONE);
         let neighbours = &work.population.neighbours;
         let members = Members {
             of_cell: |cell| neighbours.of_cell(cell),
             weight: |p| particles.mass[p] as f32,
             near_cell: &[],
         };
-        let (u_face, collisions) = (&work.fields.u_face, &mut work.carriers.collisions);
+        let collisions = &mut work.carriers.collisions;
         carriers::collide(carrier, u_face, (grid, sides), &members, dt_s as f32, collisions);
         std::mem::swap(&mut carrier.v, &mut particles.v);
         self.prescribe_in_sources();
     }
+}
+
+/// The velocity that the particles move with and take up.
+fn carrying<'a>(
+    carrying_face: &'a mut FaceField,
+    u_face: &'a FaceField,
+    solids: &Solids,
+    grid: &UniformGrid,
+) -> &'a FaceField {
+    if solids.mirror.is_none() {
+        return u_face;
+    }
+    without_slivers(carrying_face, u_face, &solids.fields.open_area, SLIVER_AREA, grid);
+    carrying_face
 }

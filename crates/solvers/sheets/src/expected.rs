@@ -6,18 +6,6 @@ use fluvial_solver_interface::ExpectedFailure;
 /// Rows known to miss their bar.
 pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
     ExpectedFailure {
-        case: "rest-through-sizes",
-        variants: &["sheets"],
-        quantity: "sloped solid: max speed / sqrt(g h)",
-        reason: THIN_FILM,
-    },
-    ExpectedFailure {
-        case: "rest-through-sizes",
-        variants: &["sheets"],
-        quantity: "shelf at the level: max speed / sqrt(g h)",
-        reason: THIN_FILM,
-    },
-    ExpectedFailure {
         case: "free-fall",
         variants: &["sheets"],
         quantity: "centre of mass, fallen / m",
@@ -76,4 +64,3 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
 const SMALL_WAVE: &str = "the wave is 0.1 and 0.16 cells high, and its height is read from the particles' density, a sum over about 100 of them: it moves by as much when they rearrange, and the pressure follows a carried distance that may differ from it by 0.15 cells";
 const TENSION: &str = "curvature is the density's second derivatives, a mean over 3^3 cells: the jump of pressure is right to 1.2 %, currents stay at a hundredth of what they were but grow by 3 in a quarter of a second, and the oscillating drop crosses its mean too rarely to give a period. This method is not for tension-driven motion";
 const FRONT_TIP: &str = "the tip of the tongue: on a floor between cells, cells are liquid from half a cell of depth on, on a floor through their middles from nothing on. The two fronts are half a cell apart";
-const THIN_FILM: &str = "a film of less than 0.3 cells on a solid, and a solid that ends less than that above the level: their cells are air for the pressure, so that their particles gather the speed of a fall while the solid holds them where they are. Shelves 0.3 cells lower and one cell higher rest at 1e-6 m/s; a slope has such films where the level ends";

@@ -8,6 +8,7 @@ mod bodies;
 mod draw;
 mod evenness;
 mod expected;
+mod films;
 mod flow;
 mod measure;
 mod method;

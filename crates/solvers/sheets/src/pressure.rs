@@ -8,7 +8,7 @@ use crate::SheetsSolver;
 use crate::state::{Density, Fields, GridVelocity, Work};
 use crate::surface::FLYING_MASS;
 use fluvial_foundation::AXES;
-use fluvial_foundation::parallel::for_each_beside_mut;
+use fluvial_foundation::parallel::for_each_indexed_mut;
 use fluvial_level_set as level_set;
 use fluvial_mac::{
     AtBoundaries, FaceCells, RoughLiquid, SurfacePush, close_walls, constrain_to_solids, first_guess,
@@ -29,17 +29,6 @@ impl SheetsSolver {
         let solids = &*work.boundaries.solids;
         let liquid = RoughLiquid::new(&work.fields.phi_cell, gap_cell, &self.grid, &solids.fields);
         rub(&mut work.fields.u_face, &liquid, &solids.rough, dt_s as f32, &mut work.friction);
-    }
-
-    /// Gravity on every face that has a velocity.
-    pub(crate) fn apply_gravity(&mut self, dt_s: f64) {
-        let (gravity, work) = (self.setup.liquid.gravity, &mut self.work);
-        for axis in AXES {
-            let (push, valid) = (gravity[axis] * dt_s as f32, &work.velocity.valid_face[axis]);
-            for_each_beside_mut(&mut work.fields.u_face[axis], valid, |u, &valid| {
-                *u += if valid != 0 { push } else { 0.0 };
-            });
-        }
     }
 
     /// Surface tension: with s = sigma kappa / rho on the surface, the ghost value of a face between liquid and air
@@ -230,6 +219,15 @@ impl SheetsSolver {
         let (sources, openings) = (&work.boundaries.sources, work.boundaries.openings(&work.cover, grid));
         sources.prescribe(u_face, valid_face, openings.area_face);
         level_set::extrapolate_velocity(u_face, valid_face, grid, layers, scratch);
+        // Nothing flows into a solid below films that bulk liquid does not reach, either.
+        for axis in AXES {
+            let area = &openings.area_face[axis];
+            for_each_indexed_mut(&mut valid_face[axis], |face, valid| {
+                if area[face] == 0.0 {
+                    *valid = (*valid).max(known_face[axis][face]);
+                }
+            });
+        }
         if self.setup.solids.is_empty() {
             close_walls(u_face, open_walls, grid);
         } else {

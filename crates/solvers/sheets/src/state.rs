@@ -1,6 +1,7 @@
 //! What the solver remembers from step to step, and what a step works in.
 
 use crate::surface::UNKNOWN;
+use fluvial_foundation::Vec3;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set as level_set;
 use fluvial_mac::{Cover, FrictionScratch, NO_GAP, Openings, Outlet, Parting, SolidFaces, Sources, Unknowns};
@@ -146,6 +147,8 @@ pub(crate) struct Work {
     pub unknowns: Unknowns,
     pub parting: Parting,
     pub friction: FrictionScratch,
+    /// What solids take of the velocity that gravity gives the films on them, m/s.
+    pub carried_weight_cell: Vec<Vec3>,
     /// Velocity before the projection, without the pressure on the surface; filled where there is any, and among bodies.
     pub u_without_push: FaceField,
     /// What adaptive sampling may do in each cell.
@@ -169,6 +172,8 @@ pub(crate) struct Carriers {
     pub ranges: carriers::CellRanges,
     pub scratch: carriers::Scratch,
     pub collisions: carriers::Collisions,
+    /// Velocity that carries particles and distances: without what flows through slivers of faces.
+    pub carrying_face: FaceField,
     /// Velocity that the flow moves with beside solids, where any moves.
     pub drift_face: FaceField,
 }
@@ -191,6 +196,10 @@ pub(crate) struct Density {
     /// Cells that the surface of bulk liquid runs through below their middle: no unknowns, but they move
     /// with it.
     pub skin_cell: Vec<bool>,
+    /// The same a round before, while films are added to it.
+    pub skin_before: Vec<bool>,
+    /// Cells that hold liquid and touch a solid.
+    pub film_cell: Vec<bool>,
 }
 
 /// The faces' velocity on its way from the particles through forces and pressure to its extension.
@@ -250,6 +259,8 @@ impl Work {
                 pass: vec![],
                 bulk_cell: vec![false; cells],
                 skin_cell: vec![false; cells],
+                skin_before: vec![false; cells],
+                film_cell: vec![false; cells],
             },
             velocity: GridVelocity {
                 weight_face: faces(),
@@ -262,6 +273,7 @@ impl Work {
             unknowns: Unknowns::none(grid),
             parting: Parting::default(),
             friction: FrictionScratch::default(),
+            carried_weight_cell: vec![Vec3::ZERO; cells],
             u_without_push: FaceField::default(),
             depth_cell: vec![Depth::Empty; cells],
             level_set: level_set::Scratch::default(),

@@ -43,7 +43,7 @@ const LEAST_DEFICIT: f32 = 0.02;
 const LEAST_DISTANCE_CELLS: f32 = 1e-3;
 
 /// Cells whose middle is no farther above the surface of bulk liquid hold some of it.
-const SKIN_IN_CELLS: f32 = 0.6;
+pub(crate) const SKIN_IN_CELLS: f32 = 0.6;
 /// Beside bulk liquid, cells that hold less than this are its skin too, in small particles: what they hold is a part
 /// of its outermost particles. Faces there fell freely, and still water under a tilted surface flowed at 0.1 m/s:
 /// the particles next to them interpolate their velocity.
@@ -63,11 +63,12 @@ impl SheetsSolver {
     }
 
     /// The distance from the surface of bulk liquid, in cells, for two layers of liquid cells and one of air. Cells
-    /// with d < 0 are liquid; others only by their deficit, and only away from bulk liquid (no neighbour
-    /// has d < 0): there it is sheets and drops.
+    /// with d < 0 are liquid; others only by their deficit, and only away from solids (`films.rs`) and from bulk liquid (no
+    /// neighbour has d < 0): there it is sheets and drops.
     ///
     /// Tests: `still_water_stays_still_under_a_tilted_surface`, `pressure_at_rest_is_hydrostatic` (validation).
     pub(crate) fn measure_surface_cells(&mut self, dt_s: f64) {
+        self.find_films();
         let (size, cells) = (self.grid.cells, self.grid.cell_centers());
         let wet: Vec<bool> = self.work.fields.phi_cell.iter().map(|&p| p < 0.0).collect();
         // Closed cells are no air: in a narrow gap the density is too low to tell. Behind solids that move it must.
@@ -77,7 +78,9 @@ impl SheetsSolver {
         let open_air: Vec<bool> = wet.iter().zip(closed).map(|(wet, closed)| !wet && !closed).collect();
         let solids = &self.work.boundaries.solids;
         let near = |air: &[bool]| solids.any(air, &self.grid);
-        let (near_wet, near_air) = (dilate(&wet, size, 1), near(if moves { &dry } else { &open_air }));
+        let held: Vec<bool> =
+            wet.iter().zip(&self.work.density.film_cell).map(|(wet, film)| *wet || *film).collect();
+        let (near_wet, near_air) = (dilate(&held, size, 1), near(if moves { &dry } else { &open_air }));
         // Bulk is where the 5^3 cells around reach into no cell that is not full: those around open air are not.
         let bulk = near(&near(&open_air)).into_iter().zip(closed).map(|(near, closed)| !near && !closed);
         self.work.density.bulk_cell.iter_mut().zip(bulk).for_each(|(out, bulk)| *out = bulk);
@@ -88,7 +91,8 @@ impl SheetsSolver {
         // Below the second layer everything is deep inside.
         let inside =
             |cell: usize| !closed[cell] && (distance[cell] < 0.0 || distance[cell] == UNKNOWN && wet[cell]);
-        cells.for_each_mut2(phi_cell, &mut self.work.density.skin_cell, |cell, at, phi, skin| {
+        let Density { skin_cell, film_cell, .. } = &mut self.work.density;
+        cells.for_each_mut2(phi_cell, skin_cell, |cell, at, phi, skin| {
             let d = distance[cell];
             *skin = false;
             if d == UNKNOWN || closed[cell] {
@@ -106,12 +110,13 @@ impl SheetsSolver {
             let beside_bulk = d >= 0.0 && any_around(1);
             let is_empty = d >= 0.0 && mass_cell[cell] < FLYING_MASS;
             *skin = beside_bulk && d < SKIN_IN_CELLS || is_empty && any_around(3);
-            if d < 0.0 || *phi >= 0.0 || beside_bulk {
+            if d < 0.0 || *phi >= 0.0 || beside_bulk || film_cell[cell] {
                 *phi = if d < 0.0 { d.min(-LEAST_DISTANCE_CELLS) } else { d };
             } else {
                 *phi = phi.min(-LEAST_DEFICIT);
             }
         });
+        self.attach_films();
         self.open_sinks();
     }
 
@@ -144,7 +149,7 @@ impl SheetsSolver {
         let Solids { fields, closed_cell: closed, .. } = &*self.work.boundaries.solids;
         let Density { crowding_cell: crowding, shift_cell, carried_cell, pass: known_cell, .. } =
             &mut self.work.density;
-        let open = &fields.open_volume;
+        let (open, nodes) = (&fields.open_volume, grid.nodes());
         let open_before = &self.state.boundaries.solids.fields.open_volume;
         let (h, full) = (params.reach_m(), lattice_bell_density(params.density_reach));
         let full_mass = self.params.particles_per_cell as f32;
@@ -166,9 +171,12 @@ impl SheetsSolver {
                 let within_play = shift.clamp(-PLAY_OF_MASS_CELLS, PLAY_OF_MASS_CELLS);
                 *out += part * within_play;
                 if beside_solid {
-                    // A cell amid others that is full for itself is no pocket of air that they flow into.
+                    // A cell amid others that is full for itself is no pocket of air that they flow into. An empty one says
+                    // nothing: how far above the surface it is, others know.
                     let filled = (mass[cell] / (full_mass * open[cell].max(CRAMPED))).min(1.0);
-                    let highest = (0.5 - filled + PLAY_OF_MASS_CELLS).min(FILL_REACH_CELLS);
+                    let of_its_own =
+                        if filled > 0.0 { 0.5 - filled + PLAY_OF_MASS_CELLS } else { f32::INFINITY };
+                    let highest = of_its_own.min(FILL_REACH_CELLS);
                     *out = (*out + shift - within_play).clamp(-FILL_REACH_CELLS, highest);
                     return;
                 }
@@ -182,6 +190,15 @@ impl SheetsSolver {
             if open[cell] < CRAMPED {
                 *out = UNKNOWN;
                 return;
+            }
+            // Beyond the line where the surface meets a solid it lies in the solid, and no density tells where: there it goes on
+            // as it is carried.
+            if beside_solid && mass[cell] == 0.0 && *out != UNKNOWN {
+                let solid = nodes.sample(&fields.phi_node, x) / grid.dx;
+                if *out >= solid {
+                    *out = out.min(FILL_REACH_CELLS);
+                    return;
+                }
             }
             let measured =
                 distance_of_bell_density(neighbours.bell_density(x, h, walls) / full) * h / grid.dx;
@@ -334,7 +351,7 @@ fn held_beside(
 }
 
 /// The distance's slope at a cell along each axis, a cell; none where it is not known.
-fn slopes(
+pub(crate) fn slopes(
     (distance_cell, seen): (&[f32], Option<Seen>),
     at: [usize; 3],
     cells: &Lattice,

@@ -87,6 +87,47 @@ fn still_water_stays_still_on_a_slope() {
     assert!(fastest < 3e-3 && rise_m.abs() < 6e-4, "{fastest} m/s from 1 to 3 s, {rise_m} m");
 }
 
+/// Films too thin for the pressure, on shelves so many cells below the surface and where water ends on slopes, fell freely while the
+/// solid held them: 0.1 to 1.2 sqrt(g h) within two seconds.
+#[test]
+fn films_on_solids_rest() {
+    let dx = 0.05;
+    let shelf = |cells: f32| Shape::Box {
+        min: Vec3::new(0.8, -1.0, -1.0),
+        max: Vec3::new(2.0, 0.47 - cells * dx, 2.0),
+    };
+    let slope =
+        |y: f32, normal: Vec3| Shape::Plane { point: Vec3::new(0.5, y, 0.5), normal: normal.normalize() };
+    let solids = [
+        shelf(0.0),
+        shelf(0.2),
+        shelf(0.4),
+        slope(0.33, Vec3::new(-0.4, 1.0, 0.1)),
+        slope(0.445, Vec3::new(-0.15, 1.0, 0.04)),
+        slope(0.04, Vec3::new(-1.3, 1.0, 0.1)),
+    ];
+    for (n, solid) in solids.into_iter().enumerate() {
+        let mut setup = tank(20, 0.47);
+        setup.domain.grid.cells = [20, 12, 6];
+        setup.solids = vec![Solid::new("solid", solid, Motion::Static)];
+        let (fastest, _) = unrest(setup, Params::default(), [0.0, 1.5]);
+        assert!(fastest < 2e-4, "{fastest} m/s above solid {n}");
+    }
+}
+
+/// What flows through narrow openings was passed on to the faces around them by particles, and currents along the line where
+/// the water ends grew by 1.3 a second: 2.3e-3 m/s after 7 s.
+#[test]
+fn no_current_grows_along_a_slope() {
+    let mut setup = tank(32, 0.47);
+    setup.domain.grid.cells = [32, 17, 8];
+    let normal = Vec3::new(-0.4, 1.0, 0.1).normalize();
+    let slope = Shape::Plane { point: Vec3::new(0.5, 0.33, 0.5), normal };
+    setup.solids = vec![Solid::new("slope", slope, Motion::Static)];
+    let (fastest, _) = unrest(setup, Params::default(), [6.0, 7.0]);
+    assert!(fastest < 1e-4, "{fastest} m/s");
+}
+
 /// In the narrow gap between a tilted box and the floor the density is low; it counted as air without pressure, and water
 /// flew into it at sqrt(2 g h).
 #[test]

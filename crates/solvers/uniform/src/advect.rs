@@ -18,6 +18,9 @@ const FULL_WEIGHT: f32 = 0.25;
 /// surface lie up to half a cell outside, and their stencils reach one farther.
 const SMOOTH_CELLS: f32 = 1.5;
 
+/// Faces that solids leave less of have no velocity of their own for what it carries.
+const SLIVER_AREA: f32 = 0.1;
+
 impl UniformSolver {
     /// phi^{n+1}(x) = phi^n(x - u dt); particles move along u and restore what the grid lost.
     pub(crate) fn advect_surface(&mut self, dt_s: f64, clamps: &mut Clamps) {
@@ -75,7 +78,7 @@ impl UniformSolver {
         if self.setup.solids.is_empty() {
             return u_face;
         }
-        without_slivers(buffer, u_face, &boundaries.solids.fields.open_area, &self.grid);
+        without_slivers(buffer, u_face, &boundaries.solids.fields.open_area, SLIVER_AREA, &self.grid);
         buffer
     }
 
