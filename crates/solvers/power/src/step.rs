@@ -28,8 +28,7 @@ pub(crate) fn step(solver: &mut PowerSolver, dt_s: f64) -> Result<StepReport, St
     })?;
     stages.run("advect_velocity", |_| step.carry_velocity(&mut tree))?;
     stages.run("forces", |_| step.absorb_momentum(&mut tree, &settled.arrived, &settled.held.content_m3))?;
-    let solved =
-        stages.try_run("pressure", |clamps| step.project(&mut tree, (&pushed, &settled.held), clamps))?;
+    let solved = stages.try_run("pressure", |clamps| step.project(&mut tree, (&pushed, &settled), clamps))?;
     stages.run("extrapolate", |_| extend_velocity(&mut tree, &step.closed()))?;
     let (next, report) = stages.try_run("measure", |_| step.measure(tree, band, settled, solved))?;
     Ok(stages.commit("commit", report, |_| *state = next))

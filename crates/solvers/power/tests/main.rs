@@ -3,3 +3,4 @@
 mod conformance;
 mod falls;
 mod jets;
+mod rest;
