@@ -93,7 +93,10 @@ impl Settlement {
         let around = self.spread(&self.spread(&area));
         let asked = parallel::map_indices(self.near.len(), |n| {
             let cube = edge(n).powi(3);
-            let part = asked_part(owed[self.number[n] as usize] / cube, open[n]);
+            let mut part = owed[self.number[n] as usize] / cube;
+            if open[n] < 1.0 {
+                part -= part.clamp(-LEAST_OWED_AT_SOLID, LEAST_OWED_AT_SOLID);
+            }
             let moves = phi(n).abs() < f64::from(REACH_LEAVES) * edge(n);
             let settles = part.abs() > LEAST_OWED && moves && around[n] > LEAST_AREA * edge(n).powi(2);
             if settles { part * cube / around[n] } else { 0.0 }
@@ -162,6 +165,9 @@ impl Settlement {
     /// instead of back. Noise in still water between leaves of one size grew by 0.7 a second with `dt = 0.5 sqrt(dx / g)`. Under V itself velocity changes the height by which it is driven, and nothing else: no
     /// wave grows. Test: `the_pressure_sees_what_a_column_holds`; of the solver `noise_in_still_water_does_not_grow`.
     ///
+    /// All that is owed counts, also what cut leaves do not ask of the band: a wave that passes from leaves that ask to leaves that do not would
+    /// grow on a slope.
+    ///
     /// The column of a leaf are the leaves beside it, with the squared cosines between the directions to them and the surface's normal for
     /// weights. Leaves keep their sides.
     pub fn seen_distance(
@@ -180,8 +186,7 @@ impl Settlement {
             let normal = slope.normalize_or_zero();
             let (mut column_m3, mut column_m2) = (0.0, 0.0);
             let mut add = |m: usize, weight: f64| {
-                let cube = f64::from(view.level(self.near[m].level).dx).powi(3);
-                column_m3 += weight * cube * asked_part(owed[self.number[m] as usize] / cube, open[m]);
+                column_m3 += weight * owed[self.number[m] as usize];
                 column_m2 += weight * area[m];
             };
             add(n, 1.0);
@@ -201,14 +206,6 @@ impl Settlement {
         let mut by_number = parallel::map_indices(owed.len(), |n| view.value(view.leaves()[n], PHI));
         self.number.iter().zip(&seen).for_each(|(&number, (phi, _))| by_number[number as usize] = *phi);
         (by_number, seen.iter().filter(|(_, held_back)| *held_back).count())
-    }
-}
-
-/// What is asked of the surface of what a leaf is owed, both in leaves.
-fn asked_part(owed: f64, open: f64) -> f64 {
-    match open < 1.0 {
-        true => owed - owed.clamp(-LEAST_OWED_AT_SOLID, LEAST_OWED_AT_SOLID),
-        false => owed,
     }
 }
 
