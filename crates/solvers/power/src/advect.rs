@@ -67,7 +67,7 @@ impl Step<'_> {
     pub fn carry_velocity(&self, tree: &mut Tree) {
         let (flow, surface_flow) = (self.old.tree.flow(), self.old.tree.surface_flow());
         let dt = self.dt_s as f32;
-        let push = dt * self.model.setup.liquid.gravity;
+        let push = self.push_m_s();
         let Tree { pyramid, diagram } = tree;
         let levels = self.old.tree.pyramid.levels();
         faces::update(pyramid, diagram, Boundary::default(), |cursors: &mut [Cursors; 2], pairs, face, u| {

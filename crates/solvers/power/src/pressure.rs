@@ -117,7 +117,7 @@ impl Step<'_> {
             pushed.iter().filter(|(n, _)| is_unknown(*n)).for_each(|(n, flow)| values[*n] += sign * flow);
         };
         push(&mut right, 1.0);
-        let scale = self.dt_s / f64::from(self.model.setup.liquid.density);
+        let scale = self.forces.push_s / f64::from(self.model.setup.liquid.density);
         let mut p = self.first_guess(&tree_leaves(pyramid, diagram), pyramid, diagram, scale);
         (0..p.len()).filter(|&n| !is_unknown(n)).for_each(|n| p[n] = 0.0);
         let mut amg = Amg::new(&a, AmgParams::default());
