@@ -19,3 +19,6 @@ pub const SCRATCH: usize = 9;
 pub const CENTER_VELOCITY: [usize; 3] = [10, 11, 12];
 /// Velocity at the low corner of a cell, m/s ([`crate::nodes`]).
 pub const NODE_VELOCITY: [usize; 3] = [13, 14, 15];
+/// Signed distance to the surface as the pressure sees it, metres ([`crate::settle::Settlement::seen_distance`]). It lies where nodes'
+/// velocities are found after the pressure.
+pub const SEEN_PHI: usize = NODE_VELOCITY[0];

@@ -195,3 +195,36 @@ fn what_is_shown_does_not_depend_on_the_slope_of_the_distance() {
         assert!((parts - 64.0 * f64::from(height)).abs() < 1e-3, "{parts} of {}", 64.0 * height);
     }
 }
+
+/// A surface that all columns owe the same height is seen where it would be with that volume, and one that nothing is owed to where it is.
+#[test]
+fn the_pressure_sees_what_a_column_holds() {
+    let (pyramid, diagram, was) = liquid(|_| Vec3::ZERO);
+    let view = View { pyramid: &pyramid, diagram: &diagram };
+    let leaves = view.leaves();
+    let height = 2e-3;
+    let up = Vec3::new(0.3, 0.9, -0.2).normalize();
+    let held = |band: &Band| content::liquid(view, band, leaves, false, |leaf| view.power_volume(leaf));
+    let [before, after] = [held(&was), held(&band(*pyramid.shape(), height * up))];
+    let settlement = Settlement::new(view, leaves);
+    for share in [0.0, 1.0] {
+        let owed: Vec<f64> = before.iter().zip(&after).map(|(was, is)| share * (is - was)).collect();
+        let (seen, held_back) = settlement.seen_distance(view, &was, &owed, |_| 1.0);
+        let (mut worst, mut sum, mut count) = (0.0f32, 0.0, 0);
+        for (n, &leaf) in leaves.iter().enumerate() {
+            let (x, dx, phi) = (view.center(leaf), view.level(leaf.level).dx, view.value(leaf, PHI));
+            let inner = (x - 0.5).abs().max_element() < 0.5 - 2.0 * dx;
+            if inner && phi.abs() > 1.1 * height && phi.abs() < 0.4 * dx {
+                let moved = (phi - seen[n]) / height;
+                worst = worst.max((moved - share as f32).abs());
+                (sum, count) = (sum + moved, count + 1);
+            }
+        }
+        println!("{share}: {} moved, worst {worst} of {count}, {held_back} held back", sum / count as f32);
+        assert!(
+            count > 50
+                && (sum / count as f32 - share as f32).abs() < 0.05
+                && worst < 0.6 * share as f32 + 1e-6
+        );
+    }
+}

@@ -73,7 +73,7 @@ impl Step<'_> {
         for (_, sink) in setup.active_sinks(self.old.time_s) {
             *out_m3 += drops.take_where(|x| sink.shape.distance(x) <= 0.0);
         }
-        *out_m3 += fly(drops, &around, |_, to| to, self.dt_s as f32, self.dt_s as f32 * setup.liquid.gravity);
+        *out_m3 += fly(drops, &around, |_, to| to, self.dt_s as f32, self.push_m_s());
         self.let_arrive(drops, tree, band, residual)
     }
 
@@ -121,7 +121,7 @@ impl Step<'_> {
             residual[from] -= amount;
             residual[to] += amount;
         }
-        let push = self.dt_s as f32 * self.model.setup.liquid.gravity;
+        let push = self.push_m_s();
         let solids = self.model.setup.solids_at(self.old.time_s + self.dt_s);
         let smallest_m3 = SMALLEST * f64::from(self.model.shape.dx).powi(3);
         let flow = self.old.tree.surface_flow();

@@ -42,6 +42,8 @@ pub(crate) struct Settled {
     pub corrected_m3: f64,
     /// Drops that have become liquid of the grid.
     pub arrived: Vec<Arrived>,
+    /// Distances to the surface that the pressure sees, m, by number of leaf; None: those of the tree.
+    pub seen_phi: Option<Vec<f32>>,
 }
 
 /// What is owed to the leaves of the old tree after transport, m3, by number, and what has left through open walls.
@@ -145,7 +147,7 @@ impl Step<'_> {
             account.book_sources_and_sinks(exchange.in_m3, exchange.out_m3);
             account.measure(self.model.volume_m3(tree, band, end_s));
             let (held, drops) = (Held::default(), Drops::default());
-            return Settled { held, drops, account, corrected_m3, arrived: vec![] };
+            return Settled { held, drops, account, corrected_m3, arrived: vec![], seen_phi: None };
         }
         let leaves = tree.diagram.leaves().to_vec();
         let mut out_m3 = owed.out_m3;
@@ -174,10 +176,14 @@ impl Step<'_> {
         let is_open = |leaf: Place| self.model.open_part(&solids, tree.view(), leaf) > 0.5;
         settlement.even_out(tree.view(), &mut residual, is_open);
         self.shed_drops(&mut drops, tree, &leaves, &mut residual);
+        let asked = self.beyond_swept(&residual, tree, &leaves);
+        let open = |leaf: Place| f64::from(self.model.open_part(&solids, tree.view(), leaf));
+        let (seen, held_back) = settlement.seen_distance(tree.view(), band, &asked, open);
+        clamps.add("seen_surface", held_back);
         account.book_sources_and_sinks(exchange.in_m3, out_m3);
         account.measure(shown.iter().sum::<f64>() + residual.iter().sum::<f64>() + drops.total_m3());
         let held = Held { content_m3: shown, residual_m3: residual };
-        Settled { held, drops, account, corrected_m3, arrived }
+        Settled { held, drops, account, corrected_m3, arrived, seen_phi: Some(seen) }
     }
 
     /// What moving solids sweep in a step is not asked of the surface: the next step makes up for it.

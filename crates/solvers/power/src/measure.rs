@@ -129,6 +129,7 @@ impl Step<'_> {
             corrected_m3: settled.corrected_m3,
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
+            lead_s: self.forces.lead_s,
             time_s: self.old.time_s + self.dt_s,
             steps: self.old.steps + 1,
         };

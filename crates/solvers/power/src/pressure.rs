@@ -1,13 +1,14 @@
 //! Projection on power faces [power §4], and velocity beyond the liquid [power §5].
 
 use crate::advect::is_wet;
+use crate::mass::Settled;
 use crate::sources::Pushed;
-use crate::state::{Held, Model, State, Step, Tree};
+use crate::state::{Model, State, Step, Tree};
 use fluvial_foundation::{AXES, Vec3, parallel};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
 use fluvial_linear::sparse::FluxMatrix;
-use fluvial_power::channels::{CENTER_VELOCITY, PHI, PRESSURE, SCRATCH};
+use fluvial_power::channels::{CENTER_VELOCITY, PHI, PRESSURE, SCRATCH, SEEN_PHI};
 use fluvial_power::pairs::{Boundary, SolidDistance};
 use fluvial_power::rows::{Order, Rows};
 use fluvial_power::view::{Place, View};
@@ -72,13 +73,21 @@ impl Step<'_> {
     pub fn project(
         &self,
         tree: &mut Tree,
-        (pushed, held): (&Pushed, &Held),
+        (pushed, settled): (&Pushed, &Settled),
         clamps: &mut Clamps,
     ) -> Result<(PressureReport, f64), StepError> {
         let closed = self.closed();
         let distance = |x: [f64; 3]| f64::from(closed.distance(Vec3::from_array(x.map(|v| v as f32))));
+        let phi = match &settled.seen_phi {
+            None => PHI,
+            Some(seen) => {
+                tree.pyramid.scatter(SEEN_PHI, seen);
+                tree.pyramid.propagate(SEEN_PHI);
+                SEEN_PHI
+            }
+        };
         let boundary =
-            Boundary { phi: Some(PHI), solid: if closed.is_empty() { None } else { Some(&distance) } };
+            Boundary { phi: Some(phi), solid: if closed.is_empty() { None } else { Some(&distance) } };
         if !closed.is_empty() {
             let Tree { pyramid, diagram } = tree;
             faces::update(pyramid, diagram, boundary, |_: &mut (), pairs, face, u| {
@@ -90,7 +99,7 @@ impl Step<'_> {
                 }
             });
         }
-        let wanted = self.wanted_m3_s(tree, held);
+        let wanted = self.wanted_m3_s(tree, &settled.held);
         let Tree { pyramid, diagram } = tree;
         let rows = Rows::new(pyramid, diagram, boundary, Order::Second);
         clamps.add("ghost_theta_floor", rows.floored);
@@ -108,7 +117,7 @@ impl Step<'_> {
             pushed.iter().filter(|(n, _)| is_unknown(*n)).for_each(|(n, flow)| values[*n] += sign * flow);
         };
         push(&mut right, 1.0);
-        let scale = self.dt_s / f64::from(self.model.setup.liquid.density);
+        let scale = self.forces.push_s / f64::from(self.model.setup.liquid.density);
         let mut p = self.first_guess(&tree_leaves(pyramid, diagram), pyramid, diagram, scale);
         (0..p.len()).filter(|&n| !is_unknown(n)).for_each(|n| p[n] = 0.0);
         let mut amg = Amg::new(&a, AmgParams::default());

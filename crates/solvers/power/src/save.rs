@@ -48,12 +48,14 @@ impl PowerSolver {
             corrected_m3,
             kinetic_energy_j,
             limiting_speed_m_s,
+            lead_s,
             time_s,
             steps,
         } = state;
         out.value("time_s", *time_s)?;
         out.value("steps", *steps)?;
         out.value("limiting_speed_m_s", *limiting_speed_m_s)?;
+        out.value("lead_s", *lead_s)?;
         out.value("kinetic_energy_j", *kinetic_energy_j)?;
         out.value("corrected_m3", *corrected_m3)?;
         out.account(volume)?;
@@ -83,6 +85,7 @@ impl PowerSolver {
         let time_s: f64 = from.value("time_s")?;
         let steps = from.value("steps")?;
         let limiting_speed_m_s = from.value("limiting_speed_m_s")?;
+        let lead_s = from.value("lead_s")?;
         let kinetic_energy_j = from.value("kinetic_energy_j")?;
         let corrected_m3 = from.value("corrected_m3")?;
         let volume = from.account()?;
@@ -129,6 +132,7 @@ impl PowerSolver {
             corrected_m3,
             kinetic_energy_j,
             limiting_speed_m_s,
+            lead_s,
             time_s,
             steps,
         };

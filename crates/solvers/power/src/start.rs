@@ -61,6 +61,7 @@ impl Model {
             corrected_m3: 0.0,
             kinetic_energy_j: 0.0,
             limiting_speed_m_s: 0.0,
+            lead_s: 0.0,
             time_s: 0.0,
             steps: 0,
         };

@@ -11,7 +11,7 @@ use fluvial_power::diagram::Diagram;
 use fluvial_power::flow::Flow;
 use fluvial_power::view::View;
 use fluvial_solids::PlacedSolids;
-use fluvial_solver_interface::{Setup, Wall};
+use fluvial_solver_interface::{Centring, Clamps, Setup, Wall};
 use fluvial_volume::Account;
 use std::sync::Mutex;
 
@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub kinetic_energy_j: f64,
     /// The speed that the length of the next step is measured by, m/s.
     pub limiting_speed_m_s: f64,
+    /// How far velocity is ahead of the surface, seconds.
+    pub lead_s: f64,
     pub time_s: f64,
     pub steps: u64,
 }
@@ -86,6 +88,21 @@ pub(crate) struct Step<'a> {
     pub model: &'a Model,
     pub old: &'a State,
     pub dt_s: f64,
+    /// How long forces act, and how far velocity is ahead of the surface at the step's end.
+    pub forces: Centring,
+}
+
+impl<'a> Step<'a> {
+    /// A step with forces centred in time.
+    pub fn new(model: &'a Model, old: &'a State, dt_s: f64, clamps: &mut Clamps) -> Self {
+        let forces = Centring::of_step(dt_s, (old.steps > 0).then_some(old.lead_s), clamps);
+        Step { model, old, dt_s, forces }
+    }
+
+    /// What gravity adds to velocities, m/s.
+    pub fn push_m_s(&self) -> Vec3 {
+        self.forces.push_s as f32 * self.model.setup.liquid.gravity
+    }
 }
 
 impl Model {

@@ -6,6 +6,8 @@
 //! 4. velocity is carried from tree to tree, and gravity acts,
 //! 5. pressure makes velocity divergence-free on the power faces [power §4],
 //! 6. velocity is extended beyond the liquid, for the next step's back-traces [power §5].
+//!
+//! Forces that act on the surface after it was carried make gravity waves a leapfrog scheme (`Centring`).
 
 use crate::PowerSolver;
 use crate::pressure::extend_velocity;
@@ -15,7 +17,8 @@ use fluvial_solver_interface::{Stages, StepError, StepReport};
 pub(crate) fn step(solver: &mut PowerSolver, dt_s: f64) -> Result<StepReport, StepError> {
     let PowerSolver { model, state, asked_to_stop } = solver;
     model.setup.check_step(dt_s, state.limiting_speed_m_s)?;
-    let (step, mut stages) = (Step { model, old: state, dt_s }, Stages::new(asked_to_stop.clone()));
+    let mut stages = Stages::new(asked_to_stop.clone());
+    let step = stages.run("forces", |clamps| Step::new(model, state, dt_s, clamps))?;
     let (mut band, exchange) = stages.try_run("advect_surface", |_| step.carry_surface())?;
     stages.run("redistance", |_| band.redistance())?;
     let owed = stages.run("carry_volume", |_| step.carry_volume(&band))?;
@@ -28,8 +31,7 @@ pub(crate) fn step(solver: &mut PowerSolver, dt_s: f64) -> Result<StepReport, St
     })?;
     stages.run("advect_velocity", |_| step.carry_velocity(&mut tree))?;
     stages.run("forces", |_| step.absorb_momentum(&mut tree, &settled.arrived, &settled.held.content_m3))?;
-    let solved =
-        stages.try_run("pressure", |clamps| step.project(&mut tree, (&pushed, &settled.held), clamps))?;
+    let solved = stages.try_run("pressure", |clamps| step.project(&mut tree, (&pushed, &settled), clamps))?;
     stages.run("extrapolate", |_| extend_velocity(&mut tree, &step.closed()))?;
     let (next, report) = stages.try_run("measure", |_| step.measure(tree, band, settled, solved))?;
     Ok(stages.commit("commit", report, |_| *state = next))
