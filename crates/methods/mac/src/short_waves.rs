@@ -111,6 +111,11 @@ impl SurfaceCells {
         });
     }
 
+    /// The cells in order, with their coordinates.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, [usize; 3])> {
+        self.slabs.iter().flatten().map(|cell| (cell.cell as usize, cell.at.map(usize::from)))
+    }
+
     /// Runs `body(cell, index, slab)` over the cells; `index` is that of the cell's coordinates in a z-slab
     /// of `values`, which lie on a lattice of their own.
     pub fn for_each(

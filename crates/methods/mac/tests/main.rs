@@ -236,6 +236,7 @@ fn the_operator_is_symmetric() {
 
 mod faces;
 mod friction;
+mod net_force;
 mod openings;
 mod parting;
 mod short_waves;

@@ -16,6 +16,8 @@
 //! Laplacian of the graph of these cells: it holds every wave on any staircase of cells, but it takes a slope for a wave where a cell has a neighbour on
 //! one side alone. With L for all of dt^2 a drop of 16 cells oscillated slower by another 0.5 %.
 
+use crate::sides::TreeSides;
+use crate::surface_links::SurfaceLinks;
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 
@@ -31,14 +33,12 @@ const TASK: usize = 2048;
 /// Memory of [`filter_curvature`], to be kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct CapillaryScratch {
-    row_of_cell: Vec<u32>,
-    cells: Vec<u32>,
+    links: SurfaceLinks,
     /// Rows of the Laplacian: first entry of each, columns, weights in 1/m2.
     start: Vec<u32>,
     column: Vec<u32>,
     weight: Vec<f64>,
-    /// Rows of D: the two neighbours along each axis, the row itself where there are none; and 1/m2 of each row.
-    pairs: Vec<[[u32; 2]; 3]>,
+    /// 1/m2 of each row of D.
     per_dx2: Vec<f64>,
     /// `G` of each row for what explicit steps allow and for what is beyond, m4.
     explicit: Vec<f64>,
@@ -58,16 +58,16 @@ pub fn filter_curvature(
     assert_eq!(kappa_cell.len(), tree.cell_count(), "one curvature per cell");
     scratch.link(kappa_cell, tree, sigma_dt2);
     let [x, b, r, p, q, half, other] = &mut scratch.vectors;
-    let rows = scratch.cells.len();
+    let rows = scratch.links.cells.len();
     b.clear();
-    b.extend(scratch.cells.iter().map(|&cell| kappa_cell[cell as usize] as f64));
+    b.extend(scratch.links.cells.iter().map(|&cell| kappa_cell[cell as usize] as f64));
     x.clone_from(b);
     [&mut *r, &mut *p, &mut *q, &mut *half, &mut *other].into_iter().for_each(|v| v.resize(rows, 0.0));
     let matrix = Matrix {
         start: &scratch.start,
         column: &scratch.column,
         weight: &scratch.weight,
-        pairs: &scratch.pairs,
+        pairs: &scratch.links.pairs,
         per_dx2: &scratch.per_dx2,
         explicit: &scratch.explicit,
         beyond: &scratch.beyond,
@@ -91,34 +91,27 @@ pub fn filter_curvature(
         square = next;
         iterations += 1;
     }
-    for (&cell, &value) in scratch.cells.iter().zip(&*x) {
+    for (&cell, &value) in scratch.links.cells.iter().zip(&*x) {
         kappa_cell[cell as usize] = value as f32;
     }
     square <= goal
 }
 
 impl CapillaryScratch {
-    /// Lists the cells and links those that share a face.
+    /// Links the cells that share a face.
     fn link(&mut self, kappa_cell: &[f32], tree: &Octree, sigma_dt2: f64) {
-        self.row_of_cell.clear();
-        self.row_of_cell.resize(tree.cell_count(), u32::MAX);
-        self.cells.clear();
-        for (cell, _) in kappa_cell.iter().enumerate().filter(|(_, kappa)| !kappa.is_nan()) {
-            self.row_of_cell[cell] = self.cells.len() as u32;
-            self.cells.push(cell as u32);
-        }
+        self.links.find(tree, TreeSides::NONE, |cell| !kappa_cell[cell].is_nan());
         self.start.clear();
         self.start.push(0);
         self.column.clear();
         self.weight.clear();
-        self.pairs.clear();
         self.per_dx2.clear();
         self.explicit.clear();
         self.beyond.clear();
-        for (own, &cell) in self.cells.iter().enumerate() {
+        for &cell in &self.links.cells {
             let x = tree.cell_center(cell as usize);
             tree.for_neighbours(cell as usize, |other| {
-                let row = self.row_of_cell[other];
+                let row = self.links.row_of_cell[other];
                 if row != u32::MAX {
                     self.column.push(row);
                     self.weight.push(1.0 / x.distance_squared(tree.cell_center(other)) as f64);
@@ -126,16 +119,6 @@ impl CapillaryScratch {
             });
             self.start.push(self.column.len() as u32);
             let dx = tree.cell_dx(cell as usize) as f64;
-            let equal = tree.cells_of(tree.cells()[cell as usize].level as usize);
-            let along = |side: usize| {
-                let next =
-                    tree.leaf_across(cell as usize, side).filter(|next| equal.contains(&(*next as usize)))?;
-                Some(self.row_of_cell[next as usize]).filter(|&row| row != u32::MAX)
-            };
-            self.pairs.push([0, 1, 2].map(|axis| match (along(2 * axis), along(2 * axis + 1)) {
-                (Some(low), Some(high)) => [low, high],
-                _ => [own as u32; 2],
-            }));
             self.per_dx2.push(1.0 / (dx * dx));
             let explicit = sigma_dt2.min(dx.powi(3) / (4.0 * std::f64::consts::PI));
             let per_dt2 = STRENGTH * dx / std::f64::consts::PI;

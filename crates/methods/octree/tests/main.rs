@@ -29,6 +29,7 @@ mod particles;
 mod parting;
 mod quadrics;
 mod redistance;
+mod short_waves;
 mod sides;
 mod sizing;
 mod volume;

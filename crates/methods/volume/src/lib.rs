@@ -5,7 +5,7 @@
 
 mod owed;
 
-pub use owed::{Expansion, beyond_swept};
+pub use owed::{Expansion, beyond_swept, taken_up_under_tension};
 
 use fluvial_foundation::DVec3;
 

@@ -26,7 +26,7 @@ use fluvial_octree::settle::Settlement;
 use fluvial_octree::slope::slopes;
 use fluvial_octree::volume::{Fits, liquid_fractions};
 use fluvial_solver_interface::{Clamps, VolumeCorrection};
-use fluvial_volume::{Account, Expansion, beyond_swept};
+use fluvial_volume::{Account, Expansion, beyond_swept, taken_up_under_tension};
 use std::sync::Arc;
 
 /// A residual farther from the surface than this has none to be settled by, cells.
@@ -268,6 +268,11 @@ impl Step<'_> {
             }
             for (residual, &swept) in liquid.residual.iter_mut().zip(&boundaries.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
+            }
+            if self.model.setup.liquid.surface_tension > 0.0 {
+                parallel::for_each_indexed_mut(liquid.residual, |_, owed| {
+                    *owed = taken_up_under_tension(*owed)
+                });
             }
             if round == 0 && self.model.moves_with_surface() && swarm.is_empty() {
                 self.share_out_debts(liquid, mass, ground);

@@ -24,6 +24,7 @@ use fluvial_octree::interpolate::{Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::{Keeps, RedistanceScratch};
+use fluvial_octree::short_waves::ShortWaveScratch;
 use fluvial_octree::thrown::Thrown;
 use fluvial_octree::volume::Open;
 use fluvial_solids::RoughPatch;
@@ -383,6 +384,7 @@ pub(crate) struct TensionScratch {
     pub u_without_push: Vec<f32>,
     pub curvature: CurvatureScratch,
     pub capillary: CapillaryScratch,
+    pub short_waves: ShortWaveScratch,
     pub net_force: NetForceScratch,
 }
 

@@ -5,6 +5,7 @@ use fluvial_foundation::parallel;
 use fluvial_octree::capillary::filter_curvature;
 use fluvial_octree::curvature::filtered_curvature;
 use fluvial_octree::net_force::subtract_net_force;
+use fluvial_octree::short_waves::{Waves, drag_short_waves};
 use fluvial_solver_interface::Clamps;
 
 impl Step<'_> {
@@ -24,19 +25,27 @@ impl Step<'_> {
         }
         scratch.u_without_push.extend_from_slice(u);
         let (push_s, sigma) = (self.push_s, liquid.surface_tension / liquid.density);
-        let TensionScratch { p_face, curvature, capillary, net_force, .. } = scratch;
+        let TensionScratch { p_face, curvature, capillary, short_waves, net_force, .. } = scratch;
         let geometry = ground.liquid(&operator.phi_cell);
         let (tree, phi) = (geometry.tree, geometry.phi_cell);
         let (mut filtered, contact) = (true, self.model.setup.wall_contact_cosines());
-        let info = filtered_curvature(p_face, tree, (phi, &contact), curvature, |kappa| {
+        let waves = Waves {
+            gravity_m_s2: liquid.gravity.length(),
+            tension_over_density: sigma,
+            push_s: push_s as f32,
+        };
+        let (sides, mut bounded) = (ground.boundaries.sides(), 0);
+        let info = filtered_curvature(p_face, tree, (phi, &contact), curvature, |s_cell| {
             if self.model.params.capillary_cfl > 0.0 {
-                filtered = filter_curvature(kappa, tree, sigma as f64 * self.dt_s * self.dt_s, capillary);
+                filtered = filter_curvature(s_cell, tree, sigma as f64 * self.dt_s * self.dt_s, capillary);
             }
+            parallel::for_each_indexed_mut(s_cell, |_, s| *s *= sigma);
+            bounded = drag_short_waves(s_cell, (tree, sides), (phi, u), waves, short_waves);
         });
         clamps.add("curvature_limited", info.limited);
         clamps.add("capillary_filter_unfinished", !filtered as usize);
-        let per_curvature = push_s as f32 * sigma;
-        parallel::for_each_indexed_mut(p_face, |_, p| *p *= per_curvature);
+        clamps.add("wave_drag_bounded", bounded);
+        parallel::for_each_indexed_mut(p_face, |_, p| *p *= push_s as f32);
         operator.gradient.add_surface_pressure(u, &geometry, p_face);
         subtract_net_force(u, &geometry, p_face, net_force);
     }

@@ -13,8 +13,8 @@ use fluvial_foundation::parallel::for_each_chunk_mut;
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_level_set::{self as level_set, WallContact};
 use fluvial_mac::{
-    RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves, push_at_surface, roughness,
-    rub, short_wave_speed_m_s,
+    NetForce, RoughLiquid, SurfaceCells, SurfacePush, Unknowns, drag_m_s, drag_short_waves, push_at_surface,
+    roughness, rub, short_wave_speed_m_s,
 };
 use fluvial_solver_interface::{Centring, Clamps, Liquid};
 
@@ -32,6 +32,8 @@ pub(crate) struct SurfaceForces {
     rough_cell: Vec<f32>,
     /// Curvature, 1/m; empty without surface tension.
     kappa_cell: Vec<f32>,
+    /// What tension would move free bodies by.
+    net_force: NetForce,
 }
 
 impl UniformSolver {
@@ -53,7 +55,7 @@ impl UniformSolver {
             return;
         }
         let Fields { phi_cell, u_face, .. } = &self.work.fields;
-        let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell } = &mut self.work.surface;
+        let SurfaceForces { cells, pressure_cell, rough_cell, kappa_cell, .. } = &mut self.work.surface;
         cells.find(phi_cell, grid.dx, grid, &self.work.boundaries.solids.fields.sides);
         pressure_cell.clear();
         pressure_cell.resize(phi_cell.len(), 0.0);
@@ -74,6 +76,36 @@ impl UniformSolver {
                 sigma,
             );
             clamps.add("curvature_limited", limited);
+            self.find_net_force();
+        }
+    }
+
+    /// Finds what the pressure on the surface would move free bodies of liquid by.
+    fn find_net_force(&mut self) {
+        let mut net_force = std::mem::take(&mut self.work.surface.net_force);
+        let Work { fields, boundaries, cover, unknowns, surface, .. } = &self.work;
+        let (phi, openings) = (&fields.phi_cell, boundaries.openings(cover, &self.grid));
+        let area = AXES.map(|axis| openings.area_face[axis].as_slice());
+        let bodies = level_set::label_regions(&mut net_force.label_cell, phi, area, &self.grid);
+        let SurfaceForces { cells, pressure_cell, .. } = surface;
+        let push = self.surface_push(phi, boundaries, unknowns);
+        let value = |inside, outside| level_set::value_at_crossing(pressure_cell, phi, inside, outside);
+        net_force.find(bodies, cells, &push, &openings, value);
+        self.work.surface.net_force = net_force;
+    }
+
+    fn surface_push<'a>(
+        &self,
+        phi_cell: &'a [f32],
+        boundaries: &'a Boundaries,
+        unknowns: &'a Unknowns,
+    ) -> SurfacePush<'a> {
+        SurfacePush {
+            phi_cell,
+            unit: self.grid.dx,
+            closed_cell: &boundaries.solids.closed_cell,
+            unknown_cell: &unknowns.unknown_cell,
+            strength: self.work.centring.push_s as f32 / self.grid.dx,
         }
     }
 
@@ -107,18 +139,12 @@ impl UniformSolver {
         boundaries: &Boundaries,
         unknowns: &Unknowns,
     ) {
-        let (grid, dt) = (&self.grid, self.work.centring.push_s as f32);
+        let grid = &self.grid;
         if wave_speed_m_s(grid, &self.setup.liquid) == 0.0 {
             return;
         }
-        let SurfaceForces { cells, pressure_cell, .. } = &self.work.surface;
-        let push = SurfacePush {
-            phi_cell,
-            unit: grid.dx,
-            closed_cell: &boundaries.solids.closed_cell,
-            unknown_cell: &unknowns.unknown_cell,
-            strength: dt / grid.dx,
-        };
+        let SurfaceForces { cells, pressure_cell, net_force, .. } = &self.work.surface;
+        let push = self.surface_push(phi_cell, boundaries, unknowns);
         let value = |inside, outside| level_set::value_at_crossing(pressure_cell, phi_cell, inside, outside);
         for axis in AXES {
             let (faces, stride) = (grid.faces(axis), grid.cell_centers().stride(axis));
@@ -128,6 +154,9 @@ impl UniformSolver {
                     push_at_surface(&mut u[face], [high - stride, high], &push, value);
                 }
             });
+        }
+        if self.setup.liquid.surface_tension > 0.0 {
+            net_force.subtract(u_face, &boundaries.openings(&self.work.cover, grid));
         }
     }
 }

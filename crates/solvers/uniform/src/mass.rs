@@ -23,7 +23,7 @@ use fluvial_level_set::{self as level_set, Carried, Settlement};
 use fluvial_mac::Openings;
 use fluvial_solids::{SolidFields, nearest_open};
 use fluvial_solver_interface::Clamps;
-use fluvial_volume::{Expansion, beyond_swept};
+use fluvial_volume::{Expansion, beyond_swept, taken_up_under_tension};
 
 /// A residual farther from the surface than this has none to be settled by, cells.
 pub(crate) const FAR_CELLS: f32 = 1.5;
@@ -235,6 +235,9 @@ impl UniformSolver {
             let Fields { phi_cell, residual_cell, .. } = &mut self.work.fields;
             for (residual, &swept) in residual_cell.iter_mut().zip(&self.work.mass.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
+            }
+            if self.setup.liquid.surface_tension > 0.0 {
+                for_each_indexed_mut(residual_cell, |_, owed| *owed = taken_up_under_tension(*owed));
             }
             let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
             let (open_volume, sides) = (&fields.open_volume, &fields.sides);
