@@ -7,9 +7,6 @@ const LARGEST_EXPANSION: f32 = 0.1;
 
 /// Under tension what a cell is owed up to this, in cells, waits in part.
 const SMALL: f32 = 0.02;
-/// The part of it that does not, in each of the two rounds of a step: with 0.2 a drop of 13 cells stirs itself less, but a wave of 16 cells loses
-/// another 1 % in four periods, since what waits comes late.
-const PART: f32 = 0.5;
 
 /// What a cell is owed beyond the part of it that solids have swept.
 ///
@@ -21,7 +18,7 @@ pub fn beyond_swept(owed: f32, swept: f32) -> f32 {
     owed - owed.clamp(-swept, swept)
 }
 
-/// What the surface takes up of what a cell is owed, in cells, in a round under surface tension.
+/// What the surface takes up of what a cell is owed, in cells, in a round under surface tension: `part` of what is small.
 ///
 /// Fluxes and the carried surface differ in each cell by what an interpolation cannot know. Settled at once, that difference d moves the
 /// surface as the fluxes do, and of waves of a few cells the wave operator is symmetric for neither: with the fluxes' motion they grow by 4 a second
@@ -33,9 +30,9 @@ pub fn beyond_swept(owed: f32, swept: f32) -> f32 {
 /// tension) more as the surface is carried. More than [`SMALL`] is liquid that is missing where it is, and is taken up at once.
 /// Test: `small_debts_wait_and_large_ones_do_not`.
 #[inline]
-pub fn taken_up_under_tension(owed: f32) -> f32 {
+pub fn taken_up_under_tension(owed: f32, part: f32) -> f32 {
     let small = owed.clamp(-SMALL, SMALL);
-    (owed - small) + PART * small
+    (owed - small) + part * small
 }
 
 /// How fast what deep cells are owed goes to the surface.
@@ -69,8 +66,8 @@ mod tests {
     #[test]
     fn small_debts_wait_and_large_ones_do_not() {
         for sign in [-1.0, 1.0] {
-            assert_eq!(taken_up_under_tension(sign * 0.01), sign * 0.005);
-            let left = sign * 0.5 - taken_up_under_tension(sign * 0.5);
+            assert_eq!(taken_up_under_tension(sign * 0.01, 0.5), sign * 0.005);
+            let left = sign * 0.5 - taken_up_under_tension(sign * 0.5, 0.5);
             assert!((left - sign * 0.01).abs() < 1e-6, "{left}");
         }
     }

@@ -33,6 +33,9 @@ use std::sync::Arc;
 pub(crate) const FAR_CELLS: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
 const DEEP_CELLS: f32 = 2.0;
+/// The part of small debts that the surface takes up in a round under tension. With 0.2 a wave of 16 cells loses 2.4 % in four
+/// periods instead of 0.9 %, since what waits comes late.
+const PROMPT_PART: f32 = 0.5;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
 /// The largest way of a solid in a step, cells.
@@ -271,7 +274,7 @@ impl Step<'_> {
             }
             if self.model.setup.liquid.surface_tension > 0.0 {
                 parallel::for_each_indexed_mut(liquid.residual, |_, owed| {
-                    *owed = taken_up_under_tension(*owed)
+                    *owed = taken_up_under_tension(*owed, PROMPT_PART)
                 });
             }
             if round == 0 && self.model.moves_with_surface() && swarm.is_empty() {

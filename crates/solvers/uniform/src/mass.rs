@@ -29,6 +29,9 @@ use fluvial_volume::{Expansion, beyond_swept, taken_up_under_tension};
 pub(crate) const FAR_CELLS: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
 const DEEP_CELLS: f32 = 2.0;
+/// The part of small debts that the surface takes up in a round under tension. With 0.5 short waves on a drop of 26 cells' diameter still grow by 5 a
+/// second; what waits comes late, which takes 1 % more of a wave of 16 cells in four periods.
+const PROMPT_PART: f32 = 0.2;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
 /// Cells with less of their faces open ask the projection for nothing.
@@ -237,7 +240,9 @@ impl UniformSolver {
                 *residual = beyond_swept(*residual, swept);
             }
             if self.setup.liquid.surface_tension > 0.0 {
-                for_each_indexed_mut(residual_cell, |_, owed| *owed = taken_up_under_tension(*owed));
+                for_each_indexed_mut(residual_cell, |_, owed| {
+                    *owed = taken_up_under_tension(*owed, PROMPT_PART)
+                });
             }
             let (settlement, fields) = (&mut self.work.mass.settlement, &solids.fields);
             let (open_volume, sides) = (&fields.open_volume, &fields.sides);
