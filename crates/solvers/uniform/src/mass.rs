@@ -30,8 +30,8 @@ pub(crate) const FAR_CELLS: f32 = 1.5;
 /// A residual deeper in the liquid than this stays where it is, cells: the projection moves it to the surface.
 const DEEP_CELLS: f32 = 2.0;
 /// The part of small debts that the surface takes up in a round under tension. With 0.5 short waves on a drop of 26 cells' diameter still grow by 5 a
-/// second; what waits comes late, which takes 1 % more of a wave of 16 cells in four periods.
-const PROMPT_PART: f32 = 0.2;
+/// second; what waits comes late, which takes 1.7 % more of a wave of 16 cells in four periods.
+const PROMPT_PART: f32 = 0.15;
 /// Rounds of displacement in a step: the second one makes up for what the first one misses at films.
 const ROUNDS: usize = 2;
 /// Cells with less of their faces open ask the projection for nothing.
