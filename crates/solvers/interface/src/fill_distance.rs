@@ -4,8 +4,11 @@ use crate::Setup;
 use fluvial_foundation::Vec3;
 use fluvial_solids::PlacedSolids;
 
-/// Fills that end nearer to a solid than this touch it, cells.
-const CONTACT_CELLS: f32 = 0.1;
+/// Fills that end nearer to a solid than this touch it, cells: a little less than a tenth, so that rounding does not decide on films that
+/// are as thick.
+const CONTACT_CELLS: f32 = 0.099;
+/// The slope of a distance is shorter than this where two parts of a boundary are as near.
+const STRAIGHT: f32 = 0.99;
 /// A surface is looked for this far from a contact, cells.
 const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// Half of the edge of the cube in which air beside a surface is looked for, and of the least cubes that it is cut into, cells.
@@ -32,7 +35,7 @@ impl Setup {
         if phi.abs() > FARTHEST_CONTACT_CELLS * dx || start.is_at_open_surface(x, phi) {
             return phi;
         }
-        if let Some(surface) = start.surface_below(x) {
+        if let Some(surface) = start.surface_below(x).or_else(|| start.surface_at_kink(x)) {
             return surface.distance(x);
         }
         let way = start.leave_solid(x, side);
@@ -139,11 +142,18 @@ impl Start<'_> {
         let (phi, out) = (self.fill(at), self.out_of_fill(at));
         // So that the distance at the place itself is phi also where a kink is near, which bends the slope.
         let point = at - phi / out.length_squared().max(0.5) * out;
-        // The slope is shorter where two parts of the boundary are as near.
-        let is_surface = out.length() > 0.99
+        let is_surface = out.length() > STRAIGHT
             && self.boundary(point) > CONTACT_CELLS * self.dx
             && !self.goes_on(at, phi, out);
         is_surface.then_some(Surface { point, out })
+    }
+
+    /// Where two parts of the fills' boundary are as near, one of them may be a surface: that of a place close by. Between two drops
+    /// there is no other.
+    fn surface_at_kink(&self, x: Vec3) -> Option<Surface> {
+        let is_kink = self.out_of_fill(x).length() <= STRAIGHT;
+        let close = [Vec3::X, Vec3::Y, Vec3::Z].into_iter().flat_map(|axis| [-axis, axis]);
+        close.filter(|_| is_kink).find_map(|axis| self.surface_below(x + CONTACT_CELLS * self.dx * axis))
     }
 
     /// A fill goes on into a solid, and its surface inside it counts as far as it is.
@@ -374,6 +384,25 @@ mod tests {
                 assert!((phi - level).abs() < 1e-4 * dx, "at {x}: {phi} for {level}");
             }
             assert!(outside < wall + dx || phi > 0.0, "liquid outside at {x}: {phi}");
+        }
+    }
+
+    /// Two drops: halfway between them, and nearer to a wall than to both, there is air.
+    #[test]
+    fn between_two_drops_is_air() {
+        let dx = 1.0f32 / 16.0;
+        let mut setup = Setup::new(Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [16; 3], dx }));
+        let drop = |i: f32| {
+            let center = dx * (Vec3::new(i, 8.0, 8.0) + Vec3::new(0.5, 0.79, 0.5));
+            Fill { shape: Shape::Sphere { center, radius: 0.3 * dx }, velocity: Vec3::ZERO }
+        };
+        setup.fills = vec![drop(6.0), drop(8.0)];
+        let solids = setup.solids_at(0.0);
+        for n in 0..16usize.pow(3) {
+            let at = [n % 16, n / 16 % 16, n / 256].map(|c| c as f32 + 0.5);
+            let x = dx * Vec3::from_array(at);
+            let (raw, phi) = (setup.fill_distance(x), setup.fill_distance_beside(&solids, x, dx, None));
+            assert!((raw > 0.0) == (phi > 0.0), "at {at:?} {phi} for {raw}");
         }
     }
 }
