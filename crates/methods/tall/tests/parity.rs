@@ -15,6 +15,7 @@ use fluvial_tall::pressure::projection::{
     Liquid, divergence, right_side, right_side_counting, subtract_gradient,
 };
 use fluvial_tall::pressure::{stencil, transfer};
+use fluvial_tall::walls::Walls;
 use fluvial_tall::{advect, extrapolate, redistance, remesh};
 
 /// Largest difference over the largest value that is allowed.
@@ -92,6 +93,11 @@ fn with_device(body: impl FnOnce(&mut Parity)) {
 }
 
 type Scene = (TallGrid, Vec<f32>, Vec<f32>, Vec<[f32; 4]>);
+
+/// Walls that let go around a grid, under a ceiling at this height.
+pub fn letting_go(grid: &TallGrid, height: i32) -> Walls {
+    Walls::new([true; 5], height, grid.dx_m, 1e3, GRAVITY)
+}
 
 /// Height of a ceiling that the scene touches, cells.
 const CEILING: i32 = 24;

@@ -2,7 +2,6 @@
 
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
-use fluvial_tall::walls::Walls;
 
 /// Gravity that tests use, m/s2.
 pub const GRAVITY: f32 = 9.81;
@@ -24,11 +23,6 @@ pub fn hills([nx, regular, nz]: [usize; 3], dx: f32, [level, below]: [i32; 2], s
         })
         .collect();
     TallGrid::new([nx, regular, nz], dx, columns)
-}
-
-/// Walls that let go around a grid, under a ceiling at this height.
-pub fn letting_go(grid: &TallGrid, height: i32) -> Walls {
-    Walls::new([true; 5], height, grid.dx_m, 1e3, GRAVITY)
 }
 
 /// A field from a function of the point in cells.

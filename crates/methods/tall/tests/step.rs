@@ -1,5 +1,6 @@
 //! Whole steps on the GPU against the same kernels on the CPU. Skipped, with a message, where there is no adapter.
 
+use crate::parity::letting_go;
 use crate::scenes::*;
 use fluvial_device::{AdapterChoice, Device, DeviceError};
 use fluvial_grids::TallGrid;
