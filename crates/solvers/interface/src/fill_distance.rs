@@ -64,17 +64,24 @@ struct Start<'a> {
     dx: f32,
 }
 
-/// A plane of the liquid's surface.
+/// A plane of the liquid's surface, as a place sees it.
 #[derive(Clone, Copy)]
 struct Surface {
-    point: Vec3,
-    /// Normal, out of the liquid.
+    at: Vec3,
+    /// Distance there: exact, also where a kink is near, which bends the slope.
+    phi: f32,
+    /// Slope, out of the liquid.
     out: Vec3,
 }
 
 impl Surface {
     fn distance(&self, x: Vec3) -> f32 {
-        self.out.dot(x - self.point)
+        self.phi - self.out.dot(self.at - x)
+    }
+
+    /// The surface below the place.
+    fn point(&self) -> Vec3 {
+        self.at - self.phi * self.out
     }
 }
 
@@ -99,7 +106,7 @@ struct Search {
 impl Search {
     fn offer(&mut self, surface: Option<Surface>, is_seen: impl Fn(&Surface) -> bool) {
         let Some(surface) = surface else { return };
-        let distance = surface.point.distance(self.from);
+        let distance = surface.point().distance(self.from);
         if distance < self.distance && is_seen(&surface) {
             (self.nearest, self.distance) = (Some(surface), distance);
         }
@@ -139,13 +146,11 @@ impl Start<'_> {
 
     /// The surface that is the part of the fills' boundary nearest to a place; none where that lies at a solid or in another fill.
     fn surface_below(&self, at: Vec3) -> Option<Surface> {
-        let (phi, out) = (self.fill(at), self.out_of_fill(at));
-        // So that the distance at the place itself is phi also where a kink is near, which bends the slope.
-        let point = at - phi / out.length_squared().max(0.5) * out;
-        let is_surface = out.length() > STRAIGHT
-            && self.boundary(point) > CONTACT_CELLS * self.dx
-            && !self.goes_on(at, phi, out);
-        is_surface.then_some(Surface { point, out })
+        let surface = Surface { at, phi: self.fill(at), out: self.out_of_fill(at) };
+        let is_surface = surface.out.length() > STRAIGHT
+            && self.boundary(surface.point()) > CONTACT_CELLS * self.dx
+            && !self.goes_on(at, surface.phi, surface.out);
+        is_surface.then_some(surface)
     }
 
     /// Where two parts of the fills' boundary are as near, one of them may be a surface: that of a place close by. Between two drops
@@ -227,7 +232,7 @@ impl Start<'_> {
 
     /// Is there no solid between a place and a surface?
     fn sees(&self, from: Vec3, surface: &Surface) -> bool {
-        let to = surface.point + CONTACT_CELLS * self.dx * surface.out;
+        let to = surface.point() + CONTACT_CELLS * self.dx * surface.out;
         let steps = ((to - from).length() / (0.5 * self.dx)).ceil() as usize;
         let place = |step: usize| from.lerp(to, step as f32 / steps as f32);
         (1..steps).all(|step| self.boundary(place(step)) > -CUT_CORNER_CELLS * self.dx)

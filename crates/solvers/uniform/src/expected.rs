@@ -12,6 +12,12 @@ pub(crate) const EXPECTED_FAILURES: &[ExpectedFailure] = &[
         reason: "a film of no depth: particles are seeded on a shelf that is exactly as high as the level. With a shelf a sixth of a cell lower or higher they rest at 1e-6 m/s",
     },
     ExpectedFailure {
+        case: "gravity-capillary-wave",
+        variants: &["uniform/levelset"],
+        quantity: "amplitude lost in 4 periods, 16 cells per wavelength",
+        reason: "2.1 %, all of it the drag on short waves: without it 0.05 % is lost, but short steps make such waves blow up. 0.15 % at 32 cells",
+    },
+    ExpectedFailure {
         case: "free-fall",
         variants: &["uniform/levelset", "uniform/flip", "uniform/apic"],
         quantity: "centre of mass, fallen / m",
