@@ -25,7 +25,6 @@ fn coarsen_columns(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 
 @group(0) @binding(3) var<storage, read> a: array<f32>;
-@group(0) @binding(4) var<storage, read> b: array<f32>;
 @group(0) @binding(5) var<storage, read_write> out: array<f32>;
 
 fn item(id: vec3<u32>, groups: vec3<u32>) -> u32 { return id.x + id.y * groups.x * 256u; }
@@ -40,12 +39,6 @@ fn zero(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 fn copy(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let n = item(id, groups);
     if n < arrayLength(&out) { out[n] = a[n]; }
-}
-
-@compute @workgroup_size(256)
-fn add(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-    let n = item(id, groups);
-    if n < arrayLength(&out) { out[n] = a[n] + b[n]; }
 }
 
 @group(0) @binding(6) var<storage, read> columns_in: array<vec2<i32>>;
