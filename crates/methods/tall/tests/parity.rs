@@ -257,6 +257,12 @@ fn remeshing_is_the_same() {
         t.run(("remesh", "top_ranges"), g.own().into_iter().chain(fields), g.column_groups());
         t.same("top_ranges", &ranges_b, &ranges);
         let (mut a, mut b) = (t.up(&vec![0.0f32; count]), t.up(&vec![0.0f32; count]));
+        remesh::keep_off_shallows(&mut ranges, &grid, &params, &mut vec![]);
+        let along_x = [(4, params_b.binding()), (6, ranges_b.binding()), (8, a.binding())];
+        t.run(("remesh", "lowest_along_x"), g.own().into_iter().take(1).chain(along_x), g.column_groups());
+        let along_z = [(4, params_b.binding()), (6, ranges_b.binding()), (7, a.binding())];
+        t.run(("remesh", "lowest_along_z"), g.own().into_iter().chain(along_z), g.column_groups());
+        t.same("keep_off_shallows", &ranges_b, &ranges);
         let fields = [(0, g.own()[0].1.clone()), (6, ranges_b.binding()), (8, a.binding())];
         t.run(("remesh", "middles"), fields, g.column_groups());
         for entry in ["smooth_pass", "smooth_pass", "limit_pass", "limit_pass"] {

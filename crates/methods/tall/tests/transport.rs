@@ -3,6 +3,7 @@
 use crate::scenes::*;
 use fluvial_foundation::parallel::with_threads;
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::LEAST_TALL;
 use fluvial_tall::hierarchy::coarsen_until;
 use fluvial_tall::walls::Walls;
 use fluvial_tall::{advect, extrapolate, field as fields, redistance, remesh};
@@ -94,6 +95,24 @@ fn neighbouring_tops_differ_by_no_more_than_allowed() {
         let surface = 30.0 + 6.0 * (c % 16) as f32;
         assert!((terrain + tall + 120) as f32 >= surface + params.cells_above);
         assert!((terrain + tall) as f32 <= surface - params.cells_below + 1.0);
+    }
+}
+
+#[test]
+fn no_tall_cell_stands_beside_shallow_water() {
+    // A sheet of two columns climbs the wall at the end of water six cells deep; a pool of forty lies at the other end.
+    let surface = |x: usize| if (12..22).contains(&x) { 6.0 } else { 40.0 };
+    let grid = TallGrid::new([24, 60, 4], 0.1, vec![[0, 2]; 24 * 4]);
+    let phi = field(&grid, |x, y, _| (y + 0.5 - surface(x as usize)) * 0.1);
+    let mut out = vec![[0; 2]; 24 * 4];
+    let params = remesh::RemeshParams::default();
+    remesh::remesh(&mut out, &grid, &phi, &params, &[], &mut remesh::Scratch::default());
+    for (c, [_, tall]) in out.iter().enumerate() {
+        match c % 24 {
+            4.. => assert_eq!(*tall, LEAST_TALL, "column {c}"),
+            0 => assert!(*tall > 8, "column {c}: {tall}"),
+            _ => {}
+        }
     }
 }
 

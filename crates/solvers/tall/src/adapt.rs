@@ -37,6 +37,7 @@ impl TallSolver {
         });
         let work = &mut self.work.remesh;
         work.ranges = ranges;
+        remesh::keep_off_shallows(&mut work.ranges, grid, &params, &mut vec![]);
         let mut limits = vec![];
         self.limit_tops(&mut limits, 0.0, 0.0);
         let work = &mut self.work.remesh;

@@ -86,7 +86,7 @@ impl Default for Params {
     fn default() -> Self {
         Params {
             device: Device::default(),
-            cubic_cells: 32,
+            cubic_cells: 64,
             cells_below: 8.0,
             cells_above: 8.0,
             height_difference: 4.0,

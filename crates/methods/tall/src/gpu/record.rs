@@ -232,9 +232,13 @@ impl Buffers {
         let ranges = (6, self.ranges.binding());
         let find = [(4, aims.binding()), (5, phi_new.binding()), ranges.clone()];
         r.run(("remesh", "top_ranges"), own().chain(find), groups)?;
+        let [tops, other] = &self.columns;
+        let along_x = [(4, aims.binding()), ranges.clone(), (8, tops.binding())];
+        r.run(("remesh", "lowest_along_x"), sizes().chain(along_x), groups)?;
+        let along_z = [(4, aims.binding()), ranges.clone(), (7, tops.binding())];
+        r.run(("remesh", "lowest_along_z"), own().chain(along_z), groups)?;
         let bound = [ranges.clone(), (10, self.limits.binding())];
         r.run(("remesh", "limit_ranges"), sizes().chain(bound), groups)?;
-        let [tops, other] = &self.columns;
         r.run(("remesh", "middles"), sizes().chain([ranges.clone(), (8, tops.binding())]), groups)?;
         let (mut a, mut b) = (tops, other);
         let passes = (0..smoothing).map(|_| "smooth_pass").chain((0..limiting).map(|_| "limit_pass"));

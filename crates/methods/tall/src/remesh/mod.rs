@@ -47,6 +47,33 @@ pub fn top_range(surfaces: Option<(f32, f32)>, ground: f32, regular: f32, params
     [(highest + params.cells_above - regular).max(ground), (lowest - params.cells_below).max(ground)]
 }
 
+/// Bounds the ranges from above by those of the columns around, as far along x and z as cells are wanted below surfaces. Tall
+/// cells are for the deep inside, where flow is linear: beside a thin layer, one that stands in a sheet climbing a wall takes in
+/// at its foot what the line between its ends cannot let out at its top.
+/// Test: `no_tall_cell_stands_beside_shallow_water`.
+pub fn keep_off_shallows(
+    ranges: &mut [[f32; 2]],
+    grid: &TallGrid,
+    params: &RemeshParams,
+    work: &mut Vec<f32>,
+) {
+    let reach = params.cells_below.ceil() as usize;
+    let (nx, nz) = (grid.nx, grid.nz);
+    let around = |n: usize, end: usize| n.saturating_sub(reach)..(n + reach + 1).min(end);
+    work.resize(ranges.len(), 0.0);
+    parallel::for_each_chunk_mut(work, nx, |k, row| {
+        for (i, out) in row.iter_mut().enumerate() {
+            *out = around(i, nx).map(|i| ranges[i + nx * k][1]).fold(f32::MAX, f32::min);
+        }
+    });
+    parallel::for_each_chunk_mut(ranges, nx, |k, row| {
+        for (i, range) in row.iter_mut().enumerate() {
+            let lowest = around(k, nz).map(|k| work[i + nx * k]).fold(f32::MAX, f32::min);
+            range[1] = lowest.max((grid.column(i, k)[0] + LEAST_TALL) as f32);
+        }
+    });
+}
+
 /// Bounds the ranges from above: room above the surface is not needed beyond the domain, and no tall cell
 /// reaches into an obstacle.
 pub fn limit_ranges(ranges: &mut [[f32; 2]], limits: &[[f32; 2]]) {
@@ -157,6 +184,7 @@ pub fn remesh(
 ) {
     work.ranges.resize(grid.columns.len(), [0.0; 2]);
     top_ranges(&mut work.ranges, grid, phi, params);
+    keep_off_shallows(&mut work.ranges, grid, params, &mut work.tops[0]);
     limit_ranges(&mut work.ranges, limits);
     heights(out, grid, params, work);
 }

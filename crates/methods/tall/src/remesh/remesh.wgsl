@@ -1,5 +1,5 @@
 // uses "../columns.wgsl"
-// Twin of top_ranges, limit_ranges, middles, smooth_pass, limit_pass and columns_from_tops in mod.rs; one invocation a column.
+// Twin of top_ranges, keep_off_shallows (along x, then along z), limit_ranges, middles, smooth_pass, limit_pass and columns_from_tops in mod.rs; one invocation a column.
 
 struct Params { cells_below: f32, cells_above: f32, difference: f32, pad: f32 }
 @group(0) @binding(4) var<uniform> params: Params;
@@ -53,6 +53,28 @@ fn top_ranges(@builtin(global_invocation_id) id: vec3<u32>) {
     if lowest < 0.0 { lowest = f32(c.x + c.y + grid.regular); }
     ranges[column] = vec2<f32>(max(highest + params.cells_above - f32(grid.regular), ground),
         max(lowest - params.cells_below, ground));
+}
+
+@compute @workgroup_size(8, 8)
+fn lowest_along_x(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    let reach = i32(ceil(params.cells_below));
+    var lowest = ranges[i + grid.nx * k].y;
+    for (var x = max(i - reach, 0); x <= min(i + reach, grid.nx - 1); x += 1) { lowest = min(lowest, ranges[x + grid.nx * k].y); }
+    out[i + grid.nx * k] = lowest;
+}
+
+@compute @workgroup_size(8, 8)
+fn lowest_along_z(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = i32(id.x);
+    let k = i32(id.y);
+    if i >= grid.nx || k >= grid.nz { return; }
+    let reach = i32(ceil(params.cells_below));
+    var lowest = tops[i + grid.nx * k];
+    for (var z = max(k - reach, 0); z <= min(k + reach, grid.nz - 1); z += 1) { lowest = min(lowest, tops[i + grid.nx * z]); }
+    ranges[i + grid.nx * k].y = max(lowest, f32(column_of(i, k).x + LEAST_TALL));
 }
 
 @compute @workgroup_size(8, 8)
