@@ -161,9 +161,10 @@ impl Start<'_> {
         close.filter(|_| is_kink).find_map(|axis| self.surface_below(x + CONTACT_CELLS * self.dx * axis))
     }
 
-    /// A fill goes on into a solid, and its surface inside it counts as far as it is.
+    /// A fill goes on into a solid, and its surface inside it counts as far as it is, unless it ends at a wall of the domain there.
     fn ends_inside_solid(&self, x: Vec3, phi: f32) -> bool {
-        phi <= 0.0 && self.boundary(x - phi * self.out_of_fill(x)) <= -CONTACT_CELLS * self.dx
+        let (end, contact) = (x - phi * self.out_of_fill(x), CONTACT_CELLS * self.dx);
+        phi <= 0.0 && self.boundary(end) <= -contact && self.setup.wall_distance(end) > contact
     }
 
     /// Away from solids.

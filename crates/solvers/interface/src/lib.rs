@@ -10,6 +10,7 @@ mod fill_distance;
 mod flow;
 mod method;
 mod params;
+mod past_walls;
 mod report;
 mod rigid;
 mod rigid_on_grid;

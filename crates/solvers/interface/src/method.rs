@@ -120,7 +120,7 @@ impl<M: Listed> Method for M {
 
     fn build(&self, setup: Setup) -> Result<Box<dyn Solver>, SetupError> {
         support::check(M::NAME, &Listed::capabilities(self), &setup)?;
-        Listed::build(self, setup)
+        Listed::build(self, setup.with_fills_past_walls())
     }
 }
 

@@ -1,0 +1,95 @@
+//! Fills that end at the domain's walls go on beyond them.
+
+use crate::{Setup, Wall};
+use fluvial_solids::Shape;
+
+/// Fills that end nearer to a wall than this touch it, cells.
+const CONTACT_CELLS: f32 = 0.099;
+
+/// Shapes with faces at closed walls, as if the walls were not there.
+struct PastWalls {
+    /// Where a wall is closed, lower or higher faces of shapes from here on out touch it, metres...
+    touches: [[Option<f32>; 3]; 2],
+    /// ...and are moved here.
+    far: [[f32; 3]; 2],
+}
+
+impl Setup {
+    /// Moves those faces of fills outwards that lie at a closed wall of the domain: no surface is there, and what is beyond walls is of
+    /// no interest. A box of water that ends at the walls is so the same as one that is larger than the domain: distances to its surface are exact also
+    /// where a solid passes through the wall beside the surface, where a search for the surface that is seen from there can only be good.
+    /// Test: `a_pool_that_ends_at_the_walls_is_one_that_goes_on_beyond`.
+    pub(crate) fn with_fills_past_walls(mut self) -> Setup {
+        let (bounds, contact) = (self.domain.bounds(), CONTACT_CELLS * self.domain.grid.dx);
+        let (min, max) = (bounds.min.to_array(), bounds.max.to_array());
+        let is_closed = |axis: usize, up: usize| self.domain.walls[2 * axis + up] != Wall::Open;
+        let size = (bounds.max - bounds.min).max_element();
+        let walls = PastWalls {
+            touches: [
+                std::array::from_fn(|a| is_closed(a, 0).then_some(min[a] + contact)),
+                std::array::from_fn(|a| is_closed(a, 1).then_some(max[a] - contact)),
+            ],
+            far: [min.map(|x| x - size), max.map(|x| x + size)],
+        };
+        self.fills.iter_mut().for_each(|fill| walls.extend(&mut fill.shape));
+        self
+    }
+}
+
+impl PastWalls {
+    fn extend(&self, shape: &mut Shape) {
+        match shape {
+            Shape::Box { min, max } => {
+                for a in 0..3 {
+                    if self.touches[0][a].is_some_and(|touches| min[a] <= touches) {
+                        min[a] = min[a].min(self.far[0][a]);
+                    }
+                    if self.touches[1][a].is_some_and(|touches| max[a] >= touches) {
+                        max[a] = max[a].max(self.far[1][a]);
+                    }
+                }
+            }
+            Shape::Union(parts) | Shape::Intersection(parts) => {
+                parts.iter_mut().for_each(|part| self.extend(part));
+            }
+            Shape::Difference(whole, less) => [whole, less].into_iter().for_each(|part| self.extend(part)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Domain, Fill, Setup, Solid};
+    use fluvial_foundation::{Quat, Vec3};
+    use fluvial_grids::UniformGrid;
+    use fluvial_solids::{Motion, Shape};
+
+    /// A slanted plate that passes through two walls pierces the level of a pool: nearer to the walls than to the level, distances are those from
+    /// the level. They were half a cell, the distance to the wall.
+    #[test]
+    fn a_pool_that_ends_at_the_walls_is_one_that_goes_on_beyond() {
+        let (dx, level) = (1.0f32 / 30.0, 0.37f32);
+        let mut setup = Setup::new(Domain::closed(UniformGrid { min: Vec3::ZERO, cells: [30, 24, 21], dx }));
+        let pool = Shape::Box { min: Vec3::ZERO, max: Vec3::new(1.0, level, 0.7) };
+        setup.fills = vec![Fill { shape: pool, velocity: Vec3::ZERO }];
+        let plate = Shape::Transform {
+            shape: Box::new(Shape::Box { min: Vec3::new(-0.2, -0.04, -0.5), max: Vec3::new(0.2, 0.04, 0.5) }),
+            scale: 1.0,
+            rotation: Quat::from_rotation_z(25f32.to_radians()),
+            translate: Vec3::new(0.75, 0.3, 0.4),
+        };
+        setup.solids = vec![Solid::new("plate", plate, Motion::Static)];
+        let setup = setup.with_fills_past_walls();
+        let solids = setup.solids_at(0.0);
+        for n in 0..30 * 24 * 21 {
+            let at = [n % 30, n / 30 % 24, n / 720].map(|c| c as f32 + 0.5);
+            let x = dx * Vec3::from_array(at);
+            let to_level = x.y - level;
+            if to_level.abs() < 3.0 * dx && solids.distance(x, dx) > -dx {
+                let phi = setup.fill_distance_beside(&solids, x, dx, None);
+                assert!((phi - to_level).abs() < 1e-3 * dx, "at {at:?}: {phi} for {to_level}");
+            }
+        }
+    }
+}
