@@ -73,6 +73,14 @@ impl Sealed {
         4 * (self.label.capacity() + self.member.capacity() + self.start.capacity())
     }
 
+    /// Adds to every sealed component what makes its least value zero.
+    pub fn raise(&self, v: &mut [f64]) {
+        for rows in self.start.windows(2).map(|w| &self.member[w[0] as usize..w[1] as usize]) {
+            let least = rows.iter().fold(f64::MAX, |least, &row| least.min(v[row as usize]));
+            rows.iter().for_each(|&row| v[row as usize] -= least);
+        }
+    }
+
     /// Takes from every sealed component its mean.
     pub fn remove_means<T: Real>(&self, v: &mut [T]) {
         if self.count() == 0 {

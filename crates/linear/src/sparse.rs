@@ -293,6 +293,11 @@ impl<V: Real> FluxMatrix<V> {
         self.sealed.count()
     }
 
+    /// Adds to a solution, in every sealed part, the constant that makes its least value zero.
+    pub fn raise_sealed(&self, x: &mut [f64]) {
+        self.sealed.raise(x);
+    }
+
     /// In a sealed part, where pressure is known up to a constant, the constant must not act: its share is taken out of
     /// a term's rows, where a body that touches a wall leaves one.
     pub fn take_constants_from(&self, term: &mut LowRank) {

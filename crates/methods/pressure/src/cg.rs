@@ -2,7 +2,7 @@
 
 use crate::coupling::Gathered;
 use crate::layout::Split;
-use crate::multigrid::Level;
+use crate::multigrid::{Level, Multigrid};
 use crate::solution::Solution;
 use crate::{Info, Norm, Params, PoissonProblem, PrepareInfo, PressureSolver, SolveError};
 use fluvial_foundation::parallel;
@@ -52,6 +52,13 @@ impl MultigridCg {
         assert_eq!((p.len(), rhs.len()), (cells, cells), "one value per cell");
         self.solution.coupling.clear();
         parallel::on_worker(|| self.iterate(p, rhs, params))
+    }
+
+    /// Adds to a solution, in every sealed component, the constant that makes its least value zero: what no air can get into is not pulled by
+    /// what encloses it.
+    pub fn raise_sealed(&self, p: &mut [f32]) {
+        let Multigrid { components, levels, .. } = &self.solution.multigrid;
+        components.raise(p, &levels[0].op.layout);
     }
 
     /// As [`Self::solve`] for `(A + term) p = rhs`; rows of the term that are no unknowns count for nothing.

@@ -182,6 +182,20 @@ impl Components {
         }
     }
 
+    /// Adds to every sealed component of a pressure in grid order what makes its least value zero.
+    pub fn raise(&self, p: &mut [f32], l: &Layout) {
+        let first = |run: &Run| l.cells[0] * (run.j as usize + l.cells[1] * run.k as usize);
+        let values = |run: &Run| first(run) + run.start as usize..first(run) + run.end as usize;
+        let mut least = vec![f32::MAX; self.sealed_count];
+        for (component, run) in &self.sealed {
+            let least = &mut least[*component as usize];
+            *least = p[values(run)].iter().copied().fold(*least, f32::min);
+        }
+        for (component, run) in &self.sealed {
+            p[values(run)].iter_mut().for_each(|p| *p -= least[*component as usize]);
+        }
+    }
+
     /// Finds the mean of the right side (in grid order) in every sealed component, for [`Self::rhs_shift`].
     pub fn take_rhs_means(&mut self, rhs: &[f32], l: &Layout) {
         self.rhs_means = self.means_of(|run| {

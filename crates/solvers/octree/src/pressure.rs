@@ -241,6 +241,8 @@ impl Step<'_> {
             conjugate_gradients(&mut p, &coupled, &mut cycle, &rhs, &stop, cg)
         };
         let solved = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
+        // Walls do not pull on what no air can get into.
+        flux_matrix.raise_sealed(&mut p);
         system.scatter(impulse_cell, &p);
         operator.gradient().subtract(u, &operator.geometry(), impulse_cell);
         Ok(PressureReport { iterations: solved.iterations, relative_residual: solved.relative_residual })

@@ -89,6 +89,8 @@ impl UniformSolver {
                 false => self.solver.solve_coupled(q, rhs, term, &stopping),
             };
             let info = info.map_err(|e| StepError::Pressure(e.to_string()))?;
+            // Walls do not pull on what no air can get into.
+            self.solver.raise_sealed(q);
             solved.iterations += info.iterations;
             solved.relative_residual = info.relative_residual;
             Ok(())
