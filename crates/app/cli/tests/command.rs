@@ -347,6 +347,8 @@ fn the_command_reference_is_the_help_that_the_program_prints() {
         "",
         "run",
         "resume",
+        "live",
+        "whitewater",
         "info",
         "report",
         "check",

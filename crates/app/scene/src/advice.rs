@@ -2,7 +2,7 @@
 
 use crate::{Ready, Scene, SceneError};
 use fluvial_foundation::Vec3;
-use fluvial_solids::{Nozzle, Shape};
+use fluvial_solids::{Motion, Nozzle, Shape};
 use fluvial_solver_interface::{Setup, Sink, Solid, Source, inside_cells, thinnest_wall_m};
 
 /// Gravity beyond this is no gravity, m/s2.
@@ -126,6 +126,7 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
             ));
         }
     }
+    notes.extend(without_effect(ready));
     notes.extend(sinks_over_everything(ready));
     notes.extend(overflow(ready));
     notes
@@ -149,6 +150,43 @@ fn sinks_over_everything(ready: &Ready) -> Vec<String> {
             format!("`sink[{n}]` covers all liquid of the start and takes it away {when}")
         })
         .collect()
+}
+
+/// Sources that solids cover, sinks that no cell sees, and fills that leave no air.
+fn without_effect(ready: &Ready) -> Vec<String> {
+    let setup = &ready.setup;
+    let (grid, solids) = (&setup.domain.grid, setup.solids_at(0.0));
+    let mut notes = Vec::new();
+    for (n, source) in setup.sources.iter().enumerate() {
+        let covered = |x: Vec3| {
+            let pose = source.motion.pose(0.0);
+            source.shape.distance(pose.body_from_world(x)).max(-solids.distance(x, f32::MAX))
+        };
+        let is_there = |x: Vec3| source.shape.distance(source.motion.pose(0.0).body_from_world(x));
+        let stays =
+            source.motion == Motion::Static && setup.solids.iter().all(|s| s.motion == Motion::Static);
+        let has_room = inside_cells(grid, &covered).cells > 0.0 || inside_cells(grid, &is_there).cells == 0.0;
+        if stays && !has_room {
+            notes.push(format!("`source[{n}]` lies wholly inside solids: no liquid will come from it"));
+        }
+    }
+    for (n, sink) in setup.sinks.iter().enumerate() {
+        let distance = |x: Vec3| sink.shape.distance(x);
+        if inside_cells(&ready.method.fill_samples(grid), &distance).cells == 0.0 {
+            notes.push(format!(
+                "`sink[{n}]` covers the centre of no cell and takes little or nothing: make it larger than a cell of {} m, or the cells smaller",
+                grid.dx
+            ));
+        }
+    }
+    if let Some(room_m3) = setup.room_m3().filter(|_| !setup.fills.is_empty())
+        && setup.filled_m3() >= 0.999 * room_m3
+    {
+        notes.push(
+            "the fills leave no air in the domain: nothing can flow; are all lengths in metres?".to_owned(),
+        );
+    }
+    notes
 }
 
 /// When a closed space without sinks will be full, if sources go on for so long.

@@ -275,6 +275,22 @@ fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {
     let fill_up = [("source[0].flow", "0.1"), ("source[0].active", "[0, 20]"), ("time.frames", "500")];
     let notes = load(&fill_up).unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("is full after about 9.8")), "{notes:?}");
+    let box_scene = |rest: &str| {
+        let text = format!("fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 16\n{rest}");
+        Scene::parse("box.toml", &text, Path::new("."), &[]).unwrap().build().unwrap().notes
+    };
+    let pool = |height: &str| {
+        format!("[[fill]]\nshape = {{ box = {{ min = [0, 0, 0], max = [1, {height}, 1] }} }}\n")
+    };
+    let notes = box_scene(&pool("1000"));
+    assert!(notes.iter().any(|n| n.contains("leave no air")), "{notes:?}");
+    let drain = "[[sink]]\nshape = { sphere = { center = [0.5, 0, 0.5], radius = 0.005 } }\n";
+    let notes = box_scene(&(pool("0.5") + drain));
+    assert!(notes.iter().any(|n| n.contains("`sink[0]` covers the centre of no cell")), "{notes:?}");
+    let buried = "[[source]]\nshape = { sphere = { center = [0.5, 0.2, 0.5], radius = 0.1 } }\nvelocity = [0, -1, 0]\n\
+                  [[solid]]\nshape = { box = { min = [0, 0, 0], max = [1, 0.4, 1] } }\n";
+    let notes = box_scene(buried);
+    assert!(notes.iter().any(|n| n.contains("`source[0]` lies wholly inside solids")), "{notes:?}");
     let refused = load(&[("liquid.gravity", "[0, -1e30, 0]")]).unwrap_err();
     assert!(refused.to_string().contains("cannot be simulated"), "{refused}");
     let text = "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 16\n\

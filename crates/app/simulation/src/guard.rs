@@ -22,6 +22,8 @@ pub const WORST_SPEED: f64 = 5.0;
 /// of it is counted on points), and beyond the second one the result cannot be trusted.
 const FULL: f64 = 1.01;
 const OVERFULL: f64 = 1.05;
+/// A run begins with what the fills hold, but for this share.
+const BEGINS_WITHIN: f64 = 0.01;
 /// Simulated time between two warnings of a kind, seconds.
 const WARN_EVERY_S: f64 = 1.0;
 /// Warnings that a record keeps.
@@ -61,9 +63,11 @@ pub struct Guard {
     bound_m_s: f64,
     /// What walls and solids leave room for at the start, m3; none where a wall is open.
     room_m3: Option<f64>,
+    /// Liquid of the fills outside solids, m3.
+    filled_m3: f64,
     /// Time, error and raw error of the steps of the last second.
     recent: VecDeque<[f64; 3]>,
-    last_s: [f64; 4],
+    last_s: [f64; 5],
 }
 
 /// Kinds of warnings.
@@ -71,6 +75,7 @@ const LOST: usize = 0;
 const RAW: usize = 1;
 const FAST: usize = 2;
 const TOO_FULL: usize = 3;
+const BEGINS: usize = 4;
 
 impl Guard {
     /// For a set-up that is run up to `end_s`.
@@ -78,15 +83,22 @@ impl Guard {
         Guard {
             bound_m_s: speed_bound_m_s(setup, end_s),
             room_m3: setup.room_m3(),
+            filled_m3: setup.filled_m3(),
             recent: VecDeque::new(),
-            last_s: [f64::NEG_INFINITY; 4],
+            last_s: [f64::NEG_INFINITY; 5],
         }
     }
 
     /// For a solver whose set-up is not known: any speed has a cause.
     #[cfg(test)]
     pub fn unbounded() -> Guard {
-        Guard { bound_m_s: f64::MAX, room_m3: None, recent: VecDeque::new(), last_s: [f64::NEG_INFINITY; 4] }
+        Guard {
+            bound_m_s: f64::MAX,
+            room_m3: None,
+            filled_m3: 0.0,
+            recent: VecDeque::new(),
+            last_s: [f64::NEG_INFINITY; 5],
+        }
     }
 
     /// Looks at a step; adds what it finds.
@@ -107,6 +119,16 @@ impl Guard {
         } else {
             "likely liquid thinner than a cell, which a level set cannot hold: try smaller cells or a tracker with particles"
         };
+        let begins_with = report.liquid_volume_m3 / self.filled_m3;
+        if step.step == 0 && self.filled_m3 > 0.0 && (begins_with - 1.0).abs() > BEGINS_WITHIN {
+            let message = format!(
+                "the run begins with {:.4} m3 of liquid where the fills hold {:.4} m3 ({:+.1} %): some of it, or of the air beside it, is thinner than the cells can tell, or in cells that solids cut: try smaller cells, or let fills reach into solids and walls",
+                report.liquid_volume_m3,
+                self.filled_m3,
+                100.0 * (begins_with - 1.0)
+            );
+            self.warn(BEGINS, step, message, findings);
+        }
         let fullness = self.room_m3.map_or(0.0, |room_m3| report.liquid_volume_m3 / room_m3);
         findings.fullest = findings.fullest.max(fullness);
         if fullness > FULL {
@@ -279,6 +301,20 @@ mod tests {
         let (mut open, mut found) = (self::guard(), Findings::default());
         open.step(&full(9.0), 0.0, &mut found);
         assert_eq!(found.fullest, 0.0);
+    }
+
+    #[test]
+    fn a_start_that_differs_from_the_fills_is_said_once() {
+        let (mut guard, mut found) = (Guard { filled_m3: 2.0, ..guard() }, Findings::default());
+        let mut first = step(0.0, 0.0, 0.0, 0.0);
+        (first.step, first.report.liquid_volume_m3) = (0, 1.99);
+        guard.step(&first, 0.0, &mut found);
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        first.report.liquid_volume_m3 = 1.5;
+        guard.step(&first, 0.0, &mut found);
+        guard.step(&step(0.1, 0.0, 0.0, 1.0), 0.0, &mut found);
+        assert_eq!(found.warnings.len(), 1);
+        assert!(found.warnings[0].message.contains("(-25.0 %)"), "{:?}", found.warnings);
     }
 
     #[test]
