@@ -4,6 +4,7 @@
 use crate::Setup;
 use fluvial_foundation::{AXES, Vec3};
 use fluvial_grids::UniformGrid;
+use fluvial_grids::cut::cube_below_plane;
 use std::cell::Cell;
 
 /// A splash has more surface than the liquid at the start.
@@ -84,12 +85,13 @@ impl Setup {
         self.inside_m3(&|x| self.fill_distance(x).max(-solids.distance(x, f32::MAX)))
     }
 
-    /// Volume inside a shape and the domain, counted on points as dense as a look ever is.
+    /// Volume inside a shape and the domain, in blocks as small as a look ever is, which planes cut.
     fn inside_m3(&self, distance: &dyn Fn(Vec3) -> f32) -> f64 {
         let UniformGrid { min, cells, dx } = self.domain.grid;
         let parts = (FINEST_LOOK / cells.into_iter().max().unwrap_or(1)).max(1);
-        let grid = UniformGrid { min, cells: cells.map(|n| parts * n), dx: dx / parts as f32 };
-        inside_cells(&grid, distance).cells * f64::from(grid.dx).powi(3)
+        let leaf_m = dx * finest_leaf(&self.domain.grid) as f32 / parts as f32;
+        let size = Vec3::from_array(cells.map(|n| n as f32)) * dx;
+        volume_in(min, size, 1.01 * leaf_m, distance)
     }
 }
 
@@ -156,6 +158,29 @@ pub fn thinnest_wall_m(grid: &UniformGrid, distance: &dyn Fn(Vec3) -> f32) -> f3
     thinnest_m.get()
 }
 
+/// Volume of a box that is inside a shape (`distance < 0`, slope at most 1). Blocks no longer than `leaf_m` are cut by the plane that the distance has
+/// at their centre.
+fn volume_in(min: Vec3, size: Vec3, leaf_m: f32, distance: &dyn Fn(Vec3) -> f32) -> f64 {
+    let (center, all_m3) = (min + 0.5 * size, size.as_dvec3().element_product());
+    let (d, radius) = (distance(center), 0.5 * size.length());
+    if d.abs() >= radius {
+        return if d < 0.0 { all_m3 } else { 0.0 };
+    }
+    let longest = AXES.into_iter().max_by(|a, b| size[*a].total_cmp(&size[*b])).unwrap_or(0);
+    if size[longest] > leaf_m {
+        let mut half = size;
+        half[longest] *= 0.5;
+        let mut second = min;
+        second[longest] += half[longest];
+        return volume_in(min, half, leaf_m, distance) + volume_in(second, half, leaf_m, distance);
+    }
+    let slope = AXES.map(|axis| {
+        let way = 0.25 * size[axis] * Vec3::AXES[axis];
+        2.0 * f64::from(distance(center + way) - distance(center - way))
+    });
+    all_m3 * cube_below_plane(f64::from(d), slope)
+}
+
 fn finest_leaf(grid: &UniformGrid) -> usize {
     grid.cells.into_iter().max().unwrap_or(1).div_ceil(FINEST_LOOK)
 }
@@ -217,6 +242,16 @@ mod tests {
             assert!((inside.cells / volume - 1.0).abs() < 0.02, "{n}: {} {volume}", inside.cells);
             assert!((inside.surface_faces / area - 1.0).abs() < 0.1, "{n}: {} {area}", inside.surface_faces);
         }
+    }
+
+    #[test]
+    fn volumes_between_the_cells_are_exact() {
+        let ball = |x: Vec3| x.distance(Vec3::new(0.48, 0.53, 0.51)) - 0.3;
+        let volume = volume_in(Vec3::ZERO, Vec3::ONE, 1.0 / 64.0, &ball);
+        assert!((volume / (4.0 / 3.0 * std::f64::consts::PI * 0.027) - 1.0).abs() < 1e-3, "{volume}");
+        let slab = |x: Vec3| (x.y - 0.41).abs() - 0.0147;
+        let volume = volume_in(Vec3::ZERO, Vec3::ONE, 1.0 / 64.0, &slab);
+        assert!((volume / 0.0294 - 1.0).abs() < 1e-3, "{volume}");
     }
 
     #[test]
