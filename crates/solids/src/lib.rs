@@ -8,6 +8,7 @@ mod beam;
 mod bvh;
 mod contour;
 mod coupled;
+mod film;
 mod flat_sided;
 mod fractions;
 mod friction;
@@ -31,6 +32,7 @@ mod tessellate;
 
 pub use beam::Column;
 pub use coupled::CoupledBody;
+pub use film::{Beside, Contact, FILM_PART, FilmMean, Films, SeenBody, is_film};
 pub use flat_sided::Open;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,

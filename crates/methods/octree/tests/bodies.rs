@@ -6,11 +6,11 @@ use fluvial_foundation::{Aabb, DMat3, DVec3, Quat, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_linear::LowRank;
-use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::bodies::{AroundBodies, BodyTerms, couple_bodies};
 use fluvial_octree::divergence::{face_volume, inflow};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient, gradient_row};
-use fluvial_solids::{CoupledBody, Shape};
+use fluvial_solids::{CoupledBody, Films, Shape};
 
 const DENSITY: f64 = 1000.0;
 
@@ -49,7 +49,7 @@ impl Case {
     }
 
     fn couple(&self, gravity_m_s: Vec3) -> (LowRank, [DVec3; 2]) {
-        let (mut term, mut clinging) = (LowRank::default(), vec![]);
+        let (mut term, mut film, mut clinging) = (LowRank::default(), LowRank::default(), vec![]);
         let phi_cell = vec![-1.0; self.tree.cell_count()];
         let around = AroundBodies {
             tree: &self.tree,
@@ -60,7 +60,9 @@ impl Case {
             gravity_m_s,
             density: DENSITY,
         };
-        couple_bodies(&mut term, &mut clinging, &[self.body], &around);
+        let (term_out, films) = (&mut term, &mut Films::default());
+        let terms = BodyTerms { term: term_out, film: &mut film, clinging: &mut clinging, films };
+        couple_bodies(terms, &[self.body], &around);
         (term, clinging[0])
     }
 }
