@@ -46,7 +46,7 @@ pub use mesh_files::{parse_obj, parse_stl, read_mesh};
 pub use mesh_gltf::parse_gltf;
 pub use mesh_ply::parse_ply;
 pub use motion::{Key, Motion, Pose, Twist};
-pub use nozzle::Nozzle;
+pub use nozzle::{Measured, Nozzle};
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;

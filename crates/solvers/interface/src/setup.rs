@@ -3,7 +3,7 @@
 use crate::{Flow, FreeBody, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
+use fluvial_solids::{Measured, Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Source {
     pub velocity: Vec3,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
+    /// What is known of its mouth; nothing at the start.
+    pub measured: Measured,
 }
 
 impl Source {
@@ -126,7 +128,7 @@ impl Source {
 
     /// Its shape where it is at a moment, in a domain.
     pub fn nozzle(&self, time_s: f64, domain: Aabb) -> Nozzle {
-        Nozzle::new(&self.shape, self.velocity, &self.motion, time_s, domain)
+        Nozzle::measured(&self.shape, self.velocity, &self.motion, time_s, domain, &self.measured)
     }
 
     /// Distance to the liquid that has come into its shape up to a moment.

@@ -16,7 +16,13 @@ fn tank_with(resolution: usize, shape: Shape, direction: Vec3) -> Setup {
     setup.fills.clear();
     setup.liquid.gravity = Vec3::ZERO;
     let (motion, velocity) = (Motion::Static, SPEED * direction);
-    setup.sources.push(Source { shape, motion, velocity, active_s: [0.0, 9.0] });
+    setup.sources.push(Source {
+        shape,
+        motion,
+        velocity,
+        active_s: [0.0, 9.0],
+        measured: Default::default(),
+    });
     setup
 }
 
@@ -80,7 +86,13 @@ fn a_source_begins_no_faster_than_it_flows() {
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.52, 0.85, 0.47), radius: 0.1 };
     let velocity = Vec3::new(0.0, -2.0, 0.0);
-    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, 1.0] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, 1.0],
+        measured: Default::default(),
+    });
     let mut solver = UniformSolver::new(setup, Params::default()).unwrap();
     for step in 0..4 {
         let report = solver.step(1.0 / 48.0).unwrap();
