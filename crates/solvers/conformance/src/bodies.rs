@@ -123,6 +123,19 @@ pub fn a_heavy_cube_lies_still_on_the_floor(build: Build) {
     let report = first(&*solver);
     assert!(report.pose.translate.distance(Vec3::new(0.5, 0.5 * edge, 0.5)) < 5e-3, "{report:?}");
     assert!(fastest < 0.05, "the water moves at {fastest} m/s");
+    let lifts = 1000.0 * 9.81 * f64::from(edge).powi(3);
+    assert!((report.force_n.y / lifts - 1.0).abs() < 0.05, "{} N instead of {lifts} N", report.force_n.y);
+}
+
+/// Light boxes that begin on the floor, one in the middle and one in a corner, rise: a film of water is below them.
+pub fn light_boxes_on_the_floor_rise(build: Build) {
+    let edge = 0.2f32;
+    for at in [Vec3::new(0.47, 0.5 * edge, 0.52), Vec3::new(1.0 - 0.5 * edge, 0.5 * edge, 1.0 - 0.5 * edge)] {
+        let mut solver = build(with_body(16, 0.7, cube(edge), body(500.0, at)));
+        advance(&mut *solver, 0.5);
+        let rise = first(&*solver).pose.translate.y - at.y;
+        assert!(rise > 0.2 * edge, "from {at} it has risen by {rise} m");
+    }
 }
 
 /// A crate falls into the pool and hits its wall: the state in the middle of it goes on to the bit.

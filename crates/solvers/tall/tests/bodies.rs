@@ -117,3 +117,8 @@ fn who_watches_can_push_and_pour() {
         report.volume_error
     );
 }
+
+#[test]
+fn light_boxes_on_the_floor_rise() {
+    suite::light_boxes_on_the_floor_rise(build);
+}
