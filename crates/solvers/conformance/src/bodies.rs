@@ -190,6 +190,13 @@ pub fn momentum_changes_by_what_acts_from_outside(build: Build) {
             assert!(made.by_motion < 1e-4, "density {density}, in a tank {is_tank}: {made:?}");
         }
     }
+    // What the film below a box gives it the floor receives.
+    let mut on_floor = box_in_water(24, 300.0, true);
+    let start = &mut on_floor.solids[0].free.as_mut().expect("a body").start;
+    start.pose = Pose { translate: Vec3::new(0.48, 0.1, 0.52), ..Pose::IDENTITY };
+    (start.velocity, start.angular_velocity) = (Vec3::ZERO, Vec3::ZERO);
+    let made = momentum_made(build, on_floor, 3);
+    assert!(made.by_pressure < 1e-4, "on the floor: {made:?}");
 }
 
 fn momentum_made(build: Build, setup: Setup, steps: usize) -> MomentumMade {
