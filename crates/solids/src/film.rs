@@ -11,7 +11,7 @@
 //! rows of the film, and the operator stays symmetric and positive definite. Read the other way, what the film takes up when the body lifts comes
 //! out of the cells at its rim. With the film a pressure that is the same everywhere pushes no body.
 //!
-//! Films thinner than [`FILM_PART`] of a cell are closed, so that this holds for them too. The water in them moves as fast as
+//! Films thinner than [`FILM_PART`] of a cell that lead nowhere are closed, so that this holds for them too. The water in them moves as fast as
 //! the gap is long against its width; no grid carries that velocity on from step to step, and starting anew in each it would hold a
 //! body down as if it were glue.
 //!
@@ -43,6 +43,67 @@ pub const FILM_PART: f32 = 0.1;
 pub fn is_film(open: [f32; 6], closed_by_body: [f32; 6]) -> bool {
     let pushed = |axis: usize| (closed_by_body[2 * axis + 1] - closed_by_body[2 * axis]).abs();
     open.iter().all(|part| *part <= FILM_PART) && (0..3).any(|axis| pushed(axis) > 2.0 * FILM_PART)
+}
+
+/// Keeps those of some film cells, ascending, whose film is a dead end: the water at its rim is connected without it. What is no dead end
+/// lets water past a body that fills a pipe, and must stay open. `neighbours` of a cell across its open faces; there are `cells` in all.
+///
+/// Test: `films_that_let_water_past_a_body_stay_open`.
+pub fn keep_dead_ends(
+    films: &mut Vec<usize>,
+    cells: usize,
+    neighbours: impl Fn(usize, &mut dyn FnMut(usize)),
+) {
+    if films.is_empty() {
+        return;
+    }
+    let all = std::mem::take(films);
+    let mut is_known = vec![false; all.len()];
+    // The film that last saw a cell.
+    let mut seen = vec![0u32; cells];
+    let (mut film, mut rim, mut queue) = (vec![], vec![], vec![]);
+    for first in 0..all.len() {
+        if std::mem::replace(&mut is_known[first], true) {
+            continue;
+        }
+        let stamp = first as u32 + 1;
+        film.clear();
+        rim.clear();
+        film.push(all[first]);
+        let mut next = 0;
+        while next < film.len() {
+            neighbours(film[next], &mut |cell| match all.binary_search(&cell) {
+                Ok(n) if !std::mem::replace(&mut is_known[n], true) => film.push(cell),
+                Ok(_) => {}
+                Err(_) => rim.push(cell),
+            });
+            next += 1;
+        }
+        rim.sort_unstable();
+        rim.dedup();
+        let (mut missing, mut next) = (rim.len(), 0);
+        queue.clear();
+        let reach = |cell: usize, seen: &mut [u32], queue: &mut Vec<usize>| {
+            let is_new = std::mem::replace(&mut seen[cell], stamp) != stamp;
+            if is_new {
+                queue.push(cell);
+            }
+            usize::from(is_new && rim.binary_search(&cell).is_ok())
+        };
+        missing -= rim.first().map_or(0, |cell| reach(*cell, &mut seen, &mut queue));
+        while next < queue.len() && missing > 0 {
+            neighbours(queue[next], &mut |cell| {
+                if all.binary_search(&cell).is_err() {
+                    missing -= reach(cell, &mut seen, &mut queue);
+                }
+            });
+            next += 1;
+        }
+        if missing == 0 {
+            films.extend(&film);
+        }
+    }
+    films.sort_unstable();
 }
 
 /// The films of a step's bodies; owned by the caller and reused from step to step.

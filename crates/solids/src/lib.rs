@@ -32,7 +32,7 @@ mod tessellate;
 
 pub use beam::Column;
 pub use coupled::CoupledBody;
-pub use film::{Beside, Contact, FILM_PART, FilmMean, Films, SeenBody, is_film};
+pub use film::{Beside, Contact, FILM_PART, FilmMean, Films, SeenBody, is_film, keep_dead_ends};
 pub use flat_sided::Open;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,

@@ -1,8 +1,8 @@
 //! Which of the solids that move a face belongs to, and how fast it is.
 
-use crate::film::{FILM_PART, is_film};
+use crate::film::{FILM_PART, is_film, keep_dead_ends};
 use crate::rasterize::{NodeRange, is_inside_or_open};
-use crate::{BAND_CELLS, SolidFields, Twist};
+use crate::{BAND_CELLS, SolidFields, Twist, sides};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{Lattice, UniformGrid};
 
@@ -38,7 +38,7 @@ impl SolidFields {
                 (axis, on, grid.faces(axis).index(on[0], on[1], on[2]))
             })
         };
-        let mut films: Vec<[usize; 3]> = vec![];
+        let mut films = vec![];
         for (k, j) in (lo[2]..hi[2]).flat_map(|k| (lo[1]..hi[1]).map(move |j| (k, j))) {
             for at in (lo[0]..hi[0]).map(|i| [i, j, k]) {
                 // A film fills no more of its cell than of its faces; what is closed without one needs no closing.
@@ -56,11 +56,21 @@ impl SolidFields {
                     std::array::from_fn(|n| if owners[n] == Some(body) { 1.0 - open[n] } else { 0.0 })
                 };
                 if owners.into_iter().flatten().any(|body| is_film(open, closed_by(body))) {
-                    films.push(at);
+                    films.push(cells.index(at[0], at[1], at[2]));
                 }
             }
         }
-        for (axis, _, face) in films.into_iter().flat_map(faces_of) {
+        films.sort_unstable();
+        let open_area = &self.open_area;
+        keep_dead_ends(&mut films, cells.len(), |cell, visit| {
+            let at = cells.coordinates(cell);
+            for (n, (axis, _, face)) in faces_of(at).into_iter().enumerate() {
+                if open_area[axis][face] > 0.0 {
+                    sides::neighbour(&cells, at, cell, axis, n % 2 == 1).into_iter().for_each(&mut *visit);
+                }
+            }
+        });
+        for (axis, _, face) in films.into_iter().flat_map(|cell| faces_of(cells.coordinates(cell))) {
             self.snapped_faces += usize::from(self.open_area[axis][face] > 0.0);
             self.open_area[axis][face] = 0.0;
         }

@@ -31,6 +31,20 @@ fn films_of_bodies_are_closed() {
     assert_eq!(open_below(0.05, &piston), 2);
 }
 
+/// A body that fills a pipe but for a film on all sides keeps what is below it open to what is above; beside one open side it does not matter.
+#[test]
+fn films_that_let_water_past_a_body_stay_open() {
+    let twist = Twist { linear: Vec3::ZERO, angular: Vec3::ZERO, center: Vec3::ZERO };
+    let free = Motion::Free { time_s: [0.0; 2], poses: [Pose::IDENTITY; 2], twist };
+    for (right, area) in [(1.195, 0.05), (0.9, 0.0)] {
+        let (min, max) = (Vec3::new(0.005, 0.4, 0.005), Vec3::new(right, 0.8, 1.195));
+        let mut fields = SolidFields::default();
+        rasterize(&mut fields, &[(&Shape::Box { min, max }, &free)], [false; 6], &GRID, 0.0);
+        let beside = fields.open_area[1][GRID.faces(1).index(0, 6, 6)];
+        assert!((beside - area).abs() < 0.01, "{beside} instead of {area}");
+    }
+}
+
 /// In a film of five cells by five on the floor of a row of cells with water on one side and air on the others, every row goes to the rim
 /// as a whole, and the pressure of water at rest is met anywhere below water.
 #[test]

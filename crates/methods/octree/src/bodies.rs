@@ -11,7 +11,7 @@ use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_linear::{Block, LowRank, RANK};
-use fluvial_solids::{Beside, Contact, CoupledBody, FILM_PART, Films, SeenBody, is_film};
+use fluvial_solids::{Beside, Contact, CoupledBody, FILM_PART, Films, SeenBody, is_film, keep_dead_ends};
 
 /// The liquid and the solids that bodies are among.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,10 @@ pub fn close_films(
         beside.filter(|&cell| (1e-9..FILM_PART).contains(&open_volume[cell]) && is_film_of(cell)).collect();
     films.sort_unstable();
     films.dedup();
+    keep_dead_ends(&mut films, tree.cell_count(), |cell, visit| {
+        let open = tree.cell_faces()[cell].into_iter().filter(|face| open_area[*face as usize] > 0.0);
+        open.flat_map(|face| tree.cells_beside(face as usize)).filter(|other| *other != cell).for_each(visit);
+    });
     let mut closed = 0;
     for face in films.into_iter().flat_map(|cell| tree.cell_faces()[cell]) {
         closed += usize::from(open_area[face as usize] > 0.0);
