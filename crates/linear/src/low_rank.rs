@@ -25,6 +25,16 @@ impl Block {
         self.values.clear();
     }
 
+    /// Adds to a row.
+    pub fn add_row(&mut self, row: u32, values: &[f32; RANK]) {
+        let at = self.rows.partition_point(|other| *other < row);
+        if self.rows.get(at) != Some(&row) {
+            self.rows.insert(at, row);
+            self.values.insert(at, [0.0; RANK]);
+        }
+        (0..RANK).for_each(|c| self.values[at][c] += values[c]);
+    }
+
     /// `G^T x`.
     pub fn gather<T: Real>(&self, x: &[T]) -> [f64; RANK] {
         let mut sum = [0.0; RANK];

@@ -8,6 +8,7 @@ mod beam;
 mod bvh;
 mod contour;
 mod coupled;
+mod film;
 mod flat_sided;
 mod fractions;
 mod friction;
@@ -31,6 +32,7 @@ mod tessellate;
 
 pub use beam::Column;
 pub use coupled::CoupledBody;
+pub use film::{Beside, Contact, FILM_PART, FilmMean, Films, SeenBody, is_film, keep_dead_ends};
 pub use flat_sided::Open;
 pub use fractions::{
     open_cell_volume, open_face_area, positive_fraction_tetrahedron, positive_fraction_triangle,
@@ -44,7 +46,7 @@ pub use mesh_files::{parse_obj, parse_stl, read_mesh};
 pub use mesh_gltf::parse_gltf;
 pub use mesh_ply::parse_ply;
 pub use motion::{Key, Motion, Pose, Twist};
-pub use nozzle::Nozzle;
+pub use nozzle::{Measured, Nozzle};
 pub use placed::{Placed, PlacedSolids};
 pub use rasterize::{BAND_CELLS, SMALLEST_OPEN_AREA, SolidFields, rasterize};
 pub use shape::Shape;

@@ -1,7 +1,8 @@
 //! Which of the solids that move a face belongs to, and how fast it is.
 
-use crate::rasterize::is_inside_or_open;
-use crate::{BAND_CELLS, SolidFields, Twist};
+use crate::film::{FILM_PART, is_film, keep_dead_ends};
+use crate::rasterize::{NodeRange, is_inside_or_open};
+use crate::{BAND_CELLS, SolidFields, Twist, sides};
 use fluvial_foundation::{AXES, Axis, parallel};
 use fluvial_grids::{Lattice, UniformGrid};
 
@@ -23,6 +24,56 @@ impl SolidFields {
         let nearest = (0..4).fold(0, |best, c| if phi[c] < phi[best] { c } else { best });
         let owner = self.owner_node[corner[nearest]] as usize;
         (owner > 0 && phi[nearest] < BAND_CELLS * nodes.spacing).then(|| owner - 1)
+    }
+
+    /// Closes the faces of cells that hold no more than a film of water between a body and something else, see [`crate::Films`]; `is_body` of
+    /// each of the solids that move.
+    pub(crate) fn close_films(&mut self, grid: &UniformGrid, is_body: impl Fn(usize) -> bool) {
+        let (Some(region), cells) = (self.moving_region, grid.cell_centers()) else { return };
+        let NodeRange { lo, hi } = region.touching(cells.size, [true; 3]);
+        let faces_of = |at: [usize; 3]| {
+            [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)].map(|(axis, up)| {
+                let mut on = at;
+                on[axis] += up;
+                (axis, on, grid.faces(axis).index(on[0], on[1], on[2]))
+            })
+        };
+        let mut films = vec![];
+        for (k, j) in (lo[2]..hi[2]).flat_map(|k| (lo[1]..hi[1]).map(move |j| (k, j))) {
+            for at in (lo[0]..hi[0]).map(|i| [i, j, k]) {
+                // A film fills no more of its cell than of its faces; what is closed without one needs no closing.
+                let volume = self.open_volume[cells.index(at[0], at[1], at[2])];
+                if volume == 0.0 || volume > FILM_PART {
+                    continue;
+                }
+                let faces = faces_of(at);
+                let open = faces.map(|(axis, _, face)| self.open_area[axis][face]);
+                if open == [0.0; 6] {
+                    continue;
+                }
+                let owners = faces.map(|(axis, on, _)| self.mover(grid, axis, on).filter(|n| is_body(*n)));
+                let closed_by = |body: usize| {
+                    std::array::from_fn(|n| if owners[n] == Some(body) { 1.0 - open[n] } else { 0.0 })
+                };
+                if owners.into_iter().flatten().any(|body| is_film(open, closed_by(body))) {
+                    films.push(cells.index(at[0], at[1], at[2]));
+                }
+            }
+        }
+        films.sort_unstable();
+        let open_area = &self.open_area;
+        keep_dead_ends(&mut films, cells.len(), |cell, visit| {
+            let at = cells.coordinates(cell);
+            for (n, (axis, _, face)) in faces_of(at).into_iter().enumerate() {
+                if open_area[axis][face] > 0.0 {
+                    sides::neighbour(&cells, at, cell, axis, n % 2 == 1).into_iter().for_each(&mut *visit);
+                }
+            }
+        });
+        for (axis, _, face) in films.into_iter().flat_map(|cell| faces_of(cells.coordinates(cell))) {
+            self.snapped_faces += usize::from(self.open_area[axis][face] > 0.0);
+            self.open_area[axis][face] = 0.0;
+        }
     }
 
     /// Gives the moving solids other velocities, in the order of those that move, at the places where they are.

@@ -15,8 +15,9 @@
 //! ([`Nozzle::beside`]).
 
 use crate::beam::{Beam, Column, columns};
-use crate::{Motion, Pose, Shape, Twist, open_face_area};
+use crate::{Motion, PlacedSolids, Pose, Shape, Twist, open_face_area};
 use fluvial_foundation::{Aabb, Axis, Vec3, parallel};
+use std::sync::{Arc, OnceLock};
 
 /// Lines along each side of the section that is measured.
 const LINES_ACROSS: usize = 256;
@@ -33,10 +34,27 @@ const ON_SURFACE_CELLS: f32 = 0.01;
 /// Where surfaces of two sources are nearer than this part of the shape's depth, they are the same.
 const SAME_SURFACE: f32 = 0.02;
 
+/// What is measured of a source while nothing is in its way, kept in its own frame: it then is the same wherever the source goes and
+/// whatever moves elsewhere. Held by the source, shared by its nozzles.
+#[derive(Clone, Debug, Default)]
+pub struct Measured(Arc<Measures>);
+
+#[derive(Debug, Default)]
+struct Measures {
+    /// The shape and the velocity that were measured.
+    of: OnceLock<(u64, Vec3)>,
+    depth_m: OnceLock<f32>,
+    section_m2: OnceLock<f64>,
+    columns: OnceLock<((f32, f32), Vec<Column>)>,
+}
+
 /// A source's shape at one moment, in the world.
 #[derive(Clone, Debug)]
 pub struct Nozzle {
     shape: Shape,
+    /// Where that is, if it moves, and the outflow in its own frame.
+    moved: Option<(Pose, Vec3)>,
+    measured: Measured,
     /// Velocity of the liquid relative to the shape, m/s, in the axes of the world.
     outflow: Vec3,
     twist: Twist,
@@ -51,15 +69,64 @@ pub struct Nozzle {
 impl Nozzle {
     /// A shape that moves inside a box, and the velocity at which liquid leaves it in its own frame.
     pub fn new(shape: &Shape, velocity_in_body: Vec3, motion: &Motion, time_s: f64, within: Aabb) -> Self {
+        Nozzle::measured(shape, velocity_in_body, motion, time_s, within, &Measured::default())
+    }
+
+    /// The same with what is known of it from other moments.
+    pub fn measured(
+        shape: &Shape,
+        velocity_in_body: Vec3,
+        motion: &Motion,
+        time_s: f64,
+        within: Aabb,
+        measured: &Measured,
+    ) -> Self {
         let Pose { rotation, translate } = motion.pose(time_s);
         let placed = Shape::Transform { shape: Box::new(shape.clone()), scale: 1.0, rotation, translate };
-        let outflow = rotation * velocity_in_body;
-        let shape = if motion.is_static() { shape.clone() } else { placed };
-        let depth_m = Beam::new(&shape, outflow, within, FEW_LINES_ACROSS).map_or(0.0, |beam| {
-            let deepest = |line: usize| beam.walk(&shape, beam.line(line), |_, _| ()) as f64;
-            parallel::ordered_max(beam.lines(), deepest) as f32
-        });
-        Nozzle { shape, outflow, twist: motion.twist(time_s), within, depth_m, others: vec![] }
+        let is_static = motion.is_static();
+        let own = (shape.fingerprint(), velocity_in_body);
+        let is_known = *measured.0.of.get_or_init(|| own) == own;
+        let mut nozzle = Nozzle {
+            shape: if is_static { shape.clone() } else { placed },
+            moved: (!is_static).then_some((Pose { rotation, translate }, velocity_in_body)),
+            measured: if is_known { measured.clone() } else { Measured::default() },
+            outflow: rotation * velocity_in_body,
+            twist: motion.twist(time_s),
+            within,
+            depth_m: 0.0,
+            others: vec![],
+        };
+        nozzle.depth_m = match nozzle.is_whole() {
+            true => *nozzle.measured.0.depth_m.get_or_init(|| nozzle.own_depth_m()),
+            false => depth_m(&nozzle.shape, nozzle.outflow, within),
+        };
+        nozzle
+    }
+
+    /// Does all of it lie inside the box?
+    fn is_whole(&self) -> bool {
+        let Aabb { min, max } = self.bounds();
+        self.within.contains(min) && self.within.contains(max)
+    }
+
+    /// Is it whole, and neither a solid nor another source near?
+    fn is_free(&self, solids: &PlacedSolids) -> bool {
+        let (center, radius) = (self.bounds().center(), 0.5 * self.bounds().size().length());
+        self.is_whole() && self.others.is_empty() && solids.distance(center, 2.0 * radius) > radius
+    }
+
+    /// Shape, outflow and box in its own frame, where it is whole.
+    fn own(&self) -> (&Shape, Vec3, Aabb) {
+        let everywhere = Aabb { min: Vec3::NEG_INFINITY, max: Vec3::INFINITY };
+        match (&self.moved, &self.shape) {
+            (Some((_, outflow)), Shape::Transform { shape, .. }) => (shape, *outflow, everywhere),
+            _ => (&self.shape, self.outflow, self.within),
+        }
+    }
+
+    fn own_depth_m(&self) -> f32 {
+        let (shape, outflow, within) = self.own();
+        depth_m(shape, outflow, within)
     }
 
     /// The same among other sources that flow: nothing leaves it into one of them. Each comes with whether it
@@ -139,19 +206,40 @@ impl Nozzle {
         here.max(-self.distance(before).max(outside))
     }
 
+    /// Section of the flow where it leaves the shape and joins neither another source nor a solid, m2; measured once for as long as both
+    /// are away from it. `band` as in [`PlacedSolids::distance`].
+    ///
+    /// Test: `a_free_source_is_measured_once`.
+    pub fn section_among(&self, solids: &PlacedSolids, band: f32) -> f64 {
+        if !self.is_free(solids) {
+            return self.section_m2(|x| solids.distance(x, band) < 0.0);
+        }
+        let (shape, outflow, within) = self.own();
+        *self.measured.0.section_m2.get_or_init(|| section_m2(shape, outflow, within, |_| true))
+    }
+
     /// Section of the flow where it leaves the shape, joins no other source and nothing `is_blocked`, m2.
     ///
     /// Test: `sections_of_simple_shapes_are_exact`.
     pub fn section_m2(&self, is_blocked: impl Fn(Vec3) -> bool + Sync + Send) -> f64 {
-        let Some(beam) = Beam::new(&self.shape, self.outflow, self.within, LINES_ACROSS) else { return 0.0 };
-        let exits = |line: usize| {
-            let mut count = 0;
-            beam.walk(&self.shape, beam.line(line), |_, exit| {
-                count += !(is_blocked(exit) || self.joins_another(exit)) as usize;
-            });
-            count as f64
+        let flows = |exit: Vec3| !(is_blocked(exit) || self.joins_another(exit));
+        section_m2(&self.shape, self.outflow, self.within, flows)
+    }
+
+    /// [`Self::columns`] among solids, measured as [`Self::section_among`] is.
+    pub fn columns_among(&self, sizes: (f32, f32), solids: &PlacedSolids, band: f32) -> Vec<Column> {
+        let anew = || self.columns(sizes.0, sizes.1, |x| solids.distance(x, band) < 0.0);
+        if !self.is_free(solids) {
+            return anew();
+        }
+        let (shape, outflow, within) = self.own();
+        let measure = || (sizes, columns(shape, outflow, within, sizes, |_| false));
+        let (measured_for, own) = self.measured.0.columns.get_or_init(measure);
+        let placed = |column: &Column| match &self.moved {
+            Some((pose, _)) => Column { entry: pose.world_from_body(column.entry), ..*column },
+            None => *column,
         };
-        parallel::ordered_sum_of(beam.lines(), exits) * beam.section_m2()
+        if *measured_for == sizes { own.iter().map(placed).collect() } else { anew() }
     }
 
     /// The flow as columns along it, at most `width_m` wide on both sides: where each enters the shape, and
@@ -208,6 +296,24 @@ impl Nozzle {
         }
         if self.depth_m < size_m { nearest.min(depth_m) } else { nearest }
     }
+}
+
+/// Half of the thickness of a shape along a flow through it, metres.
+fn depth_m(shape: &Shape, flow: Vec3, within: Aabb) -> f32 {
+    let Some(beam) = Beam::new(shape, flow, within, FEW_LINES_ACROSS) else { return 0.0 };
+    let deepest = |line: usize| beam.walk(shape, beam.line(line), |_, _| ()) as f64;
+    parallel::ordered_max(beam.lines(), deepest) as f32
+}
+
+/// Section of a flow where it leaves a shape and `flows` on, m2.
+fn section_m2(shape: &Shape, flow: Vec3, within: Aabb, flows: impl Fn(Vec3) -> bool + Sync + Send) -> f64 {
+    let Some(beam) = Beam::new(shape, flow, within, LINES_ACROSS) else { return 0.0 };
+    let exits = |line: usize| {
+        let mut count = 0;
+        beam.walk(shape, beam.line(line), |_, exit| count += usize::from(flows(exit)));
+        count as f64
+    };
+    parallel::ordered_sum_of(beam.lines(), exits) * beam.section_m2()
 }
 
 /// The part of a square face where a distance is negative, 0 to 1.

@@ -20,7 +20,7 @@ impl<'a> Placed<'a> {
     }
 
     /// Distance at a world position.
-    pub(crate) fn distance(&self, x_in_world: Vec3) -> f32 {
+    pub fn distance(&self, x_in_world: Vec3) -> f32 {
         self.shape.distance(self.pose.body_from_world(x_in_world))
     }
 

@@ -158,7 +158,16 @@ pub fn rasterize(
     update_volumes(out, grid, dirty);
     let placed = PlacedSolids::new(solids.iter().copied(), time_s);
     update_sides(out, &placed, walls, grid);
+    let is_free: Vec<bool> =
+        moving_motions(solids).map(|motion| matches!(motion, Motion::Free { .. })).collect();
+    if is_free.contains(&true) {
+        out.close_films(grid, |n| is_free[n]);
+    }
     true
+}
+
+fn moving_motions<'a>(solids: &[(&'a Shape, &'a Motion)]) -> impl Iterator<Item = &'a Motion> {
+    solids.iter().map(|(_, motion)| *motion).filter(|motion| !motion.is_static())
 }
 
 fn fingerprint(solids: &[(&Shape, &Motion)]) -> u64 {

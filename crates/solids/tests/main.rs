@@ -2,6 +2,7 @@
 
 mod box_tree;
 mod contour;
+mod film;
 mod fractions;
 mod heightfield;
 mod mesh;

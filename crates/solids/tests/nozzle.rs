@@ -1,7 +1,7 @@
 //! Tests of `nozzle`.
 
 use fluvial_foundation::{AXES, Aabb, Vec3};
-use fluvial_solids::{Motion, Nozzle, Shape};
+use fluvial_solids::{Measured, Motion, Nozzle, PlacedSolids, Shape};
 use std::f64::consts::PI;
 
 const ALL: Aabb = Aabb { min: Vec3::splat(-10.0), max: Vec3::splat(10.0) };
@@ -139,6 +139,35 @@ fn a_moving_nozzle_turns_its_flow_and_adds_its_own_velocity() {
     assert!(nozzle.outflow().distance(Vec3::Y) < 1e-6);
     assert!(nozzle.velocity(Vec3::X).distance(Vec3::new(1.0, 1.0, 0.0)) < 1e-6);
     assert!((nozzle.distance(Vec3::new(1.021, 0.013, 0.034)) + 0.3).abs() < 1e-5);
+}
+
+/// What a source measures where nothing is near holds wherever it moves, and no longer where a solid blocks its mouth.
+#[test]
+fn a_free_source_is_measured_once() {
+    let shape = Shape::Box { min: Vec3::new(-0.1, -0.05, -0.2), max: Vec3::new(0.1, 0.05, 0.2) };
+    let motion = Motion::Constant { linear: Vec3::X, angular: Vec3::new(0.3, 0.0, 1.0), about: Vec3::ZERO };
+    let (measured, none) = (Measured::default(), PlacedSolids::default());
+    let at = |time_s: f64| Nozzle::measured(&shape, -Vec3::Y, &motion, time_s, ALL, &measured);
+    let first = at(0.0).section_among(&none, 0.1);
+    assert!((first / 0.08 - 1.0).abs() < 0.005, "{first}");
+    let sizes = (0.02, 0.25);
+    for time_s in [0.4, 1.7] {
+        let nozzle = at(time_s);
+        assert_eq!(nozzle.section_among(&none, 0.1).to_bits(), first.to_bits());
+        let (kept, anew) =
+            (nozzle.columns_among(sizes, &none, 0.1), nozzle.columns(sizes.0, sizes.1, |_| false));
+        let sum = |columns: &[fluvial_solids::Column]| columns.iter().map(|c| c.section_m2).sum::<f64>();
+        assert!((sum(&kept) / sum(&anew) - 1.0).abs() < 0.1, "{} {}", sum(&kept), sum(&anew));
+        assert!(kept.iter().all(|column| nozzle.distance(column.entry).abs() < 0.01));
+    }
+    // The half of the mouth that lies in a wall does not flow.
+    let wall = Shape::Box { min: Vec3::splat(-5.0), max: Vec3::new(0.0, 5.0, 5.0) };
+    let walls = PlacedSolids::new([(&wall, &Motion::Static)].into_iter(), 0.0);
+    let half = at(0.0).section_among(&walls, 0.1);
+    assert!((half / first - 0.5).abs() < 0.01, "{half} of {first}");
+    // Another source with the same memory is measured for itself.
+    let other = Nozzle::measured(&ball(0.1), -Vec3::Y, &motion, 0.0, ALL, &measured);
+    assert!((other.section_among(&none, 0.1) / (PI * 0.01) - 1.0).abs() < 0.005);
 }
 
 #[test]

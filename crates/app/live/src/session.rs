@@ -174,6 +174,7 @@ impl Session {
             motion: Motion::default(),
             velocity: -speed * Vec3::Y,
             active_s: [from_s, from_s + POUR_S],
+            measured: Default::default(),
         }))
     }
 }

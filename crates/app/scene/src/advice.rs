@@ -1,5 +1,6 @@
 //! What a scene's author should know before a run: things that are allowed and probably not meant.
 
+use crate::overlaps::overlapping_bodies;
 use crate::{Ready, Scene, SceneError};
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Nozzle, Shape};
@@ -117,6 +118,7 @@ pub(crate) fn advise(ready: &Ready) -> Vec<String> {
         ));
     }
     notes.extend(walls_that_leak(ready));
+    notes.extend(overlapping_bodies(setup));
     let dx = setup.domain.grid.dx;
     for (n, source) in setup.sources.iter().enumerate() {
         let cells = width_across(source) / dx;

@@ -12,6 +12,7 @@ mod conform;
 mod error;
 mod format;
 mod geometry;
+mod overlaps;
 mod poses;
 mod predict;
 mod ready;

@@ -349,7 +349,7 @@ impl Scene {
                 }
                 velocity = velocity.normalize() * (flow_m3_s / section_m2) as f32;
             }
-            Ok(Source { shape, motion, velocity, active_s })
+            Ok(Source { shape, motion, velocity, active_s, measured: Default::default() })
         };
         self.source.iter().enumerate().map(build).collect()
     }

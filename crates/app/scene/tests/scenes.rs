@@ -255,6 +255,37 @@ fn the_reference_in_docs_is_up_to_date() {
     );
 }
 
+/// Bodies that begin inside of something are noted; those that touch it, hang through an open wall or are tied to it are not.
+#[test]
+fn bodies_that_overlap_something_at_the_start_are_noted() {
+    let notes = |walls: &str, bodies: &str| {
+        let text = format!(
+            "fluvial = 1\n[domain]\nmax = [1, 1, 1]\nresolution = 16\n{walls}\n[[fill]]\nshape = {{ box = {{ min = [0,0,0], max = [1,0.2,1] }} }}\n\
+             [[solid]]\nname = \"shelf\"\nshape = {{ box = {{ min = [0,0.4,0], max = [0.3,0.5,1] }} }}\n{bodies}"
+        );
+        Scene::parse("x.toml", &text, Path::new("."), &[]).unwrap().build().unwrap().notes
+    };
+    let ball = |name: &str, x: f32| {
+        format!(
+            "[[body]]\nname = \"{name}\"\ndensity = 100\nshape = {{ sphere = {{ center = [{x}, 0.8, 0.5], radius = 0.1 }} }}\n"
+        )
+    };
+    let only = |notes: Vec<String>, parts: &[&str]| {
+        assert!(notes.len() == 1 && parts.iter().all(|part| notes[0].contains(part)), "{notes:?}");
+    };
+    only(notes("", &ball("out", 1.0)), &["`out`", "x_max"]);
+    assert!(notes("walls = { x_max = \"open\" }", &ball("out", 1.0)).is_empty());
+    only(notes("", &(ball("a", 0.5) + &ball("b", 0.55))), &["`a`", "body `b`"]);
+    assert!(notes("", &(ball("a", 0.5) + &ball("b", 0.7) + &ball("c", 0.9))).is_empty());
+    let block = |low: f32| {
+        format!(
+            "[[body]]\nname = \"block\"\ndensity = 100\nshape = {{ box = {{ min = [0.1, {low}, 0.1], max = [0.2, 0.7, 0.2] }} }}\n"
+        )
+    };
+    only(notes("", &block(0.45)), &["`block`", "solid `shelf`", "0.05 m"]);
+    assert!(notes("", &block(0.5)).is_empty());
+}
+
 /// What is allowed and probably not meant is noted; what cannot be meant is refused.
 #[test]
 fn scenes_that_are_probably_not_meant_so_are_noted_or_refused() {

@@ -18,7 +18,7 @@
 use crate::Openings;
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_linear::{Block, LowRank, RANK};
-use fluvial_solids::{CoupledBody, SolidFields};
+use fluvial_solids::{Beside, Contact, CoupledBody, Films, SeenBody, SolidFields};
 
 /// The liquid and the solids that bodies are among.
 #[derive(Clone, Copy, Debug)]
@@ -44,60 +44,114 @@ impl AroundBodies<'_> {
     }
 }
 
-/// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and for each body the
-/// `weight_at_surface`, corrected for what the grid's image of the body is larger or smaller than the body.
-pub fn couple_bodies(
-    term: &mut LowRank,
-    clinging: &mut Vec<[DVec3; 2]>,
-    bodies: &[CoupledBody],
+/// What bodies are to the projection.
+#[derive(Debug)]
+pub struct BodyTerms<'a> {
+    /// The bodies' term of it, a block a body, its rows the cells that its surface runs through and those at the rim of a film between it
+    /// and what it touches ([`Films`]).
+    pub term: &'a mut LowRank,
+    /// The films' part of that.
+    pub film: &'a mut LowRank,
+    /// For each body the `weight_at_surface`, corrected for what the grid's image of the body is larger or smaller than the body.
+    pub clinging: &'a mut Vec<[DVec3; 2]>,
+    /// The films.
+    pub films: &'a mut Films,
+}
+
+/// Finds [`BodyTerms`].
+///
+/// Tests: `a_body_on_the_floor_is_lifted_by_what_it_displaces`, `momentum_of_body_and_water_stays` of `uniform`.
+pub fn couple_bodies(terms: BodyTerms, bodies: &[CoupledBody], around: &AroundBodies) {
+    let BodyTerms { term, film, clinging, films } = terms;
+    let grid = around.openings.grid;
+    let cells = grid.cell_centers();
+    let cell_kg = around.density * f64::from(grid.dx).powi(3);
+    term.blocks.resize_with(bodies.len(), Block::default);
+    film.blocks.resize_with(bodies.len(), Block::default);
+    films.clear(bodies.len());
+    clinging.clear();
+    clinging.resize(bodies.len(), [DVec3::ZERO; 2]);
+    parallel::for_each_chunk_mut2((&mut term.blocks, 1), (&mut films.bodies, 1), |n, block, seen| {
+        let (body, block) = (&bodies[n], &mut block[0]);
+        block.clear();
+        block.weight = body.inverse_mass_matrix(cell_kg);
+        find_rows((n, body), block, &mut seen[0], around);
+    });
+    let place = |cell: u32| cells.coordinates(cell as usize);
+    films.find(
+        |cell| cells.position(place(cell)[0], place(cell)[1], place(cell)[2]),
+        |cell, offset| {
+            let at: [Option<usize>; 3] =
+                [0, 1, 2].map(|a| place(cell)[a].checked_add_signed(offset[a] as isize));
+            let at = [at[0]?, at[1]?, at[2]?];
+            (0..3).all(|a| at[a] < cells.size[a]).then(|| {
+                let other = cells.index(at[0], at[1], at[2]);
+                let beside = match around.unknown_cell[other] {
+                    true => Beside::Wet,
+                    false if around.openings.open_part(at) > 0.0 => Beside::Dry,
+                    false => Beside::Closed,
+                };
+                (other as u32, beside)
+            })
+        },
+    );
+    let gravity_m_s = around.gravity_m_s.as_dvec3();
+    for (n, body) in bodies.iter().enumerate() {
+        let AtSurface { wet: [linear, angular], all, is_alone } =
+            weight_at_surface((n, body.center), (&term.blocks[n], films), around);
+        let (cell_m3, wet_part) = (f64::from(grid.dx).powi(3), films.wet_part(n));
+        let image_m3 = cell_m3 * films.bodies[n].closed;
+        let excess = body.excess_weight(image_m3, wet_part, gravity_m_s, around.density);
+        let turning = if is_alone {
+            all[1] + hydrostatic_torque(&term.blocks[n], body.center, around)
+        } else {
+            DVec3::ZERO
+        };
+        clinging[n] = [linear + excess, angular - wet_part * turning];
+        let Block { rows, values, .. } = &mut film.blocks[n];
+        films.hand_over(n, rows, values);
+        rows.iter().zip(values).for_each(|(row, values)| term.blocks[n].add_row(*row, values));
+    }
+}
+
+/// The rows of a body, and what the grid makes of it, in cells.
+fn find_rows(
+    (n, body): (usize, &CoupledBody),
+    block: &mut Block,
+    seen: &mut SeenBody,
     around: &AroundBodies,
 ) {
     let grid = around.openings.grid;
     let (cells, nodes) = (grid.cell_centers(), grid.nodes());
-    let cell_kg = around.density * f64::from(grid.dx).powi(3);
-    term.blocks.resize_with(bodies.len(), Block::default);
-    clinging.clear();
-    clinging.resize(bodies.len(), [DVec3::ZERO; 2]);
-    parallel::for_each_chunk_mut2((&mut term.blocks, 1), (clinging, 1), |n, block, clinging| {
-        let (body, block) = (&bodies[n], &mut block[0]);
-        // What the body closes of all cells, of those at its surface, and of the wet ones among them, in cells.
-        let mut image = [0.0; 3];
-        block.clear();
-        block.weight = body.inverse_mass_matrix(cell_kg);
-        let near = |a: Axis, x: f32| ((x - grid.min[a]) / grid.dx).clamp(0.0, grid.cells[a] as f32);
-        let reach = body.bounds.expand(grid.dx);
-        let low = AXES.map(|a| near(a, reach.min[a]).floor() as usize);
-        let high = AXES.map(|a| near(a, reach.max[a]).ceil() as usize);
-        for k in low[2]..high[2] {
-            for j in low[1]..high[1] {
-                for i in low[0]..high[0] {
-                    // Where a node is farther from all solids than the cell's diagonal, none reaches into the cell.
-                    if around.solids.phi_node[nodes.index(i, j, k)] > 1.75 * grid.dx {
-                        continue;
-                    }
-                    let cell = cells.index(i, j, k);
-                    let closed = f64::from(1.0 - around.solids.open_volume[cell]);
-                    let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
-                    let is_at_surface = row != [0.0; RANK];
-                    image[0] += closed;
-                    if is_at_surface {
-                        image[1] += closed;
-                        image[2] += if around.unknown_cell[cell] { closed } else { 0.0 };
-                        block.rows.push(cell as u32);
-                        block.values.push(row);
-                    }
+    let near = |a: Axis, x: f32| ((x - grid.min[a]) / grid.dx).clamp(0.0, grid.cells[a] as f32);
+    let reach = body.bounds.expand(grid.dx);
+    let low = AXES.map(|a| near(a, reach.min[a]).floor() as usize);
+    let high = AXES.map(|a| near(a, reach.max[a]).ceil() as usize);
+    for k in low[2]..high[2] {
+        for j in low[1]..high[1] {
+            for i in low[0]..high[0] {
+                // Where a node is farther from all solids than the cell's diagonal, none reaches into the cell.
+                if around.solids.phi_node[nodes.index(i, j, k)] > 1.75 * grid.dx {
+                    continue;
                 }
+                let cell = cells.index(i, j, k);
+                let closed = f64::from(1.0 - around.solids.open_volume[cell]);
+                let Some(row) = row_of(n, body.center, around, [i, j, k]) else { continue };
+                seen.closed += closed;
+                if row == [0.0; RANK] {
+                    continue;
+                }
+                seen.at_surface += closed;
+                if around.openings.open_part([i, j, k]) == 0.0 {
+                    seen.contacts.push(Contact { cell: cell as u32, row, closed });
+                    continue;
+                }
+                seen.wet += if around.unknown_cell[cell] { closed } else { 0.0 };
+                block.rows.push(cell as u32);
+                block.values.push(row);
             }
         }
-        let AtSurface { wet: [linear, angular], all, is_alone } =
-            weight_at_surface((n, block, body.center), around);
-        let (cell_m3, gravity_m_s) = (f64::from(grid.dx).powi(3), around.gravity_m_s.as_dvec3());
-        let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
-        let excess = body.excess_weight(cell_m3 * image[0], wet_part, gravity_m_s, around.density);
-        let torque =
-            if is_alone { all[1] + hydrostatic_torque(block, body.center, around) } else { DVec3::ZERO };
-        clinging[0] = [linear + excess, angular - wet_part * torque];
-    });
+    }
 }
 
 /// The angular momentum that pressure gives a body in a step where it holds all water at rest, N m s: `q = g . x dt / dx` in the
@@ -127,13 +181,9 @@ struct AtSurface {
 /// `sum_f n_f (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes; none where it closes none.
 fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Option<[f32; RANK]> {
     let (mut row, openings, mut is_own) = ([0.0; RANK], around.openings, false);
-    let closed_part = |axis: Axis, up: usize| {
-        let (faces, mut at) = (openings.grid.faces(axis), cell);
-        at[axis] += up;
-        1.0 - openings.area_face[axis][faces.index(at[0], at[1], at[2])]
-    };
-    // Inside a body all parts cancel; it is then the body of any face.
-    if AXES.into_iter().all(|axis| closed_part(axis, 0) == 1.0 && closed_part(axis, 1) == 1.0) {
+    // Deep in a body all parts cancel; it is then the body of any face.
+    let node = openings.grid.nodes().index(cell[0], cell[1], cell[2]);
+    if around.solids.phi_node[node] < -1.75 * openings.grid.dx {
         let is_own = AXES.into_iter().any(|axis| around.body_at(axis, cell) == Some(n));
         return is_own.then_some(row);
     }
@@ -155,41 +205,51 @@ fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: [usize; 3]) -> Op
 /// The weight of the water between the centres of cells and the surface of a body, which pressure at the centres lacks.
 /// Pressure that grows along an axis by `rho g` lifts a body by the weight of `sum_f (1 - A_f)` cells, which gives each cell
 /// half of its two faces' closed parts where the body has the closed part of the cell, `1 - V`; so it is
-/// `rho g dx^3 dt` times the difference, over wet cells. Where another solid closes a part of the cell it is not known
-/// and left out. Momentum and angular momentum of body `n`, N s and N m s.
+/// `rho g dx^3 dt` times the difference, over wet cells. Where another solid closes a part of a cell, `1 - V` holds that as well; so
+/// does the image that [`CoupledBody::excess_weight`] corrects, and all in all the body has its own buoyancy. Momentum and angular
+/// momentum of body `n`, N s and N m s.
 ///
-/// Test: `a_neutral_body_stays` of `uniform`.
-fn weight_at_surface((n, block, center): (usize, &Block, Vec3), around: &AroundBodies) -> AtSurface {
+/// Tests: `a_neutral_body_stays`, `a_body_on_the_floor_is_lifted_by_what_it_displaces` of `uniform`.
+fn weight_at_surface(
+    (n, center): (usize, Vec3),
+    (block, films): (&Block, &Films),
+    around: &AroundBodies,
+) -> AtSurface {
     let AroundBodies { openings, solids, unknown_cell, gravity_m_s, density, .. } = *around;
     let (grid, cells) = (openings.grid, openings.grid.cell_centers());
     let cell_kg = density * f64::from(grid.dx).powi(3);
     let mut sum = AtSurface { wet: [DVec3::ZERO; 2], all: [DVec3::ZERO; 2], is_alone: true };
-    for cell in block.rows.iter().map(|&row| row as usize) {
+    let look = |cell: usize, is_alone: &mut bool| {
         let at = cells.coordinates(cell);
-        let closed = |axis: Axis, up: usize| {
+        let mut closed = |axis: Axis, up: usize| {
             let (faces, mut face) = (grid.faces(axis), at);
             face[axis] += up;
             let part = 1.0 - openings.area_face[axis][faces.index(face[0], face[1], face[2])];
+            let is_own = around.body_at(axis, face) == Some(n);
             let is_wall = face[axis] == 0 || face[axis] == grid.cells[axis];
-            (part, part == 0.0 || around.body_at(axis, face) == Some(n) || is_wall, is_wall)
+            *is_alone &= (part == 0.0 || is_own) && !is_wall;
+            if is_own { part } else { 0.0 }
         };
-        let faces = AXES.map(|axis| [closed(axis, 0), closed(axis, 1)]);
-        sum.is_alone &= faces.iter().flatten().all(|(_, is_own, is_wall)| *is_own && !is_wall);
-        if !faces.iter().flatten().all(|(_, is_own, _)| *is_own) {
-            continue;
-        }
-        let lacks = |axis: Axis| {
-            let [low, high] = faces[axis].map(|(part, _, is_wall)| if is_wall { 0.0 } else { part });
-            0.5 * (low + high) - (1.0 - solids.open_volume[cell])
-        };
-        let push = cell_kg * (gravity_m_s * Vec3::new(lacks(0), lacks(1), lacks(2))).as_dvec3();
-        let arm = (cells.position(at[0], at[1], at[2]) - center).as_dvec3();
+        let parts = AXES.map(|axis| closed(axis, 0) + closed(axis, 1));
+        let lacks = parts.map(|part| 0.5 * part - (1.0 - solids.open_volume[cell]));
+        let push = cell_kg * (gravity_m_s * Vec3::from_array(lacks)).as_dvec3();
+        (push, (cells.position(at[0], at[1], at[2]) - center).as_dvec3())
+    };
+    for cell in block.rows.iter().map(|&row| row as usize) {
+        let (push, arm) = look(cell, &mut sum.is_alone);
         let both = [push, arm.cross(push)];
-        let add = |to: [DVec3; 2]| [to[0] + both[0], to[1] + both[1]];
-        sum.all = add(sum.all);
+        sum.all = [0, 1].map(|n| sum.all[n] + both[n]);
         if unknown_cell[cell] {
-            sum.wet = add(sum.wet);
+            sum.wet = [0, 1].map(|n| sum.wet[n] + both[n]);
         }
+    }
+    for (contact, mean) in films.means(n) {
+        let (push, arm) = look(contact.cell as usize, &mut sum.is_alone);
+        // What the film's place adds to the pressure at its rim is known as the weight is.
+        let (q, push) = (f64::from(gravity_m_s.dot(mean.beside_m) / grid.dx), f64::from(mean.wet) * push);
+        let row = contact.row.map(|v| cell_kg * q * f64::from(v));
+        let both = [push + DVec3::from_slice(&row[..3]), arm.cross(push) + DVec3::from_slice(&row[3..])];
+        sum.wet = [0, 1].map(|n| sum.wet[n] + both[n]);
     }
     sum
 }

@@ -36,7 +36,7 @@ mod surface;
 mod thrown;
 mod unknowns;
 
-pub use bodies::{AroundBodies, couple_bodies};
+pub use bodies::{AroundBodies, BodyTerms, couple_bodies};
 pub use faces::{FaceCells, for_each_face};
 pub use friction::{FrictionScratch, RoughLiquid, find_rough_patches, rub};
 pub use momentum::{liquid_momentum, push_on_boundaries};

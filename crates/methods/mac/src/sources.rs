@@ -6,7 +6,7 @@
 
 use crate::{FaceCells, Openings};
 use fluvial_foundation::parallel::map_indices;
-use fluvial_foundation::{AXES, Axis, Vec3};
+use fluvial_foundation::{AXES, Axis};
 use fluvial_grids::{FaceField, UniformGrid};
 use fluvial_solids::Nozzle;
 
@@ -53,17 +53,12 @@ pub struct Cover {
 
 impl Outlet {
     /// The faces that a nozzle covers and the cells that it flows into. `open_area` is what solids leave of
-    /// the faces, `is_blocked` says where the flow would leave into a solid.
+    /// the faces, `section_m2` of the nozzle's section ([`Nozzle::section_among`]).
     ///
     /// Test: `an_outlet_flows_at_section_times_speed_at_any_place`.
-    pub fn new(
-        nozzle: &Nozzle,
-        grid: &UniformGrid,
-        open_area: &FaceField,
-        is_blocked: impl Fn(Vec3) -> bool + Sync + Send,
-    ) -> Outlet {
+    pub fn new(nozzle: &Nozzle, grid: &UniformGrid, open_area: &FaceField, section_m2: f64) -> Outlet {
         let speed = nozzle.outflow().length() as f64;
-        let mut out = Outlet { flow_m3_s: nozzle.section_m2(is_blocked) * speed, ..Outlet::default() };
+        let mut out = Outlet { flow_m3_s: section_m2 * speed, ..Outlet::default() };
         let bounds = nozzle.cover_bounds(grid.dx);
         let cells = grid.cell_centers();
         let range = AXES.map(|a| {

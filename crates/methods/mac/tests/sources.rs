@@ -8,7 +8,7 @@ const GRID: UniformGrid = UniformGrid { min: Vec3::ZERO, cells: [20, 20, 20], dx
 fn outlet(shape: Shape, velocity: Vec3) -> Outlet {
     let open = FaceField::constant(&GRID, 1.0);
     let nozzle = Nozzle::new(&shape, velocity, &Motion::Static, 0.0, GRID.bounds());
-    Outlet::new(&nozzle, &GRID, &open, |_| false)
+    Outlet::new(&nozzle, &GRID, &open, nozzle.section_m2(|_| false))
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_linear::{Block, LowRank, RANK};
-use fluvial_solids::CoupledBody;
+use fluvial_solids::{Beside, Contact, CoupledBody, FILM_PART, Films, SeenBody, is_film, keep_dead_ends};
 
 /// The liquid and the solids that bodies are among.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,11 @@ impl AroundBodies<'_> {
         Some(self.body_faces[found].1)
     }
 
+    /// Is no face of a cell open?
+    fn is_closed(&self, cell: usize) -> bool {
+        self.tree.cell_faces()[cell].iter().all(|&face| self.open_area[face as usize] == 0.0)
+    }
+
     /// Cells beside faces that body `n` closes, ascending.
     fn cells_of(&self, n: usize) -> Vec<u32> {
         let faces = self.body_faces.iter().filter(|(_, body)| *body as usize == n);
@@ -52,56 +57,158 @@ impl AroundBodies<'_> {
     }
 }
 
-/// The bodies' term of the projection, a block a body, its rows the cells that its surface runs through; and the
-/// weight of the water between the centres of cells and the body's surface, which pressure at the centres lacks
-/// (see `fluvial_mac`), corrected for what the tree's image of the body is larger or smaller than the body: momentum and angular momentum of each body, N s and N m s.
+/// Closes the faces of cells that hold no more than a film of water between a body and something else, see [`Films`]; returns how
+/// many were open. `body_faces` are as in [`AroundBodies`], of faces that are open in part or not at all.
+pub fn close_films(
+    open_area: &mut [f32],
+    open_volume: &[f32],
+    body_faces: &[(u32, u32)],
+    tree: &Octree,
+) -> usize {
+    let body_at = |face: u32| {
+        let found = body_faces.binary_search_by_key(&face, |(face, _)| *face).ok()?;
+        Some(body_faces[found].1)
+    };
+    let is_film_of = |cell: usize| {
+        let faces = tree.cell_faces()[cell];
+        let open = faces.map(|face| open_area[face as usize]);
+        let owners = faces.map(body_at);
+        let closed_by =
+            |body: u32| std::array::from_fn(|n| if owners[n] == Some(body) { 1.0 - open[n] } else { 0.0 });
+        open != [0.0; 6] && owners.into_iter().flatten().any(|body| is_film(open, closed_by(body)))
+    };
+    let beside = body_faces.iter().flat_map(|(face, _)| tree.cells_beside(*face as usize));
+    let mut films: Vec<usize> =
+        beside.filter(|&cell| (1e-9..FILM_PART).contains(&open_volume[cell]) && is_film_of(cell)).collect();
+    films.sort_unstable();
+    films.dedup();
+    keep_dead_ends(&mut films, tree.cell_count(), |cell, visit| {
+        let open = tree.cell_faces()[cell].into_iter().filter(|face| open_area[*face as usize] > 0.0);
+        open.flat_map(|face| tree.cells_beside(face as usize)).filter(|other| *other != cell).for_each(visit);
+    });
+    let mut closed = 0;
+    for face in films.into_iter().flat_map(|cell| tree.cell_faces()[cell]) {
+        closed += usize::from(open_area[face as usize] > 0.0);
+        open_area[face as usize] = 0.0;
+    }
+    closed
+}
+
+/// What bodies are to the projection, see `fluvial_mac`.
+#[derive(Debug)]
+pub struct BodyTerms<'a> {
+    /// The bodies' term of it, a block a body, its rows the cells that its surface runs through and those at the rim of a film between it
+    /// and what it touches ([`Films`]).
+    pub term: &'a mut LowRank,
+    /// The films' part of that.
+    pub film: &'a mut LowRank,
+    /// The weight of the water between the centres of cells and the body's surface, which pressure at the centres lacks, corrected for what
+    /// the tree's image of the body is larger or smaller than the body: momentum and angular momentum of each body, N s and N m s.
+    pub clinging: &'a mut Vec<[DVec3; 2]>,
+    /// The films.
+    pub films: &'a mut Films,
+}
+
+/// Finds [`BodyTerms`].
 ///
-/// Tests: `pressure_lifts_a_body_by_the_water_it_displaces`, `the_term_is_what_flows_out_of_cells`.
-pub fn couple_bodies(
-    term: &mut LowRank,
-    clinging: &mut Vec<[DVec3; 2]>,
-    bodies: &[CoupledBody],
-    around: &AroundBodies,
-) {
+/// Tests: `pressure_lifts_a_body_by_the_water_it_displaces`, `a_body_on_the_floor_is_lifted_by_the_water_it_displaces`.
+pub fn couple_bodies(terms: BodyTerms, bodies: &[CoupledBody], around: &AroundBodies) {
+    let BodyTerms { term, film, clinging, films } = terms;
+    let AroundBodies { tree, phi_cell, .. } = *around;
     term.blocks.resize_with(bodies.len(), Block::default);
+    film.blocks.resize_with(bodies.len(), Block::default);
+    films.clear(bodies.len());
     clinging.clear();
     clinging.resize(bodies.len(), [DVec3::ZERO; 2]);
-    parallel::for_each_chunk_mut2((&mut term.blocks, 1), (clinging, 1), |n, block, clinging| {
+    parallel::for_each_chunk_mut2((&mut term.blocks, 1), (&mut films.bodies, 1), |n, block, seen| {
         let (body, block) = (&bodies[n], &mut block[0]);
         block.clear();
         block.weight = body.inverse_mass_matrix(around.density);
-        // What the body closes of all cells, of those at its surface, and of the wet ones among them, m3.
-        let mut image = [0.0; 3];
-        // The angular momentum that water at rest would give the body if all of it were wet, and should not: see `fluvial_mac`.
-        let (mut turning, mut is_alone, gravity_m_s) = (DVec3::ZERO, true, around.gravity_m_s.as_dvec3());
-        for cell in around.cells_of(n) {
-            let row = row_of(n, body.center, around, cell as usize);
-            let cell_m3 = f64::from(around.tree.cell_dx(cell as usize)).powi(3);
-            let closed_m3 = cell_m3 * f64::from(1.0 - around.open_volume[cell as usize]);
-            image[0] += closed_m3;
-            if row != [0.0; RANK] {
-                image[1] += closed_m3;
-                image[2] += if around.phi_cell[cell as usize] < 0.0 { closed_m3 } else { 0.0 };
-                block.rows.push(cell);
-                block.values.push(row);
-                let arm = (around.tree.cell_center(cell as usize) - body.center).as_dvec3();
-                turning +=
-                    around.density * gravity_m_s.dot(arm) * DVec3::from_slice(&row.map(f64::from)[3..]);
-                let weight = weight_at_surface(n, around, cell as usize);
-                is_alone &= weight.is_some_and(|(_, is_at_wall)| !is_at_wall);
-                let push = weight.map_or(DVec3::ZERO, |(push, _)| push);
-                turning += arm.cross(push);
-                if around.phi_cell[cell as usize] < 0.0 {
-                    clinging[0] = [clinging[0][0] + push, clinging[0][1] + arm.cross(push)];
-                }
-            }
-        }
-        let wet_part = if image[1] > 0.0 { image[2] / image[1] } else { 0.0 };
-        clinging[0][0] += body.excess_weight(image[0], wet_part, gravity_m_s, around.density);
-        if is_alone {
-            clinging[0][1] -= wet_part * turning;
-        }
+        find_rows((n, body), block, &mut seen[0], around);
     });
+    films.find(
+        |cell| tree.cell_center(cell as usize),
+        |cell, offset| {
+            let (x, dx) = (tree.cell_center(cell as usize), tree.cell_dx(cell as usize));
+            let x = x + dx * Vec3::from_array(offset.map(|o| o as f32));
+            tree.shape().bounds().contains(x).then(|| {
+                let other = tree.locate_near(x, tree.cells()[cell as usize].level as usize).cell;
+                let beside = match (around.is_closed(other as usize), phi_cell[other as usize] < 0.0) {
+                    (true, _) => Beside::Closed,
+                    (false, true) => Beside::Wet,
+                    (false, false) => Beside::Dry,
+                };
+                (other, beside)
+            })
+        },
+    );
+    for (n, body) in bodies.iter().enumerate() {
+        clinging[n] = weight_of((n, body), &term.blocks[n], films, around);
+        let Block { rows, values, .. } = &mut film.blocks[n];
+        films.hand_over(n, rows, values);
+        rows.iter().zip(values).for_each(|(row, values)| term.blocks[n].add_row(*row, values));
+    }
+}
+
+/// The rows of a body, and what the tree makes of it, in m3.
+fn find_rows(
+    (n, body): (usize, &CoupledBody),
+    block: &mut Block,
+    seen: &mut SeenBody,
+    around: &AroundBodies,
+) {
+    for cell in around.cells_of(n) {
+        let row = row_of(n, body.center, around, cell as usize);
+        let cell_m3 = f64::from(around.tree.cell_dx(cell as usize)).powi(3);
+        let closed = cell_m3 * f64::from(1.0 - around.open_volume[cell as usize]);
+        seen.closed += closed;
+        if row == [0.0; RANK] {
+            continue;
+        }
+        seen.at_surface += closed;
+        if row[..3] != [0.0; 3] && around.is_closed(cell as usize) {
+            seen.contacts.push(Contact { cell, row, closed });
+            continue;
+        }
+        seen.wet += if around.phi_cell[cell as usize] < 0.0 { closed } else { 0.0 };
+        block.rows.push(cell);
+        block.values.push(row);
+    }
+}
+
+/// See [`BodyTerms::clinging`].
+fn weight_of(
+    (n, body): (usize, &CoupledBody),
+    block: &Block,
+    films: &Films,
+    around: &AroundBodies,
+) -> [DVec3; 2] {
+    let (gravity_m_s, wet_part) = (around.gravity_m_s.as_dvec3(), films.wet_part(n));
+    let mut sum = [DVec3::ZERO; 2];
+    // The angular momentum that water at rest would give the body if all of it were wet, and should not: see `fluvial_mac`.
+    let (mut turning, mut is_alone) = (DVec3::ZERO, true);
+    let arm = |cell: usize| (around.tree.cell_center(cell) - body.center).as_dvec3();
+    for (&cell, row) in block.rows.iter().zip(&block.values) {
+        let (cell, row) = (cell as usize, row.map(f64::from));
+        let push = weight_at_surface(n, around, cell, &mut is_alone);
+        let moment = arm(cell).cross(push);
+        turning += around.density * gravity_m_s.dot(arm(cell)) * DVec3::from_slice(&row[3..]) + moment;
+        if around.phi_cell[cell] < 0.0 {
+            sum = [sum[0] + push, sum[1] + moment];
+        }
+    }
+    for (contact, mean) in films.means(n) {
+        let push = f64::from(mean.wet) * weight_at_surface(n, around, contact.cell as usize, &mut is_alone);
+        // What the film's place adds to the pressure at its rim is known as the weight is.
+        let p = around.density * gravity_m_s.dot(mean.beside_m.as_dvec3());
+        let row = contact.row.map(|v| p * f64::from(v));
+        sum[0] += push + DVec3::from_slice(&row[..3]);
+        sum[1] += arm(contact.cell as usize).cross(push) + DVec3::from_slice(&row[3..]);
+    }
+    let image_m3 = films.bodies[n].closed;
+    sum[0] += body.excess_weight(image_m3, wet_part, gravity_m_s, around.density);
+    sum[1] -= if is_alone { wet_part * turning } else { DVec3::ZERO };
+    sum
 }
 
 /// `sum_f n_f dx^2 (1 - A_f) (e_f, r_f x e_f)` over the faces of a cell that body `n` closes.
@@ -120,21 +227,18 @@ fn row_of(n: usize, center: Vec3, around: &AroundBodies, cell: usize) -> [f32; R
     row.map(|v| v as f32)
 }
 
-/// Momentum by the weight of the water between the centre of a cell and the surface of body `n`, N s, and whether the cell lies at
-/// a wall; `None` where another solid closes a part of the cell.
-fn weight_at_surface(n: usize, around: &AroundBodies, cell: usize) -> Option<(DVec3, bool)> {
+/// Momentum by the weight of the water between the centre of a cell and the surface of body `n`, N s; a wall or another solid that closes
+/// a part of the cell makes `is_alone` false.
+fn weight_at_surface(n: usize, around: &AroundBodies, cell: usize, is_alone: &mut bool) -> DVec3 {
     let AroundBodies { tree, open_area, open_volume, gravity_m_s, density, .. } = *around;
     let closed = tree.cell_faces()[cell].map(|face| {
         let part = 1.0 - open_area[face as usize];
+        let is_own = around.body_at(face) == Some(n as u32);
         let is_wall = tree.sides(face as usize).contains(&Side::Outside);
-        (part, part == 0.0 || around.body_at(face) == Some(n as u32) || is_wall, is_wall)
+        *is_alone &= (part == 0.0 || is_own) && !is_wall;
+        if is_own { part } else { 0.0 }
     });
-    if !closed.iter().all(|(_, is_own, _)| *is_own) {
-        return None;
-    }
-    let part = |side: usize| if closed[side].2 { 0.0 } else { closed[side].0 };
-    let lacks = AXES.map(|a| 0.5 * (part(2 * a) + part(2 * a + 1)) - (1.0 - open_volume[cell]));
+    let lacks = AXES.map(|a| 0.5 * (closed[2 * a] + closed[2 * a + 1]) - (1.0 - open_volume[cell]));
     let cell_kg = density * f64::from(tree.cell_dx(cell)).powi(3);
-    let push = cell_kg * (gravity_m_s * Vec3::from_array(lacks)).as_dvec3();
-    Some((push, closed.iter().any(|(.., is_wall)| *is_wall)))
+    cell_kg * (gravity_m_s * Vec3::from_array(lacks)).as_dvec3()
 }

@@ -6,11 +6,11 @@ use fluvial_foundation::{Aabb, DMat3, DVec3, Quat, Vec3};
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
 use fluvial_linear::LowRank;
-use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::bodies::{AroundBodies, BodyTerms, close_films, couple_bodies};
 use fluvial_octree::divergence::{face_volume, inflow};
-use fluvial_octree::fractions::{FractionsScratch, open_fractions};
+use fluvial_octree::fractions::{FractionsScratch, close_walls, open_fractions};
 use fluvial_octree::gradient::{FreeSurface, Geometry, GradientParams, PressureGradient, gradient_row};
-use fluvial_solids::{CoupledBody, Shape};
+use fluvial_solids::{CoupledBody, Films, Shape};
 
 const DENSITY: f64 = 1000.0;
 
@@ -49,7 +49,7 @@ impl Case {
     }
 
     fn couple(&self, gravity_m_s: Vec3) -> (LowRank, [DVec3; 2]) {
-        let (mut term, mut clinging) = (LowRank::default(), vec![]);
+        let (mut term, mut film, mut clinging) = (LowRank::default(), LowRank::default(), vec![]);
         let phi_cell = vec![-1.0; self.tree.cell_count()];
         let around = AroundBodies {
             tree: &self.tree,
@@ -60,7 +60,9 @@ impl Case {
             gravity_m_s,
             density: DENSITY,
         };
-        couple_bodies(&mut term, &mut clinging, &[self.body], &around);
+        let (term_out, films) = (&mut term, &mut Films::default());
+        let terms = BodyTerms { term: term_out, film: &mut film, clinging: &mut clinging, films };
+        couple_bodies(terms, &[self.body], &around);
         (term, clinging[0])
     }
 }
@@ -101,6 +103,44 @@ fn pressure_lifts_a_body_by_the_water_it_displaces() {
         })
         .collect();
     assert!(sizes.iter().all(|&n| n > 0), "cells by size: {sizes:?}");
+}
+
+/// A block that stands on the floor, with no cell between the two or a gap of a twentieth of one, is lifted likewise, by the water at its rim.
+#[test]
+fn a_body_on_the_floor_is_lifted_by_the_water_it_displaces() {
+    for gap_cells in [0.0, 0.05] {
+        let mut case = Case::new();
+        let (dx, tree) = (1.0 / 32.0, &case.tree);
+        let min = Vec3::new(3.0, gap_cells, 7.5) * dx;
+        let block = Shape::Box { min, max: min + Vec3::new(5.0, 6.0, 7.0) * dx };
+        let phi_node: Vec<f32> =
+            (0..tree.node_count()).map(|node| block.distance(tree.node_position(node))).collect();
+        let scratch = &mut FractionsScratch::default();
+        open_fractions(&mut case.open_area, &mut case.open_volume, tree, &phi_node, scratch);
+        close_walls(&mut case.open_area, tree, [true; 6]);
+        let is_own =
+            |face: &usize| !tree.sides(*face).contains(&Side::Outside) && case.open_area[*face] < 1.0;
+        case.body_faces = (0..tree.face_count()).filter(is_own).map(|face| (face as u32, 0)).collect();
+        let closed = close_films(&mut case.open_area, &case.open_volume, &case.body_faces, tree);
+        assert_eq!(closed > 0, gap_cells > 0.0);
+        (case.body.center, case.body.volume_m3) = (block.bounds().center(), 210.0 * f64::from(dx).powi(3));
+        let gravity = DVec3::new(0.0, -1.0, 0.0);
+        let p_cell: Vec<f64> =
+            (0..tree.cell_count()).map(|c| gravity.dot(tree.cell_center(c).as_dvec3())).collect();
+        let (term, [clinging, turning]) = case.couple(gravity.as_vec3());
+        let sum = term.blocks[0].gather(&p_cell).map(|v| DENSITY * v);
+        let weight = DENSITY * case.body.volume_m3;
+        let force = (DVec3::from_slice(&sum[..3]) + clinging) / weight;
+        assert!(
+            (force + gravity).length() < 1e-3,
+            "{gap_cells} cells above: lifted by {force} of its weight of water"
+        );
+        let arm_cells = (DVec3::from_slice(&sum[3..]) + turning) / (weight * f64::from(dx));
+        assert!(
+            arm_cells.length() < 0.1,
+            "{gap_cells} cells above: lifted {arm_cells} cells beside its centre"
+        );
+    }
 }
 
 /// What any pressure gives the water, the body and the walls is zero in all, across cells of three sizes and under a surface: their

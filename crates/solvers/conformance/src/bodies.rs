@@ -123,6 +123,19 @@ pub fn a_heavy_cube_lies_still_on_the_floor(build: Build) {
     let report = first(&*solver);
     assert!(report.pose.translate.distance(Vec3::new(0.5, 0.5 * edge, 0.5)) < 5e-3, "{report:?}");
     assert!(fastest < 0.05, "the water moves at {fastest} m/s");
+    let lifts = 1000.0 * 9.81 * f64::from(edge).powi(3);
+    assert!((report.force_n.y / lifts - 1.0).abs() < 0.05, "{} N instead of {lifts} N", report.force_n.y);
+}
+
+/// Light boxes that begin on the floor, one in the middle and one in a corner, rise: a film of water is below them.
+pub fn light_boxes_on_the_floor_rise(build: Build) {
+    let edge = 0.2f32;
+    for at in [Vec3::new(0.47, 0.5 * edge, 0.52), Vec3::new(1.0 - 0.5 * edge, 0.5 * edge, 1.0 - 0.5 * edge)] {
+        let mut solver = build(with_body(16, 0.7, cube(edge), body(500.0, at)));
+        advance(&mut *solver, 0.5);
+        let rise = first(&*solver).pose.translate.y - at.y;
+        assert!(rise > 0.2 * edge, "from {at} it has risen by {rise} m");
+    }
 }
 
 /// A crate falls into the pool and hits its wall: the state in the middle of it goes on to the bit.
@@ -177,6 +190,13 @@ pub fn momentum_changes_by_what_acts_from_outside(build: Build) {
             assert!(made.by_motion < 1e-4, "density {density}, in a tank {is_tank}: {made:?}");
         }
     }
+    // What the film below a box gives it the floor receives.
+    let mut on_floor = box_in_water(24, 300.0, true);
+    let start = &mut on_floor.solids[0].free.as_mut().expect("a body").start;
+    start.pose = Pose { translate: Vec3::new(0.48, 0.1, 0.52), ..Pose::IDENTITY };
+    (start.velocity, start.angular_velocity) = (Vec3::ZERO, Vec3::ZERO);
+    let made = momentum_made(build, on_floor, 3);
+    assert!(made.by_pressure < 1e-4, "on the floor: {made:?}");
 }
 
 fn momentum_made(build: Build, setup: Setup, steps: usize) -> MomentumMade {

@@ -15,6 +15,7 @@ pub fn a_source_adds_what_it_says(subject: Subject) {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -speed, 0.0),
         active_s: [0.0, 10.0],
+        measured: Default::default(),
     });
     let mut solver = build(setup);
     let reports = advance(solver.as_mut(), 1.0);
@@ -34,6 +35,7 @@ pub fn overlapping_sources_flow_as_one(subject: Subject) {
             motion: Motion::Static,
             velocity: Vec3::new(0.0, -1.0, 0.0),
             active_s: [0.0, 10.0],
+            measured: Default::default(),
         });
     }
     let mut solver = (subject.build)(setup);
@@ -65,6 +67,7 @@ pub fn a_jet_has_the_energy_of_its_source(subject: Subject) {
             motion: Motion::Static,
             velocity: Vec3::new(0.0, -speed as f32, 0.0),
             active_s: [0.0, 10.0],
+            measured: Default::default(),
         });
         let mut solver = (subject.build)(setup);
         let last = advance(solver.as_mut(), until_s).pop().unwrap();

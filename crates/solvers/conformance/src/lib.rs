@@ -11,7 +11,7 @@ mod walls;
 
 pub use bodies::{
     a_floating_cube_is_half_under, a_heavy_cube_lies_still_on_the_floor, a_light_ball_rises_without_shaking,
-    a_neutral_body_does_not_turn, a_neutral_body_stays_where_it_is,
+    a_neutral_body_does_not_turn, a_neutral_body_stays_where_it_is, light_boxes_on_the_floor_rise,
     momentum_changes_by_what_acts_from_outside, restored_bodies_go_on_to_the_bit,
     time_of_a_box_to_roll_level,
 };
@@ -261,6 +261,7 @@ fn busy() -> Setup {
         motion: Motion::Static,
         velocity: Vec3::new(1.0, -0.5, 0.0),
         active_s: [0.01, 0.08],
+        measured: Default::default(),
     });
     let corner = Shape::Box { min: Vec3::new(0.0, 0.0, 0.0), max: Vec3::new(0.2, 0.1, 0.2) };
     busy.sinks.push(Sink { shape: corner, active_s: [0.0, f64::INFINITY] });

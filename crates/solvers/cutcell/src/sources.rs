@@ -85,11 +85,10 @@ impl CutCellSolver {
         let source = &self.setup.sources[n];
         let spacing = dx / self.params.particles_per_axis() as f32;
         let solids = self.setup.solids_at(time_s);
-        let is_blocked = |x: Vec3| solids.distance(x, dx) < 0.0;
         let speed = f64::from(nozzle.outflow().length());
-        let columns = nozzle.columns(spacing, LEAST_SHARE, is_blocked);
+        let columns = nozzle.columns_among((spacing, LEAST_SHARE), &solids, dx);
         let sections: f64 = columns.iter().map(|column| column.section_m2).sum();
-        let flow_m3 = nozzle.section_m2(is_blocked) * speed * source.flows_for_s(time_s, dt_s);
+        let flow_m3 = nozzle.section_among(&solids, dx) * speed * source.flows_for_s(time_s, dt_s);
         let reach = speed * source.flows_for_s(time_s, dt_s);
         let count = (reach / f64::from(spacing)).ceil().max(1.0) as usize;
         let mut in_m3 = 0.0;

@@ -55,6 +55,7 @@ fn a_source_adds_what_it_says() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.0, 0.0),
         active_s: [0.0, 10.0],
+        measured: Default::default(),
     });
     let reports = advance(&mut build(setup), 0.4);
     let last = reports.last().unwrap();
@@ -74,6 +75,7 @@ fn a_jet_over_a_ball_is_no_faster_than_it_falls() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.5, 0.0),
         active_s: [0.0, 10.0],
+        measured: Default::default(),
     }];
     setup.solids = vec![Solid::new("ball", ball(0.4, 0.15), Motion::default())];
     let can_fall_m_s = (1.5f64.powi(2) + 2.0 * 9.81 * 0.85).sqrt();
@@ -110,6 +112,7 @@ fn a_jet_has_the_volume_of_its_source() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.5, 0.0),
         active_s: [0.0, 10.0],
+        measured: Default::default(),
     });
     let last = advance(&mut build(setup), 0.25).pop().unwrap();
     assert!(last.raw_volume_error.abs() < 0.1, "the surface differs by {}", last.raw_volume_error);

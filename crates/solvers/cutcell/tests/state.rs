@@ -16,6 +16,7 @@ fn busy() -> Setup {
         motion: Motion::Static,
         velocity: Vec3::new(1.0, -0.5, 0.0),
         active_s: [0.01, 0.08],
+        measured: Default::default(),
     });
     let corner = Shape::Box { min: Vec3::ZERO, max: Vec3::new(0.2, 0.1, 0.2) };
     setup.sinks.push(Sink { shape: corner, active_s: [0.0, f64::INFINITY] });

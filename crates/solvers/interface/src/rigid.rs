@@ -11,7 +11,7 @@ use fluvial_bodies::{BodyError, Impulse, Surroundings, World};
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_linear::krylov::Real;
 use fluvial_linear::{Block, LowRank, RANK};
-use fluvial_solids::{CoupledBody, Motion, Shape, Twist};
+use fluvial_solids::{CoupledBody, Films, Motion, Shape, Twist};
 use std::io;
 
 /// Bodies at one moment.
@@ -66,6 +66,10 @@ pub struct BodyStep {
     pub among_moving: Vec<Option<usize>>,
     /// Their term of the projection.
     pub term: LowRank,
+    /// What the films between bodies and what they touch have of it.
+    pub film: LowRank,
+    /// These films.
+    pub films: Films,
     /// Momentum and angular momentum by the weight of water that the pressure's places leave out, N s and N m s.
     pub clinging: Vec<[DVec3; 2]>,
     /// What flows out of each cell because bodies are not as fast as the boundaries say.
@@ -206,7 +210,7 @@ impl BodyStep {
     /// [`Self::release`].
     pub fn look(&mut self, setup: &Setup) {
         self.coupled.clear();
-        self.term.blocks.iter_mut().for_each(|block| block.clear());
+        self.term.blocks.iter_mut().chain(&mut self.film.blocks).for_each(|block| block.clear());
         let Some(Bodies { world, numbers, .. }) = &self.moved else { return };
         let shapes = numbers.iter().map(|&number| &setup.solids[number].shape).enumerate();
         self.coupled.extend(shapes.map(|(n, shape)| coupled(world, n, shape)));
@@ -232,7 +236,8 @@ impl BodyStep {
         [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
     }
 
-    /// Fills [`Self::outflow_cell`], whose cells are the rows of the term.
+    /// Fills [`Self::outflow_cell`], whose cells are the rows of the term: what leaves them because bodies are faster than boundaries say,
+    /// and what films take up by the velocity that boundaries have.
     pub fn fill_outflow(&mut self, cells: usize) {
         let mut outflow = std::mem::take(&mut self.outflow_cell);
         outflow.clear();
@@ -240,7 +245,21 @@ impl BodyStep {
         for (n, block) in self.term.blocks.iter().enumerate() {
             block.scatter(&mut outflow, &self.lead(n));
         }
+        for (block, twist) in self.film.blocks.iter().zip(self.boundary_twists()) {
+            let [linear, angular] = [twist.linear, twist.angular].map(|v| v.as_dvec3());
+            let velocity = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
+            block.scatter(&mut outflow, &velocity);
+        }
         self.outflow_cell = outflow;
+    }
+
+    fn boundary_twists(&self) -> impl Iterator<Item = Twist> + '_ {
+        self.moved.iter().flat_map(|bodies| (0..bodies.world.len()).map(|n| bodies.world.twist(n)))
+    }
+
+    /// What the pressure in films has given the bodies, in units of it. What they lie on has received the opposite.
+    pub fn given_by_films<T: Real>(&self, q: &[T]) -> DVec3 {
+        self.film.blocks.iter().map(|block| DVec3::from_slice(&block.gather(q)[..3])).sum()
     }
 
     /// What the pressure's impulse `q` of the term's rows has given the bodies, `kg` being the momentum of a unit of

@@ -4,7 +4,7 @@ use crate::{Bodies, BodyStep, Setup, StepMomentum};
 use fluvial_foundation::{Axis, DVec3};
 use fluvial_grids::FaceField;
 use fluvial_mac::{
-    AroundBodies, Impulse, Openings, Unknowns, couple_bodies, liquid_momentum, mark_unknowns,
+    AroundBodies, BodyTerms, Impulse, Openings, Unknowns, couple_bodies, liquid_momentum, mark_unknowns,
     push_on_boundaries,
 };
 use fluvial_solids::SolidFields;
@@ -62,7 +62,8 @@ impl BodyStep {
             liquid_after: sum(after),
             liquid_last: cell_kg * liquid_momentum(u_last, &seen, last.openings),
             bodies: bodies.map_or(DVec3::ZERO, |bodies| bodies.given_by_water() - self.clinging_weight()),
-            boundaries: cell_kg * push_on_boundaries(&impulse, openings, is_body),
+            boundaries: cell_kg
+                * (push_on_boundaries(&impulse, openings, is_body) - self.given_by_films(impulse.q_cell)),
             surface: sum(before) - sum(without_push),
         }
     }
@@ -89,7 +90,8 @@ impl BodyStep {
             gravity_m_s: dt_s as f32 * gravity,
             density: f64::from(setup.liquid.density),
         };
-        couple_bodies(&mut self.term, &mut self.clinging, &self.coupled, &around);
+        let BodyStep { term, film, clinging, films, .. } = self;
+        couple_bodies(BodyTerms { term, film, clinging, films }, &self.coupled, &around);
         self.release(gravity, dt_s);
         self.fill_outflow(unknown_cell.len());
     }

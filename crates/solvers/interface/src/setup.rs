@@ -3,7 +3,7 @@
 use crate::{Flow, FreeBody, StepError};
 use fluvial_foundation::{Aabb, Vec3};
 use fluvial_grids::UniformGrid;
-use fluvial_solids::{Motion, Nozzle, PlacedSolids, Shape};
+use fluvial_solids::{Measured, Motion, Nozzle, PlacedSolids, Shape};
 
 /// What lies at a side of the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Source {
     pub velocity: Vec3,
     /// First and last moment, seconds.
     pub active_s: [f64; 2],
+    /// What is known of its mouth; nothing at the start.
+    pub measured: Measured,
 }
 
 impl Source {
@@ -126,7 +128,7 @@ impl Source {
 
     /// Its shape where it is at a moment, in a domain.
     pub fn nozzle(&self, time_s: f64, domain: Aabb) -> Nozzle {
-        Nozzle::new(&self.shape, self.velocity, &self.motion, time_s, domain)
+        Nozzle::measured(&self.shape, self.velocity, &self.motion, time_s, domain, &self.measured)
     }
 
     /// Distance to the liquid that has come into its shape up to a moment.
@@ -271,12 +273,22 @@ impl Setup {
         place(n).beside(others.map(|other| (place(other), other < n)))
     }
 
-    /// Which sources flow in a step, if all of them stand still among solids that do: what was measured on
+    /// Which sources flow in a step, if all of them stand still and no solid moves near them: what was measured on
     /// sources holds as long as this stays the same.
+    ///
+    /// Test: `a_source_rests_while_nothing_moves_near_it`.
     pub fn resting_sources(&self, time_s: f64, dt_s: f64) -> Option<Vec<usize>> {
-        let rest = self.sources_flowing(time_s, dt_s).all(|(_, source)| source.motion.is_static());
-        let numbers = || self.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
-        (rest && !self.has_moving_solids()).then(numbers)
+        let end_s = time_s + dt_s;
+        let flowing = || self.sources_flowing(time_s, dt_s);
+        let (domain, dx) = (self.domain.bounds(), self.domain.grid.dx);
+        let is_passed = |solid: &Solid| {
+            let bounds = solid.motion.pose(end_s).world_bounds(solid.shape.bounds());
+            flowing()
+                .any(|(_, source)| source.nozzle(end_s, domain).cover_bounds(2.0 * dx).intersects(&bounds))
+        };
+        let rest = flowing().all(|(_, source)| source.motion.is_static())
+            && !self.solids.iter().any(|solid| !solid.motion.is_static() && is_passed(solid));
+        rest.then(|| flowing().map(|(n, _)| n).collect())
     }
 
     /// The sinks that take liquid at a moment, with their numbers.

@@ -5,7 +5,7 @@ use crate::sources::solid_part;
 use crate::state::{Boundaries, Fields, Ground, GroundScratch, Step};
 use fluvial_foundation::DVec3;
 use fluvial_grids::Octree;
-use fluvial_octree::bodies::{AroundBodies, couple_bodies};
+use fluvial_octree::bodies::{AroundBodies, BodyTerms, couple_bodies};
 use fluvial_octree::gradient::{Geometry, GradientParams, PressureGradient};
 use fluvial_octree::lone::hide_lone_cells;
 use fluvial_octree::momentum::{liquid_momentum, push_on_boundaries};
@@ -50,7 +50,8 @@ impl Step<'_> {
             gravity_m_s: self.forces.push_s as f32 * setup.liquid.gravity,
             density: f64::from(setup.liquid.density),
         };
-        couple_bodies(&mut bodies.term, &mut bodies.clinging, &bodies.coupled, &around);
+        let BodyStep { term, film, clinging, films, coupled, .. } = &mut *bodies;
+        couple_bodies(BodyTerms { term, film, clinging, films }, coupled, &around);
         bodies.release(setup.liquid.gravity, self.dt_s);
         bodies.fill_outflow(ground.tree.cell_count());
     }
@@ -113,7 +114,9 @@ impl OctreeSolver {
             liquid_after: sum(&state.fields.u_face),
             liquid_last: density * liquid_momentum(u_last, &then, &gradient),
             bodies: state.bodies.as_ref().map_or(DVec3::ZERO, pushed),
-            boundaries: density * push_on_boundaries(&state.fields.impulse_cell, &seen, body_faces),
+            boundaries: density
+                * (push_on_boundaries(&state.fields.impulse_cell, &seen, body_faces)
+                    - c.bodies.given_by_films(&state.fields.impulse_cell)),
             surface: DVec3::ZERO,
         })
     }

@@ -5,6 +5,7 @@ use crate::thin::{FineSolids, ThinSolids};
 use fluvial_foundation::parallel;
 use fluvial_grids::Octree;
 use fluvial_grids::octree::Side;
+use fluvial_octree::bodies::close_films;
 use fluvial_octree::fractions::{
     FractionsScratch, Kinks, close_walls, measure_kinks, open_fractions, solid_velocity,
 };
@@ -81,6 +82,8 @@ impl Model {
                 out.body_faces.push((face, body));
             }
         }
+        let closed = close_films(&mut out.open_area, &out.open_volume, &out.body_faces, tree);
+        out.snapped_faces += closed;
     }
 
     /// What walls and solids leave of a tree at a moment; `known` are kinks of solids in the same place.

@@ -76,8 +76,8 @@ impl Step<'_> {
         let placed = setup.solids_at(end_s);
         for (n, source) in setup.sources_flowing(time_s, self.dt_s) {
             let nozzle = setup.nozzle_among(n, time_s, self.dt_s);
-            let measured = section_m2[n]
-                .unwrap_or_else(|| nozzle.section_m2(|x| placed.distance(x, self.model.shape.dx) < 0.0));
+            let measured =
+                section_m2[n].unwrap_or_else(|| nozzle.section_among(&placed, self.model.shape.dx));
             section_m2[n] = Some(measured);
             let outlet = Outlet::new(&nozzle, tree, &boundaries.open_area, measured);
             for f in &outlet.faces {

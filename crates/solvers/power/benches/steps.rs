@@ -21,7 +21,13 @@ fn scene(name: &str, cells: usize) -> Setup {
             setup.fills.clear();
             let (shape, velocity) = (ball(0.85, 0.08), Vec3::new(0.0, -1.5, 0.0));
             let active_s = [0.0, f64::INFINITY];
-            setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s });
+            setup.sources.push(Source {
+                shape,
+                motion: Motion::Static,
+                velocity,
+                active_s,
+                measured: Default::default(),
+            });
             setup.solids.push(Solid::new("ball", ball(0.4, 0.15), Motion::Static));
         }
         "dam" => {

@@ -108,9 +108,7 @@ impl Step<'_> {
 
     fn measured_flow_m3_s(&self, n: usize, solids: &fluvial_solids::PlacedSolids) -> f64 {
         let nozzle = self.model.setup.nozzle_among(n, self.old.time_s, self.dt_s);
-        let bounds = self.model.bounds;
-        let blocked = |x: Vec3| !bounds.contains(x) || solids.distance(x, self.model.shape.dx) < 0.0;
-        nozzle.section_m2(blocked) * f64::from(nozzle.outflow().length())
+        nozzle.section_among(solids, self.model.shape.dx) * f64::from(nozzle.outflow().length())
     }
 
     /// What moving solids and sources push into leaves.

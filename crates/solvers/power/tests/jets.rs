@@ -12,7 +12,13 @@ fn jet(volume_correction: VolumeCorrection) -> PowerSolver {
     setup.liquid.gravity = Vec3::ZERO;
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.1 };
     let velocity = Vec3::new(0.0, -1.5, 0.0);
-    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, f64::INFINITY] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, f64::INFINITY],
+        measured: Default::default(),
+    });
     let params = Params { band_factor: 2, volume_correction, ..Params::default() };
     PowerSolver::new(setup, params).unwrap()
 }
@@ -53,7 +59,13 @@ fn a_jet_on_a_plate_keeps_its_volume() {
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.52, 0.85, 0.47), radius: 0.1 };
     let velocity = Vec3::new(0.0, -2.0, 0.0);
-    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, f64::INFINITY] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, f64::INFINITY],
+        measured: Default::default(),
+    });
     let plate = Shape::Box { min: Vec3::new(0.2, 0.4, 0.2), max: Vec3::new(0.8, 0.5, 0.8) };
     setup.solids.push(Solid::new("plate", plate, Motion::Static));
     let params = Params { band_factor: 2, ..Params::default() };

@@ -9,7 +9,6 @@
 use crate::SheetsSolver;
 use crate::adapt::surroundings;
 use crate::state::{Carriers, Inlet, Work};
-use fluvial_foundation::Vec3;
 use fluvial_mac::Outlet;
 use fluvial_sheets::{Kind, UNIT_MASS};
 
@@ -34,9 +33,9 @@ impl SheetsSolver {
             let inlet = inlets[n].take().unwrap_or_else(|| {
                 let placed = setup.solids_at(end_s);
                 let nozzle = setup.nozzle_among(n, time_s, dt_s);
-                let is_blocked = |x: Vec3| placed.distance(x, grid.dx) < 0.0;
-                let outlet = Outlet::new(&nozzle, grid, &solids.open_area, is_blocked);
-                let columns = nozzle.columns(d0, LEAST_SHARE, is_blocked);
+                let section_m2 = nozzle.section_among(&placed, grid.dx);
+                let outlet = Outlet::new(&nozzle, grid, &solids.open_area, section_m2);
+                let columns = nozzle.columns_among((d0, LEAST_SHARE), &placed, grid.dx);
                 Inlet { outlet, columns }
             });
             boundaries.sources.add(&inlet.outlet, (source.flows_for_s(time_s, dt_s) / dt_s) as f32);

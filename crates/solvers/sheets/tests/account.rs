@@ -39,7 +39,13 @@ fn a_film_is_not_squeezed_into_corners() {
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.08 };
     let velocity = Vec3::new(0.0, -1.5, 0.0);
-    setup.sources = vec![Source { shape, motion: Motion::Static, velocity, active_s: [0.0, 2.0] }];
+    setup.sources = vec![Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, 2.0],
+        measured: Default::default(),
+    }];
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.5), radius: 0.15 };
     setup.solids = vec![Solid::new("ball", ball, Motion::Static)];
     let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();

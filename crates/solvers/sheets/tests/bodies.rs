@@ -37,3 +37,8 @@ fn restored_bodies_go_on_to_the_bit() {
 fn momentum_changes_by_what_acts_from_outside() {
     suite::momentum_changes_by_what_acts_from_outside(build);
 }
+
+#[test]
+fn light_boxes_on_the_floor_rise() {
+    suite::light_boxes_on_the_floor_rise(build);
+}

@@ -96,6 +96,7 @@ fn what_is_drawn_is_what_there_is() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.5, 0.0),
         active_s: [0.0, 2.0],
+        measured: Default::default(),
     }];
     let (shape, motion) = (ball(Vec3::new(0.5, 0.4, 0.5), 0.15), Motion::Static);
     pouring.solids = vec![Solid::new("ball", shape, motion)];

@@ -14,7 +14,13 @@ fn inflow_share(shape: Shape, velocity: Vec3, water: f32, seconds: f64, section_
     if water == 0.0 {
         setup.fills.clear();
     }
-    setup.sources = vec![Source { shape, motion: Motion::Static, velocity, active_s: [0.0, f64::INFINITY] }];
+    setup.sources = vec![Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, f64::INFINITY],
+        measured: Default::default(),
+    }];
     let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
     advance(&mut solver, seconds);
     solver.initial_report().inflow_m3 / (section_m2 * velocity.length() as f64 * seconds)
@@ -58,7 +64,13 @@ fn a_source_flows_until_it_stops() {
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.7, 0.5), radius: 0.1 };
     let mut setup = tank(20, 0.1);
     let velocity = Vec3::new(0.0, -1.5, 0.0);
-    setup.sources = vec![Source { shape, motion: Motion::Static, velocity, active_s: [0.013, 0.2171] }];
+    setup.sources = vec![Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.013, 0.2171],
+        measured: Default::default(),
+    }];
     let mut solver = SheetsSolver::new(setup, Params::default()).unwrap();
     advance(&mut solver, 0.3);
     let share = solver.initial_report().inflow_m3 / (PI * 0.01 * 1.5 * 0.2041);
@@ -90,7 +102,13 @@ fn distances_stay_within_reach_behind_a_film() {
     setup.domain.walls[2] = Wall::Open;
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.1 };
     let active_s = [0.0, f64::INFINITY];
-    setup.sources = vec![Source { shape, motion: Motion::Static, velocity: -Vec3::Y, active_s }];
+    setup.sources = vec![Source {
+        shape,
+        motion: Motion::Static,
+        velocity: -Vec3::Y,
+        active_s,
+        measured: Default::default(),
+    }];
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.5), radius: 0.15 };
     setup.solids = vec![Solid::new("ball", ball, Motion::Static)];
     let count = setup.domain.grid.cell_count();
@@ -111,7 +129,13 @@ fn a_jet_over_a_ball_knows_its_surface_and_its_speed() {
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.5, 0.85, 0.5), radius: 0.08 };
     let active_s = [0.0, f64::INFINITY];
-    setup.sources = vec![Source { shape, motion: Motion::Static, velocity: -1.5 * Vec3::Y, active_s }];
+    setup.sources = vec![Source {
+        shape,
+        motion: Motion::Static,
+        velocity: -1.5 * Vec3::Y,
+        active_s,
+        measured: Default::default(),
+    }];
     let ball = Shape::Sphere { center: Vec3::new(0.5, 0.4, 0.5), radius: 0.15 };
     setup.solids = vec![Solid::new("ball", ball, Motion::Static)];
     let count = setup.domain.grid.cell_count();

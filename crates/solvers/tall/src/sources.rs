@@ -2,7 +2,7 @@
 
 use crate::TallSolver;
 use crate::state::Work;
-use fluvial_foundation::{Aabb, Vec3};
+use fluvial_foundation::Aabb;
 use fluvial_solids::Nozzle;
 use fluvial_tall::exchange::{CellList, drain, pour};
 use fluvial_tall::redistance::REACH_CELLS;
@@ -78,9 +78,7 @@ impl TallSolver {
         }
         let (nozzle, solids) =
             (self.setup.nozzle_among(n, time_s, dt_s), self.setup.solids_at(time_s + dt_s));
-        let (dx, bounds) = (self.frame.dx, self.setup.domain.bounds());
-        let blocked = |x: Vec3| !bounds.contains(x) || solids.distance(x, dx) < 0.0;
-        let flow = nozzle.section_m2(blocked) * f64::from(nozzle.outflow().length());
+        let flow = nozzle.section_among(&solids, self.frame.dx) * f64::from(nozzle.outflow().length());
         self.flows.flow_m3_s[n] = Some(flow);
         flow
     }

@@ -100,6 +100,7 @@ fn who_watches_can_push_and_pour() {
         motion: Motion::default(),
         velocity: Vec3::new(0.0, -1.0, 0.0),
         active_s: [0.0, 0.1],
+        measured: Default::default(),
     };
     assert!(solver.act(&Action::Pour(source)));
     let mut report = solver.initial_report();
@@ -115,4 +116,9 @@ fn who_watches_can_push_and_pour() {
         "{grown} {}",
         report.volume_error
     );
+}
+
+#[test]
+fn light_boxes_on_the_floor_rise() {
+    suite::light_boxes_on_the_floor_rise(build);
 }

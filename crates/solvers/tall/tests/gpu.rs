@@ -101,6 +101,7 @@ fn lively(raised_m: f32) -> Setup {
         motion: Motion::default(),
         velocity: Vec3::new(0.5, -0.5, 0.0),
         active_s: [0.05, 1.0],
+        measured: Default::default(),
     });
     setup.sinks.push(Sink { shape: block([0.1, -1.0, 0.7], [0.25, 0.35, 0.9]), active_s: [0.1, 0.6] });
     setup

@@ -51,12 +51,13 @@ impl UniformSolver {
             let outlet = work.outlets[n].take().unwrap_or_else(|| {
                 let placed = setup.solids_at(time_s + dt_s);
                 let nozzle = setup.nozzle_among(n, time_s, dt_s);
-                let is_blocked = |x: Vec3| placed.distance(x, grid.dx) < 0.0;
+                let sizes = (PARTICLE_CELLS * grid.dx, LEAST_SHARE);
                 let columns = match has_particles {
-                    true => nozzle.columns(PARTICLE_CELLS * grid.dx, LEAST_SHARE, is_blocked),
+                    true => nozzle.columns_among(sizes, &placed, grid.dx),
                     false => vec![],
                 };
-                (Outlet::new(&nozzle, grid, &solids.open_area, is_blocked), columns)
+                let section_m2 = nozzle.section_among(&placed, grid.dx);
+                (Outlet::new(&nozzle, grid, &solids.open_area, section_m2), columns)
             });
             let flows_s = source.flows_for_s(time_s, dt_s);
             boundaries.sources.add(&outlet.0, (flows_s / dt_s) as f32);

@@ -55,3 +55,8 @@ fn restored_bodies_go_on_to_the_bit() {
 fn momentum_changes_by_what_acts_from_outside() {
     TRACKERS.into_iter().for_each(suite::momentum_changes_by_what_acts_from_outside);
 }
+
+#[test]
+fn light_boxes_on_the_floor_rise() {
+    suite::light_boxes_on_the_floor_rise(TRACKERS[0]);
+}

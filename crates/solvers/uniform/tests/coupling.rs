@@ -4,11 +4,11 @@ use fluvial_foundation::{AXES, DMat3, DVec3, Quat, Vec3};
 use fluvial_grids::{FaceField, UniformGrid, ghost_theta};
 use fluvial_linear::LowRank;
 use fluvial_mac::{
-    AroundBodies, FaceCells, Impulse, Openings, Unknowns, couple_bodies, mark_unknowns, right_side,
-    subtract_gradient,
+    AroundBodies, BodyTerms, FaceCells, Impulse, Openings, Unknowns, couple_bodies, mark_unknowns,
+    right_side, subtract_gradient,
 };
 use fluvial_pressure::{MultigridCg, Params, PoissonProblem};
-use fluvial_solids::{CoupledBody, Motion, Placed, Shape, SolidFields, rasterize};
+use fluvial_solids::{CoupledBody, Films, Motion, Placed, Shape, SolidFields, rasterize};
 
 const DENSITY: f64 = 1000.0;
 const GRAVITY: DVec3 = DVec3::new(0.0, -10.0, 0.0);
@@ -87,7 +87,7 @@ impl Case {
 
     /// The body's term, and the weight of the water at its surface.
     fn term(&self, unknown_cell: &[bool], gravity_m_s: Vec3) -> (LowRank, [DVec3; 2]) {
-        let (mut term, mut clinging) = (LowRank::default(), vec![]);
+        let (mut term, mut film, mut clinging) = (LowRank::default(), LowRank::default(), vec![]);
         let still = FaceField::constant(&self.grid, 0.0);
         let around = AroundBodies {
             openings: &self.openings(&still),
@@ -97,7 +97,9 @@ impl Case {
             gravity_m_s,
             density: DENSITY,
         };
-        couple_bodies(&mut term, &mut clinging, &[self.body], &around);
+        let (term_out, films) = (&mut term, &mut Films::default());
+        let terms = BodyTerms { term: term_out, film: &mut film, clinging: &mut clinging, films };
+        couple_bodies(terms, &[self.body], &around);
         (term, clinging[0])
     }
 
@@ -172,6 +174,32 @@ fn a_neutral_body_stays() {
         let part = after.velocity.y / (0.01 * GRAVITY.y);
         assert!(part.abs() < 1e-4, "shifted by {shift} it moves at {part} of a fall");
         assert!(after.velocity.with_y(0.0).length() < 1e-5, "{}", after.velocity);
+    }
+}
+
+/// A neutral body that lies on the floor, on a slab whose top lies anywhere in a cell, or in a corner of the domain does not move, and a
+/// pressure that is the same everywhere pushes no body: a film of water is below it.
+#[test]
+fn a_body_on_the_floor_is_lifted_by_what_it_displaces() {
+    let grid = UniformGrid { min: Vec3::ZERO, cells: [16, 20, 16], dx: 0.1 };
+    let box_at = |min: Vec3| Shape::Box { min, max: min + 0.4 };
+    let slab = |top: f32| Shape::Box { min: Vec3::splat(-1.0), max: Vec3::new(3.0, top, 3.0) };
+    let cases = [
+        (box_at(Vec3::new(0.6, 0.0, 0.6)), None),
+        (box_at(Vec3::new(0.63, 0.0, 0.57)), None),
+        (box_at(Vec3::new(1.2, 0.0, 1.2)), None),
+        (box_at(Vec3::new(0.6, 0.3, 0.6)), Some(slab(0.3))),
+        (box_at(Vec3::new(0.63, 0.37, 0.57)), Some(slab(0.37))),
+    ];
+    for (block, floor) in cases {
+        let case = Case::new(grid, &block, floor.as_ref(), 1.0, 1.43);
+        let after = case.release(0.01);
+        let part = after.velocity.length() / (0.01 * GRAVITY.length());
+        assert!(part < 0.02, "{block:?} on {floor:?} moves at {part} of a fall");
+        let even = vec![1.0f32; grid.cell_count()];
+        let unknown_cell = vec![true; grid.cell_count()];
+        let given = case.term(&unknown_cell, Vec3::ZERO).0.blocks[0].gather(&even);
+        assert!(given.iter().all(|v| v.abs() < 1e-3), "{block:?} on {floor:?} is pushed by {given:?}");
     }
 }
 

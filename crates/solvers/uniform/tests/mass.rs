@@ -65,6 +65,7 @@ fn what_a_source_brings_in_is_there() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.5, 0.0),
         active_s: [0.0, 0.5],
+        measured: Default::default(),
     });
     let mut solver = UniformSolver::new(setup, Params::default()).unwrap();
     for step in 0..60 {

@@ -30,6 +30,7 @@ fn water_poured_over_a_ball_is_what_flowed_in() {
         motion: Motion::Static,
         velocity: Vec3::new(0.0, -1.5, 0.0),
         active_s: [0.0, 0.8],
+        measured: Default::default(),
     });
     for tracker in TRACKERS {
         let mut solver = solver(setup.clone(), tracker);

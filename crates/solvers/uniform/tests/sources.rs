@@ -3,7 +3,7 @@
 use fluvial_conformance::tank;
 use fluvial_foundation::Vec3;
 use fluvial_solids::{Motion, Shape};
-use fluvial_solver_interface::{Setup, Solver, Source, Tracker, VolumeCorrection};
+use fluvial_solver_interface::{Setup, Solid, Solver, Source, Tracker, VolumeCorrection};
 use fluvial_solver_uniform::{Params, UniformSolver};
 use std::f64::consts::PI;
 
@@ -16,7 +16,13 @@ fn tank_with(resolution: usize, shape: Shape, direction: Vec3) -> Setup {
     setup.fills.clear();
     setup.liquid.gravity = Vec3::ZERO;
     let (motion, velocity) = (Motion::Static, SPEED * direction);
-    setup.sources.push(Source { shape, motion, velocity, active_s: [0.0, 9.0] });
+    setup.sources.push(Source {
+        shape,
+        motion,
+        velocity,
+        active_s: [0.0, 9.0],
+        measured: Default::default(),
+    });
     setup
 }
 
@@ -80,10 +86,28 @@ fn a_source_begins_no_faster_than_it_flows() {
     setup.fills.clear();
     let shape = Shape::Sphere { center: Vec3::new(0.52, 0.85, 0.47), radius: 0.1 };
     let velocity = Vec3::new(0.0, -2.0, 0.0);
-    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, 1.0] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, 1.0],
+        measured: Default::default(),
+    });
     let mut solver = UniformSolver::new(setup, Params::default()).unwrap();
     for step in 0..4 {
         let report = solver.step(1.0 / 48.0).unwrap();
         assert!(report.max_speed_m_s < 3.0, "step {step}: {} m/s", report.max_speed_m_s);
     }
+}
+
+/// A solid that moves far from a source changes nothing of what is measured on it; one that comes near does.
+#[test]
+fn a_source_rests_while_nothing_moves_near_it() {
+    let ball = |center: Vec3| Shape::Sphere { center, radius: RADIUS };
+    let mut setup = tank_with(20, ball(Vec3::splat(0.5)), Vec3::X);
+    let motion = Motion::Constant { linear: Vec3::Y, angular: Vec3::ZERO, about: Vec3::ZERO };
+    setup.solids.push(Solid::new("ball", ball(Vec3::new(0.5, -2.0, 0.5)), motion));
+    assert_eq!(setup.resting_sources(0.0, 0.02), Some(vec![0]));
+    assert_eq!(setup.resting_sources(2.4, 0.02), None);
+    assert_eq!(setup.resting_sources(5.0, 0.02), Some(vec![0]));
 }

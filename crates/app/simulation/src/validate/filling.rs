@@ -37,6 +37,7 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
         motion: Motion::Static,
         velocity: Vec3::new(SPEED as f32, 0.0, 0.0),
         active_s: [0.0, flows_s],
+        measured: Default::default(),
     });
     setup.solids.push(Solid::new("ball", ball, Motion::Static));
     let (mut grown, mut inflow) = (vec![], vec![]);

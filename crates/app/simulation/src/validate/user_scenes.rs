@@ -105,7 +105,13 @@ fn ball(center: Vec3, radius: f32) -> Shape {
 }
 
 fn add_source(setup: &mut Setup, shape: Shape, velocity: Vec3, until_s: f64) {
-    setup.sources.push(Source { shape, motion: Motion::Static, velocity, active_s: [0.0, until_s] });
+    setup.sources.push(Source {
+        shape,
+        motion: Motion::Static,
+        velocity,
+        active_s: [0.0, until_s],
+        measured: Default::default(),
+    });
 }
 
 fn add_solid(setup: &mut Setup, shape: Shape) {
