@@ -14,9 +14,9 @@ use fluvial_linear::sparse::FluxMatrix;
 use fluvial_linear::{Norm, Params};
 use fluvial_power::channels::FIRST_FREE;
 use fluvial_power::diagram::Diagram;
-use fluvial_power::mesh::PowerMesh;
 use fluvial_power::pairs::Boundary;
 use fluvial_power::rows::{Order, Rows};
+use fluvial_power::stream::{Composite, Streams};
 use fluvial_power::view::View;
 use fluvial_power::{laplacian, matrix};
 use std::time::Instant;
@@ -90,7 +90,7 @@ fn measure(roots: usize, threads: &[usize]) {
         );
     };
     let mut flat = vec![0.0f32; leaves];
-    let mesh: FluxMatrix<f32> = PowerMesh::new(&pyramid, &diagram).laplacian(vec![0.0; leaves]);
+    let mesh: FluxMatrix<f32> = matrix::assemble(&pyramid, &second);
     for &count in threads {
         println!("threads: {count}");
         parallel::with_threads(count, || {
@@ -106,6 +106,25 @@ fn measure(roots: usize, threads: &[usize]) {
             report("first-order Laplacian", time, paged_copy);
             let time = seconds(|| laplacian::apply(&mut pyramid, &second, OUT, P));
             report("second-order Laplacian", time, paged_copy);
+            for (name, rows) in [("first-order, streams", &first), ("second-order, streams", &second)] {
+                let streams = Streams::new(&pyramid, rows);
+                let composite = Composite { streams: &streams, rows: &rows.rows };
+                let mut out = streams.field::<f32>();
+                let mut field: Vec<[f32; 64]> = streams.field();
+                field
+                    .as_flattened_mut()
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(n, v)| *v = (n as f32 * 0.01).sin());
+                let time = seconds(|| {
+                    parallel::for_each_chunk_mut(&mut out, 256, |n, out| {
+                        out.copy_from_slice(&field[256 * n..256 * n + out.len()]);
+                    })
+                });
+                report("copy of a field in streams", time, paged_copy);
+                let time = seconds(|| composite.apply(&mut out, &mut field));
+                report(name, time, paged_copy);
+            }
             let time = seconds(|| {
                 parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
                     mesh.apply_rows(out, parallel::chunk_range(n, parallel::CHUNK, leaves), &p);

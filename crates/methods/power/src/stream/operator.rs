@@ -1,0 +1,181 @@
+//! The operator on the leaves of all levels.
+
+use super::Streams;
+use super::cells::{PLACES, StreamLevel, TASK};
+use crate::kernels::{Block, Lanes, Ring, keep, seven_point};
+use crate::rows::Row;
+use fluvial_foundation::parallel;
+use fluvial_foundation::prefetch::prefetch;
+use fluvial_grids::pyramid::{bits, parent_cell};
+use fluvial_linear::krylov::{Real, Size, SymmetricOperator, dot, size};
+
+/// `(L p)_i = sum_j w_ij (p_i - p_j) + e_i p_i` on streams: [`crate::laplacian::apply`] without pages. Verified by
+/// `stream.rs` against the assembled matrix.
+#[derive(Clone, Copy)]
+pub struct Composite<'a> {
+    /// Where the unknowns are.
+    pub streams: &'a Streams,
+    /// The different rows.
+    pub rows: &'a [Row],
+}
+
+/// How many blocks ahead data is asked for.
+pub(super) const AHEAD: usize = 6;
+
+impl StreamLevel {
+    /// The blocks around a block as [`Ring::load`] asks for them.
+    #[inline(always)]
+    pub(super) fn around<'f, T: Real>(
+        &self,
+        n: usize,
+        field: &'f [Block<T>],
+    ) -> impl Fn(usize, usize, usize) -> &'f Block<T> {
+        let (faces, edges, own) = (&self.faces[n], &self.edges[n], self.first + n);
+        move |x: usize, y: usize, z: usize| {
+            let number = match PLACES[x + 3 * y + 9 * z] {
+                usize::MAX => own,
+                k if k < 6 => faces[k] as usize,
+                k => edges[k - 6] as usize,
+            };
+            &field[number]
+        }
+    }
+
+    /// The blocks beyond a block's faces.
+    #[inline(always)]
+    pub(super) fn sides<'f, T: Real>(&self, n: usize, field: &'f [Block<T>]) -> [&'f Block<T>; 6] {
+        let faces = &self.faces[n];
+        std::array::from_fn(|k| &field[faces[k] as usize])
+    }
+
+    /// Asks for what a block will need of those beyond its high sides, which have not been read yet. A plane along z is one line
+    /// of the cache.
+    #[inline(always)]
+    pub(super) fn ask_for<T: Real>(&self, n: usize, field: &[Block<T>]) {
+        let Some(faces) = self.faces.get(n) else { return };
+        let flat = field.as_flattened();
+        let line = 64 / size_of::<T>();
+        let ask = |block: u32, from: usize, len: usize| {
+            (0..len).step_by(line).for_each(|at| prefetch(flat, 64 * block as usize + from + at));
+        };
+        ask(faces[1], 0, 64);
+        ask(faces[3], 0, 64);
+        ask(faces[5], 0, 16);
+        if self.cells[n].special != 0 {
+            let edges = &self.edges[n];
+            (9..12).for_each(|k| ask(edges[k], 0, 64));
+            [1, 6].into_iter().for_each(|k| ask(edges[k], 48, 16));
+            [2, 3, 5, 7].into_iter().for_each(|k| ask(edges[k], 0, 16));
+        }
+    }
+
+    /// The operator on the cells of a block that have rows.
+    #[inline(always)]
+    fn apply_block<T: Lanes>(
+        &self,
+        n: usize,
+        rows: &[Row],
+        out: &mut Block<T>,
+        field: &[Block<T>],
+        ring: &mut Ring<T>,
+    ) {
+        let (cells, scale) = (&self.cells[n], T::from_f32(self.dx));
+        if cells.uniform != 0 {
+            seven_point(out, &field[self.first + n], self.sides(n, field), scale);
+            if cells.uniform != !0 {
+                keep(cells.uniform, out);
+            }
+        } else {
+            *out = [T::default(); 64];
+        }
+        self.add_special(n, rows, out, field, ring);
+    }
+
+    /// Adds the operator on the special cells of a block.
+    #[inline(always)]
+    pub(super) fn add_special<T: Lanes>(
+        &self,
+        n: usize,
+        rows: &[Row],
+        out: &mut Block<T>,
+        field: &[Block<T>],
+        ring: &mut Ring<T>,
+    ) {
+        let (cells, scale) = (&self.cells[n], T::from_f32(self.dx));
+        if cells.special == 0 {
+            return;
+        }
+        ring.load(self.around(n, field));
+        let numbers = &self.row_of[cells.first_row as usize..];
+        ring.for_each(cells.special, numbers, |cell, number, ring| {
+            out[cell] = out[cell] + scale * ring.apply(&rows[number as usize], cell);
+        });
+    }
+}
+
+impl Composite<'_> {
+    /// `out = L p`. Ghosts of `p` are written too; in cells that are no unknown leaves `out` is zero.
+    pub fn apply<T: Lanes>(&self, out: &mut [Block<T>], p: &mut [Block<T>]) {
+        self.streams.propagate(p);
+        let p = &*p;
+        for (l, level) in self.streams.levels.iter().enumerate() {
+            let (finer, own) = out.split_at_mut(level.first);
+            let own = &mut own[..level.cells.len()];
+            parallel::for_each_chunk_mut(own, TASK, |task, blocks| {
+                let mut ring = Ring::default();
+                for (i, block) in blocks.iter_mut().enumerate() {
+                    level.ask_for(task * TASK + i + AHEAD, p);
+                    level.apply_block(task * TASK + i, self.rows, block, p, &mut ring);
+                }
+            });
+            if let Some(fine) = l.checked_sub(1).map(|l| &self.streams.levels[l]) {
+                accumulate(level, own, fine, finer);
+            }
+        }
+    }
+}
+
+/// Leaves receive the sum over the ghosts inside them, which become zero.
+pub(super) fn accumulate<T: Real>(
+    level: &StreamLevel,
+    own: &mut [Block<T>],
+    fine: &StreamLevel,
+    finer: &mut [Block<T>],
+) {
+    for &n in &fine.with_ghosts {
+        let (above, octant) = fine.above[n as usize];
+        let from = &mut finer[fine.first + n as usize];
+        let to = &mut own[above as usize - level.first];
+        for cell in bits(fine.cells[n as usize].ghost) {
+            let leaf = parent_cell(cell, octant as usize);
+            to[leaf] = to[leaf] + from[cell];
+            from[cell] = T::default();
+        }
+    }
+}
+
+impl SymmetricOperator<f32> for Composite<'_> {
+    fn len(&self) -> usize {
+        64 * (self.streams.blocks + 1)
+    }
+
+    fn energy(&self, q: &mut [f32], p: &mut [f32]) -> f64 {
+        let (q, p) = (q.as_chunks_mut::<64>().0, p.as_chunks_mut::<64>().0);
+        self.apply(q, p);
+        dot(q.as_flattened(), p.as_flattened())
+    }
+
+    fn residual(&self, r: &mut [f32], b: &[f64], x: &mut [f64]) -> Size {
+        let mut applied = self.streams.field::<f64>();
+        self.apply(&mut applied, x.as_chunks_mut::<64>().0);
+        let applied = applied.as_flattened();
+        parallel::for_each_chunk_mut(r, parallel::CHUNK, |n, r| {
+            let range = n * parallel::CHUNK..n * parallel::CHUNK + r.len();
+            r.iter_mut()
+                .zip(&applied[range.clone()])
+                .zip(&b[range])
+                .for_each(|((r, a), b)| *r = (b - a) as f32);
+        });
+        size(r)
+    }
+}
