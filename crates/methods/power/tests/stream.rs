@@ -137,3 +137,35 @@ fn streams_give_the_same_bytes_with_any_number_of_threads() {
     });
     assert_eq!(counts[0], counts[1]);
 }
+
+#[test]
+fn a_sealed_box_is_solved_up_to_a_constant() {
+    let mut pyramid = random_pyramid(Backing::Table, 4, [3, 4, 3], 9, 1);
+    let diagram = Diagram::new(&mut pyramid);
+    let rows = [Order::Second, Order::First].map(|o| Rows::new(&pyramid, &diagram, Boundary::default(), o));
+    let streams = Streams::new(&pyramid, &rows[0]);
+    assert_eq!((streams.parts.sealed(), streams.parts.alone.len()), (1, 0));
+    let mut cycle = Cycle::new(&streams, &pyramid, &rows[0], &rows[1]);
+    let composite = Composite { streams: &streams, rows: &rows[0].rows };
+    let right = noise(&streams, pyramid.active_count(), 5);
+    let params = Params {
+        relative_tolerance: 1e-6,
+        absolute_tolerance: 0.0,
+        max_iterations: 60,
+        norm: Norm::Euclidean,
+    };
+    let mut x = vec![0.0; right.len()];
+    let mut scratch = CgScratch::<f32>::default();
+    let info = conjugate_gradients(&mut x, &composite, &mut cycle, &right, &params, &mut scratch).unwrap();
+    assert!(info.iterations <= 12, "{}", info.iterations);
+    let (mut found, mut wanted) = (vec![0.0; pyramid.active_count()], vec![0.0; pyramid.active_count()]);
+    streams.gather(&mut found, x.as_chunks().0);
+    streams.gather(&mut wanted, right.as_chunks().0);
+    let matrix: FluxMatrix<f32> = matrix::assemble(&pyramid, &rows[0]);
+    let mut flow = vec![0.0; found.len()];
+    matrix.apply_rows(&mut flow, 0..found.len(), &found);
+    let mean = wanted.iter().sum::<f64>() / wanted.len() as f64;
+    let left = flow.iter().zip(&wanted).map(|(f, w)| (f - (w - mean)).powi(2)).sum::<f64>();
+    let size = wanted.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+    assert!(left < 4e-12 * size, "{left} of {size}");
+}

@@ -1,5 +1,6 @@
 //! Which cells a stream holds, and which blocks lie beside, above and below each other.
 
+use super::parts::Parts;
 use crate::kernels::Block;
 use crate::rows::Rows;
 use fluvial_foundation::parallel;
@@ -83,6 +84,8 @@ pub struct Streams {
     pub levels: Vec<StreamLevel>,
     /// Number of blocks, which is that of the block of zeros behind them.
     pub blocks: usize,
+    /// Connected parts of the unknowns.
+    pub parts: Parts,
 }
 
 /// Blocks per task.
@@ -149,8 +152,9 @@ impl Streams {
             };
         }
         let blocks = levels.iter().map(|level| level.cells.len()).sum();
-        let mut streams = Streams { levels, blocks };
+        let mut streams = Streams { levels, blocks, parts: Parts::default() };
         streams.connect();
+        streams.parts = Parts::find(&streams, &rows.rows);
         streams
     }
 
@@ -208,6 +212,17 @@ impl Streams {
     pub fn unknowns(&self) -> usize {
         let cells = self.levels.iter().flat_map(|level| &level.cells);
         cells.map(|cells| cells.unknown().count_ones() as usize).sum()
+    }
+
+    /// By number of leaf: is it an unknown?
+    pub fn are_unknown(&self, leaves: usize) -> Vec<bool> {
+        let mut out = vec![false; leaves];
+        for cells in self.levels.iter().flat_map(|level| &level.cells) {
+            for (cell, leaf) in bits(cells.active).zip(cells.first_leaf as usize..) {
+                out[leaf] = cells.unknown() >> cell & 1 == 1;
+            }
+        }
+        out
     }
 
     /// Bytes of what connects the blocks.

@@ -12,12 +12,12 @@
 //! multigrid, which is a dense factorisation there.
 
 use super::cells::{Streams, TASK};
-use super::faces::{LevelFaces, children, inverse_diagonal, level_faces};
+use super::faces::{LevelFaces, across, children, inverse_diagonal, level_faces};
 use super::operator::AHEAD;
 use crate::kernels::{Block, Ring, keep, seven_point};
 use crate::rows::{Row, Rows, place};
 use fluvial_foundation::parallel;
-use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits, parent_cell};
+use fluvial_grids::pyramid::{Pyramid, bits, parent_cell};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{Preconditioner, dot};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -120,7 +120,7 @@ impl<'a> Cycle<'a> {
             }
             let mut entries: Vec<(u32, f32)> = vec![];
             for k in (0..18).filter(|&k| row[k] != 0.0) {
-                let (block, cell) = level.across(n, cell, k);
+                let (block, cell) = across(level, n, cell, k);
                 if let Some(&other) = numbers.get(&(block as u32, cell as u8)) {
                     entries.push((other, -level.dx * row[k]));
                 }
@@ -379,23 +379,6 @@ impl super::cells::StreamLevel {
             }
             out[cell] += self.dx * sum;
         }
-    }
-
-    /// The cell at neighbour `k`: number of its block, and its place.
-    fn across(&self, n: usize, cell: usize, k: usize) -> (usize, usize) {
-        let (mut block, mut at) = (n, cell);
-        for axis in 0..3 {
-            let side = match NEIGHBOURS[k][axis] {
-                0 => continue,
-                s => 2 * axis + usize::from(s > 0),
-            };
-            let (number, next) = self.beside(block, at, side);
-            let Some(inside) = number.checked_sub(self.first).filter(|n| *n < self.cells.len()) else {
-                return (usize::MAX, 0);
-            };
-            (block, at) = (inside, next);
-        }
-        (self.first + block, at)
     }
 }
 

@@ -15,8 +15,8 @@
 use super::cells::{StreamLevel, Streams};
 use crate::kernels::Block;
 use crate::rows::{Rows, place};
-use fluvial_foundation::parallel;
-use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits, opposite};
+use fluvial_foundation::{AXES, parallel};
+use fluvial_grids::pyramid::{NEIGHBOURS, Pyramid, bits};
 
 /// Coefficients towards the six sides, in units of the level's edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,6 +94,23 @@ impl StreamLevel {
         let (outside, place) = BESIDE[cell][k];
         (if outside { self.faces[n][k] as usize } else { self.first + n }, place as usize)
     }
+}
+
+/// The cell at neighbour `k`: number of its block, and its place. Beyond the level's blocks it is the block of zeros.
+pub(super) fn across(level: &StreamLevel, n: usize, cell: usize, k: usize) -> (usize, usize) {
+    let (mut at, mut place) = ([1usize; 3], cell);
+    for axis in AXES {
+        let side = match NEIGHBOURS[k][axis] {
+            0 => continue,
+            s => 2 * axis + usize::from(s > 0),
+        };
+        let (outside, next) = BESIDE[place][side];
+        place = next as usize;
+        if outside {
+            at[axis] = 2 * (side % 2);
+        }
+    }
+    (level.block_at(n, at), place)
 }
 
 /// The coefficients of all levels, from the first-order operator's rows.
@@ -262,5 +279,3 @@ pub(super) fn inverse_diagonal(
     out.iter_mut().filter(|d| **d > 0.0).for_each(|d| *d = 1.0 / (*d * level.dx));
     Some(out)
 }
-
-const _: () = assert!(opposite(0) == 1 && NEIGHBOURS[0][0] == -1);

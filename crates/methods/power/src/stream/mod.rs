@@ -17,7 +17,9 @@ mod cells;
 pub mod cycle;
 mod faces;
 pub mod operator;
+mod parts;
 
 pub use cells::{BlockCells, StreamLevel, Streams};
 pub use cycle::Cycle;
 pub use operator::Composite;
+pub use parts::Parts;

@@ -26,18 +26,20 @@ impl StreamLevel {
     /// The blocks around a block as [`Ring::load`] asks for them.
     #[inline(always)]
     pub(super) fn around<'f, T: Real>(
-        &self,
+        &'f self,
         n: usize,
         field: &'f [Block<T>],
     ) -> impl Fn(usize, usize, usize) -> &'f Block<T> {
-        let (faces, edges, own) = (&self.faces[n], &self.edges[n], self.first + n);
-        move |x: usize, y: usize, z: usize| {
-            let number = match PLACES[x + 3 * y + 9 * z] {
-                usize::MAX => own,
-                k if k < 6 => faces[k] as usize,
-                k => edges[k - 6] as usize,
-            };
-            &field[number]
+        move |x: usize, y: usize, z: usize| &field[self.block_at(n, [x, y, z])]
+    }
+
+    /// Number of the block below (0), at (1) or above (2) a block along each axis.
+    #[inline(always)]
+    pub(super) fn block_at(&self, n: usize, [x, y, z]: [usize; 3]) -> usize {
+        match PLACES[x + 3 * y + 9 * z] {
+            usize::MAX => self.first + n,
+            k if k < 6 => self.faces[n][k] as usize,
+            k => self.edges[n][k - 6] as usize,
         }
     }
 
@@ -176,6 +178,15 @@ impl SymmetricOperator<f32> for Composite<'_> {
                 .zip(&b[range])
                 .for_each(|((r, a), b)| *r = (b - a) as f32);
         });
+        self.streams.parts.remove_means(r);
         size(r)
+    }
+
+    fn is_singular(&self) -> bool {
+        self.streams.parts.sealed() > 0
+    }
+
+    fn project<V: Real>(&self, v: &mut [V]) {
+        self.streams.parts.remove_means(v);
     }
 }
