@@ -23,16 +23,24 @@ use std::time::Instant;
 
 const P: usize = FIRST_FREE;
 const OUT: usize = FIRST_FREE + 1;
+/// Runs that are measured together.
+const RUNS: usize = 30;
 
-/// Shortest time of some runs: what others do on the machine only adds.
-fn seconds(mut body: impl FnMut()) -> f64 {
+/// Processor time of all threads: what a busy machine does not stretch as it does the time on the clock.
+fn cpu_seconds() -> f64 {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let on_cpu = |path: std::path::PathBuf| {
+        std::fs::read_to_string(path.join("schedstat")).ok()?.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    threads.filter_map(|t| on_cpu(t.path())).sum::<f64>() * 1e-9
+}
+
+/// Mean time of a run in the processors' seconds, shared by the threads: the clock's on a machine with nothing else to do.
+fn seconds(threads: usize, mut body: impl FnMut()) -> f64 {
     body();
-    let times = (0..12).map(|_| {
-        let start = Instant::now();
-        body();
-        start.elapsed().as_secs_f64()
-    });
-    times.fold(f64::INFINITY, f64::min)
+    let start = cpu_seconds();
+    (0..RUNS).for_each(|_| body());
+    (cpu_seconds() - start) / (RUNS * threads) as f64
 }
 
 /// Copies a field, block by block.
@@ -46,6 +54,13 @@ fn copy(pyramid: &mut Pyramid, out: usize, from: usize) {
             *result = *reader.channel(page, from);
         });
     }
+}
+
+/// Copies a field, some blocks at a time.
+fn copy_stream(out: &mut [[f32; 64]], from: &[[f32; 64]]) {
+    parallel::for_each_chunk_mut(out, 256, |n, out| {
+        out.copy_from_slice(&from[parallel::chunk_range(n, 256, from.len())]);
+    });
 }
 
 fn measure(roots: usize, threads: &[usize]) {
@@ -94,38 +109,31 @@ fn measure(roots: usize, threads: &[usize]) {
     for &count in threads {
         println!("threads: {count}");
         parallel::with_threads(count, || {
-            let flat_copy = seconds(|| {
+            let flat_copy = seconds(count, || {
                 parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
                     out.copy_from_slice(&p[parallel::chunk_range(n, parallel::CHUNK, p.len())]);
                 })
             });
-            let paged_copy = seconds(|| copy(&mut pyramid, OUT, P));
+            let paged_copy = seconds(count, || copy(&mut pyramid, OUT, P));
             report("copy of a flat array", flat_copy, paged_copy);
             report("copy of a field in pages", paged_copy, paged_copy);
-            let time = seconds(|| laplacian::apply(&mut pyramid, &first, OUT, P));
+            let time = seconds(count, || laplacian::apply(&mut pyramid, &first, OUT, P));
             report("first-order Laplacian", time, paged_copy);
-            let time = seconds(|| laplacian::apply(&mut pyramid, &second, OUT, P));
+            let time = seconds(count, || laplacian::apply(&mut pyramid, &second, OUT, P));
             report("second-order Laplacian", time, paged_copy);
-            for (name, rows) in [("first-order, streams", &first), ("second-order, streams", &second)] {
+            for (name, rows) in [("first order, streams", &first), ("second order, streams", &second)] {
                 let streams = Streams::new(&pyramid, rows);
                 let composite = Composite { streams: &streams, rows: &rows.rows };
-                let mut out = streams.field::<f32>();
-                let mut field: Vec<[f32; 64]> = streams.field();
-                field
-                    .as_flattened_mut()
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(n, v)| *v = (n as f32 * 0.01).sin());
-                let time = seconds(|| {
-                    parallel::for_each_chunk_mut(&mut out, 256, |n, out| {
-                        out.copy_from_slice(&field[256 * n..256 * n + out.len()]);
-                    })
-                });
-                report("copy of a field in streams", time, paged_copy);
-                let time = seconds(|| composite.apply(&mut out, &mut field));
+                let (mut out, mut field) = (streams.field::<f32>(), streams.field::<f32>());
+                let values = field.as_flattened_mut().iter_mut().enumerate();
+                values.for_each(|(n, v)| *v = (n as f32 * 0.01).sin());
+                let copy = seconds(count, || copy_stream(&mut out, &field));
+                report("copy of a field in streams", copy, paged_copy);
+                let time = seconds(count, || composite.apply(&mut out, &mut field));
                 report(name, time, paged_copy);
+                println!("{:>53.1} % of the copy in streams", 100.0 * copy / time);
             }
-            let time = seconds(|| {
+            let time = seconds(count, || {
                 parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {
                     mesh.apply_rows(out, parallel::chunk_range(n, parallel::CHUNK, leaves), &p);
                 })

@@ -89,6 +89,45 @@ pub fn select<T: Real>(mask: u64, a: &Block<T>, b: &Block<T>) -> Block<T> {
     out
 }
 
+/// A block of which every cell has the value of the larger cell around it: an octant of `coarse`.
+#[inline(always)]
+pub fn expand<T: Real>(coarse: &Block<T>, octant: usize) -> Block<T> {
+    let corner = first_of(octant);
+    let mut out = [T::default(); 64];
+    for z in 0..2 {
+        for y in 0..2 {
+            let [low, high] = [0, 1].map(|x| coarse[corner + x + 4 * y + 16 * z]);
+            for row in [0, 4, 16, 20] {
+                let at = row + 8 * y + 32 * z;
+                (out[at], out[at + 1], out[at + 2], out[at + 3]) = (low, low, high, high);
+            }
+        }
+    }
+    out
+}
+
+/// The transpose of [`expand`]: adds the sums over eight cells each to an octant of `coarse`.
+#[inline(always)]
+pub fn add_sums<T: Real>(coarse: &mut Block<T>, octant: usize, fine: &Block<T>) {
+    let corner = first_of(octant);
+    for z in 0..2 {
+        for y in 0..2 {
+            let at = 8 * y + 32 * z;
+            let along =
+                |n: usize| (fine[at + n] + fine[at + 4 + n]) + (fine[at + 16 + n] + fine[at + 20 + n]);
+            let to = corner + 4 * y + 16 * z;
+            coarse[to] = coarse[to] + (along(0) + along(1));
+            coarse[to + 1] = coarse[to + 1] + (along(2) + along(3));
+        }
+    }
+}
+
+/// The first cell of an octant of a block.
+#[inline(always)]
+pub fn first_of(octant: usize) -> usize {
+    2 * (octant & 1) + 8 * (octant >> 1 & 1) + 32 * (octant >> 2)
+}
+
 /// A block's values and the ring of cells around it, without corners: planes along z of rows along x, of
 /// which 6 of 8 places are used.
 pub struct Ring<T>([[[T; 8]; 6]; 6]);

@@ -1,7 +1,7 @@
 //! Which cells a stream holds, and which blocks lie beside, above and below each other.
 
 use super::parts::Parts;
-use crate::kernels::Block;
+use crate::kernels::{Block, expand, select};
 use crate::rows::Rows;
 use fluvial_foundation::parallel;
 use fluvial_grids::paged::{Layout, PageList};
@@ -59,10 +59,6 @@ pub struct StreamLevel {
     pub(super) above: Vec<(u32, u8)>,
     /// Numbers of the eight blocks of the next finer level in each.
     pub(super) below: Vec<[u32; 8]>,
-    /// Blocks of this level with ghosts.
-    pub(super) with_ghosts: Vec<u32>,
-    /// Blocks of this level with ghosts of the next finer one in them.
-    pub(super) over_ghosts: Vec<u32>,
 }
 
 impl StreamLevel {
@@ -185,20 +181,11 @@ impl Streams {
             level.edges = beside.iter().map(|all| std::array::from_fn(|k| all[6 + k])).collect();
             level.above = above;
             level.below = vec![[none; 8]; level.cells.len()];
-            let with_ghosts = (0..level.cells.len() as u32).filter(|&n| level.cells[n as usize].ghost != 0);
-            level.with_ghosts = with_ghosts.collect();
             if let Some(fine) = finer.last() {
-                let mut over: Vec<u32> = vec![];
                 for (n, &(above, octant)) in fine.above.iter().enumerate().filter(|(_, a)| a.0 != none) {
                     let own = above as usize - level.first;
                     level.below[own][octant as usize] = (fine.first + n) as u32;
-                    if fine.cells[n].ghost != 0 {
-                        over.push(own as u32);
-                    }
                 }
-                over.sort_unstable();
-                over.dedup();
-                level.over_ghosts = over;
             }
         }
     }
@@ -270,16 +257,20 @@ impl Streams {
     /// Copies leaves to the ghosts of one level.
     pub(super) fn propagate_to<T: Real>(&self, field: &mut [Block<T>], l: usize) {
         let level = &self.levels[l];
-        let (fine, coarse) = field.split_at_mut(level.range().end);
-        let fine = &mut fine[level.first..];
         let before = level.range().end;
-        for &n in &level.with_ghosts {
-            let n = n as usize;
-            let (above, octant) = level.above[n];
-            let from = &coarse[above as usize - before];
-            bits(level.cells[n].ghost)
-                .for_each(|cell| fine[n][cell] = from[parent_cell(cell, octant as usize)]);
-        }
+        let (fine, coarse) = field.split_at_mut(before);
+        let coarse = &*coarse;
+        parallel::for_each_chunk_mut(&mut fine[level.first..], TASK, |task, blocks| {
+            for (i, block) in blocks.iter_mut().enumerate() {
+                let n = task * TASK + i;
+                let ghost = level.cells[n].ghost;
+                if ghost != 0 {
+                    let (above, octant) = level.above[n];
+                    let around = expand(&coarse[above as usize - before], octant as usize);
+                    *block = select(ghost, &around, block);
+                }
+            }
+        });
     }
 }
 

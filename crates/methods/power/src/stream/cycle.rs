@@ -14,10 +14,10 @@
 use super::cells::{Streams, TASK};
 use super::faces::{LevelFaces, across, children, inverse_diagonal, level_faces};
 use super::operator::AHEAD;
-use crate::kernels::{Block, Ring, keep, seven_point};
+use crate::kernels::{Block, Ring, expand, first_of, keep, select, seven_point};
 use crate::rows::{Row, Rows, place};
 use fluvial_foundation::parallel;
-use fluvial_grids::pyramid::{Pyramid, bits, parent_cell};
+use fluvial_grids::pyramid::{Pyramid, bits};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{Preconditioner, dot};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -212,12 +212,8 @@ impl<'a> Cycle<'a> {
                 let n = task * TASK + i;
                 let cells = &level.cells[n];
                 // Ghosts leave what they have to their leaves.
-                for (octant, &below) in
-                    level.below[n].iter().enumerate().filter(|(_, b)| **b as usize != none)
-                {
-                    let ghost = fine.cells[below as usize - fine.first].ghost;
-                    let from = &work[below as usize];
-                    bits(ghost).for_each(|cell| right[parent_cell(cell, octant)] += from[cell]);
+                if cells.joined != 0 {
+                    level.add_ghosts(n, fine, right, work);
                 }
                 sides.as_flattened_mut().fill(0.0);
                 for cell in bits(cells.parent) {
@@ -279,15 +275,16 @@ impl<'a> Cycle<'a> {
                 let (above, octant) = (above as usize, octant as usize);
                 let from = &high[above - shift];
                 let cells = &fine.cells[n];
-                bits(cells.ghost).for_each(|cell| out[cell] = from[parent_cell(cell, octant)]);
+                if cells.ghost != 0 {
+                    *out = select(cells.ghost, &expand(from, octant), out);
+                }
                 let coarse = above - level.first;
                 let known = cells.unknown() | self.faces[l].plain[n] | self.faces[l].extra[n];
                 if known == 0 {
                     continue;
                 }
                 for eighth in 0..8 {
-                    let corner = 2 * (octant & 1) + 8 * (octant >> 1 & 1) + 32 * (octant >> 2);
-                    let cell = corner + (eighth & 1) + 4 * (eighth >> 1 & 1) + 16 * (eighth >> 2);
+                    let cell = first_of(octant) + (eighth & 1) + 4 * (eighth >> 1 & 1) + 16 * (eighth >> 2);
                     if level.cells[coarse].parent >> cell & 1 == 0 {
                         continue;
                     }

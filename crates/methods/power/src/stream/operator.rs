@@ -2,11 +2,10 @@
 
 use super::Streams;
 use super::cells::{PLACES, StreamLevel, TASK};
-use crate::kernels::{Block, Lanes, Ring, keep, seven_point};
+use crate::kernels::{Block, Lanes, Ring, add_sums, keep, seven_point};
 use crate::rows::Row;
 use fluvial_foundation::parallel;
 use fluvial_foundation::prefetch::prefetch;
-use fluvial_grids::pyramid::{bits, parent_cell};
 use fluvial_linear::krylov::{Real, Size, SymmetricOperator, dot, size};
 
 /// `(L p)_i = sum_j w_ij (p_i - p_j) + e_i p_i` on streams: [`crate::laplacian::apply`] without pages. Verified by
@@ -122,36 +121,54 @@ impl Composite<'_> {
         let p = &*p;
         for (l, level) in self.streams.levels.iter().enumerate() {
             let (finer, own) = out.split_at_mut(level.first);
-            let own = &mut own[..level.cells.len()];
-            parallel::for_each_chunk_mut(own, TASK, |task, blocks| {
+            let fine = l.checked_sub(1).map(|l| &self.streams.levels[l]);
+            let below = &*finer;
+            parallel::for_each_chunk_mut(&mut own[..level.cells.len()], TASK, |task, blocks| {
                 let mut ring = Ring::default();
                 for (i, block) in blocks.iter_mut().enumerate() {
-                    level.ask_for(task * TASK + i + AHEAD, p);
-                    level.apply_block(task * TASK + i, self.rows, block, p, &mut ring);
+                    let n = task * TASK + i;
+                    level.ask_for(n + AHEAD, p);
+                    level.apply_block(n, self.rows, block, p, &mut ring);
+                    if let Some(fine) = fine.filter(|_| level.cells[n].joined != 0) {
+                        level.add_ghosts(n, fine, block, below);
+                    }
                 }
             });
-            if let Some(fine) = l.checked_sub(1).map(|l| &self.streams.levels[l]) {
-                accumulate(level, own, fine, finer);
+            // What ghosts had is their leaves' now.
+            if let Some(fine) = fine {
+                parallel::for_each_chunk_mut(&mut finer[fine.first..], TASK, |task, blocks| {
+                    for (cells, block) in fine.cells[task * TASK..].iter().zip(blocks) {
+                        if cells.ghost != 0 {
+                            keep(!cells.ghost, block);
+                        }
+                    }
+                });
             }
         }
     }
 }
 
-/// Leaves receive the sum over the ghosts inside them, which become zero.
-pub(super) fn accumulate<T: Real>(
-    level: &StreamLevel,
-    own: &mut [Block<T>],
-    fine: &StreamLevel,
-    finer: &mut [Block<T>],
-) {
-    for &n in &fine.with_ghosts {
-        let (above, octant) = fine.above[n as usize];
-        let from = &mut finer[fine.first + n as usize];
-        let to = &mut own[above as usize - level.first];
-        for cell in bits(fine.cells[n as usize].ghost) {
-            let leaf = parent_cell(cell, octant as usize);
-            to[leaf] = to[leaf] + from[cell];
-            from[cell] = T::default();
+impl StreamLevel {
+    /// Adds to a block's leaves what the ghosts of the next finer level inside them have.
+    #[inline(always)]
+    pub(super) fn add_ghosts<T: Real>(
+        &self,
+        n: usize,
+        fine: &StreamLevel,
+        out: &mut Block<T>,
+        below: &[Block<T>],
+    ) {
+        for (octant, &number) in self.below[n].iter().enumerate() {
+            // Elsewhere no block is: the number is that of the block of zeros.
+            let Some(cells) = (number as usize).checked_sub(fine.first).and_then(|n| fine.cells.get(n))
+            else {
+                continue;
+            };
+            if cells.ghost != 0 {
+                let mut ghosts = below[number as usize];
+                keep(cells.ghost, &mut ghosts);
+                add_sums(out, octant, &ghosts);
+            }
         }
     }
 }
