@@ -1,5 +1,6 @@
 //! Speed of the Laplacian as a share of copying the same field of the same pages, for the first-order, the
-//! second-order and the explicit-mesh version [power Table 1]; iterations of conjugate gradients at three sizes.
+//! second-order and the explicit-mesh version [power Table 1], and of copying and applying it on streams; iterations of conjugate gradients at
+//! three sizes.
 //!
 //! `cargo bench -p fluvial-power --bench laplacian_bandwidth -- [roots] [threads...]`: by default 104 roots, more than ten million leaves, and
 //! 1, 2 and 16 threads.
@@ -16,7 +17,7 @@ use fluvial_power::channels::FIRST_FREE;
 use fluvial_power::diagram::Diagram;
 use fluvial_power::pairs::Boundary;
 use fluvial_power::rows::{Order, Rows};
-use fluvial_power::stream::{Composite, Streams};
+use fluvial_power::stream::{Composite, Cycle, Streams};
 use fluvial_power::view::View;
 use fluvial_power::{laplacian, matrix};
 use std::time::Instant;
@@ -143,7 +144,8 @@ fn measure(roots: usize, threads: &[usize]) {
     }
 }
 
-/// Iterations to 1e-5 on a ball of liquid in a tree of three sizes, preconditioned by algebraic multigrid as in the solver.
+/// Iterations to 1e-5 on a ball of liquid in a tree of three sizes: on streams with the multigrid cycle, as in the solver, and on the matrix with
+/// algebraic multigrid.
 fn iterations(roots: usize) {
     let shape = Shape { min: Vec3::ZERO, dx: 0.25 / roots as f32, levels: 3, roots: [roots; 3] };
     let phi = |x: Vec3| x.distance(Vec3::new(0.437, 0.461, 0.449)) - 0.33;
@@ -157,8 +159,9 @@ fn iterations(roots: usize) {
     pyramid.scatter(P, &values);
     pyramid.propagate(P);
     let boundary = Boundary { phi: Some(P), solid: None };
-    let a: FluxMatrix<f32> =
-        matrix::assemble(&pyramid, &Rows::new(&pyramid, &diagram, boundary, Order::Second));
+    let [first, second] =
+        [Order::First, Order::Second].map(|order| Rows::new(&pyramid, &diagram, boundary, order));
+    let a: FluxMatrix<f32> = matrix::assemble(&pyramid, &second);
     let right: Vec<f64> = values.iter().map(|phi| if *phi < 0.0 { 1.0 } else { 0.0 }).collect();
     let params = Params {
         relative_tolerance: 1e-5,
@@ -169,8 +172,23 @@ fn iterations(roots: usize) {
     let mut amg = Amg::new(&a, AmgParams::default());
     let (mut x, mut scratch) = (vec![0.0; right.len()], CgScratch::<f64>::default());
     let info = conjugate_gradients(&mut x, &a, &mut amg.on(&a), &right, &params, &mut scratch).unwrap();
-    let unknowns = values.iter().filter(|phi| **phi < 0.0).count();
-    println!("{unknowns} unknowns: {} iterations to 1e-5", info.iterations);
+    let streams = Streams::new(&pyramid, &second);
+    let mut cycle = Cycle::new(&streams, &pyramid, &second, &first);
+    let (mut y, mut b) = (streams.field::<f64>(), streams.field::<f64>());
+    streams.scatter(&mut b, &right);
+    let composite = Composite { streams: &streams, rows: &second.rows };
+    let (y, b, mut scratch) = (y.as_flattened_mut(), b.as_flattened(), CgScratch::<f32>::default());
+    let on_streams = conjugate_gradients(y, &composite, &mut cycle, b, &params, &mut scratch).unwrap();
+    let unknowns = streams.unknowns();
+    let held = streams.bytes() + cycle.bytes() + second.bytes() + scratch.bytes() + 16 * y.len();
+    let matrix = a.bytes() + amg.bytes();
+    println!(
+        "{unknowns} unknowns: {} iterations on streams, {} with algebraic multigrid; {} and {} bytes an unknown",
+        on_streams.iterations,
+        info.iterations,
+        held / unknowns,
+        matrix / unknowns
+    );
 }
 
 fn main() {

@@ -1,4 +1,4 @@
-//! The multigrid cycle on streams [power §4.3; setaluri-2014].
+//! The multigrid cycle on streams [power §4.3].
 //!
 //! A level smooths its own cells alone: leaves of its size and parents, in which the cells of finer levels are gathered. What
 //! its ghosts are left with goes to the leaves around them, and the residual of its cells to their parents; so every
