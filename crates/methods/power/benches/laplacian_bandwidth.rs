@@ -109,6 +109,8 @@ fn measure(roots: usize, threads: &[usize]) {
     let mesh: FluxMatrix<f32> = matrix::assemble(&pyramid, &second);
     for &count in threads {
         println!("threads: {count}");
+        // Threads that are about to end would take their time with them.
+        std::thread::sleep(std::time::Duration::from_millis(100));
         parallel::with_threads(count, || {
             let flat_copy = seconds(count, || {
                 parallel::for_each_chunk_mut(&mut flat, parallel::CHUNK, |n, out| {

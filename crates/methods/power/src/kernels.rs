@@ -75,53 +75,6 @@ pub fn keep<T: Real>(mask: u64, out: &mut Block<T>) {
     }
 }
 
-/// `a` in the cells of a mask, `b` in others.
-#[inline(always)]
-pub fn select<T: Real>(mask: u64, a: &Block<T>, b: &Block<T>) -> Block<T> {
-    let mut out = *b;
-    for row in 0..16 {
-        let lanes = &LANES[(mask >> (4 * row) & 15) as usize];
-        for n in 0..4 {
-            let i = 4 * row + n;
-            out[i] = if lanes[n] != 0.0 { a[i] } else { b[i] };
-        }
-    }
-    out
-}
-
-/// A block of which every cell has the value of the larger cell around it: an octant of `coarse`.
-#[inline(always)]
-pub fn expand<T: Real>(coarse: &Block<T>, octant: usize) -> Block<T> {
-    let corner = first_of(octant);
-    let mut out = [T::default(); 64];
-    for z in 0..2 {
-        for y in 0..2 {
-            let [low, high] = [0, 1].map(|x| coarse[corner + x + 4 * y + 16 * z]);
-            for row in [0, 4, 16, 20] {
-                let at = row + 8 * y + 32 * z;
-                (out[at], out[at + 1], out[at + 2], out[at + 3]) = (low, low, high, high);
-            }
-        }
-    }
-    out
-}
-
-/// The transpose of [`expand`]: adds the sums over eight cells each to an octant of `coarse`.
-#[inline(always)]
-pub fn add_sums<T: Real>(coarse: &mut Block<T>, octant: usize, fine: &Block<T>) {
-    let corner = first_of(octant);
-    for z in 0..2 {
-        for y in 0..2 {
-            let at = 8 * y + 32 * z;
-            let along =
-                |n: usize| (fine[at + n] + fine[at + 4 + n]) + (fine[at + 16 + n] + fine[at + 20 + n]);
-            let to = corner + 4 * y + 16 * z;
-            coarse[to] = coarse[to] + (along(0) + along(1));
-            coarse[to + 1] = coarse[to + 1] + (along(2) + along(3));
-        }
-    }
-}
-
 /// The first cell of an octant of a block.
 #[inline(always)]
 pub fn first_of(octant: usize) -> usize {

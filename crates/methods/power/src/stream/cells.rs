@@ -1,7 +1,7 @@
 //! Which cells a stream holds, and which blocks lie beside, above and below each other.
 
 use super::parts::Parts;
-use crate::kernels::{Block, expand, select};
+use crate::kernels::Block;
 use crate::rows::Rows;
 use fluvial_foundation::parallel;
 use fluvial_grids::paged::{Layout, PageList};
@@ -266,8 +266,8 @@ impl Streams {
                 let ghost = level.cells[n].ghost;
                 if ghost != 0 {
                     let (above, octant) = level.above[n];
-                    let around = expand(&coarse[above as usize - before], octant as usize);
-                    *block = select(ghost, &around, block);
+                    let from = &coarse[above as usize - before];
+                    bits(ghost).for_each(|cell| block[cell] = from[parent_cell(cell, octant as usize)]);
                 }
             }
         });

@@ -14,10 +14,10 @@
 use super::cells::{Streams, TASK};
 use super::faces::{LevelFaces, across, children, inverse_diagonal, level_faces};
 use super::operator::AHEAD;
-use crate::kernels::{Block, Ring, expand, first_of, keep, select, seven_point};
+use crate::kernels::{Block, Ring, first_of, keep, seven_point};
 use crate::rows::{Row, Rows, place};
 use fluvial_foundation::parallel;
-use fluvial_grids::pyramid::{Pyramid, bits};
+use fluvial_grids::pyramid::{Pyramid, bits, parent_cell};
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{Preconditioner, dot};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
@@ -275,9 +275,7 @@ impl<'a> Cycle<'a> {
                 let (above, octant) = (above as usize, octant as usize);
                 let from = &high[above - shift];
                 let cells = &fine.cells[n];
-                if cells.ghost != 0 {
-                    *out = select(cells.ghost, &expand(from, octant), out);
-                }
+                bits(cells.ghost).for_each(|cell| out[cell] = from[parent_cell(cell, octant)]);
                 let coarse = above - level.first;
                 let known = cells.unknown() | self.faces[l].plain[n] | self.faces[l].extra[n];
                 if known == 0 {

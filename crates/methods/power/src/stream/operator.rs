@@ -2,10 +2,11 @@
 
 use super::Streams;
 use super::cells::{PLACES, StreamLevel, TASK};
-use crate::kernels::{Block, Lanes, Ring, add_sums, keep, seven_point};
+use crate::kernels::{Block, Lanes, Ring, keep, seven_point};
 use crate::rows::Row;
 use fluvial_foundation::parallel;
 use fluvial_foundation::prefetch::prefetch;
+use fluvial_grids::pyramid::{bits, parent_cell};
 use fluvial_linear::krylov::{Real, Size, SymmetricOperator, dot, size};
 
 /// `(L p)_i = sum_j w_ij (p_i - p_j) + e_i p_i` on streams: [`crate::laplacian::apply`] without pages. Verified by
@@ -138,9 +139,7 @@ impl Composite<'_> {
             if let Some(fine) = fine {
                 parallel::for_each_chunk_mut(&mut finer[fine.first..], TASK, |task, blocks| {
                     for (cells, block) in fine.cells[task * TASK..].iter().zip(blocks) {
-                        if cells.ghost != 0 {
-                            keep(!cells.ghost, block);
-                        }
+                        bits(cells.ghost).for_each(|cell| block[cell] = T::default());
                     }
                 });
             }
@@ -164,10 +163,10 @@ impl StreamLevel {
             else {
                 continue;
             };
-            if cells.ghost != 0 {
-                let mut ghosts = below[number as usize];
-                keep(cells.ghost, &mut ghosts);
-                add_sums(out, octant, &ghosts);
+            let from = &below[number as usize];
+            for cell in bits(cells.ghost) {
+                let leaf = parent_cell(cell, octant);
+                out[leaf] = out[leaf] + from[cell];
             }
         }
     }
