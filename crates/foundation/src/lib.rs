@@ -6,6 +6,7 @@ pub mod bits;
 pub mod eigen;
 pub mod parallel;
 pub mod planes;
+pub mod prefetch;
 pub mod random;
 pub mod timers;
 

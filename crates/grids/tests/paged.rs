@@ -174,6 +174,13 @@ fn memory_follows_what_is_committed() {
     assert_eq!(grid.channel(pages[7], 5)[0], 0.0);
     grid.commit(&pages[7..8]).unwrap();
     assert_eq!(grid.channel(pages[7], 5)[0], 0.0, "a page that comes back is empty");
+    // Five eighths of every eight pages, as a slab has of the boxes that pages follow each other in.
+    let slab: Vec<u64> = (1 << 20..(1 << 20) + 8192).filter(|n| n % 8 < 5).collect();
+    let before = resident_pages();
+    grid.commit(&slab).unwrap();
+    grid.for_each_block(None, [5], |_, _, _, [out]| out.fill(1.0));
+    let held = resident_pages() - before;
+    assert!((held as usize) < slab.len() + 600, "{held} pages for {}", slab.len());
 }
 
 /// With 64 MB of writable memory allowed, as on a machine without overcommit, reserving works; committing

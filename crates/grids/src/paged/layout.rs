@@ -10,7 +10,7 @@
 use fluvial_foundation::{AXES, Axis, bits};
 
 /// How coordinates become codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     cells: [u32; 3],
     block_log2: [u32; 3],

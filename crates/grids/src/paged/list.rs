@@ -12,6 +12,14 @@ pub struct PageList {
 }
 
 impl PageList {
+    /// A list of pages that ascend.
+    pub fn new(pages: Vec<u64>) -> PageList {
+        assert!(pages.windows(2).all(|w| w[0] < w[1]), "pages ascend");
+        let mut list = PageList { pages, table: vec![] };
+        list.list_positions();
+        list
+    }
+
     /// The pages, ascending.
     #[inline]
     pub fn pages(&self) -> &[u64] {

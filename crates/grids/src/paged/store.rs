@@ -299,9 +299,9 @@ mod reserved {
 
     const EXTENT_BYTES: usize = EXTENT as usize * PAGE_BYTES;
     /// An extent of which so many pages are committed at once is asked to be one huge page of the system:
-    /// looking up as many small ones takes longer than reading them. Less full ones stay small, so that
-    /// no more than half of their memory is idle.
-    const HUGE_FROM: usize = EXTENT as usize / 2;
+    /// looking up as many small ones takes longer than reading them. Less full ones stay small, so that no more
+    /// than an eighth of their memory is idle: a band of voxels half fills most of its extents, and took twice its size.
+    const HUGE_FROM: usize = EXTENT as usize / 8 * 7;
 
     /// A reserved range of addresses.
     pub struct Mapping {

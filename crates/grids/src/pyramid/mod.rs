@@ -18,7 +18,7 @@
 mod sets;
 mod transfer;
 
-pub use sets::{CellSet, Halo, NEIGHBOURS, bits, domain_mask, opposite, outward, parent_cell};
+pub use sets::{CellSet, Halo, NEIGHBOURS, bits, domain_mask, opposite, outward, parent_cell, parent_page};
 
 use crate::octree::{Cell, Shape};
 use crate::paged::{Backing, Layout, Reader, SolverGrid};
@@ -226,6 +226,15 @@ impl Level {
         body: impl Fn(usize, u64, &Reader<64>, [&mut [f32; 64]; W]) + Sync + Send,
     ) {
         self.grid.for_each_block(Some(&self.used), write, body);
+    }
+
+    /// [`SolverGrid::for_each_block_with`] over the same blocks.
+    pub fn for_each_used_block_with<const W: usize, M: Default>(
+        &mut self,
+        write: [usize; W],
+        body: impl Fn(&mut M, usize, u64, &Reader<64>, [&mut [f32; 64]; W]) + Sync + Send,
+    ) {
+        self.grid.for_each_block_with(Some(&self.used), write, body);
     }
 
     /// Number of a leaf in the whole pyramid.

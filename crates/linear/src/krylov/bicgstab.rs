@@ -62,7 +62,7 @@ fn iterate<T: Real, A: LinearOperator, M: Preconditioner<T>>(
     params: &Params,
     BicgstabScratch { projected, r, shadow, p, v, z, t }: &mut BicgstabScratch<T>,
 ) -> Result<Info, SolveError> {
-    let b = project_rhs(projected, a, b);
+    let b = project_rhs::<T>(projected, a, b);
     let rhs = size(b);
     if rhs.square == 0.0 {
         x.fill(0.0);

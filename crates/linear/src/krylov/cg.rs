@@ -1,8 +1,8 @@
 //! Preconditioned conjugate gradients [hestenes-1952; saad-2003 Alg. 9.1].
 
 use super::progress::Progress;
-use super::vector::{apply_dot, combine, dot, project_rhs, size, step, true_residual};
-use super::{LinearOperator, Preconditioner, Real};
+use super::vector::{combine, dot, project_rhs, size, step};
+use super::{Preconditioner, Real, SymmetricOperator};
 use crate::{Info, Params, SolveError};
 use fluvial_foundation::parallel;
 
@@ -35,7 +35,7 @@ impl<T: Real> CgScratch<T> {
 /// Solves `A x = b` for a symmetric positive definite `A` and preconditioner `M`. `x` holds the start and
 /// receives the solution; after an error it holds the last iterate. Where constants are in the null space
 /// ([`LinearOperator::project`]) `b` is taken without its mean, and `x` has none.
-pub fn conjugate_gradients<T: Real, A: LinearOperator, M: Preconditioner<T> + Send>(
+pub fn conjugate_gradients<T: Real, A: SymmetricOperator<T>, M: Preconditioner<T> + Send>(
     x: &mut [f64],
     a: &A,
     m: &mut M,
@@ -43,8 +43,8 @@ pub fn conjugate_gradients<T: Real, A: LinearOperator, M: Preconditioner<T> + Se
     params: &Params,
     scratch: &mut CgScratch<T>,
 ) -> Result<Info, SolveError> {
-    assert_eq!((x.len(), b.len()), (a.rows(), a.rows()), "one value per unknown");
-    scratch.resize(a.rows());
+    assert_eq!((x.len(), b.len()), (a.len(), a.len()), "one value per unknown");
+    scratch.resize(a.len());
     parallel::on_worker(|| {
         let result = iterate(x, a, m, b, params, scratch);
         a.project(x);
@@ -52,7 +52,7 @@ pub fn conjugate_gradients<T: Real, A: LinearOperator, M: Preconditioner<T> + Se
     })
 }
 
-fn iterate<T: Real, A: LinearOperator, M: Preconditioner<T>>(
+fn iterate<T: Real, A: SymmetricOperator<T>, M: Preconditioner<T>>(
     x: &mut [f64],
     a: &A,
     m: &mut M,
@@ -60,13 +60,13 @@ fn iterate<T: Real, A: LinearOperator, M: Preconditioner<T>>(
     params: &Params,
     CgScratch { projected, r, z, p, q }: &mut CgScratch<T>,
 ) -> Result<Info, SolveError> {
-    let b = project_rhs(projected, a, b);
+    let b = project_rhs::<T>(projected, a, b);
     let rhs = size(b);
     if rhs.square == 0.0 {
         x.fill(0.0);
         return Ok(Info { history: vec![0.0], ..Info::default() });
     }
-    let mut progress = Progress::new(params, rhs, true_residual(r, a, b, x));
+    let mut progress = Progress::new(params, rhs, a.residual(r, b, x));
     let (mut rho, mut restart) = (0.0, true);
     while progress.goes_on()? {
         let rho_new = m.apply(z, r);
@@ -78,11 +78,11 @@ fn iterate<T: Real, A: LinearOperator, M: Preconditioner<T>>(
             return Err(SolveError::Indefinite { history: progress.take() });
         }
         combine(p, z, if restart { 0.0 } else { rho_new / rho });
-        let mut energy = apply_dot(q, a, p, p);
+        let mut energy = a.energy(q, p);
         if energy <= 0.0 && !restart && -energy <= T::ROUNDING * (dot(p, p) * dot(q, q)).sqrt() {
             // The direction has been rounded away; start again from the steepest one.
             p.copy_from_slice(z);
-            energy = apply_dot(q, a, p, p);
+            energy = a.energy(q, p);
         }
         if energy <= 0.0 {
             return Err(SolveError::Indefinite { history: progress.take() });
@@ -92,7 +92,7 @@ fn iterate<T: Real, A: LinearOperator, M: Preconditioner<T>>(
         restart = false;
         if progress.wants_true_residual::<T>(residual) {
             a.project(x);
-            let recurrence = std::mem::replace(&mut residual, true_residual(r, a, b, x));
+            let recurrence = std::mem::replace(&mut residual, a.residual(r, b, x));
             restart = progress.replaced(recurrence, residual);
         }
         progress.iterated(residual);

@@ -19,6 +19,7 @@ mod vector;
 pub use bicgstab::{BicgstabScratch, bicgstab};
 pub use cg::{CgScratch, conjugate_gradients};
 pub(crate) use vector::ROWS;
+pub use vector::{Size, size};
 
 use crate::RANK;
 use std::ops::{Add, Mul, Range, Sub};
@@ -97,6 +98,54 @@ pub trait LinearOperator: Sync {
     /// Takes from `v` what the operator cannot see and never gives: the mean over every part of the unknowns
     /// in which constants are in the null space. Nothing for regular operators.
     fn project<T: Real>(&self, _v: &mut [T]) {}
+}
+
+/// A symmetric operator as conjugate gradients see it: over whole vectors. Every [`LinearOperator`] is one. An
+/// operator that keeps copies of unknowns among its values sets them in the vectors that it is applied to.
+pub trait SymmetricOperator<T: Real>: Sync {
+    /// Number of values of a vector.
+    fn len(&self) -> usize;
+
+    /// Has a vector no values?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `q = A p`; returns `p . q`.
+    fn energy(&self, q: &mut [T], p: &mut [T]) -> f64;
+
+    /// `r = b - A x` in f64, then rounded and projected; returns its norms.
+    fn residual(&self, r: &mut [T], b: &[f64], x: &mut [f64]) -> Size;
+
+    /// As [`LinearOperator::is_singular`].
+    fn is_singular(&self) -> bool {
+        false
+    }
+
+    /// As [`LinearOperator::project`].
+    fn project<V: Real>(&self, _v: &mut [V]) {}
+}
+
+impl<T: Real, A: LinearOperator> SymmetricOperator<T> for A {
+    fn len(&self) -> usize {
+        self.rows()
+    }
+
+    fn energy(&self, q: &mut [T], p: &mut [T]) -> f64 {
+        vector::apply_dot(q, self, p, p)
+    }
+
+    fn residual(&self, r: &mut [T], b: &[f64], x: &mut [f64]) -> Size {
+        vector::true_residual(r, self, b, x)
+    }
+
+    fn is_singular(&self) -> bool {
+        LinearOperator::is_singular(self)
+    }
+
+    fn project<V: Real>(&self, v: &mut [V]) {
+        LinearOperator::project(self, v);
+    }
 }
 
 /// `M`, an approximate inverse of the operator.

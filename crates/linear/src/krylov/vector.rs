@@ -1,6 +1,6 @@
 //! Chunked loops over vectors with ordered reductions.
 
-use super::{LinearOperator, Real};
+use super::{LinearOperator, Real, SymmetricOperator};
 use fluvial_foundation::parallel::{self, map_chunks, map_chunks2};
 
 /// Rows of a chunk: its part of a few vectors stays in the first cache between the loops that are fused over
@@ -9,8 +9,10 @@ pub(crate) const ROWS: usize = 2048;
 
 /// Sum of squares and largest absolute value; both NaN if a value is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Size {
+pub struct Size {
+    /// Sum of squares.
     pub square: f64,
+    /// Largest absolute value.
     pub max: f64,
 }
 
@@ -57,7 +59,7 @@ pub(super) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// Norms of `v`.
-pub(super) fn size<T: Real>(v: &[T]) -> Size {
+pub fn size<T: Real>(v: &[T]) -> Size {
     let parts = parallel::chunk_count(v.len(), ROWS);
     Size::add(parallel::map_indices(parts, |n| Size::of(&v[parallel::chunk_range(n, ROWS, v.len())])))
 }
@@ -100,9 +102,9 @@ pub(super) fn true_residual<T: Real>(r: &mut [T], a: &impl LinearOperator, b: &[
 
 /// The right side without what no solution can give: a copy in `projected` where the operator is singular.
 /// Done in f64: the means that go may be far larger than what remains.
-pub(super) fn project_rhs<'a>(
+pub(super) fn project_rhs<'a, T: Real>(
     projected: &'a mut Vec<f64>,
-    a: &impl LinearOperator,
+    a: &impl SymmetricOperator<T>,
     b: &'a [f64],
 ) -> &'a [f64] {
     if !a.is_singular() {

@@ -12,5 +12,6 @@ mod pairs;
 mod poisson;
 mod polyhedron;
 mod stencil;
+mod stream;
 mod trees;
 mod volume;

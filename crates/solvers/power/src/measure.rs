@@ -144,9 +144,9 @@ impl Step<'_> {
         }
         next.limiting_speed_m_s = report.max_speed_m_s;
         next.kinetic_energy_j = report.kinetic_energy_j;
-        // Velocity stands half a step ahead of the surface that it carries next: the energy that this scheme keeps has
-        // v^{n-1} v^n / 2 for the kinetic part.
-        report.kinetic_energy_j = (self.old.kinetic_energy_j * report.kinetic_energy_j).sqrt();
+        // Velocity stands half a step ahead of the surface that it carries next (leapfrog): as in `uniform`.
+        report.kinetic_energy_j =
+            self.forces.kinetic_at_surface(self.old.kinetic_energy_j, report.kinetic_energy_j);
         Ok((next, report))
     }
 }

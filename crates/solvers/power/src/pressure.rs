@@ -5,14 +5,16 @@ use crate::mass::Settled;
 use crate::sources::Pushed;
 use crate::state::{Model, State, Step, Tree};
 use fluvial_foundation::{AXES, Vec3, parallel};
-use fluvial_linear::amg::{Amg, AmgParams};
+use fluvial_grids::pyramid::Pyramid;
+use fluvial_linear::Info;
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
-use fluvial_linear::sparse::FluxMatrix;
 use fluvial_power::channels::{CENTER_VELOCITY, PHI, PRESSURE, SCRATCH, SEEN_PHI};
+use fluvial_power::diagram::Diagram;
 use fluvial_power::pairs::{Boundary, SolidDistance};
 use fluvial_power::rows::{Order, Rows};
+use fluvial_power::stream::{Composite, Cycle, Streams};
 use fluvial_power::view::{Place, View};
-use fluvial_power::{air, centers, faces, matrix, nodes, velocity};
+use fluvial_power::{air, centers, faces, nodes, velocity};
 use fluvial_solids::{Nozzle, PlacedSolids};
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 
@@ -103,7 +105,7 @@ impl Step<'_> {
         let Tree { pyramid, diagram } = tree;
         let rows = Rows::new(pyramid, diagram, boundary, Order::Second);
         clamps.add("ghost_theta_floor", rows.floored);
-        let a: FluxMatrix<f32> = matrix::assemble(pyramid, &rows);
+        let streams = Streams::new(pyramid, &rows);
         velocity::divergence(pyramid, &rows, SCRATCH);
         let mut divergence = vec![0.0f32; pyramid.active_count()];
         pyramid.gather(&mut divergence, SCRATCH);
@@ -112,62 +114,70 @@ impl Step<'_> {
         let mut pushed: Vec<(usize, f64)> = pushed.map(|(leaf, flow)| (view.number(*leaf), *flow)).collect();
         pushed.extend(wanted);
         let mut right: Vec<f64> = divergence.iter().map(|d| -f64::from(*d)).collect();
-        let is_unknown = |n: usize| a.diagonal(n) > 0.0;
+        let is_unknown = streams.are_unknown(divergence.len());
         let push = |values: &mut [f64], sign: f64| {
-            pushed.iter().filter(|(n, _)| is_unknown(*n)).for_each(|(n, flow)| values[*n] += sign * flow);
+            pushed.iter().filter(|(n, _)| is_unknown[*n]).for_each(|(n, flow)| values[*n] += sign * flow);
         };
         push(&mut right, 1.0);
         let scale = self.forces.push_s / f64::from(self.model.setup.liquid.density);
-        let mut p = self.first_guess(&tree_leaves(pyramid, diagram), pyramid, diagram, scale);
-        (0..p.len()).filter(|&n| !is_unknown(n)).for_each(|n| p[n] = 0.0);
-        let mut amg = Amg::new(&a, AmgParams::default());
-        let mut scratch = CgScratch::<f64>::default();
-        scratch.resize(right.len());
-        let stopping = self.model.params.pressure.stopping();
-        let info = conjugate_gradients(&mut p, &a, &mut amg.on(&a), &right, &stopping, &mut scratch)
-            .map_err(|error| StepError::Pressure(error.to_string()))?;
+        let mut p = self.first_guess(pyramid, diagram, scale);
+        (0..p.len()).filter(|&n| !is_unknown[n]).for_each(|n| p[n] = 0.0);
+        let info = self.solve(&mut p, &right, (pyramid, diagram, boundary), (&streams, &rows))?;
         // A liquid leaf without liquid neighbours flies: its distances to the surface are noise, and the shortest would take the
         // flow of all.
-        (0..p.len()).filter(|&n| a.off_diagonal().row(n).0.is_empty()).for_each(|n| p[n] = 0.0);
+        streams.parts.alone.iter().for_each(|&n| p[n as usize] = 0.0);
+        drop(streams);
         let values: Vec<f32> = p.iter().map(|p| *p as f32).collect();
         pyramid.scatter(PRESSURE, &values);
         pyramid.propagate(PRESSURE);
         velocity::subtract_gradient(pyramid, diagram, &rows, boundary, PRESSURE, 1.0);
         velocity::divergence(pyramid, &rows, SCRATCH);
         pyramid.gather(&mut divergence, SCRATCH);
-        let mut left: Vec<f64> = divergence.iter().map(|d| f64::from(*d)).collect();
+        let mut left = right;
+        left.iter_mut().zip(&divergence).for_each(|(left, d)| *left = f64::from(*d));
         push(&mut left, -1.0);
         let pascals: Vec<f32> = p.iter().map(|p| (*p / scale) as f32).collect();
         pyramid.scatter(PRESSURE, &pascals);
-        let volumes = tree_leaves(pyramid, diagram)
-            .into_iter()
-            .map(|leaf| f64::from(pyramid.levels()[leaf.level as usize].dx).powi(3));
-        let worst = left.iter().zip(volumes).map(|(d, v)| (d / v).abs()).fold(0.0, f64::max);
+        let volume = |leaf: &Place| f64::from(pyramid.levels()[leaf.level as usize].dx).powi(3);
+        let leaves = diagram.leaves().iter().zip(left);
+        let worst = leaves.map(|(leaf, d)| (d / volume(leaf)).abs()).fold(0.0, f64::max);
         let report =
             PressureReport { iterations: info.iterations, relative_residual: info.relative_residual };
         Ok((report, worst))
     }
 
-    /// The last pressure where the new leaves are.
-    fn first_guess(
+    /// Conjugate gradients on streams, preconditioned by the multigrid cycle.
+    fn solve(
         &self,
-        leaves: &[Place],
-        pyramid: &fluvial_grids::pyramid::Pyramid,
-        diagram: &fluvial_power::diagram::Diagram,
-        scale: f64,
-    ) -> Vec<f64> {
+        p: &mut [f64],
+        right: &[f64],
+        (pyramid, diagram, boundary): (&Pyramid, &Diagram, Boundary),
+        (streams, rows): (&Streams, &Rows),
+    ) -> Result<Info, StepError> {
+        let first = Rows::new(pyramid, diagram, boundary, Order::First);
+        let mut cycle = Cycle::new(streams, pyramid, rows, &first);
+        drop(first);
+        let composite = Composite { streams, rows: &rows.rows };
+        let (mut x, mut b) = (streams.field(), streams.field());
+        streams.scatter(&mut x, p);
+        streams.scatter(&mut b, right);
+        let stopping = self.model.params.pressure.stopping();
+        let mut scratch = CgScratch::<f32>::default();
+        let (flat_x, flat_b) = (x.as_flattened_mut(), b.as_flattened());
+        let info = conjugate_gradients(flat_x, &composite, &mut cycle, flat_b, &stopping, &mut scratch)
+            .map_err(|error| StepError::Pressure(error.to_string()))?;
+        streams.gather(p, &x);
+        Ok(info)
+    }
+
+    /// The last pressure where the new leaves are.
+    fn first_guess(&self, pyramid: &Pyramid, diagram: &Diagram, scale: f64) -> Vec<f64> {
         let (old, view) = (self.old.tree.view(), View { pyramid, diagram });
+        let leaves = view.leaves();
         parallel::map_indices(leaves.len(), |n| {
             scale * f64::from(old.value(old.locate(view.center(leaves[n])), PRESSURE))
         })
     }
-}
-
-fn tree_leaves(
-    pyramid: &fluvial_grids::pyramid::Pyramid,
-    diagram: &fluvial_power::diagram::Diagram,
-) -> Vec<Place> {
-    View { pyramid, diagram }.leaves().to_vec()
 }
 
 /// Velocity at centres, in the air and in solids around the liquid, on the faces there, and at nodes: all that the
@@ -198,11 +208,7 @@ pub(crate) fn extend_velocity(tree: &mut Tree, closed: &Closed) {
 }
 
 /// phi of the leaves whose velocity is the liquid's; those whose centres solids cover count as dry.
-fn mark_liquid(
-    pyramid: &mut fluvial_grids::pyramid::Pyramid,
-    diagram: &fluvial_power::diagram::Diagram,
-    closed: &Closed,
-) {
+fn mark_liquid(pyramid: &mut Pyramid, diagram: &Diagram, closed: &Closed) {
     let view = View { pyramid, diagram };
     let leaves = view.leaves();
     let marks = parallel::map_indices(leaves.len(), |n| {
