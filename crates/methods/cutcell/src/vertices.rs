@@ -2,16 +2,18 @@
 //! averages on the grid, tangent to solids.
 
 use crate::mesh::CutCells;
-use fluvial_foundation::{DMat3, DVec3};
+use fluvial_foundation::DVec3;
 
 /// Sums over the triangles around a vertex.
 #[derive(Clone, Copy, Default)]
 struct Fit {
-    /// `sum w n n^T`, the columns.
-    matrix: [DVec3; 3],
-    right: DVec3,
-    normal: DVec3,
-    weight: f64,
+    /// The way that the vertex may move: its normal, along the walls that it touches.
+    direction: DVec3,
+    /// `sum w m^2` and `sum w m c`, `m = n . direction`.
+    square: f64,
+    right: f64,
+    /// What the walls take from the vertex' velocity, m/s.
+    taken: DVec3,
     /// Largest change of a triangle around, m/s.
     most: f64,
 }
@@ -67,9 +69,15 @@ pub struct VertexScratch {
 /// Carries the change of normal velocity on the free surface (`change_piece` of
 /// [`crate::velocity::flux_budget`], m/s) to the vertices.
 ///
-/// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its
-/// part along the vertex' normal is used, so that tangential velocities stay what the particles gave. At
-/// triple junctions the normal is taken tangent to the solid. Returns how many vertices were held back there.
+/// A vertex changes by `s d` along its normal d, so that tangential velocities stay what the particles gave; at triple
+/// junctions d is tangent to the solid. The part t of its velocity that walls forbid is taken away, and of all s the one is
+/// taken that gives the triangles around back what they moved by before, and their change, as well as can be: `n_j . (s d) =
+/// c_j + n_j . t`, weighted by area, `s = sum w m (c + n . t) / sum w m^2` with `m = n . d`. Thus a surface that meets a wall at any
+/// angle, pulled by gravity and held by pressure, stays where it is to rounding. Returns how many vertices were held back.
+///
+/// Two ways that do not work: a free change, whose part along d is taken afterwards, is not determined along the surface,
+/// and on a wall that part is not small (normals that differ by 1e-3 made three times the change of it); and without t the line
+/// of contact of a tilted surface moves while the rest is held. Test: `a_line_of_contact_moves_as_its_surface_does`.
 pub fn correct_surface_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -77,37 +85,43 @@ pub fn correct_surface_vertices(
     scratch: &mut VertexScratch,
 ) -> usize {
     scratch.find_walls(mesh);
-    let fits = &mut scratch.fits;
+    let VertexScratch { fits, walls, .. } = scratch;
     fits.clear();
     fits.resize(mesh.vertices.len(), Fit::default());
+    for t in mesh.triangles.iter().filter(|t| t.is_surface()) {
+        let area = mesh.area_vector(t);
+        t.vertices.iter().for_each(|&v| fits[v as usize].direction += area);
+    }
+    for ((fit, walls), u) in fits.iter_mut().zip(&*walls).zip(&mut *u_vertex).filter(|f| f.0.1.count > 0) {
+        let along = walls.without(*u);
+        (fit.taken, *u) = (*u - along, along);
+    }
+    for (fit, walls) in fits.iter_mut().zip(&*walls) {
+        fit.direction = walls.tangent_direction(fit.direction);
+    }
     for piece in 0..mesh.pieces.len() {
+        let change = change_piece[piece];
         for t in mesh.triangles_of(piece).iter().filter(|t| t.is_surface()) {
             let area = mesh.area_vector(t);
             let weight = area.length();
             if weight <= 0.0 {
                 continue;
             }
-            let n = area / weight;
             for v in t.vertices {
                 let fit = &mut fits[v as usize];
-                (0..3).for_each(|a| fit.matrix[a] += weight * n[a] * n);
-                fit.right += weight * change_piece[piece] * n;
-                fit.normal += area;
-                fit.weight += weight;
-                fit.most = fit.most.max(change_piece[piece].abs());
+                let along = area.dot(fit.direction) / weight;
+                fit.square += weight * along * along;
+                let wanted = change + area.dot(fit.taken) / weight;
+                fit.right += weight * along * wanted;
+                fit.most = fit.most.max(change.abs());
             }
         }
     }
     let mut held = 0;
-    for (v, fit) in fits.iter().enumerate().filter(|f| f.1.weight > 0.0) {
-        // Directions that no normal has are left at zero change.
-        let matrix = DMat3::from_cols(fit.matrix[0], fit.matrix[1], fit.matrix[2])
-            + DMat3::from_diagonal(DVec3::splat(1e-9 * fit.weight));
-        let change = matrix.inverse() * fit.right;
-        let direction = scratch.walls[v].tangent_direction(fit.normal);
-        let (wanted, most) = (direction.dot(change), MOST_GAIN * fit.most);
+    for (u, fit) in u_vertex.iter_mut().zip(fits).filter(|f| f.1.square > 0.0) {
+        let (wanted, most) = (fit.right / fit.square, MOST_GAIN * fit.most);
         held += (wanted.abs() > most) as usize;
-        u_vertex[v] += wanted.clamp(-most, most) * direction;
+        *u += wanted.clamp(-most, most) * fit.direction;
     }
     held
 }
