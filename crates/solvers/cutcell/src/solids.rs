@@ -15,7 +15,7 @@ const LAYERS: usize = 3;
 /// Nodes deeper than this, in cells of the tracker, are air: liquid behind a solid's surface is taken out as a whole.
 const DEEP: f32 = 2.0;
 
-/// Round solids are divided into triangles for so many cells of the tracker; `triangulate` makes their edges half as long: one
+/// Round solids are divided into triangles for so many cells of the tracker; `skin` makes their edges half as long: one
 /// cell, as those of the liquid's surface are. A ball of two cells' radius is then 0.4 % of a cell flatter on its faces.
 const CHORD: f32 = 2.0;
 
@@ -50,7 +50,7 @@ impl Boundary {
         }
         let clip = grid.bounds().expand(2.0 * grid.dx);
         for solid in &setup.solids {
-            let mut mesh = solid.shape.triangulate(clip, CHORD * nodes.spacing);
+            let mut mesh = solid.shape.skin(clip, CHORD * nodes.spacing);
             let pose = solid.motion.pose(0.0);
             mesh.positions.iter_mut().for_each(|x| *x = pose.world_from_body(*x));
             boundary.triangles.add(&mesh, false, grid);
