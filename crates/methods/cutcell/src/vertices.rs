@@ -1,6 +1,7 @@
 //! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface,
 //! averages on the grid, tangent to solids.
 
+use crate::flow::surface_mean;
 use crate::mesh::CutCells;
 use fluvial_foundation::DVec3;
 
@@ -148,6 +149,34 @@ impl VertexScratch {
     }
 }
 
+/// Facets that meet at a smaller angle than this (its cosine; 30 degrees) are one smooth wall, with their mean normal. As two
+/// walls they would leave a vertex no way but along the edge between them: water in a round bowl climbed along its facets.
+const SMOOTH: f64 = 0.866;
+
+/// Triangles of less area, in cell faces, have no normal but rounding.
+const LEAST_FACET: f64 = 1e-7;
+
+/// The solids around a vertex, smooth ones as one; sums of areas.
+#[derive(Clone, Copy, Default)]
+struct Facets {
+    sums: [DVec3; 3],
+    count: usize,
+}
+
+impl Facets {
+    fn add(&mut self, area: DVec3) {
+        let is_same = |sum: &DVec3| sum.dot(area) > SMOOTH * sum.length() * area.length();
+        match self.sums[..self.count].iter().position(is_same) {
+            Some(n) => self.sums[n] += area,
+            None if self.count < 3 && area.length() > LEAST_FACET => {
+                self.sums[self.count] = area;
+                self.count += 1;
+            }
+            None => {}
+        }
+    }
+}
+
 /// The walls around every vertex: of the domain, and of solids.
 pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
     out.clear();
@@ -157,9 +186,13 @@ pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
             walls.add(DVec3::AXES[axis]);
         }
     }
+    let mut smooth: Vec<Facets> = vec![Facets::default(); mesh.vertices.len()];
     for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
-        let n = mesh.area_vector(t).normalize_or_zero();
-        t.vertices.iter().for_each(|&v| out[v as usize].add(n));
+        let area = mesh.area_vector(t);
+        t.vertices.iter().for_each(|&v| smooth[v as usize].add(area));
+    }
+    for (walls, facets) in out.iter_mut().zip(&smooth) {
+        facets.sums[..facets.count].iter().for_each(|sum| walls.add(sum.normalize_or_zero()));
     }
 }
 
@@ -198,7 +231,8 @@ impl Sides {
 }
 
 /// Velocities of the vertices off the free surface, on grid nodes, grid faces and solids: averages over the cut pieces
-/// around them of what the piece's faces say there. Components that no face knows keep their value.
+/// around them of what the piece's faces say there, and where it has none along an axis, as above a slope, of what its free surface
+/// does. Components that neither knows keep their value.
 pub fn average_grid_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -211,6 +245,7 @@ pub fn average_grid_vertices(
     for piece in 0..mesh.pieces.len() {
         let corner = mesh.corner(mesh.pieces[piece].cell as usize);
         let sides = Sides::of(mesh, piece, u_face);
+        let of_surface = surface_mean(mesh, piece, u_vertex).map(|(u, _)| u);
         let on_solids = mesh.triangles_of(piece).iter().filter(|t| !t.is_surface());
         let on_faces = mesh.faces_of(piece).flat_map(|(f, _)| {
             let [first, end] = mesh.faces[f].polygons;
@@ -218,6 +253,7 @@ pub fn average_grid_vertices(
         });
         for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
             let u = sides.velocity(mesh.vertices[v as usize] - corner);
+            let u: [Option<f64>; 3] = std::array::from_fn(|a| u[a].or(of_surface.map(|u| u[a])));
             let (sum, count) = &mut sums[v as usize];
             for axis in 0..3 {
                 if let Some(u) = u[axis] {
