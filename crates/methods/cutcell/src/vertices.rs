@@ -85,7 +85,7 @@ pub fn correct_surface_vertices(
     change_piece: &[f64],
     scratch: &mut VertexScratch,
 ) -> usize {
-    scratch.find_walls(mesh);
+    scratch.find_walls(mesh, true);
     let VertexScratch { fits, walls, .. } = scratch;
     fits.clear();
     fits.resize(mesh.vertices.len(), Fit::default());
@@ -136,7 +136,7 @@ pub fn keep_off_solids(
     u_solid_vertex: impl Fn(u32) -> DVec3,
     scratch: &mut VertexScratch,
 ) {
-    scratch.find_walls(mesh);
+    scratch.find_walls(mesh, false);
     for (v, walls) in scratch.walls.iter().enumerate().filter(|w| w.1.count > 0) {
         let solid = u_solid_vertex(v as u32);
         u_vertex[v] = solid + walls.without(u_vertex[v] - solid);
@@ -144,15 +144,15 @@ pub fn keep_off_solids(
 }
 
 impl VertexScratch {
-    fn find_walls(&mut self, mesh: &CutCells) {
-        find_walls(&mut self.walls, mesh);
+    fn find_walls(&mut self, mesh: &CutCells, is_smooth: bool) {
+        find_walls(&mut self.walls, mesh, is_smooth);
     }
 }
 
-/// Facets that meet at a smaller angle than this (its cosine; 30 degrees) are one smooth wall, with their mean normal. As two
-/// walls they would leave a vertex no way but along the edge between them: water in a round bowl climbed along its facets.
+/// Facets that meet at a smaller angle than this (its cosine; 30 degrees) are one smooth wall, with their mean normal, where the way
+/// of a line of contact is looked for. As two walls they would leave a vertex no way but along the edge between them, and what the
+/// surface moves by would have to be made up along it: water in a round bowl ran along its facets.
 const SMOOTH: f64 = 0.866;
-
 /// Triangles of less area, in cell faces, have no normal but rounding.
 const LEAST_FACET: f64 = 1e-7;
 
@@ -177,8 +177,9 @@ impl Facets {
     }
 }
 
-/// The walls around every vertex: of the domain, and of solids.
-pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
+/// The walls around every vertex: of the domain, and of solids, whose facets may count as one smooth wall
+/// ([`SMOOTH`]); where nothing may pass they do not.
+pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells, is_smooth: bool) {
     out.clear();
     out.resize(mesh.vertices.len(), Walls::default());
     for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
@@ -186,12 +187,15 @@ pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
             walls.add(DVec3::AXES[axis]);
         }
     }
-    let mut smooth: Vec<Facets> = vec![Facets::default(); mesh.vertices.len()];
+    let mut facets: Vec<Facets> = vec![Facets::default(); if is_smooth { mesh.vertices.len() } else { 0 }];
     for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
         let area = mesh.area_vector(t);
-        t.vertices.iter().for_each(|&v| smooth[v as usize].add(area));
+        match is_smooth {
+            true => t.vertices.iter().for_each(|&v| facets[v as usize].add(area)),
+            false => t.vertices.iter().for_each(|&v| out[v as usize].add(area.normalize_or_zero())),
+        }
     }
-    for (walls, facets) in out.iter_mut().zip(&smooth) {
+    for (walls, facets) in out.iter_mut().zip(&facets) {
         facets.sums[..facets.count].iter().for_each(|sum| walls.add(sum.normalize_or_zero()));
     }
 }
