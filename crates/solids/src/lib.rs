@@ -28,6 +28,7 @@ mod shape;
 mod share;
 mod side_changes;
 mod sides;
+mod skin;
 mod tessellate;
 
 pub use beam::Column;

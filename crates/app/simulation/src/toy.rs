@@ -42,6 +42,7 @@ impl Listed for BlockParams {
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,
+            moving_solids: true,
             bodies: false,
         }
     }

@@ -10,7 +10,9 @@ use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
 use fluvial_cutcell::solids::Solids;
-use fluvial_cutcell::tension::{accelerate_along_surface, add_to_right_side, pressure_at_samples};
+use fluvial_cutcell::tension::{
+    accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces,
+};
 use fluvial_cutcell::velocity::{StepScales, flux_budget, project_faces, right_side, triangle_velocities};
 use fluvial_cutcell::vertices::{
     VertexScratch, average_grid_vertices, correct_surface_vertices, keep_off_solids,
@@ -116,8 +118,10 @@ fn frame(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) {
     let mut q_vertex = vec![];
     flow.curvature_of_mesh(&mut q_vertex, &mesh);
     q_vertex.iter_mut().for_each(|q| *q *= 0.072 / scales.dx);
-    let mut q_face = vec![[0.0; 2]; mesh.faces.len()];
-    stage(&mut sum, "q at samples", || pressure_at_samples(&mut q_face, &mesh, &iso, &q_vertex));
+    let mut q_piece = vec![0.0; mesh.pieces.len()];
+    stage(&mut sum, "q of pieces", || pressure_of_pieces(&mut q_piece, &mesh, &q_vertex));
+    let mut q_face = vec![0.0; mesh.faces.len()];
+    stage(&mut sum, "q at faces", || differences_at_faces(&mut q_face, &mesh, &iso, &q_piece));
     let gravity = DVec3::new(0.3, -9.81 * scales.dt_s, 0.0);
     let on_wall = |n: usize| mesh.faces[n].pieces.contains(&NONE);
     let mut u_face: Vec<f64> = (0..mesh.faces.len())

@@ -56,10 +56,13 @@ impl CurvatureFlow {
         }
         let matrix = self.assemble(&start, tau);
         let mut amg = Amg::new(&matrix, AmgParams::default());
+        // The unknown is the displacement: its right side, -tau L x, has no large constant part to cancel. Of a vertex on a
+        // wall it has no part along the wall's normal, as if the surface went on behind it mirrored: where it ends instead, it is
+        // drawn away from the wall, and curvature beside it was a tenth too low.
+        let pulls: Vec<DVec3> =
+            (0..start.len()).map(|n| self.walls[n].without(pull(&matrix, &start, n))).collect();
         for axis in 0..3 {
-            // The unknown is the displacement: its right side, -tau L x, has no large constant part to
-            // cancel.
-            let b = laplacian(&matrix, &start, axis);
+            let b: Vec<f64> = pulls.iter().map(|pull| pull[axis]).collect();
             let mut d = vec![0.0; b.len()];
             let info =
                 conjugate_gradients(&mut d, &matrix, &mut amg.on(&matrix), &b, params, &mut self.scratch)?;
@@ -100,7 +103,7 @@ impl CurvatureFlow {
             }));
         }
         let mut walls = Vec::new();
-        find_walls(&mut walls, mesh);
+        find_walls(&mut walls, mesh, true);
         self.walls.clear();
         self.walls.extend(self.vertices.iter().map(|&v| walls[v as usize]));
     }
@@ -211,12 +214,8 @@ fn swept_volume(from: &[DVec3], to: &[DVec3], t: &[u32; 3]) -> f64 {
     way.dot(area(p) + 4.0 * area(half) + area(q)) / 6.0
 }
 
-/// `-tau L x` for one component: the off-diagonal part of the flux form.
-fn laplacian(matrix: &FluxMatrix<f32>, at: &[DVec3], axis: usize) -> Vec<f64> {
-    let off = matrix.off_diagonal();
-    let row = |n: usize| {
-        let (columns, values) = off.row(n);
-        columns.iter().zip(values).map(|(&c, &v)| -(v as f64) * (at[c as usize][axis] - at[n][axis])).sum()
-    };
-    (0..at.len()).map(row).collect()
+/// `-tau L x` of a vertex: the off-diagonal part of the flux form.
+fn pull(matrix: &FluxMatrix<f32>, at: &[DVec3], n: usize) -> DVec3 {
+    let (columns, values) = matrix.off_diagonal().row(n);
+    columns.iter().zip(values).map(|(&c, &v)| -f64::from(v) * (at[c as usize] - at[n])).sum()
 }

@@ -70,14 +70,13 @@ pub fn right_side(
 }
 
 /// Projects the velocities of grid faces [cutcell eq. 8]: `u -= dt / rho (p_high - p_low) / |x_high -
-/// x_low|`. `q_face` holds what surface tension adds to the pressures of the two samples of a face [cutcell
-/// §4], if there is any. Faces of the domain's walls are left alone.
+/// x_low|`. `q_face` holds what surface tension adds to the pressures' difference [cutcell §4], if there is any. Faces of the domain's walls are left alone.
 pub fn project_faces(
     u_face: &mut [f64],
     mesh: &CutCells,
     iso: &IsoSamples,
     pressure: &[f64],
-    q_face: Option<&[[f64; 2]]>,
+    q_face: Option<&[f64]>,
     scales: &StepScales,
 ) {
     let scale = scales.velocity_per_pascal();
@@ -88,10 +87,10 @@ pub fn project_faces(
             if face.pieces.contains(&NONE) {
                 continue;
             }
-            let [q_low, q_high] = q_face.map_or([0.0; 2], |q| q[f]);
             let [low, high] = face.pieces.map(|p| pressure[p as usize]);
+            let tension = q_face.map_or(0.0, |q| q[f]);
             let distance = iso.to_sample[f][0] + iso.to_sample[f][1];
-            *u -= scale * ((high + q_high) - (low + q_low)) / distance;
+            *u -= scale * (high - low + tension) / distance;
         }
     });
 }

@@ -1,17 +1,20 @@
 //! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface,
 //! averages on the grid, tangent to solids.
 
+use crate::flow::surface_mean;
 use crate::mesh::CutCells;
-use fluvial_foundation::{DMat3, DVec3};
+use fluvial_foundation::DVec3;
 
 /// Sums over the triangles around a vertex.
 #[derive(Clone, Copy, Default)]
 struct Fit {
-    /// `sum w n n^T`, the columns.
-    matrix: [DVec3; 3],
-    right: DVec3,
-    normal: DVec3,
-    weight: f64,
+    /// The way that the vertex may move: its normal, along the walls that it touches.
+    direction: DVec3,
+    /// `sum w m^2` and `sum w m c`, `m = n . direction`.
+    square: f64,
+    right: f64,
+    /// What the walls take from the vertex' velocity, m/s.
+    taken: DVec3,
     /// Largest change of a triangle around, m/s.
     most: f64,
 }
@@ -67,47 +70,59 @@ pub struct VertexScratch {
 /// Carries the change of normal velocity on the free surface (`change_piece` of
 /// [`crate::velocity::flux_budget`], m/s) to the vertices.
 ///
-/// The change `d` of a vertex fits `n_j . d = c_j` on the triangles around it, weighted by area; only its
-/// part along the vertex' normal is used, so that tangential velocities stay what the particles gave. At
-/// triple junctions the normal is taken tangent to the solid. Returns how many vertices were held back there.
+/// A vertex changes by `s d` along its normal d, so that tangential velocities stay what the particles gave; at triple
+/// junctions d is tangent to the solid. The part t of its velocity that walls forbid is taken away, and of all s the one is
+/// taken that gives the triangles around back what they moved by before, and their change, as well as can be: `n_j . (s d) =
+/// c_j + n_j . t`, weighted by area, `s = sum w m (c + n . t) / sum w m^2` with `m = n . d`. Thus a surface that meets a wall at any
+/// angle, pulled by gravity and held by pressure, stays where it is to rounding. Returns how many vertices were held back.
+///
+/// Two ways that do not work: a free change, whose part along d is taken afterwards, is not determined along the surface,
+/// and on a wall that part is not small (normals that differ by 1e-3 made three times the change of it); and without t the line
+/// of contact of a tilted surface moves while the rest is held. Test: `a_line_of_contact_moves_as_its_surface_does`.
 pub fn correct_surface_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
     change_piece: &[f64],
     scratch: &mut VertexScratch,
 ) -> usize {
-    scratch.find_walls(mesh);
-    let fits = &mut scratch.fits;
+    scratch.find_walls(mesh, true);
+    let VertexScratch { fits, walls, .. } = scratch;
     fits.clear();
     fits.resize(mesh.vertices.len(), Fit::default());
+    for t in mesh.triangles.iter().filter(|t| t.is_surface()) {
+        let area = mesh.area_vector(t);
+        t.vertices.iter().for_each(|&v| fits[v as usize].direction += area);
+    }
+    for ((fit, walls), u) in fits.iter_mut().zip(&*walls).zip(&mut *u_vertex).filter(|f| f.0.1.count > 0) {
+        let along = walls.without(*u);
+        (fit.taken, *u) = (*u - along, along);
+    }
+    for (fit, walls) in fits.iter_mut().zip(&*walls) {
+        fit.direction = walls.tangent_direction(fit.direction);
+    }
     for piece in 0..mesh.pieces.len() {
+        let change = change_piece[piece];
         for t in mesh.triangles_of(piece).iter().filter(|t| t.is_surface()) {
             let area = mesh.area_vector(t);
             let weight = area.length();
             if weight <= 0.0 {
                 continue;
             }
-            let n = area / weight;
             for v in t.vertices {
                 let fit = &mut fits[v as usize];
-                (0..3).for_each(|a| fit.matrix[a] += weight * n[a] * n);
-                fit.right += weight * change_piece[piece] * n;
-                fit.normal += area;
-                fit.weight += weight;
-                fit.most = fit.most.max(change_piece[piece].abs());
+                let along = area.dot(fit.direction) / weight;
+                fit.square += weight * along * along;
+                let wanted = change + area.dot(fit.taken) / weight;
+                fit.right += weight * along * wanted;
+                fit.most = fit.most.max(change.abs());
             }
         }
     }
     let mut held = 0;
-    for (v, fit) in fits.iter().enumerate().filter(|f| f.1.weight > 0.0) {
-        // Directions that no normal has are left at zero change.
-        let matrix = DMat3::from_cols(fit.matrix[0], fit.matrix[1], fit.matrix[2])
-            + DMat3::from_diagonal(DVec3::splat(1e-9 * fit.weight));
-        let change = matrix.inverse() * fit.right;
-        let direction = scratch.walls[v].tangent_direction(fit.normal);
-        let (wanted, most) = (direction.dot(change), MOST_GAIN * fit.most);
+    for (u, fit) in u_vertex.iter_mut().zip(fits).filter(|f| f.1.square > 0.0) {
+        let (wanted, most) = (fit.right / fit.square, MOST_GAIN * fit.most);
         held += (wanted.abs() > most) as usize;
-        u_vertex[v] += wanted.clamp(-most, most) * direction;
+        *u += wanted.clamp(-most, most) * fit.direction;
     }
     held
 }
@@ -121,7 +136,7 @@ pub fn keep_off_solids(
     u_solid_vertex: impl Fn(u32) -> DVec3,
     scratch: &mut VertexScratch,
 ) {
-    scratch.find_walls(mesh);
+    scratch.find_walls(mesh, false);
     for (v, walls) in scratch.walls.iter().enumerate().filter(|w| w.1.count > 0) {
         let solid = u_solid_vertex(v as u32);
         u_vertex[v] = solid + walls.without(u_vertex[v] - solid);
@@ -129,13 +144,42 @@ pub fn keep_off_solids(
 }
 
 impl VertexScratch {
-    fn find_walls(&mut self, mesh: &CutCells) {
-        find_walls(&mut self.walls, mesh);
+    fn find_walls(&mut self, mesh: &CutCells, is_smooth: bool) {
+        find_walls(&mut self.walls, mesh, is_smooth);
     }
 }
 
-/// The walls around every vertex: of the domain, and of solids.
-pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
+/// Facets that meet at a smaller angle than this (its cosine; 30 degrees) are one smooth wall, with their mean normal, where the way
+/// of a line of contact is looked for. As two walls they would leave a vertex no way but along the edge between them, and what the
+/// surface moves by would have to be made up along it: water in a round bowl ran along its facets.
+const SMOOTH: f64 = 0.866;
+/// Triangles of less area, in cell faces, have no normal but rounding.
+const LEAST_FACET: f64 = 1e-7;
+
+/// The solids around a vertex, smooth ones as one; sums of areas.
+#[derive(Clone, Copy, Default)]
+struct Facets {
+    sums: [DVec3; 3],
+    count: usize,
+}
+
+impl Facets {
+    fn add(&mut self, area: DVec3) {
+        let is_same = |sum: &DVec3| sum.dot(area) > SMOOTH * sum.length() * area.length();
+        match self.sums[..self.count].iter().position(is_same) {
+            Some(n) => self.sums[n] += area,
+            None if self.count < 3 && area.length() > LEAST_FACET => {
+                self.sums[self.count] = area;
+                self.count += 1;
+            }
+            None => {}
+        }
+    }
+}
+
+/// The walls around every vertex: of the domain, and of solids, whose facets may count as one smooth wall
+/// ([`SMOOTH`]); where nothing may pass they do not.
+pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells, is_smooth: bool) {
     out.clear();
     out.resize(mesh.vertices.len(), Walls::default());
     for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
@@ -143,9 +187,16 @@ pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
             walls.add(DVec3::AXES[axis]);
         }
     }
+    let mut facets: Vec<Facets> = vec![Facets::default(); if is_smooth { mesh.vertices.len() } else { 0 }];
     for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
-        let n = mesh.area_vector(t).normalize_or_zero();
-        t.vertices.iter().for_each(|&v| out[v as usize].add(n));
+        let area = mesh.area_vector(t);
+        match is_smooth {
+            true => t.vertices.iter().for_each(|&v| facets[v as usize].add(area)),
+            false => t.vertices.iter().for_each(|&v| out[v as usize].add(area.normalize_or_zero())),
+        }
+    }
+    for (walls, facets) in out.iter_mut().zip(&facets) {
+        facets.sums[..facets.count].iter().for_each(|sum| walls.add(sum.normalize_or_zero()));
     }
 }
 
@@ -184,7 +235,8 @@ impl Sides {
 }
 
 /// Velocities of the vertices off the free surface, on grid nodes, grid faces and solids: averages over the cut pieces
-/// around them of what the piece's faces say there. Components that no face knows keep their value.
+/// around them of what the piece's faces say there, and where it has none along an axis, as above a slope, of what its free surface
+/// does. Components that neither knows keep their value.
 pub fn average_grid_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -197,6 +249,7 @@ pub fn average_grid_vertices(
     for piece in 0..mesh.pieces.len() {
         let corner = mesh.corner(mesh.pieces[piece].cell as usize);
         let sides = Sides::of(mesh, piece, u_face);
+        let of_surface = surface_mean(mesh, piece, u_vertex).map(|(u, _)| u);
         let on_solids = mesh.triangles_of(piece).iter().filter(|t| !t.is_surface());
         let on_faces = mesh.faces_of(piece).flat_map(|(f, _)| {
             let [first, end] = mesh.faces[f].polygons;
@@ -204,6 +257,7 @@ pub fn average_grid_vertices(
         });
         for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
             let u = sides.velocity(mesh.vertices[v as usize] - corner);
+            let u: [Option<f64>; 3] = std::array::from_fn(|a| u[a].or(of_surface.map(|u| u[a])));
             let (sum, count) = &mut sums[v as usize];
             for axis in 0..3 {
                 if let Some(u) = u[axis] {

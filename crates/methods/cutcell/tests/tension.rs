@@ -7,7 +7,9 @@ use fluvial_cutcell::iso::IsoSamples;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
-use fluvial_cutcell::tension::{accelerate_along_surface, add_to_right_side, pressure_at_samples};
+use fluvial_cutcell::tension::{
+    accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces,
+};
 use fluvial_cutcell::velocity::{StepScales, project_faces, right_side};
 use fluvial_foundation::DVec3;
 use fluvial_linear::Params;
@@ -48,6 +50,25 @@ fn curvature_of_a_ball() {
     assert!(mean.abs() < 0.02 && most < 0.15, "{mean} {most}");
     let [mean, most] = ball_errors(4.0, 0.25);
     assert!(mean.abs() < 0.01 && most < 0.1, "{mean} {most}");
+}
+
+/// An eighth of a ball between three walls is curved beside them as the whole ball is there: the surface does not end on a wall,
+/// which would draw it away and make its curvature a tenth too low beside it.
+#[test]
+fn curvature_of_a_ball_between_walls() {
+    let (radius, tau) = (4.03, 0.25);
+    let (mesh, _) = cut_shape(6, 2, |x| x.length() - radius);
+    let mut flow = CurvatureFlow::default();
+    flow.flow(&mesh, tau, &TIGHT).expect("it converges");
+    let exact = 2.0 / radius / (1.0 + 2.0 * tau / (radius * radius));
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (&v, k) in flow.vertices.iter().zip(&flow.curvature) {
+        if mesh.vertices[v as usize].min_element() < 0.75 {
+            (sum, count) = (sum + k, count + 1.0);
+        }
+    }
+    let off: f64 = sum / count / exact - 1.0;
+    assert!(off.abs() < 0.03, "curvature beside walls is off by {off}");
 }
 
 /// A cube, a film with a rim, and a pool between walls: the flow takes area and leaves the volume.
@@ -92,8 +113,10 @@ fn a_static_drop_has_laplaces_jump() {
     let mut q_vertex = vec![];
     flow.curvature_of_mesh(&mut q_vertex, &mesh);
     q_vertex.iter_mut().for_each(|q| *q *= sigma / scales.dx);
-    let mut q_face = vec![[0.0; 2]; mesh.faces.len()];
-    pressure_at_samples(&mut q_face, &mesh, &iso, &q_vertex);
+    let mut q_piece = vec![0.0; mesh.pieces.len()];
+    pressure_of_pieces(&mut q_piece, &mesh, &q_vertex);
+    let mut q_face = vec![0.0; mesh.faces.len()];
+    differences_at_faces(&mut q_face, &mesh, &iso, &q_piece);
     let mut u_face = vec![0.0; mesh.faces.len()];
     let u_triangle = vec![DVec3::ZERO; mesh.triangles.len()];
     let (mut rhs, mut p) = (vec![0.0; mesh.pieces.len()], vec![0.0; mesh.pieces.len()]);
@@ -118,7 +141,7 @@ fn a_static_drop_has_laplaces_jump() {
         fastest / unbalanced,
         along / unbalanced
     );
-    assert!(fastest < 0.1 * unbalanced, "{fastest} {unbalanced}");
+    assert!(fastest < 0.03 * unbalanced, "{fastest} {unbalanced}");
 }
 
 /// On a plane surface the tangential acceleration of a linear q is exact, away from walls.

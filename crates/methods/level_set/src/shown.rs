@@ -8,6 +8,8 @@ const LIQUID: u8 = 1;
 const AIR: u8 = 2;
 /// No solid is near enough to hide an interface in the cell or beside it.
 const FREE: u8 = 4;
+/// Nothing is known of solids but which cells they close: the cell holds what its own sign says.
+const WHOLE: u8 = 8;
 /// How far from an interface its liquid and its air are looked for, in cells.
 const BESIDE_CELLS: f32 = 0.25;
 /// Solids farther than this from all corners of a cell leave it and the cells around it whole, in cells.
@@ -54,8 +56,8 @@ pub(crate) fn find_shown(shown: &mut Vec<u8>, phi: &[f32], lattice: &Lattice, so
             if closed_cell[cell] {
                 continue;
             }
-            *shown = if phi[cell] < 0.0 { LIQUID } else { AIR };
             if phi_solid_node.is_empty() {
+                *shown = WHOLE | if phi[cell] < 0.0 { LIQUID } else { AIR };
                 continue;
             }
             let corners: [[usize; 3]; 8] =
@@ -128,11 +130,15 @@ pub(crate) fn is_shown_beside(
     if shown.is_empty() {
         return true;
     }
+    // Of whole cells the next one along the way is the first that can hold the other.
+    let is_whole = shown[lattice.index(c[0], c[1], c[2])] & WHOLE != 0;
+    let steepest = out.iter().fold(f32::MIN_POSITIVE, |most, o| most.max(o.abs()));
+    let beside = if is_whole { 0.5 / steepest } else { BESIDE_CELLS };
     let at = |side: f32| {
         let most = |a: usize| lattice.size[a] as f32 - 1.0;
         let place = |a: usize| (c[a] as f32 + x[a] + side * out[a]).round().clamp(0.0, most(a));
         shown[lattice.index(place(0) as usize, place(1) as usize, place(2) as usize)]
     };
-    let [below, here, above] = [-BESIDE_CELLS, 0.0, BESIDE_CELLS].map(at);
+    let [below, here, above] = [-beside, 0.0, beside].map(at);
     here & FREE != 0 || (below | here) & LIQUID != 0 && (above | here) & AIR != 0
 }

@@ -112,6 +112,25 @@ fn air_behind_a_solid_is_no_surface_before_it() {
     assert_ne!(phi, before, "without the wall it is a surface");
 }
 
+/// A level far above a solid, a twentieth of a cell above samples: liquid and air beside it lie in two cells, of which one may be
+/// nearly a cell away. Looked for within a quarter, they were not found, and the level was gone.
+#[test]
+fn a_level_beside_samples_is_shown_above_a_solid() {
+    let l = lattice([8, 16, 8]);
+    let closed: Vec<bool> = (0..l.len()).map(|n| l.coordinates(n)[1] < 3).collect();
+    let far = BAND * l.spacing;
+    for above in [0.04f32, 0.5, 0.96] {
+        let level = |n: usize| ((l.coordinates(n)[1] as f32 - 8.0 - above) * l.spacing).clamp(-far, far);
+        let exact: Vec<f32> = (0..l.len()).map(level).collect();
+        let mut phi = exact.clone();
+        let solids = SolidsAround::of_cells(&closed, Sides::NONE);
+        redistance_before_solids(&mut phi, &l, far, solids, &mut Scratch::default());
+        for (n, (phi, exact)) in phi.iter().zip(&exact).enumerate().filter(|(n, _)| !closed[*n]) {
+            assert!((phi - exact).abs() < 1e-3 * l.spacing, "{above}: {phi} of {exact} at {n}");
+        }
+    }
+}
+
 /// Water in a tank with walls of three cells, continued into the walls with the air outside: neither the air behind a wall nor
 /// the water before it takes the place where the two meet in the wall for a surface.
 #[test]

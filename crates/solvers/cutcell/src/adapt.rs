@@ -3,10 +3,10 @@
 use crate::CutCellSolver;
 use crate::state::Work;
 use fluvial_cutcell::cut::cut;
-use fluvial_cutcell::mesh::NONE;
+use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::tracker::{LocalShift, local_shifts};
-use fluvial_foundation::parallel;
+use fluvial_foundation::{DVec3, parallel};
 use fluvial_solver_interface::Clamps;
 
 /// A surface that does not have its body's volume is displaced by this much a step at most, in cells of the tracker.
@@ -27,14 +27,20 @@ impl CutCellSolver {
         let most = MOST_SHIFT / self.factor() as f64;
         let rule = LocalShift { ignored: IGNORED_SHIFT, part: SHIFT_PART, most };
         let cell_m3 = self.cell_m3();
-        let Work { mesh, fields, places, bodies, shift_body, local_cell, held_cell, .. } = &mut self.work;
+        let Work { mesh, fields, places, x_in_cells, bodies, shift_body, local_cell, held_cell, .. } =
+            &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         held_cell.clear();
         held_cell.resize(mesh.grid.cell_count(), 0.0);
-        for (&piece, volume) in places.piece_of.iter().zip(&fields.population.volume_m3) {
-            if piece != NONE {
-                held_cell[mesh.pieces[piece as usize].cell as usize] += f64::from(*volume) / cell_m3;
-            }
+        for (n, &piece) in places.piece_of.iter().enumerate().filter(|(_, piece)| **piece != NONE) {
+            let volume = f64::from(fields.population.volume_m3[n]) / cell_m3;
+            let own = mesh.pieces[piece as usize].cell as usize;
+            let is_whole = self.boundary.is_near_cell(own);
+            share_cube(mesh, (x_in_cells[n], volume), |cell, part| {
+                let takes =
+                    !is_whole && !mesh.pieces_of(cell).is_empty() && !self.boundary.is_near_cell(cell);
+                held_cell[if takes { cell } else { own }] += part;
+            });
         }
         local_shifts(local_cell, mesh, held_cell, &rule);
         clamps.add("local_shift", local_cell.iter().filter(|s| **s != 0.0).count());
@@ -108,6 +114,27 @@ impl CutCellSolver {
             }) {
                 let phi = &mut fields.phi_node[nodes.index(a, b, c)];
                 *phi = phi.max(0.5 * fine_m);
+            }
+        }
+    }
+}
+
+/// Tells how a cube of a volume about a place, in cells, lies in cells of the grid: parts of the volume that add up to it. Counted in
+/// whole particles, a layer of them that passes from one cell to the next would be a quarter of a cell of surface.
+fn share_cube(mesh: &CutCells, (x, volume): (DVec3, f64), mut tell: impl FnMut(usize, f64)) {
+    let half = (0.5 * volume.cbrt()).min(0.5);
+    let size = mesh.grid.cells;
+    let spans: [[(usize, f64); 2]; 3] = std::array::from_fn(|a| {
+        let inside = |x: f64| (x.max(0.0) as usize).min(size[a] - 1);
+        let (low, high) = (inside(x[a] - half), inside(x[a] + half));
+        let part = if low == high { 1.0 } else { (high as f64 - (x[a] - half)) / (2.0 * half) };
+        [(low, part), (high, 1.0 - part)]
+    });
+    let [along_x, along_y, along_z] = spans;
+    for (k, c) in along_z {
+        for (j, b) in along_y {
+            for (i, a) in along_x.into_iter().filter(|a| a.1 * b * c > 0.0) {
+                tell(i + size[0] * (j + size[1] * k), a * b * c * volume);
             }
         }
     }

@@ -55,11 +55,7 @@ pub struct CutCellSolver {
 /// Refuses by name what a scene asks for and this method lacks, beside its capabilities.
 fn check_support(setup: &Setup) -> Result<(), SetupError> {
     let has_moving_sources = setup.sources.iter().any(|s| !s.motion.is_static());
-    let exceptions = [
-        (setup.has_moving_solids(), "moving solids", "solid"),
-        (has_moving_sources, "moving sources", "source"),
-    ];
-    refuse(Params::NAME, &exceptions)
+    refuse(Params::NAME, &[(has_moving_sources, "moving sources", "source")])
 }
 
 /// The domain's grid with a ring of cells beyond open walls.

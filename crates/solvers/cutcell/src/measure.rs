@@ -112,7 +112,7 @@ impl CutCellSolver {
         dt.limit_gravity_waves(gravity, dx);
         let sigma = f64::from(self.setup.liquid.surface_tension);
         if sigma > 0.0 {
-            let shortest = PI * self.factor() as f64 / dx;
+            let shortest = PI / dx;
             let density = f64::from(self.setup.liquid.density);
             dt.limit((MOST_FLOW * dx * dx * density / (sigma * shortest)).sqrt(), DtLimiter::SurfaceTension);
         }

@@ -4,9 +4,10 @@ use crate::expected::EXPECTED_FAILURES;
 use crate::{CutCellSolver, Params, check_support, tracker_nodes, widened};
 use fluvial_grids::UniformGrid;
 use fluvial_solver_interface::{
-    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver, Variant,
-    Volumes, check_cell_count,
+    Capabilities, ExpectedFailure, Listed, Needs, ParamError, Scenario, Setup, SetupError, Solver,
+    TransportTest, Variant, Volumes, check_cell_count, read_method,
 };
+use std::sync::Arc;
 
 /// Memory by cell, node of the tracker, particle and vertex of the fine surface, and of the program itself: estimates, not yet
 /// compared with runs.
@@ -25,7 +26,8 @@ const SOURCE_FILL: f64 = 0.25;
 
 impl Listed for Params {
     const NAME: &'static str = "cutcell";
-    const ABOUT: &'static str = "In work: cells cut along a finer surface for drops, films and slits below one cell, with surface tension.";
+    const ABOUT: &'static str =
+        "Cells cut along a finer surface for drops, films and slits below one cell, with surface tension.";
 
     fn first_error(&self) -> Option<ParamError> {
         self.first_error()
@@ -42,6 +44,7 @@ impl Listed for Params {
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,
+            moving_solids: false,
             bodies: false,
         }
     }
@@ -58,7 +61,7 @@ impl Listed for Params {
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
         let mut notes = vec![
-            "`cutcell` is in work and has not been validated: its level set is pulled back to its particles all the time"
+            "the level set of `cutcell` is pulled back to its particles all the time: see `raw_volume_error`"
                 .to_owned(),
         ];
         if !setup.solids.is_empty() {
@@ -113,9 +116,17 @@ impl Listed for Params {
         Ok(Box::new(CutCellSolver::new(setup, self.clone())?))
     }
 
-    /// None until it is ready for validation.
     fn variants() -> Vec<Variant> {
-        vec![]
+        // With half of the default's tracker, a step takes a quarter of its time.
+        let method = Arc::new(Params { tracker_factor: 2, ..Params::default() });
+        vec![Variant {
+            name: Params::NAME,
+            method: method.clone(),
+            // Its volume is its particles', which nothing corrects.
+            uncorrected: method,
+            transport: TransportTest::None,
+            read: read_method::<Params>,
+        }]
     }
 
     fn expected_failures() -> &'static [ExpectedFailure] {

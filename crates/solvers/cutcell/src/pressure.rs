@@ -6,7 +6,9 @@ use fluvial_cutcell::air::Faces;
 use fluvial_cutcell::flow::Flow;
 use fluvial_cutcell::mesh::{CutCells, GridFace, NONE};
 use fluvial_cutcell::poisson::System;
-use fluvial_cutcell::tension::{accelerate_along_surface, add_to_right_side, pressure_at_samples};
+use fluvial_cutcell::tension::{
+    accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces, spread_to_vertices,
+};
 use fluvial_cutcell::transfer::Parcels;
 use fluvial_cutcell::velocity::{StepScales, flux_budget, project_faces, right_side, triangle_velocities};
 use fluvial_cutcell::vertices::{average_grid_vertices, correct_surface_vertices, keep_off_solids};
@@ -77,8 +79,9 @@ impl CutCellSolver {
         for (u, face) in u_face.iter_mut().zip(&mesh.faces).filter(|(_, f)| !f.pieces.contains(&NONE)) {
             *u += dt_s * gravity[face.axis as usize];
         }
+        // All of gravity, on walls too: the surface beside a wall must fall as it does elsewhere for one change of a piece to
+        // hold it. What a wall takes is accounted for where vertices are corrected.
         u_vertex.iter_mut().for_each(|u| *u += dt_s * gravity);
-        keep_off_solids(u_vertex, mesh, |_| DVec3::ZERO, vertices);
     }
 
     /// Layers of faces beyond the liquid that know a velocity: the reach of a step and a bit.
@@ -86,21 +89,23 @@ impl CutCellSolver {
         self.setup.cfl.ceil() as usize + 2
     }
 
-    /// Curvature of the surface by implicit mean-curvature flow [cutcell eq. 11] and its pressure at the samples [cutcell eq. 12].
+    /// Curvature of the surface by implicit mean-curvature flow [cutcell eq. 11] and its pressure on pieces [cutcell eq. 12].
     ///
     /// Pressure and surface are coupled explicitly: a wave of number k stays stable while `dt^2 sigma k^3 / rho` is below 1,
-    /// and the flow damps its curvature by `1 / (1 + tau k^2)`. For the shortest wave of the tracker that asks for `tau >=
-    /// dt^2 sigma k / rho`; so every step is stable, and `largest_dt` keeps the flow short.
+    /// and the flow damps its curvature by `1 / (1 + tau k^2)`. For the shortest wave of the grid that asks for `tau >= dt^2
+    /// sigma k / rho`; so every step is stable, and `largest_dt` keeps the flow short. Shorter waves, which the tracker has, have no
+    /// mean on a piece's surface: nothing drives them.
     pub(crate) fn find_tension(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<(), StepError> {
         let (liquid, dx) = (self.setup.liquid, f64::from(self.grid.dx));
-        let Work { mesh, iso, curvature, q_vertex, q_face, .. } = &mut self.work;
+        let Work { mesh, iso, curvature, q_vertex, q_piece, q_face, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return Ok(()) };
-        fill(q_face, mesh.faces.len(), [0.0; 2]);
+        fill(q_piece, mesh.pieces.len(), 0.0);
+        fill(q_face, mesh.faces.len(), 0.0);
         if liquid.surface_tension == 0.0 {
             return Ok(());
         }
         let sigma = f64::from(liquid.surface_tension);
-        let shortest = PI * mesh.factor as f64 / dx;
+        let shortest = PI / dx;
         let stable = dt_s * dt_s * sigma * shortest / f64::from(liquid.density) / (dx * dx);
         let tau = self.params.curvature_flow.max(stable);
         let stop =
@@ -109,7 +114,9 @@ impl CutCellSolver {
         clamps.add("surface_sliver", curvature.clamped_triangles);
         curvature.curvature_of_mesh(q_vertex, mesh);
         q_vertex.iter_mut().for_each(|k| *k *= sigma / dx);
-        pressure_at_samples(q_face, mesh, iso, q_vertex);
+        pressure_of_pieces(q_piece, mesh, q_vertex);
+        differences_at_faces(q_face, mesh, iso, q_piece);
+        spread_to_vertices(q_vertex, mesh, q_piece);
         Ok(())
     }
 

@@ -4,3 +4,4 @@ mod conformance;
 mod splash;
 mod state;
 mod sub_grid;
+mod tension;

@@ -173,6 +173,8 @@ pub struct Capabilities {
     pub any_gravity: bool,
     /// Do solids thinner than a cell hold liquid?
     pub thin_walls: bool,
+    /// May solids move?
+    pub moving_solids: bool,
     /// Does the liquid move bodies (`[[body]]`)?
     pub bodies: bool,
 }

@@ -19,11 +19,13 @@ pub enum Feature {
     TiltedGravity,
     /// Bodies that the liquid moves.
     Bodies,
+    /// Solids that move.
+    MovingSolids,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 7] = [
+    pub const ALL: [Feature; 8] = [
         Feature::Refine,
         Feature::GivenFlow,
         Feature::ContactAngles,
@@ -31,6 +33,7 @@ impl Feature {
         Feature::SurfaceTension,
         Feature::TiltedGravity,
         Feature::Bodies,
+        Feature::MovingSolids,
     ];
 
     /// In words, for messages.
@@ -43,6 +46,7 @@ impl Feature {
             Feature::SurfaceTension => "surface tension",
             Feature::TiltedGravity => "gravity in another direction than -y",
             Feature::Bodies => "[[body]]",
+            Feature::MovingSolids => "moving solids",
         }
     }
 
@@ -56,6 +60,7 @@ impl Feature {
             Feature::SurfaceTension => "liquid.surface_tension",
             Feature::TiltedGravity => "liquid.gravity",
             Feature::Bodies => "body.0",
+            Feature::MovingSolids => "solid",
         }
     }
 
@@ -69,6 +74,7 @@ impl Feature {
             Feature::SurfaceTension => has.surface_tension,
             Feature::TiltedGravity => has.any_gravity,
             Feature::Bodies => has.bodies,
+            Feature::MovingSolids => has.moving_solids,
         }
     }
 
@@ -88,6 +94,7 @@ impl Feature {
             Feature::SurfaceTension => setup.liquid.surface_tension > 0.0,
             Feature::TiltedGravity => gravity.x != 0.0 || gravity.z != 0.0 || gravity.y > 0.0,
             Feature::Bodies => !setup.body_numbers().is_empty(),
+            Feature::MovingSolids => setup.has_moving_solids(),
         }
     }
 }
@@ -163,7 +170,7 @@ mod tests {
     use crate::{Domain, Fill, Flow, FreeBody, Refine, Solid, Volumes};
     use fluvial_foundation::Vec3;
     use fluvial_grids::UniformGrid;
-    use fluvial_solids::Shape;
+    use fluvial_solids::{Motion, Shape};
 
     const NOTHING: Capabilities = Capabilities {
         particles: false,
@@ -175,6 +182,7 @@ mod tests {
         surface_tension: false,
         any_gravity: false,
         thin_walls: false,
+        moving_solids: false,
         bodies: false,
     };
     const BALL: Shape = Shape::Sphere { center: Vec3::splat(0.5), radius: 0.2 };
@@ -196,6 +204,11 @@ mod tests {
             Feature::SurfaceTension => setup.liquid.surface_tension = 0.07,
             Feature::TiltedGravity => setup.liquid.gravity.x = 1.0,
             Feature::Bodies => setup.solids.push(Solid::body("crate", BALL, FreeBody::default())),
+            Feature::MovingSolids => {
+                let linear = Vec3::X;
+                let motion = Motion::Constant { linear, angular: Vec3::ZERO, about: Vec3::ZERO };
+                setup.solids.push(Solid::new("ball", BALL, motion));
+            }
         }
         setup
     }
@@ -216,6 +229,7 @@ mod tests {
                 surface_tension: true,
                 any_gravity: true,
                 bodies: true,
+                moving_solids: true,
                 ..NOTHING
             };
             check("toy", &has, &setup).expect("the method has it");

@@ -45,6 +45,7 @@ impl Listed for Params {
             surface_tension: false,
             any_gravity: true,
             thin_walls: false,
+            moving_solids: true,
             bodies: false,
         }
     }

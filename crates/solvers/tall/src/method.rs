@@ -51,6 +51,7 @@ impl Listed for Params {
             surface_tension: false,
             any_gravity: false,
             thin_walls: false,
+            moving_solids: true,
             bodies: true,
         }
     }

@@ -65,6 +65,7 @@ impl Listed for Params {
             surface_tension: true,
             any_gravity: true,
             thin_walls: true,
+            moving_solids: true,
             bodies: true,
         }
     }

@@ -133,7 +133,10 @@ fn run(context: &Context) -> Result<Outcome, CaseError> {
     let coarse = 4.0 / CELLS as f32;
     let coarse = serde_json::json!({ "max_dx": coarse, "surface_dx": coarse });
     let mut outcome = Outcome::default();
-    let is_known = |setup: &Setup| capabilities.any_gravity || setup.liquid.gravity.x == 0.0;
+    let is_known = |setup: &Setup| {
+        (capabilities.any_gravity || setup.liquid.gravity.x == 0.0)
+            && (capabilities.moving_solids || !setup.has_moving_solids())
+    };
     let known = variants().into_iter().filter(|(name, setup, _)| context.wants(name) && is_known(setup));
     for (name, mut setup, fewest) in known {
         let method = if capabilities.adaptive {

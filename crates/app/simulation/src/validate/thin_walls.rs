@@ -49,11 +49,17 @@ impl Kind {
             Kind::Sweep => "sweeping plate",
         }
     }
+
+    fn moves(self) -> bool {
+        matches!(self, Kind::Shaken | Kind::Sweep)
+    }
 }
 
-/// The rows of all thin walls, or of the least two; none of a method that says that they leak.
+/// The rows of all thin walls, or of the least two; none of a method that says that they leak, and none of walls that move of one
+/// that holds solids still.
 pub fn rows(context: &Context) -> Result<Vec<Row>, CaseError> {
-    if !context.method.method.capabilities().thin_walls {
+    let capabilities = context.method.method.capabilities();
+    if !capabilities.thin_walls {
         return Ok(vec![]);
     }
     let bowls = [Kind::Rest, Kind::Tilted, Kind::Shaken];
@@ -62,7 +68,10 @@ pub fn rows(context: &Context) -> Result<Vec<Row>, CaseError> {
         false => vec![(Kind::Rest, 0.1)],
     };
     let plates: &[f32] = if context.fine { &[0.3, 1.0] } else { &[0.3] };
-    let wanted = |(kind, wall): &(Kind, f32)| context.wants(&format!("{}, {wall} cells thick", kind.name()));
+    let wanted = |(kind, wall): &(Kind, f32)| {
+        (capabilities.moving_solids || !kind.moves())
+            && context.wants(&format!("{}, {wall} cells thick", kind.name()))
+    };
     let runs: Vec<(Kind, f32)> =
         walls.into_iter().chain(plates.iter().map(|&wall| (Kind::Sweep, wall))).filter(wanted).collect();
     let rows = parallel::map_indices(runs.len(), |n| measure(context, runs[n].0, runs[n].1));
