@@ -34,7 +34,7 @@ impl<T: Real> CgScratch<T> {
 
 /// Solves `A x = b` for a symmetric positive definite `A` and preconditioner `M`. `x` holds the start and
 /// receives the solution; after an error it holds the last iterate. Where constants are in the null space
-/// ([`LinearOperator::project`]) `b` is taken without its mean, and `x` has none.
+/// ([`SymmetricOperator::project`]) `b` is taken without its mean, and `x` has none.
 pub fn conjugate_gradients<T: Real, A: SymmetricOperator<T>, M: Preconditioner<T> + Send>(
     x: &mut [f64],
     a: &A,

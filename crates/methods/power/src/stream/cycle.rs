@@ -3,7 +3,7 @@
 //! A level smooths its own cells alone: leaves of its size and parents, in which the cells of finer levels are gathered. What
 //! its ghosts are left with goes to the leaves around them, and the residual of its cells to their parents; so every
 //! leaf is smoothed once, on the level of its size. Leaves have the rows of the operator that is to be inverted, of the second
-//! or of the first order, parents those of the first ([`super::faces`]).
+//! or of the first order, parents those of the first (`stream/faces.rs`).
 //!
 //! Transfer is linear: a cell takes its parent's value and a quarter of the differences to the parent's three neighbours
 //! on its side, where faces are open; the restriction is the exact transpose. The smoother is a polynomial in `D^-1 A`,
