@@ -1,14 +1,26 @@
 //! The validation cases at their coarse resolutions, over all methods.
 
 use fluvial_simulation::validate::{CASES, Context, print_table, run_case};
+use fluvial_solver_interface::Variant;
 use fluvial_solver_registry::variants;
 use std::sync::atomic::AtomicBool;
+
+/// Cases that take too long with a method for every run of the tests: `fluvial validate CASE --method METHOD` runs them.
+const SLOW: [(&str, &str); 6] = [
+    ("rest-through-sizes", "cutcell"),
+    ("sloshing", "cutcell"),
+    ("closed-splash", "cutcell"),
+    ("filling", "cutcell"),
+    ("user-scenes", "cutcell"),
+    ("invariances", "cutcell"),
+];
 
 /// Runs one case on every method. Listed failures must fail, all else must pass.
 fn check(name: &str) {
     let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");
     let (stop, mut wrong) = (AtomicBool::new(false), vec![]);
-    for method in variants().iter().filter(|m| (case.applies)(m)) {
+    let is_quick = |method: &&Variant| !SLOW.contains(&(name, method.name));
+    for method in variants().iter().filter(|m| (case.applies)(m)).filter(is_quick) {
         let start = std::time::Instant::now();
         let outcome =
             run_case(case, &Context { method, fine: false, only: None, stop: &stop, progress: &|_| {} })

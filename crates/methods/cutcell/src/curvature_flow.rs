@@ -103,7 +103,7 @@ impl CurvatureFlow {
             }));
         }
         let mut walls = Vec::new();
-        find_walls(&mut walls, mesh);
+        find_walls(&mut walls, mesh, true);
         self.walls.clear();
         self.walls.extend(self.vertices.iter().map(|&v| walls[v as usize]));
     }

@@ -39,9 +39,19 @@ pub struct Flow {
 }
 
 /// Mean velocity and place of a piece's free surface.
-fn surface_mean(mesh: &CutCells, piece: usize, u_vertex: &[DVec3]) -> Option<(DVec3, DVec3)> {
+pub(crate) fn surface_mean(mesh: &CutCells, piece: usize, u_vertex: &[DVec3]) -> Option<(DVec3, DVec3)> {
+    triangle_mean(mesh, piece, u_vertex, true)
+}
+
+/// Mean velocity and place of a piece's free surface, or of its solids.
+fn triangle_mean(
+    mesh: &CutCells,
+    piece: usize,
+    u_vertex: &[DVec3],
+    is_surface: bool,
+) -> Option<(DVec3, DVec3)> {
     let (mut u, mut x, mut area) = (DVec3::ZERO, DVec3::ZERO, 0.0);
-    for t in mesh.triangles_of(piece).iter().filter(|t| t.is_surface()) {
+    for t in mesh.triangles_of(piece).iter().filter(|t| t.is_surface() == is_surface) {
         let a = mesh.area_vector(t).length();
         u += a / 3.0 * t.vertices.iter().map(|&v| u_vertex[v as usize]).sum::<DVec3>();
         x += a / 3.0 * t.vertices.iter().map(|&v| mesh.vertices[v as usize]).sum::<DVec3>();
@@ -125,8 +135,11 @@ impl Flow {
         }
         let is_single = count.iter().flatten().all(|n| *n <= 1);
         self.is_alone[piece] = is_single && mesh.pieces_of(cell).len() == 1;
-        let (u_surface, x_surface) =
-            surface_mean(mesh, piece, u_vertex).unwrap_or((u_mean, mesh.pieces[piece].centroid));
+        // Without a free surface what bounds the piece is solid, along which its vertices move. The particles' mean has a step's gravity
+        // in it, by which still water sank into a slope.
+        let (u_surface, x_surface) = surface_mean(mesh, piece, u_vertex)
+            .or_else(|| triangle_mean(mesh, piece, u_vertex, false))
+            .unwrap_or((u_mean, mesh.pieces[piece].centroid));
         let within = (x_surface - mesh.corner(cell)).clamp(DVec3::ZERO, DVec3::ONE);
         for a in AXES {
             let mean = |s: usize| flux[a][s] / area[a][s];

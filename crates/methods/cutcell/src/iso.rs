@@ -60,11 +60,48 @@ impl IsoSamples {
                 }
             }
         });
+        self.agree_beside_solids(mesh);
         self.is_dropped.clear();
         let surfaces = self.phi_piece.iter().zip(&mesh.pieces);
         self.is_dropped.extend(surfaces.map(|(phi, p)| p.surface_area > 0.0 && phi.abs() < LEAST_DISTANCE));
         self.dropped = self.is_dropped.iter().filter(|d| **d).count();
         self.place(mesh, tracker, &nodes);
+    }
+
+    /// Pieces beside solids take over the iso-distance of the open ones beside them, from piece to piece. Solids add no gradient
+    /// [cutcell §2.1.2], and a piece that one cuts has to have the distance that it would have without: along a level surface
+    /// phi does not change, so that two pieces with different distances have no common place on a ray between them, and still
+    /// water ran along a slope with the difference of their pressures. Pieces that no open one is joined with keep their own.
+    /// Test: `still_water_rests_beside_what_cuts_its_cells` of the solver.
+    fn agree_beside_solids(&mut self, mesh: &CutCells) {
+        let has_surface = |p: usize| mesh.pieces[p].surface_area > 0.0;
+        let is_beside = |p: usize| mesh.triangles_of(p).iter().any(|t| !t.is_surface());
+        let mut is_settled: Vec<bool> =
+            (0..mesh.pieces.len()).map(|p| has_surface(p) && !is_beside(p)).collect();
+        let mut waiting: Vec<usize> =
+            (0..mesh.pieces.len()).filter(|&p| has_surface(p) && !is_settled[p]).collect();
+        while !waiting.is_empty() {
+            let of_neighbours = |&piece: &usize| {
+                let (mut sum, mut area) = (0.0, 0.0);
+                for (f, side) in mesh.faces_of(piece) {
+                    let face = &mesh.faces[f];
+                    let other = face.pieces[1 - side];
+                    if other != NONE && is_settled[other as usize] {
+                        sum += face.area * self.phi_piece[other as usize];
+                        area += face.area;
+                    }
+                }
+                (area > 0.0).then(|| (piece, sum / area))
+            };
+            let found: Vec<(usize, f64)> = waiting.iter().filter_map(of_neighbours).collect();
+            if found.is_empty() {
+                return;
+            }
+            for (piece, phi) in found {
+                (self.phi_piece[piece], is_settled[piece]) = (phi, true);
+            }
+            waiting.retain(|&p| !is_settled[p]);
+        }
     }
 
     /// Places the two samples of every grid face.

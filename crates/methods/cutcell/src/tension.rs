@@ -129,7 +129,7 @@ pub fn accelerate_along_surface(
         }
     }
     let mut walls = Vec::new();
-    find_walls(&mut walls, mesh);
+    find_walls(&mut walls, mesh, true);
     let scale = scales.dt_s / (scales.density * scales.dx);
     for (v, (gradient, area)) in sums.iter().enumerate().filter(|s| s.1.1 > 0.0) {
         u_vertex[v] -= scale * walls[v].without(*gradient / *area);

@@ -1,6 +1,7 @@
 //! Velocities of vertices after the projection [cutcell §3.4, Fig. 8]: least squares on the free surface,
 //! averages on the grid, tangent to solids.
 
+use crate::flow::surface_mean;
 use crate::mesh::CutCells;
 use fluvial_foundation::DVec3;
 
@@ -84,7 +85,7 @@ pub fn correct_surface_vertices(
     change_piece: &[f64],
     scratch: &mut VertexScratch,
 ) -> usize {
-    scratch.find_walls(mesh);
+    scratch.find_walls(mesh, true);
     let VertexScratch { fits, walls, .. } = scratch;
     fits.clear();
     fits.resize(mesh.vertices.len(), Fit::default());
@@ -135,7 +136,7 @@ pub fn keep_off_solids(
     u_solid_vertex: impl Fn(u32) -> DVec3,
     scratch: &mut VertexScratch,
 ) {
-    scratch.find_walls(mesh);
+    scratch.find_walls(mesh, false);
     for (v, walls) in scratch.walls.iter().enumerate().filter(|w| w.1.count > 0) {
         let solid = u_solid_vertex(v as u32);
         u_vertex[v] = solid + walls.without(u_vertex[v] - solid);
@@ -143,13 +144,42 @@ pub fn keep_off_solids(
 }
 
 impl VertexScratch {
-    fn find_walls(&mut self, mesh: &CutCells) {
-        find_walls(&mut self.walls, mesh);
+    fn find_walls(&mut self, mesh: &CutCells, is_smooth: bool) {
+        find_walls(&mut self.walls, mesh, is_smooth);
     }
 }
 
-/// The walls around every vertex: of the domain, and of solids.
-pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
+/// Facets that meet at a smaller angle than this (its cosine; 30 degrees) are one smooth wall, with their mean normal, where the way
+/// of a line of contact is looked for. As two walls they would leave a vertex no way but along the edge between them, and what the
+/// surface moves by would have to be made up along it: water in a round bowl ran along its facets.
+const SMOOTH: f64 = 0.866;
+/// Triangles of less area, in cell faces, have no normal but rounding.
+const LEAST_FACET: f64 = 1e-7;
+
+/// The solids around a vertex, smooth ones as one; sums of areas.
+#[derive(Clone, Copy, Default)]
+struct Facets {
+    sums: [DVec3; 3],
+    count: usize,
+}
+
+impl Facets {
+    fn add(&mut self, area: DVec3) {
+        let is_same = |sum: &DVec3| sum.dot(area) > SMOOTH * sum.length() * area.length();
+        match self.sums[..self.count].iter().position(is_same) {
+            Some(n) => self.sums[n] += area,
+            None if self.count < 3 && area.length() > LEAST_FACET => {
+                self.sums[self.count] = area;
+                self.count += 1;
+            }
+            None => {}
+        }
+    }
+}
+
+/// The walls around every vertex: of the domain, and of solids, whose facets may count as one smooth wall
+/// ([`SMOOTH`]); where nothing may pass they do not.
+pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells, is_smooth: bool) {
     out.clear();
     out.resize(mesh.vertices.len(), Walls::default());
     for (x, walls) in mesh.vertices.iter().zip(&mut *out) {
@@ -157,9 +187,16 @@ pub(crate) fn find_walls(out: &mut Vec<Walls>, mesh: &CutCells) {
             walls.add(DVec3::AXES[axis]);
         }
     }
+    let mut facets: Vec<Facets> = vec![Facets::default(); if is_smooth { mesh.vertices.len() } else { 0 }];
     for t in mesh.triangles.iter().filter(|t| !t.is_surface()) {
-        let n = mesh.area_vector(t).normalize_or_zero();
-        t.vertices.iter().for_each(|&v| out[v as usize].add(n));
+        let area = mesh.area_vector(t);
+        match is_smooth {
+            true => t.vertices.iter().for_each(|&v| facets[v as usize].add(area)),
+            false => t.vertices.iter().for_each(|&v| out[v as usize].add(area.normalize_or_zero())),
+        }
+    }
+    for (walls, facets) in out.iter_mut().zip(&facets) {
+        facets.sums[..facets.count].iter().for_each(|sum| walls.add(sum.normalize_or_zero()));
     }
 }
 
@@ -198,7 +235,8 @@ impl Sides {
 }
 
 /// Velocities of the vertices off the free surface, on grid nodes, grid faces and solids: averages over the cut pieces
-/// around them of what the piece's faces say there. Components that no face knows keep their value.
+/// around them of what the piece's faces say there, and where it has none along an axis, as above a slope, of what its free surface
+/// does. Components that neither knows keep their value.
 pub fn average_grid_vertices(
     u_vertex: &mut [DVec3],
     mesh: &CutCells,
@@ -211,6 +249,7 @@ pub fn average_grid_vertices(
     for piece in 0..mesh.pieces.len() {
         let corner = mesh.corner(mesh.pieces[piece].cell as usize);
         let sides = Sides::of(mesh, piece, u_face);
+        let of_surface = surface_mean(mesh, piece, u_vertex).map(|(u, _)| u);
         let on_solids = mesh.triangles_of(piece).iter().filter(|t| !t.is_surface());
         let on_faces = mesh.faces_of(piece).flat_map(|(f, _)| {
             let [first, end] = mesh.faces[f].polygons;
@@ -218,6 +257,7 @@ pub fn average_grid_vertices(
         });
         for &v in on_faces.chain(on_solids.flat_map(|t| &t.vertices)) {
             let u = sides.velocity(mesh.vertices[v as usize] - corner);
+            let u: [Option<f64>; 3] = std::array::from_fn(|a| u[a].or(of_surface.map(|u| u[a])));
             let (sum, count) = &mut sums[v as usize];
             for axis in 0..3 {
                 if let Some(u) = u[axis] {

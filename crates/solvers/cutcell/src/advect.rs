@@ -167,6 +167,7 @@ impl CutCellSolver {
             for (m, (x_in_world, v)) in out.iter_mut().zip(v_out).enumerate() {
                 let n = chunk * CHUNK + m;
                 let (mut x, mut piece) = (x_in_cells[n], places.piece_of[n]);
+                let mut is_stopped = false;
                 let speed = v.as_dvec3().length().max(after.at(mesh, piece, x).length());
                 let most = WAY[(piece != NONE && sides.is_beside[piece as usize]) as usize];
                 let steps = (speed * dt_s / (dx * most)).ceil().clamp(1.0, 64.0);
@@ -190,10 +191,16 @@ impl CutCellSolver {
                             // Nothing else stops what flies.
                             let v_normal = v.as_dvec3().dot(normal).min(0.0);
                             *v -= (v_normal * normal).as_vec3();
+                            is_stopped = true;
                         }
                     });
                     let next = piece_at(mesh, sides, x);
                     piece = if next == NONE { piece } else { next };
+                }
+                if is_stopped {
+                    // In a corner a particle that flies gets no further, and must not get faster on the spot.
+                    let moved = (dx / dt_s * (x - x_in_cells[n])).length() as f32;
+                    *v = v.clamp_length_max(moved);
                 }
                 *x_in_world = grid.min + (dx * x).as_vec3();
             }

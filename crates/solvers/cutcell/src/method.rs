@@ -61,7 +61,7 @@ impl Listed for Params {
 
     fn notes(&self, setup: &Setup) -> Vec<String> {
         let mut notes = vec![
-            "`cutcell` is in work and has not been validated: its level set is pulled back to its particles all the time"
+            "the level set of `cutcell` is pulled back to its particles all the time: see `raw_volume_error`"
                 .to_owned(),
         ];
         if !setup.solids.is_empty() {

@@ -6,12 +6,15 @@ use crate::state::Population;
 use fluvial_cutcell::interpolation::PieceShape;
 use fluvial_cutcell::mesh::CutCells;
 use fluvial_foundation::{AXES, DVec3, Vec3, parallel};
+use fluvial_solids::PlacedSolids;
 use fluvial_solver_interface::{Clamps, PressureReport};
 
 /// Every piece has at least so many particles, or as many as the finest look finds.
 const LEAST_PARTICLES: usize = 4;
 /// Points along the edge of a cell at which drops are measured.
 const SAMPLES: usize = 32;
+/// Triangles of round solids lie so much deeper than their surface at most, in cells of the tracker.
+const SAG: f32 = 0.25;
 /// Looks for places of particles: points along the edges of the piece's box, times those by default. The first look is at the
 /// cell instead, so that whole cells and large pieces have one pattern.
 const LOOKS: [usize; 3] = [1, 2, 4];
@@ -97,7 +100,8 @@ impl CutCellSolver {
     fn seed(&mut self) {
         let Some(mesh) = self.work.mesh.as_ref() else { return };
         let cell_m3 = self.cell_m3();
-        let places = parallel::map_indices(mesh.pieces.len(), |piece| self.places_in(mesh, piece));
+        let solids = self.setup.solids_at(0.0);
+        let places = parallel::map_indices(mesh.pieces.len(), |piece| self.places_in(mesh, &solids, piece));
         let mut population = Population::default();
         for (piece, places) in mesh.pieces.iter().zip(&places) {
             let share = (piece.volume * cell_m3 / places.len() as f64) as f32;
@@ -109,8 +113,9 @@ impl CutCellSolver {
         self.work.fields.population = population;
     }
 
-    /// Places for a piece's particles: points of a lattice inside it, or its centre.
-    fn places_in(&self, mesh: &CutCells, piece: usize) -> Vec<Vec3> {
+    /// Places for a piece's particles: points of a lattice inside it, or its centre. None in a piece that fills hold less than half
+    /// of: it is liquid's that was continued through a thin solid.
+    fn places_in(&self, mesh: &CutCells, solids: &PlacedSolids, piece: usize) -> Vec<Vec3> {
         let corner = mesh.corner(mesh.pieces[piece].cell as usize);
         let is_full = mesh.pieces[piece].is_full;
         let mut shape = PieceShape::default();
@@ -122,7 +127,12 @@ impl CutCellSolver {
             self.boundary.has_solids(),
             if self.work.sides.is_beside[piece] { 0.0 } else { 0.05 * self.fine_m() },
         );
-        let is_filled = |x: DVec3| !has_solids || self.setup.fill_distance(self.in_world(x)) <= margin;
+        let is_filled = |x: DVec3| {
+            let x = self.in_world(x);
+            !has_solids
+                || self.setup.fill_distance(x) <= margin
+                    && solids.distance(x, self.grid.dx) > -SAG * self.fine_m()
+        };
         let (low, high) =
             shape.positions.iter().fold((corner + 1.0, corner), |(l, h), x| (l.min(*x), h.max(*x)));
         let mut found = vec![];
@@ -130,12 +140,18 @@ impl CutCellSolver {
             let (low, size) = if look == 1 { (corner, DVec3::ONE) } else { (low, high - low) };
             let per_axis = look * self.params.particles_per_axis();
             found.clear();
+            let mut outside = 0;
             for n in 0..per_axis.pow(3) {
                 let at = [n % per_axis, n / per_axis % per_axis, n / (per_axis * per_axis)];
                 let x = low + size * (DVec3::from_array(at.map(|n| n as f64)) + 0.5) / per_axis as f64;
-                if is_full || is_filled(x) && shape.boundary().contains(x) {
+                if is_full && !has_solids {
                     found.push(self.in_world(x));
+                } else if is_full || shape.boundary().contains(x) {
+                    if is_filled(x) { found.push(self.in_world(x)) } else { outside += 1 }
                 }
+            }
+            if found.len() < outside {
+                return vec![];
             }
             let full = self.params.particles_per_axis().pow(3);
             if found.len() >= LEAST_PARTICLES.min(full) {

@@ -15,6 +15,9 @@ const LAYERS: usize = 3;
 /// Nodes deeper than this, in cells of the tracker, are air: liquid behind a solid's surface is taken out as a whole.
 const DEEP: f32 = 2.0;
 
+/// Where there are solids, a body whose particles hold less than this part of it is what was continued through a thin one.
+const LEAST_HELD: f64 = 0.1;
+
 /// Round solids are divided into triangles for so many cells of the tracker; `skin` makes their edges half as long: one
 /// cell, as those of the liquid's surface are. A ball of two cells' radius is then 0.4 % of a cell flatter on its faces.
 const CHORD: f32 = 2.0;
@@ -251,12 +254,14 @@ impl CutCellSolver {
         !self.boundary.has_solids() || self.setup.solids_at(0.0).distance(x, self.grid.dx) > 0.0
     }
 
-    /// Pieces of bodies without particles: what lies behind walls.
+    /// Pieces of bodies that particles do not fill: what lies behind walls. A particle beside a wall may be counted to them.
     pub(crate) fn take_out_empty_pieces(&mut self) {
         let work = &mut self.work;
         let Some(mesh) = work.mesh.as_mut() else { return };
         let bodies = &work.bodies;
-        let is_gone: Vec<bool> = bodies.of_piece.iter().map(|b| bodies.held[*b as usize] == 0.0).collect();
+        let least = if self.boundary.has_solids() { LEAST_HELD } else { 0.0 };
+        let is_hollow = |body: usize| bodies.held[body] <= least * bodies.volume[body];
+        let is_gone: Vec<bool> = bodies.of_piece.iter().map(|b| is_hollow(*b as usize)).collect();
         if is_gone.contains(&true) {
             fluvial_cutcell::tidy::remove_pieces(mesh, &is_gone);
             work.sides.find(mesh);

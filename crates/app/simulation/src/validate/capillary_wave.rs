@@ -12,9 +12,7 @@ pub const CASE: Case = Case {
     what: "water in a tank one wavelength long and half as deep, surface a cos(k x) between walls at 90 degrees, sigma k^2 = rho g: omega^2 = (g k + sigma k^3 / rho) tanh(k h)",
     source: "Lamb 1932 §267",
     // Particles do not carry a wave of a fraction of a cell.
-    applies: |method| {
-        super::with_tension(method) && (!method.method.capabilities().particles || method.name == "cutcell")
-    },
+    applies: |method| super::with_tension(method) && !method.method.capabilities().particles,
     run,
 };
 
