@@ -186,7 +186,6 @@ impl CutCellSolver {
                         }
                     };
                     let to = (x + part * u).clamp(DVec3::splat(WALL_MARGIN), size - WALL_MARGIN);
-                    is_stopped |= piece == NONE && to != x + part * u;
                     x = walls.walk_telling(x, to, |normal| {
                         if piece == NONE {
                             // Nothing else stops what flies.
