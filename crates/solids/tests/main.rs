@@ -15,4 +15,5 @@ mod shape;
 mod share;
 mod side_changes;
 mod sides;
+mod skin;
 mod tessellate;
