@@ -56,8 +56,9 @@ pub(crate) fn find_shown(shown: &mut Vec<u8>, phi: &[f32], lattice: &Lattice, so
             if closed_cell[cell] {
                 continue;
             }
+            *shown = if phi[cell] < 0.0 { LIQUID } else { AIR };
             if phi_solid_node.is_empty() {
-                *shown = WHOLE | if phi[cell] < 0.0 { LIQUID } else { AIR };
+                *shown |= WHOLE;
                 continue;
             }
             let corners: [[usize; 3]; 8] =
