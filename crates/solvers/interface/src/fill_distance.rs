@@ -47,10 +47,7 @@ impl Setup {
         if is_dry || start.ends_inside_solid(x, phi) {
             return phi;
         }
-        let seen = match side {
-            Some(side) => start.surface_beside(side),
-            None => way.open.and_then(|from| start.surface_seen(from)),
-        };
+        let seen = way.open.filter(|_| side.is_none()).and_then(|from| start.surface_seen(from));
         let seen = seen.map(|surface| surface.distance(x));
         match way.is_wet {
             true => seen.unwrap_or(-FARTHEST_CONTACT_CELLS * dx),
@@ -202,21 +199,6 @@ impl Start<'_> {
             way.is_wet |= self.fill(at) < 0.0;
         }
         way
-    }
-
-    /// The surface below a place one cell away, on this side of walls however thin.
-    fn surface_beside(&self, from: Vec3) -> Option<Surface> {
-        let places =
-            (0..27).map(|n: usize| Vec3::from_array([n % 3, n / 3 % 3, n / 9].map(|c| c as f32 - 1.0)));
-        let mut places: Vec<Vec3> = places.collect();
-        places.sort_by(|a, b| a.length_squared().total_cmp(&b.length_squared()));
-        let is_seen =
-            |place: &Vec3| self.boundary(*place) > 0.0 && !self.solids.is_crossed(from, *place, 0.0);
-        places
-            .into_iter()
-            .map(|to| from + self.dx * to)
-            .filter(is_seen)
-            .find_map(|place| self.surface_below(place))
     }
 
     /// The surface nearest to a place of those that are seen from there.
