@@ -160,14 +160,13 @@ fn without_effect(ready: &Ready) -> Vec<String> {
     let (grid, solids) = (&setup.domain.grid, setup.solids_at(0.0));
     let mut notes = Vec::new();
     for (n, source) in setup.sources.iter().enumerate() {
-        let covered = |x: Vec3| {
-            let pose = source.motion.pose(0.0);
-            source.shape.distance(pose.body_from_world(x)).max(-solids.distance(x, f32::MAX))
-        };
-        let is_there = |x: Vec3| source.shape.distance(source.motion.pose(0.0).body_from_world(x));
         let stays =
             source.motion == Motion::Static && setup.solids.iter().all(|s| s.motion == Motion::Static);
-        let has_room = inside_cells(grid, &covered).cells > 0.0 || inside_cells(grid, &is_there).cells == 0.0;
+        let shape = |x: Vec3| source.shape.distance(x);
+        let in_the_open = |x: Vec3| shape(x).max(-solids.distance(x, f32::MAX));
+        // A source that covers no cell's centre says nothing.
+        let has_room =
+            inside_cells(grid, &in_the_open).cells > 0.0 || inside_cells(grid, &shape).cells == 0.0;
         if stays && !has_room {
             notes.push(format!("`source[{n}]` lies wholly inside solids: no liquid will come from it"));
         }

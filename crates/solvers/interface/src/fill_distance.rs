@@ -6,7 +6,7 @@ use fluvial_solids::PlacedSolids;
 
 /// Fills that end nearer to a solid than this touch it, cells: a little less than a tenth, so that rounding does not decide on films that
 /// are as thick.
-const CONTACT_CELLS: f32 = 0.099;
+pub(crate) const CONTACT_CELLS: f32 = 0.099;
 /// The slope of a distance is shorter than this where two parts of a boundary are as near.
 const STRAIGHT: f32 = 0.99;
 /// A surface is looked for this far from a contact, cells.

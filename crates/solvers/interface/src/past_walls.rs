@@ -1,10 +1,8 @@
 //! Fills that end at the domain's walls go on beyond them.
 
+use crate::fill_distance::CONTACT_CELLS;
 use crate::{Setup, Wall};
 use fluvial_solids::Shape;
-
-/// Fills that end nearer to a wall than this touch it, cells.
-const CONTACT_CELLS: f32 = 0.099;
 
 /// Shapes with faces at closed walls, as if the walls were not there.
 struct PastWalls {
