@@ -13,7 +13,20 @@ const NEAREST: i32 = 6;
 /// Part of the trace that is added to the matrix of a fit: cells in a plane or on a line leave it singular.
 const REGULARISATION: f64 = 1e-9;
 
-/// A box of cells around one, cut to the domain.
+/// How far a patch goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// No farther than so many cells along each axis.
+    pub radius: usize,
+    /// A cell is seen when one way without a detour leads there, and none from a cell that is seen as well ends at a wall before it. Below
+    /// a slanting wall the surface is seen only so; beside a rim one sees what lies beyond it.
+    pub round_corners: bool,
+    /// Beyond the domain's walls as well, as behind solids: slopes at a wall are those of both sides. With one-sided ones an error of a cell
+    /// beside it that has its distance from the plane at the wall was twice as large when it had it again.
+    pub beyond_walls: bool,
+}
+
+/// A box of cells around one.
 pub struct Patch {
     values: [f32; LARGEST],
     unknown: [u8; LARGEST],
@@ -40,17 +53,15 @@ impl Patch {
         Self::of_known(|cell| Some(value(cell)), cells, sides, at, radius)
     }
 
-    /// The same with sight round corners: a cell is seen when one way without a detour leads there, and none from a cell
-    /// that is seen as well ends at a wall before it. Below a slanting wall the surface is seen only so; beside a rim one sees what lies
-    /// beyond it.
-    pub fn round_corners(
+    /// The same, as far as `reach` says.
+    pub fn reaching(
         value: impl Fn(usize) -> f32,
         cells: &Lattice,
         sides: &Sides,
         at: [usize; 3],
-        radius: usize,
+        reach: Reach,
     ) -> Self {
-        Self::with_sight(|cell| Some(value(cell)), cells, sides, at, (radius, true))
+        Self::with_sight(|cell| Some(value(cell)), cells, sides, at, reach)
     }
 
     /// The same where not every cell that is seen has a value of its own; what lies behind one that has none is not seen, and it
@@ -62,7 +73,7 @@ impl Patch {
         at: [usize; 3],
         radius: usize,
     ) -> Self {
-        Self::with_sight(value, cells, sides, at, (radius, false))
+        Self::with_sight(value, cells, sides, at, Reach { radius, ..Reach::default() })
     }
 
     fn with_sight(
@@ -70,16 +81,28 @@ impl Patch {
         cells: &Lattice,
         sides: &Sides,
         at: [usize; 3],
-        (radius, round_corners): (usize, bool),
+        reach: Reach,
     ) -> Self {
+        let radius = reach.radius;
         debug_assert!(radius <= LARGEST_RADIUS);
-        let low = at.map(|v| v.saturating_sub(radius));
-        let size = std::array::from_fn(|a| (at[a] + radius + 1).min(cells.size[a]) - low[a]);
+        let below = at.map(|v| if reach.beyond_walls { radius } else { radius.min(v) });
+        let above =
+            |a: usize| if reach.beyond_walls { radius } else { radius.min(cells.size[a] - 1 - at[a]) };
+        let size = std::array::from_fn(|a| below[a] + 1 + above(a));
         let lattice = Lattice { size, origin: Vec3::ZERO, spacing: cells.spacing };
-        let center = std::array::from_fn(|a| at[a] - low[a]);
-        let mut patch =
-            Patch { values: [0.0; LARGEST], unknown: [1; LARGEST], unseen: [1; LARGEST], lattice, center };
-        patch.see(value, cells, sides, (low, round_corners));
+        let mut patch = Patch {
+            values: [0.0; LARGEST],
+            unknown: [1; LARGEST],
+            unseen: [1; LARGEST],
+            lattice,
+            center: below,
+        };
+        // The cell at a place of the patch; none beyond the domain's walls.
+        let cell_at = |c: [usize; 3]| {
+            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| (at[a] + c[a]).wrapping_sub(below[a]));
+            (i < cells.size[0] && j < cells.size[1] && k < cells.size[2]).then(|| cells.index(i, j, k))
+        };
+        patch.see(value, cell_at, (cells, sides), reach.round_corners);
         patch.unseen = patch.unknown;
         patch.continue_unseen(2 * radius);
         patch
@@ -107,9 +130,9 @@ impl Patch {
     fn see(
         &mut self,
         value: impl Fn(usize) -> Option<f32>,
-        cells: &Lattice,
-        sides: &Sides,
-        (low, round_corners): ([usize; 3], bool),
+        cell_at: impl Fn([usize; 3]) -> Option<usize>,
+        (cells, sides): (&Lattice, &Sides),
+        round_corners: bool,
     ) {
         let (lattice, center) = (self.lattice, self.center);
         let middle = lattice.index(center[0], center[1], center[2]);
@@ -118,7 +141,7 @@ impl Patch {
         for (k, j) in outwards(2).flat_map(|k| outwards(1).map(move |j| (k, j))) {
             for i in outwards(0) {
                 let (c, here) = ([i, j, k], lattice.index(i, j, k));
-                let cell = cells.index(low[0] + i, low[1] + j, low[2] + k);
+                let Some(cell) = cell_at(c) else { continue };
                 // None where the neighbour towards the centre is not seen itself and need not be.
                 let is_joined = |axis: usize| {
                     let up = c[axis] < center[axis];

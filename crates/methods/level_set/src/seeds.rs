@@ -3,7 +3,7 @@
 use crate::closest_point::{Foot, Search, closest_point, dot, scaled};
 use crate::cubic::CubicField;
 use crate::redistance::TRUST;
-use fluvial_grids::patch::Patch;
+use fluvial_grids::patch::{Patch, Reach};
 use fluvial_grids::{Lattice, Sides};
 
 /// Closest points next to thin solids are looked for among cells no farther than this.
@@ -14,6 +14,8 @@ const FARTHEST_SEED: f32 = 1.5;
 const SEED_OVERHANG: f32 = 1.5;
 /// Error of cubic interpolation per fourth difference: 3/128 in the middle of an edge, two axes at once.
 const INTERPOLATION_ERROR: f32 = 6.0 / 128.0;
+/// What is continued behind solids says nothing of an interface that differs by less from what was known, in cells.
+const CONTINUED_ERROR: f32 = 0.5;
 /// Second differences of phi beyond this (in cells) are kinks of sheets, drops and edges.
 const SHARP: f32 = 0.5;
 
@@ -45,28 +47,46 @@ pub(crate) fn seed_on_side(
         let differs = |n: usize| (patch.values()[n] < 0.0) != (phi[cell] < 0.0);
         (0..patch.values().len()).any(|n| patch.is_seen(n) && differs(n))
     };
-    let mut patch = Patch::new(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+    let around = |round_corners: bool| {
+        let reach = Reach { radius: PATCH_CELLS, round_corners, beyond_walls: true };
+        Patch::reaching(|cell| phi[cell], lattice, sides, c, reach)
+    };
+    let mut patch = around(false);
     if !shows(&patch) {
         if phi[cell] >= 0.0 {
             return None;
         }
-        patch = Patch::round_corners(|cell| phi[cell], lattice, sides, c, PATCH_CELLS);
+        patch = around(true);
         if !shows(&patch) {
             return None;
         }
     }
     let (values, around, at) = (patch.values(), &patch.lattice, patch.center);
     let center = around.index(at[0], at[1], at[2]);
-    let is_next = (0..3).any(|axis| {
-        let stride = around.stride(axis);
-        let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
-        at[axis] > 0 && differs(center - stride)
-            || at[axis] + 1 < around.size[axis] && differs(center + stride)
-    });
-    is_next.then(|| {
-        let found = seed(&CubicField::new(values, around), values, around, per_cell, at);
+    let differs = |other: usize| (values[other] < 0.0) != (phi[cell] < 0.0);
+    // Beyond the domain's walls there is no interface.
+    let is_beside = |is_wanted: &dyn Fn(usize) -> bool| {
+        (0..3).any(|axis| {
+            let stride = around.stride(axis);
+            c[axis] > 0 && is_wanted(center - stride)
+                || c[axis] + 1 < lattice.size[axis] && is_wanted(center + stride)
+        })
+    };
+    is_beside(&differs).then(|| {
+        let mut found = seed(&CubicField::new(values, around), values, around, per_cell, at);
+        if !is_beside(&|other| patch.is_seen(other) && differs(other)) {
+            found.foot.point = with_old_length(found.foot.point, phi[cell].abs() * per_cell);
+        }
         Seed { cell: cell as u32, ..found }
     })
+}
+
+/// A closest point that was found by what has been continued from the cell itself: as far as the distance was before, or an error in that
+/// would grow with the slope that it makes, from time to time.
+fn with_old_length(point: [f32; 3], old: f32) -> [f32; 3] {
+    let new = dot(point, point).sqrt();
+    let wanted = old_or_new(old, new, CONTINUED_ERROR);
+    if new > 0.0 { scaled(point, wanted / new) } else { point }
 }
 
 /// Closest point of a cell next to the interface.

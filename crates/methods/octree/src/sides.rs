@@ -2,7 +2,7 @@
 //! finest cells tell which of them see each other.
 
 use fluvial_foundation::{Axis, Vec3};
-use fluvial_grids::patch::Patch;
+use fluvial_grids::patch::{Patch, Reach};
 use fluvial_grids::sides::NEAR_CELLS;
 use fluvial_grids::{Lattice, Octree, Sides};
 
@@ -83,7 +83,8 @@ impl TreeSides<'_> {
     /// A field at cell centres as a place sees it, round corners: what the box between two places hides would let a shaken bowl with walls
     /// of two cells leak by a quarter in five seconds.
     pub fn patch(&self, tree: &Octree, q_cell: &[f32], at: [usize; 3], radius: usize) -> Patch {
-        Patch::round_corners(|cell| q_cell[self.leaf(tree, cell)], &self.cells, self.sides, at, radius)
+        let reach = Reach { radius, round_corners: true, ..Reach::default() };
+        Patch::reaching(|cell| q_cell[self.leaf(tree, cell)], &self.cells, self.sides, at, reach)
     }
 
     /// The place on the lattice that a point lies in.

@@ -9,6 +9,8 @@ use fluvial_solids::PlacedSolids;
 pub(crate) const CONTACT_CELLS: f32 = 0.099;
 /// The slope of a distance is shorter than this where two parts of a boundary are as near.
 const STRAIGHT: f32 = 0.99;
+/// Cosine of the largest angle between two boundaries that lie on each other: beyond it they cross.
+const FACING: f32 = 0.97;
 /// A surface is looked for this far from a contact, cells.
 const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// Half of the edge of the cube in which air beside a surface is looked for, and of the least cubes that it is cut into, cells.
@@ -148,9 +150,23 @@ impl Start<'_> {
     fn surface_below(&self, at: Vec3) -> Option<Surface> {
         let surface = Surface { at, phi: self.fill(at), out: self.out_of_fill(at) };
         let is_surface = surface.out.length() > STRAIGHT
-            && self.boundary(surface.point()) > CONTACT_CELLS * self.dx
+            && !self.touches_solid(surface.point(), surface.out)
             && !self.goes_on(at, surface.phi, surface.out);
         is_surface.then_some(surface)
+    }
+
+    /// Does the fills' boundary end at a solid here? One that comes to the solid at an angle is a surface as far as the line where they
+    /// meet.
+    fn touches_solid(&self, end: Vec3, out: Vec3) -> bool {
+        let (open, contact) = (self.boundary(end), CONTACT_CELLS * self.dx);
+        let h = 0.05 * self.dx;
+        let goes_in = |s: f32| {
+            let at = end + s * out;
+            self.boundary(at + h * out) - self.boundary(at - h * out) < -2.0 * h * FACING
+        };
+        let is_edge = || self.fill(end - contact * out) > -contact * FACING;
+        open <= -contact
+            || open <= contact && (is_edge() || [0.0, contact, -contact].into_iter().any(goes_in))
     }
 
     /// Where two parts of the fills' boundary are as near, one of them may be a surface: that of a place close by. Between two drops
