@@ -148,10 +148,13 @@ fn check_numerics(
 /// The record of the run in a folder.
 pub fn read_record(dir: &Path) -> Result<RunRecord, Failure> {
     RunRecord::read(dir).map_err(|error| match error {
-        RecordError::Io(e) if e.source.kind() == ErrorKind::NotFound => Failure::bad_input(
-            format!("{} is no folder of a run: it has no run.json", dir.display()),
-            "give the folder that `fluvial run` wrote, e.g. out/dam-break",
-        ),
+        RecordError::Io(e) if matches!(e.source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let what = if dir.is_file() { "it is a file" } else { "it has no run.json" };
+            Failure::bad_input(
+                format!("{} is no folder of a run: {what}", dir.display()),
+                "give the folder that `fluvial run` wrote, e.g. out/dam-break",
+            )
+        }
         error => {
             let help =
                 "without its record a run cannot go on; start it anew with `fluvial run` and --overwrite";

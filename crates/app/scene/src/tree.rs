@@ -52,6 +52,12 @@ impl Sources {
     }
 }
 
+/// Is it a number like `.1` or `-.1`?
+fn begins_with_point(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']).strip_prefix('.');
+    digits.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 impl Default for Node {
     fn default() -> Self {
         Node { value: Value::Table(Vec::new()), place: Place { source: usize::MAX, span: 0..0 } }
@@ -64,8 +70,12 @@ impl Node {
         let Some((_, text)) = sources.0.first() else { return Ok(Node::default()) };
         let table = DeTable::parse(text).map_err(|e| {
             let at = e.span().unwrap_or(0..0);
-            let help =
-                "the file must be TOML 1.1: `key = value` lines under `[table]` headers, strings in quotes";
+            let help = match begins_with_point(&text[at.start.min(text.len())..]) {
+                true => "a number begins with a digit: 0.1, not .1",
+                false => {
+                    "the file must be TOML 1.1: `key = value` lines under `[table]` headers, strings in quotes"
+                }
+            };
             sources.error(&Place { source: 0, span: at }, e.message().to_string(), help)
         })?;
         let entries = table.get_ref().iter().map(|(k, v)| entry(k, v, 0, 0)).collect();

@@ -160,13 +160,13 @@ impl Start<'_> {
     fn touches_solid(&self, end: Vec3, out: Vec3) -> bool {
         let (open, contact) = (self.boundary(end), CONTACT_CELLS * self.dx);
         let h = 0.05 * self.dx;
-        let goes_in = |s: f32| {
+        let is_parallel = |s: f32| {
             let at = end + s * out;
-            self.boundary(at + h * out) - self.boundary(at - h * out) < -2.0 * h * FACING
+            (self.boundary(at + h * out) - self.boundary(at - h * out)).abs() > 2.0 * h * FACING
         };
         let is_edge = || self.fill(end - contact * out) > -contact * FACING;
         open <= -contact
-            || open <= contact && (is_edge() || [0.0, contact, -contact].into_iter().any(goes_in))
+            || open <= contact && (is_edge() || [0.0, contact, -contact].into_iter().any(is_parallel))
     }
 
     /// Where two parts of the fills' boundary are as near, one of them may be a surface: that of a place close by. Between two drops

@@ -63,6 +63,8 @@ pub const MISTAKES: &[Mistake] = &[
     // text that is no TOML
     ("dx = 0.0625", "dx = ", "", "", "TOML"),
     ("[time]", "[time", "", "", "TOML"),
+    ("dx = 0.0625", "dx = .0625", "", "", "0.1, not .1"),
+    ("-9.81", "-.81", "", "", "0.1, not .1"),
     ("frames = 10", "frames = 10\nframes = 11", "duplicate", "frames", "TOML"),
     ("name = \"ball\"", "name = \"ball", "", "", "TOML"),
     // the version
