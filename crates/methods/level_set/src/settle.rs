@@ -15,7 +15,7 @@ const FARTHEST_CELLS: f32 = 0.5;
 /// the surface is taken to hold differ by what each makes of cut cells; settled at once, the difference tilts the surface, the flow
 /// answers, and still water in the wedge between a slanted plate and a wall moved ever faster: from 1e-6 to 0.5 m/s in three seconds. (If a tenth
 /// of all that is owed were settled, splashes would be drops: 1e-3 of a bowl's water came over its rim.)
-/// Test: `a_level_that_a_slanted_plate_pierces_begins_at_rest` in the uniform solver.
+/// Test: `a_level_that_slanted_plates_pierce_begins_at_rest` in the uniform solver.
 const WAITING_BESIDE_SOLIDS: f32 = 0.005;
 const PROMPT_PART: f32 = 0.1;
 /// phi is changed this far from the surface, cells: as far as a redistancing stencil reaches.

@@ -79,7 +79,7 @@ fn share(value: f32, [from, to]: [f32; 2]) -> f32 {
 /// Near thin solids a cell counts only what it sees. What cells that solids cut should hold of the layer is counted by their octants: in
 /// the wedge below a slanted plate the open part of a cell lies below the layer, and the layer of a cell as full of solid everywhere was 3
 /// particles, none of which was there; the surface sank by a tenth of a cell a step.
-/// Test: `a_level_that_a_slanted_plate_pierces_begins_at_rest` in the uniform solver.
+/// Test: `a_level_that_slanted_plates_pierce_begins_at_rest` in the uniform solver.
 ///
 /// phi_particles is computed only where it can matter: around particles outside the surface, and in cells
 /// that hold next to none.

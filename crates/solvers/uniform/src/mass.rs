@@ -315,7 +315,7 @@ impl CutCells<'_> {
     /// Cell by cell it comes to where it can be asked for. Nothing moves: all these cells are full.
     /// Test: `water_that_falls_into_a_bowl_is_not_squeezed_into_its_wall`. Slivers pass on what they are owed wherever they are: the
     /// surface, which goes through them as through their neighbours, cannot give it to them, and tilts for ever in the attempt.
-    /// Test: `a_level_that_a_slanted_plate_pierces_begins_at_rest`.
+    /// Test: `a_level_that_slanted_plates_pierce_begins_at_rest`.
     fn pass_on(&self, owed_cell: &mut [f32], owed: &level_set::Owed) {
         let (cells, deep_m) = (self.grid.cell_centers(), owed.deep_m);
         let open_part = |at: [usize; 3]| self.faces(at).map(|(_, _, area)| area).sum::<f32>() / 6.0;
