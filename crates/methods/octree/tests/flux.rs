@@ -2,8 +2,8 @@
 
 use crate::common::{at_cells, at_faces, closed_box, quartered, random_tree};
 use fluvial_foundation::{DVec3, Vec3, random};
+use fluvial_grids::octree::{OUTSIDE, Shape};
 use fluvial_grids::Octree;
-use fluvial_grids::octree::Shape;
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::interpolate::Tracing;
@@ -177,6 +177,52 @@ fn debts_are_shared_out_and_none_is_lost() {
     );
     let (apart, _) = share_out(&random, |cell| cell % 3 != 0);
     assert!((0..random.len()).step_by(3).all(|n| apart[n] == random[n]), "those that take no part");
+}
+
+/// What cells in the air are owed goes to the surface that they touch, and none of it is lost, on any tree. Larger amounts, those of
+/// cells that touch no cell at the surface and those of cells that take no part stay.
+#[test]
+fn what_lies_in_the_air_goes_to_the_surface_beside_it() {
+    let tree = random_tree(3, [4, 4, 4], 1, 11);
+    let bounds = tree.shape().bounds();
+    let (middle, span) = (bounds.center().as_dvec3(), f64::from(bounds.max.x - bounds.min.x));
+    let phi = at_cells(&tree, |x| (x - middle).dot(DVec3::new(-0.3, 0.9, 0.316)) + 0.07 * span);
+    let open = vec![1.0; tree.cell_count()];
+    let in_air = |cell: usize| phi[cell] >= tree.cell_dx(cell);
+    let touches_surface = |cell: usize| {
+        let around = tree.cell_nodes(cell).into_iter().flat_map(|node| tree.node_cells()[node as usize]);
+        around
+            .filter(|&other| other != OUTSIDE)
+            .any(|other| phi[other as usize].abs() < tree.cell_dx(other as usize))
+    };
+    let owed: Vec<f32> = (0..tree.cell_count())
+        .map(|cell| {
+            let size = if cell.is_multiple_of(5) { 0.03 } else { 0.01 };
+            if in_air(cell) { size * (0.5 + random::unit_f32(cell as u64, 5)) } else { 0.0 }
+        })
+        .collect();
+    let takes_part = |cell: usize| !cell.is_multiple_of(7);
+    let (mut settlement, mut left) = (Settlement::default(), owed.clone());
+    let mut booked = vec![0.0; owed.len()];
+    settlement.link(&phi, &tree);
+    let amounts = (&mut left[..], &mut booked[..]);
+    settlement.gather(amounts, (&phi, &open), takes_part, (&tree, TreeSides::NONE));
+    let (before, after) = (total_m3(&tree, &owed), total_m3(&tree, &left));
+    assert!((before - after).abs() < 1e-6 * before, "{before} became {after} m3");
+    let (mut gone, mut taken) = (0, 0);
+    for cell in 0..owed.len() {
+        assert!((owed[cell] + booked[cell] - left[cell]).abs() < 1e-6, "all is booked");
+        match in_air(cell) {
+            true => {
+                let stays = owed[cell] >= 0.02 || !takes_part(cell) || !touches_surface(cell);
+                assert!(!stays || left[cell] == owed[cell], "{} became {}", owed[cell], left[cell]);
+                gone += (left[cell] == 0.0) as usize;
+            }
+            false => taken += (left[cell] > 0.0) as usize,
+        }
+        assert!(takes_part(cell) || left[cell] == owed[cell]);
+    }
+    assert!(gone > 20 && taken > 20, "{gone} gave to {taken}");
 }
 
 /// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
