@@ -3,7 +3,7 @@
 use crate::common::{at_cells, at_faces, closed_box, quartered, random_tree};
 use fluvial_foundation::{DVec3, Vec3, random};
 use fluvial_grids::octree::{OUTSIDE, Shape};
-use fluvial_grids::Octree;
+use fluvial_grids::{Lattice, Octree, Sides};
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::interpolate::Tracing;
@@ -340,6 +340,45 @@ fn a_film_on_a_floor_that_cuts_cells_moves_by_its_depth() {
                 "{depth} cells deep at {z}: {crossed:e}, {exact:e}"
             );
         }
+    }
+}
+
+/// Water before a thin wall, none behind it, and a flow that would carry it through: what faces behind the wall sweep ends at it.
+#[test]
+fn faces_behind_a_thin_wall_sweep_none_of_the_water_before_it() {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.5, levels: 1, roots: [8, 6, 6] };
+    let tree = Octree::build(shape, 0, |_| false);
+    let cells = Lattice { size: [8, 6, 6], origin: Vec3::splat(0.25), spacing: 0.5 };
+    let barred = (0..cells.len()).map(|c| match cells.coordinates(c)[0] {
+        3 => Sides::NEAR | 2,
+        4 => Sides::NEAR | 1,
+        _ => Sides::NEAR,
+    });
+    let sides = Sides { own_corners: vec![0xff; cells.len()], barred: barred.collect() };
+    let u = at_faces(&tree, |_| DVec3::new(1.0, 0.5, 0.2));
+    let open: Vec<f32> = (0..tree.face_count())
+        .map(|face| {
+            let is_wall = tree.face_axis(face) == 0 && tree.face_center(face, 0).x == 2.0;
+            f32::from(!is_wall)
+        })
+        .collect();
+    let (mut tracing, mut fluxes) = (Tracing::default(), Fluxes::default());
+    tracing.fill(&tree, &u);
+    fluxes.fill(&Carrier {
+        tree: &tree,
+        phi_cell: &at_cells(&tree, |x| if x.x < 2.0 { -0.75 } else { 0.75 }),
+        u_face: &u,
+        tracing: &tracing,
+        open_area: &open,
+        phi_solid_node: &[],
+        sides: TreeSides { sides: &sides, cells, offset: [0; 3] },
+        fits: Fits::NONE,
+        dt_s: 1.2,
+    });
+    let away_from_walls = |x: Vec3| x.min_element() > 1.0 && x.y < 2.0 && x.z < 2.0;
+    for cell in (0..tree.cell_count()).filter(|&cell| away_from_walls(tree.cell_center(cell))) {
+        let behind = tree.cell_center(cell).x > 2.0;
+        assert!(!behind || fluxes.outflow_m3(&tree, cell) == 0.0, "{}", fluxes.outflow_m3(&tree, cell));
     }
 }
 
