@@ -246,7 +246,7 @@ impl Near<'_> {
         u: Vec3,
         (from, solid): (usize, Option<[f64; 8]>),
     ) -> f32 {
-        let Carrier { tree, tracing, dt_s, .. } = *self.carrier;
+        let Carrier { tree, tracing, sides, dt_s, .. } = *self.carrier;
         let (mut u, u_face) = (u, u[axis]);
         let length = (u_face * dt_s).abs();
         let pieces = (length / h).ceil().max(1.0);
@@ -255,12 +255,13 @@ impl Near<'_> {
         let (mut x, mut sum) = (x, 0.0);
         for piece in 1..=pieces as usize {
             // The box's centre is where the square's centre was half a piece ago; the next starts a whole one ago.
-            let middle = x - 0.5 * dt * u;
+            // Nothing comes through thin solids.
+            let middle = sides.walk(x, x - 0.5 * dt * u);
             edges[axis] = dt * u;
             edges[axis][axis] = dt * u_face;
             sum += self.share_at(middle, edges, (from, solid));
             if piece < pieces as usize {
-                x -= dt * tracing.at(tree, middle);
+                x = sides.walk(x, x - dt * tracing.at(tree, middle));
                 u = tracing.at(tree, x);
             }
         }

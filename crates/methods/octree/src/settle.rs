@@ -180,6 +180,61 @@ impl Settlement {
         }
     }
 
+    /// Gives the cells at the surface what the cells in the air that touch them are owed, in their own volumes and up to a fiftieth of
+    /// them; the amounts are booked in `volume_cell` too. A cell in the air gives equal parts to those of its corners that have a
+    /// surface around them, and a corner hands what it has got to its cells in proportion to their surface:
+    /// `m_i' = m_i + a_i sum_n (sum_j m_j / c_j) / (8 mean_n a)`, j the cells in the air with n as a corner and `c_j` the number of
+    /// corners that take from them. What all cells are owed together stays.
+    ///
+    /// The surface is displaced by what cells in the air are owed ([`Self::displace`]). Were it left in their books, the liquid would
+    /// be there twice, and the cells at the surface would owe as much. Behind a surface that goes away the two part: what a
+    /// flux differs from the carried surface by stays behind in the cell that has just become empty (a thousandth of it; the transport of
+    /// amounts is of first order and leaves a part of each behind), and a ball in free flight left rows of crumbs around itself. More than a fiftieth is
+    /// liquid that the level set has lost, and may fly. Cells that `takes_part` denies and all near thin solids neither
+    /// give nor take. Verified by `what_lies_in_the_air_goes_to_the_surface_beside_it` and, in the solver, by
+    /// `a_ball_in_free_flight_sheds_nothing`.
+    pub fn gather(
+        &mut self,
+        (owed_cell, volume_cell): (&mut [f32], &mut [f32]),
+        (phi, open_volume): (&[f32], &[f32]),
+        takes_part: impl Fn(usize) -> bool + Sync + Send,
+        (tree, sides): (&Octree, TreeSides),
+    ) {
+        let Settlement { links, area, asked, shift, node, known_node, .. } = self;
+        let list = Neighbourhood { links, around: Around { tree, sides } };
+        let takes_part = |cell: usize| takes_part(cell) && !sides.is_near(tree, cell);
+        list.fill(area, |_, cell| match takes_part(cell) {
+            true => surface_m2(tree, cell, phi[cell], open_volume[cell]),
+            false => 0.0,
+        });
+        list.sum_at_nodes(node, area);
+        let (corners, area, node) = (&links.corners, &*area, &*node);
+        // What each cell in the air gives to each of its corners that takes, m3.
+        let given = asked;
+        list.fill(given, |n, cell| {
+            let owed = owed_cell[cell];
+            if owed == 0.0 || owed.abs() >= MOST_SHARED || phi[cell] < tree.cell_dx(cell) || !takes_part(cell)
+            {
+                return 0.0;
+            }
+            let takers = corners[n].iter().filter(|&&c| node[c as usize] > 0.0).count();
+            if takers > 0 { owed * tree.cell_dx(cell).powi(3) / takers as f32 } else { 0.0 }
+        });
+        list.sum_at_nodes(known_node, given);
+        let (given, at_node) = (&*given, &*known_node);
+        list.fill(shift, |n, cell| {
+            if given[n] != 0.0 {
+                return -owed_cell[cell];
+            }
+            let taken_m3 = |c: usize| if node[c] > 0.0 { area[n] * at_node[c] / node[c] } else { 0.0 };
+            corners[n].iter().map(|&c| taken_m3(c as usize)).sum::<f32>() / tree.cell_dx(cell).powi(3)
+        });
+        for (&cell, change) in links.near.iter().zip(&*shift) {
+            owed_cell[cell as usize] += change;
+            volume_cell[cell as usize] += change;
+        }
+    }
+
     /// Displaces the surface so that each neighbourhood gets the volume that its cells are owed, in their own
     /// volumes: `fluvial_level_set::Settlement` on a tree. [`Self::link`] comes first.
     ///

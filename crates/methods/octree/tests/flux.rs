@@ -2,8 +2,8 @@
 
 use crate::common::{at_cells, at_faces, closed_box, quartered, random_tree};
 use fluvial_foundation::{DVec3, Vec3, random};
-use fluvial_grids::Octree;
-use fluvial_grids::octree::Shape;
+use fluvial_grids::octree::{OUTSIDE, Shape};
+use fluvial_grids::{Lattice, Octree, Sides};
 use fluvial_octree::flux::{Carrier, Fluxes};
 use fluvial_octree::fractions::{FractionsScratch, open_fractions};
 use fluvial_octree::interpolate::Tracing;
@@ -179,6 +179,52 @@ fn debts_are_shared_out_and_none_is_lost() {
     assert!((0..random.len()).step_by(3).all(|n| apart[n] == random[n]), "those that take no part");
 }
 
+/// What cells in the air are owed goes to the surface that they touch, and none of it is lost, on any tree. Larger amounts, those of
+/// cells that touch no cell at the surface and those of cells that take no part stay.
+#[test]
+fn what_lies_in_the_air_goes_to_the_surface_beside_it() {
+    let tree = random_tree(3, [4, 4, 4], 1, 11);
+    let bounds = tree.shape().bounds();
+    let (middle, span) = (bounds.center().as_dvec3(), f64::from(bounds.max.x - bounds.min.x));
+    let phi = at_cells(&tree, |x| (x - middle).dot(DVec3::new(-0.3, 0.9, 0.316)) + 0.07 * span);
+    let open = vec![1.0; tree.cell_count()];
+    let in_air = |cell: usize| phi[cell] >= tree.cell_dx(cell);
+    let touches_surface = |cell: usize| {
+        let around = tree.cell_nodes(cell).into_iter().flat_map(|node| tree.node_cells()[node as usize]);
+        around
+            .filter(|&other| other != OUTSIDE)
+            .any(|other| phi[other as usize].abs() < tree.cell_dx(other as usize))
+    };
+    let owed: Vec<f32> = (0..tree.cell_count())
+        .map(|cell| {
+            let size = if cell.is_multiple_of(5) { 0.03 } else { 0.01 };
+            if in_air(cell) { size * (0.5 + random::unit_f32(cell as u64, 5)) } else { 0.0 }
+        })
+        .collect();
+    let takes_part = |cell: usize| !cell.is_multiple_of(7);
+    let (mut settlement, mut left) = (Settlement::default(), owed.clone());
+    let mut booked = vec![0.0; owed.len()];
+    settlement.link(&phi, &tree);
+    let amounts = (&mut left[..], &mut booked[..]);
+    settlement.gather(amounts, (&phi, &open), takes_part, (&tree, TreeSides::NONE));
+    let (before, after) = (total_m3(&tree, &owed), total_m3(&tree, &left));
+    assert!((before - after).abs() < 1e-6 * before, "{before} became {after} m3");
+    let (mut gone, mut taken) = (0, 0);
+    for cell in 0..owed.len() {
+        assert!((owed[cell] + booked[cell] - left[cell]).abs() < 1e-6, "all is booked");
+        match in_air(cell) {
+            true => {
+                let stays = owed[cell] >= 0.02 || !takes_part(cell) || !touches_surface(cell);
+                assert!(!stays || left[cell] == owed[cell], "{} became {}", owed[cell], left[cell]);
+                gone += (left[cell] == 0.0) as usize;
+            }
+            false => taken += (left[cell] > 0.0) as usize,
+        }
+        assert!(takes_part(cell) || left[cell] == owed[cell]);
+    }
+    assert!(gone > 20 && taken > 20, "{gone} gave to {taken}");
+}
+
 /// What cells are owed moves with the flow: its sum stays, and its centre goes where the flow goes.
 #[test]
 fn a_residual_goes_with_the_flow() {
@@ -294,6 +340,45 @@ fn a_film_on_a_floor_that_cuts_cells_moves_by_its_depth() {
                 "{depth} cells deep at {z}: {crossed:e}, {exact:e}"
             );
         }
+    }
+}
+
+/// Water before a thin wall, none behind it, and a flow that would carry it through: what faces behind the wall sweep ends at it.
+#[test]
+fn faces_behind_a_thin_wall_sweep_none_of_the_water_before_it() {
+    let shape = Shape { min: Vec3::ZERO, dx: 0.5, levels: 1, roots: [8, 6, 6] };
+    let tree = Octree::build(shape, 0, |_| false);
+    let cells = Lattice { size: [8, 6, 6], origin: Vec3::splat(0.25), spacing: 0.5 };
+    let barred = (0..cells.len()).map(|c| match cells.coordinates(c)[0] {
+        3 => Sides::NEAR | 2,
+        4 => Sides::NEAR | 1,
+        _ => Sides::NEAR,
+    });
+    let sides = Sides { own_corners: vec![0xff; cells.len()], barred: barred.collect() };
+    let u = at_faces(&tree, |_| DVec3::new(1.0, 0.5, 0.2));
+    let open: Vec<f32> = (0..tree.face_count())
+        .map(|face| {
+            let is_wall = tree.face_axis(face) == 0 && tree.face_center(face, 0).x == 2.0;
+            f32::from(!is_wall)
+        })
+        .collect();
+    let (mut tracing, mut fluxes) = (Tracing::default(), Fluxes::default());
+    tracing.fill(&tree, &u);
+    fluxes.fill(&Carrier {
+        tree: &tree,
+        phi_cell: &at_cells(&tree, |x| if x.x < 2.0 { -0.75 } else { 0.75 }),
+        u_face: &u,
+        tracing: &tracing,
+        open_area: &open,
+        phi_solid_node: &[],
+        sides: TreeSides { sides: &sides, cells, offset: [0; 3] },
+        fits: Fits::NONE,
+        dt_s: 1.2,
+    });
+    let away_from_walls = |x: Vec3| x.min_element() > 1.0 && x.y < 2.0 && x.z < 2.0;
+    for cell in (0..tree.cell_count()).filter(|&cell| away_from_walls(tree.cell_center(cell))) {
+        let behind = tree.cell_center(cell).x > 2.0;
+        assert!(!behind || fluxes.outflow_m3(&tree, cell) == 0.0, "{}", fluxes.outflow_m3(&tree, cell));
     }
 }
 

@@ -269,6 +269,9 @@ impl Step<'_> {
             for (residual, &swept) in liquid.residual.iter_mut().zip(&boundaries.swept_part_cell) {
                 *residual = beyond_swept(*residual, swept);
             }
+            if round == 0 {
+                self.gather_from_air(liquid, mass, ground);
+            }
             if round == 0 && self.model.moves_with_surface() && swarm.is_empty() {
                 self.share_out_debts(liquid, mass, ground);
             }
@@ -280,13 +283,27 @@ impl Step<'_> {
     /// Cells at the surface share out what they are owed; gaps at boundaries and what solids sweep stay their cells' own. Where
     /// particles say which cell it is that holds too much or too little nothing is shared: the tip of a dam break ran ahead by 2 to 6 %.
     fn share_out_debts(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
-        let Boundaries { open_volume, swept_part_cell, .. } = ground.boundaries;
         let (parted, phi) = (&liquid.parted[..], &liquid.phi[..]);
-        let is_swept = |cell: usize| swept_part_cell.get(cell).is_some_and(|part| *part != 0.0);
-        let takes_part = |cell: usize| !parted[cell] && !is_swept(cell);
+        let open_volume = &ground.boundaries.open_volume;
+        let takes_part = |cell: usize| !keeps_its_own(parted, ground, cell);
         let owed = (&mut liquid.residual[..], &mut mass.volume_cell[..]);
         let on = (&**ground.tree, ground.boundaries.sides());
         mass.settlement.share_out(owed, (phi, open_volume), takes_part, on);
+    }
+
+    /// What cells in the air beside the surface are owed becomes that of the cells at the surface, which is displaced by it. Those that
+    /// solids cut keep it: it may be what the open part of their faces let pass.
+    fn gather_from_air(&self, liquid: &mut Settled, mass: &mut MassScratch, ground: Ground) {
+        let (parted, phi) = (&liquid.parted[..], &liquid.phi[..]);
+        let open_volume = &ground.boundaries.open_volume;
+        let is_in_air = |cell: usize| phi[cell] >= ground.tree.cell_dx(cell);
+        let takes_part = |cell: usize| {
+            let is_open = if is_in_air(cell) { open_volume[cell] >= 1.0 } else { open_volume[cell] > 0.0 };
+            is_open && !keeps_its_own(parted, ground, cell)
+        };
+        let owed = (&mut liquid.residual[..], &mut mass.volume_cell[..]);
+        let on = (&**ground.tree, ground.boundaries.sides());
+        mass.settlement.gather(owed, (phi, open_volume), takes_part, on);
     }
 
     /// Cells that had let go of a boundary still have, where they touch one; gaps that have grown are air. Has the surface
@@ -412,6 +429,11 @@ impl Step<'_> {
         let expansion = Expansion::new(dx, speed_m_s, gravity, self.dt_s as f32);
         f64::from(expansion.divergence_1_s(residual)) * f64::from(dx).powi(3)
     }
+}
+
+/// Is what a cell is owed a gap at a boundary, or what a solid sweeps? No other cell can hold that.
+fn keeps_its_own(parted_cell: &[bool], ground: Ground, cell: usize) -> bool {
+    parted_cell[cell] || ground.boundaries.swept_part_cell.get(cell).is_some_and(|part| *part != 0.0)
 }
 
 /// What each cell holds and phi does not stand for.

@@ -8,10 +8,10 @@ use crate::state::{
 };
 use fluvial_foundation::{Vec3, parallel};
 use fluvial_grids::Octree;
-use fluvial_linear::Coupled;
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{bicgstab, conjugate_gradients};
 use fluvial_linear::sparse::{Csr, FluxMatrix};
+use fluvial_linear::{Coupled, Params as Stopping};
 use fluvial_octree::assemble::System;
 use fluvial_octree::constrain::{SolidsOnTree, constrain_to_solids, stop_at_walls};
 use fluvial_octree::degenerate::follow_neighbours;
@@ -30,6 +30,13 @@ use fluvial_volume::Account;
 /// Rounds of the search for cells that let go of walls and solids; it goes on in the next step. Also rounds of a step
 /// with degenerate junctions or bonds and no last pressure for them: each takes 99 % of what is missing.
 const MOST_ROUNDS: usize = 3;
+
+/// A first guess is refined by an iteration though it meets the tolerance, unless it meets this part of it. In still water the last
+/// pressure is such a guess from step to step. Taken as it is, what it lacks pushes the same way in every step until the tolerance is
+/// passed, and is never paid back: 1e-5 of gravity, on and off, made waves that grew five times in ten seconds
+/// where the tree moved.
+/// Test: `water_rests_below_a_tree_that_moves`.
+const GOOD_GUESS: f64 = 0.01;
 
 /// The pressure's operator for one shape of the liquid.
 struct Operator<'a> {
@@ -235,12 +242,18 @@ impl Step<'_> {
         system.place(term, if bodies.is_empty() { &[] } else { &bodies.term.blocks });
         flux_matrix.take_constants_from(term);
         let coupled = Coupled { operator: &flux_matrix, term };
-        let solved = if self.model.params.free_surface == SurfaceForm::SecondOrder {
-            bicgstab(&mut p, &coupled, &mut cycle, &rhs, &stop, bi)
-        } else {
-            conjugate_gradients(&mut p, &coupled, &mut cycle, &rhs, &stop, cg)
+        let is_symmetric = self.model.params.free_surface != SurfaceForm::SecondOrder;
+        let mut solve_until = |stop: &Stopping| {
+            let solved = match is_symmetric {
+                true => conjugate_gradients(&mut p, &coupled, &mut cycle, &rhs, stop, cg),
+                false => bicgstab(&mut p, &coupled, &mut cycle, &rhs, stop, bi),
+            };
+            solved.map_err(|error| StepError::Pressure(error.to_string()))
         };
-        let solved = solved.map_err(|error| StepError::Pressure(error.to_string()))?;
+        let mut solved = solve_until(&stop)?;
+        if solved.iterations == 0 && solved.relative_residual > GOOD_GUESS * stop.relative_tolerance {
+            solved = solve_until(&Stopping { relative_tolerance: 0.5 * solved.relative_residual, ..stop })?;
+        }
         // Walls do not pull on what no air can get into.
         flux_matrix.raise_sealed(&mut p);
         system.scatter(impulse_cell, &p);

@@ -20,7 +20,7 @@ use fluvial_octree::extrapolate::ExtrapolateScratch;
 use fluvial_octree::fractions::{FractionsScratch, Kinks};
 use fluvial_octree::friction::FrictionScratch;
 use fluvial_octree::gradient::{Geometry, PressureGradient};
-use fluvial_octree::interpolate::{Sampler, Tracing};
+use fluvial_octree::interpolate::{Centres, Sampler, Tracing};
 use fluvial_octree::net_force::NetForceScratch;
 use fluvial_octree::outlet::Outlet;
 use fluvial_octree::redistance::{Keeps, RedistanceScratch};
@@ -327,6 +327,9 @@ pub(crate) struct TransportScratch {
     /// The same at points, for the surface.
     pub u_point: Vec<f32>,
     pub tracing_points: Tracing,
+    /// What velocities at the centres of cells are made of, and the tree that it is known on.
+    pub centres: Centres,
+    pub centres_on: Option<Arc<Octree>>,
     pub air: AirScratch,
     /// Velocities of slivers of faces.
     pub slivers: Vec<(usize, f32)>,

@@ -14,6 +14,7 @@ use fluvial_octree::interpolate::Tracing;
 use fluvial_octree::point::point_velocities;
 use fluvial_octree::redistance::redistance_on_sides;
 use fluvial_solver_interface::Clamps;
+use std::sync::Arc;
 
 /// Velocity is carried to faces nearer than this to liquid, cells: the correction of those at the surface and particles
 /// read faces two cells beyond the outermost liquid cells.
@@ -29,7 +30,8 @@ impl Step<'_> {
         start: &mut Start,
     ) -> &'b TransportScratch {
         let (tree, boundaries) = (&*self.old.fields.tree, &*self.old.boundaries);
-        let TransportScratch { u_face, u_point, tracing, tracing_points, air, slivers } = scratch;
+        let TransportScratch { u_face, u_point, tracing, tracing_points, centres, centres_on, air, slivers } =
+            scratch;
         u_face.clone_from(&start.u_face);
         let geometry = Geometry { tree, phi_cell: &start.phi_cell, open_area: &boundaries.open_area };
         balance_surface_air(u_face, &geometry, &boundaries.closed_cell, air);
@@ -39,9 +41,13 @@ impl Step<'_> {
             find_sliver_velocities(slivers, u_face, tree, &boundaries.open_area);
             exchange(u_face, slivers);
         }
-        tracing.fill(tree, u_face);
         point_velocities(u_point, tree, u_face, &boundaries.open_area);
-        tracing_points.fill(tree, u_point);
+        let same = &self.old.fields.tree;
+        if !centres_on.as_ref().is_some_and(|known| Arc::ptr_eq(known, same)) {
+            centres.prepare(tree);
+            *centres_on = Some(same.clone());
+        }
+        Tracing::fill_all([tracing, tracing_points], [u_face, u_point], (tree, centres));
         exchange(u_face, slivers);
         scratch
     }

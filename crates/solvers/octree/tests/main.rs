@@ -4,6 +4,7 @@ mod bodies;
 mod conformance;
 mod drain;
 mod energy;
+mod flight;
 mod moving;
 mod options;
 mod particles;

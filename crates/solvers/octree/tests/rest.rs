@@ -43,7 +43,8 @@ fn fastest_m_s(setup: Setup, steps: usize) -> f64 {
 }
 
 /// A thin plate moves above still water and takes the finest cells along. In cells of a new tree that were air on the last one the
-/// last pressure was missing, which degenerate junctions move by: 1.3e-3 m/s.
+/// last pressure was missing, which degenerate junctions move by: 1.3e-3 m/s. A last pressure that met the solver's tolerance was taken
+/// without an iteration: 9e-6 m/s, and growing.
 #[test]
 fn water_rests_below_a_tree_that_moves() {
     let mut setup = tank(32, 0.47);
@@ -60,7 +61,7 @@ fn water_rests_below_a_tree_that_moves() {
         cells = solver.tree().cell_count();
     }
     assert!(trees > 3, "{trees} trees");
-    assert!(fastest < 1e-4, "{fastest} m/s");
+    assert!(fastest < 3e-6, "{fastest} m/s");
 }
 
 /// A surface that leans through cells of several sizes at walls, under a gravity that leans with it. It fed on the fits

@@ -18,7 +18,7 @@ mod trace;
 mod trilinear;
 
 pub use stencil::{Spot, Stencils};
-pub use trace::Tracing;
+pub use trace::{Centres, Tracing};
 
 use fluvial_foundation::{AXES, Aabb, Axis, Vec3};
 use fluvial_grids::Octree;
