@@ -8,6 +8,10 @@ use fluvial_grids::Octree;
 /// An air cell lies beside the surface when its centre is nearer to it than this, in its own edges.
 const NEAR_CELLS: f32 = 1.1;
 
+/// Less of faces that lead away does not take up all of a cell's excess, in faces: out of the corner that a solid leaves it would be a jet, and
+/// the back-traces of the surface read it.
+const LEAST_OPEN: f64 = 0.1;
+
 /// Memory of [`balance_surface_air`], to be kept from call to call.
 #[derive(Clone, Debug, Default)]
 pub struct AirScratch {
@@ -49,7 +53,7 @@ pub fn balance_surface_air(
         let faces = tree.cell_faces()[cell].map(|face| face as usize);
         let open: f64 = faces.iter().filter(|&&f| leads_away(f)).map(|&f| area[f] as f64).sum();
         if open > 0.0 {
-            let change = (excess_m3_s / (open * dx * dx)) as f32;
+            let change = (excess_m3_s / (open.max(LEAST_OPEN) * dx * dx)) as f32;
             for (side, &face) in faces.iter().enumerate() {
                 if leads_away(face) {
                     u_face[face] -= if side % 2 == 1 { change } else { -change };

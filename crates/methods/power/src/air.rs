@@ -7,6 +7,9 @@ use crate::view::{LeafFace, Place, View};
 use fluvial_foundation::parallel;
 use fluvial_grids::pyramid::Pyramid;
 
+/// Where solids leave less of the faces that lead away, as a part of them, they do not take up all of a leaf's excess: out of the corner that a solid leaves it would be a
+/// jet, and the back-traces of the surface read it.
+const LEAST_OPEN: f64 = 0.1;
 /// An air leaf lies beside the surface when its centre is nearer to it than this, in its own edges.
 const NEAR_LEAVES: f32 = 1.1;
 
@@ -70,16 +73,17 @@ impl Around<'_> {
             let is_far = |other: Place| self.phi(other) >= 0.0 && air.binary_search(&other).is_err();
             face.other.is_some_and(is_far)
         };
-        let (mut excess, mut open, mut away) = (0.0, 0.0, vec![]);
+        let (mut excess, mut open, mut whole, mut away) = (0.0, 0.0, 0.0, vec![]);
         self.view.for_each_face(leaf, |face| {
             let area = open_area(&face);
             excess += area * f64::from(face.outward);
             if area > 0.0 && leads_away(&face) {
                 open += area;
+                whole += face.area;
                 away.extend(face.kept);
             }
         });
-        let change = if open > 0.0 { (-excess / open) as f32 } else { 0.0 };
+        let change = if open > 0.0 { (-excess / open.max(LEAST_OPEN * whole)) as f32 } else { 0.0 };
         away.into_iter().map(|(home, channel, sign)| (home, channel, sign * change)).collect()
     }
 }
