@@ -58,6 +58,7 @@ impl Boundary {
             mesh.positions.iter_mut().for_each(|x| *x = pose.world_from_body(*x));
             boundary.triangles.add(&mesh, false, grid);
         }
+        boundary.triangles.align(grid, (grid.dx / nodes.spacing).round() as usize);
         boundary.walls = Walls::new(&boundary.triangles, grid);
         let (placed, band) = (setup.solids_at(0.0), 2.0 * DEEP * nodes.spacing);
         boundary.solid_node = vec![0.0; nodes.len()];

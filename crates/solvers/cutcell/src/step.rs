@@ -13,7 +13,10 @@ pub(crate) fn step(s: &mut CutCellSolver, dt_s: f64) -> Result<StepReport, StepE
     stages.try_run("tension", |clamps| s.find_tension(dt_s, clamps))?;
     let pressure = stages.try_run("pressure", |clamps| s.project(dt_s, clamps))?;
     stages.try_run("velocity", |clamps| s.find_velocity(dt_s, clamps))?;
-    stages.run("particles", |_| s.update_particles(dt_s))?;
+    stages.run("particles", |clamps| {
+        s.update_particles(dt_s);
+        clamps.add("wall_contact", s.stop_at_walls(dt_s));
+    })?;
     stages.run("advect", |clamps| s.advect(dt_s, clamps))?;
     stages.run("redistance", |_| s.redistance())?;
     stages.run("drops", |clamps| s.add_drops(clamps))?;
