@@ -14,6 +14,9 @@ use fluvial_surface::{
 /// Neighbourhoods of a cell and a little more.
 const NEIGHBOURHOOD_SUMS: usize = 2;
 
+/// A cell with this part of it drawn has no surface.
+const NEARLY_WHOLE: f64 = 1.0 - 1e-6;
+
 /// What the particles of a cell of the grid hold.
 #[derive(Clone, Copy, Default)]
 struct Held {
@@ -55,7 +58,11 @@ impl CutCellSolver {
         let held = self.held_in_cells();
         let mut lacking_cell = vec![0.0f32; cells.len()];
         cells.for_each_mut(&mut lacking_cell, |cell, at, lacking| {
-            *lacking = (held[cell].volume_m3 - self.drawn_in_cell(at)) as f32;
+            let (whole_m3, drawn_m3) = (self.cell_m3(), self.drawn_in_cell(at));
+            // Inside the liquid particles lie closer here and wider there: nothing of it can be drawn.
+            if drawn_m3 < NEARLY_WHOLE * whole_m3 {
+                *lacking = (held[cell].volume_m3.min(whole_m3) - drawn_m3) as f32;
+            }
         });
         let solid = |x: Vec3| match self.boundary.has_solids() {
             true => self.nodes.sample(&self.boundary.solid_node, x),
