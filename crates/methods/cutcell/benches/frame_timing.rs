@@ -13,7 +13,9 @@ use fluvial_cutcell::solids::Solids;
 use fluvial_cutcell::tension::{
     accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces,
 };
-use fluvial_cutcell::velocity::{StepScales, flux_budget, project_faces, right_side, triangle_velocities};
+use fluvial_cutcell::velocity::{
+    Given, StepScales, flux_budget, project_faces, right_side, triangle_velocities,
+};
 use fluvial_cutcell::vertices::{
     VertexScratch, average_grid_vertices, correct_surface_vertices, keep_off_solids,
 };
@@ -132,17 +134,17 @@ fn frame(tracker: &Tracker, solids: &Solids, scratch: &mut CutScratch) {
     let (mut rhs, mut p) = (vec![0.0; mesh.pieces.len()], vec![0.0; mesh.pieces.len()]);
     stage(&mut sum, "right side", || {
         triangle_velocities(&mut u_triangle, &mesh, &u_vertex, |_, _| DVec3::ZERO);
-        right_side(&mut rhs, &mesh, &u_face, &u_triangle, &scales);
-        add_to_right_side(&mut rhs, &mesh, &iso, &q_face);
+        right_side(&mut rhs, &mesh, (&u_face, &u_triangle, &Given::NOTHING), &scales);
+        add_to_right_side(&mut rhs, &mesh, &iso, &q_face, &Given::NOTHING);
     });
-    let system = stage(&mut sum, "assemble", || System::assemble(&mesh, &iso));
+    let system = stage(&mut sum, "assemble", || System::assemble(&mesh, &iso, &Given::NOTHING));
     let info = stage(&mut sum, "solve", || {
         system.solve(&mut p, &rhs, &Params::DEFAULT, &mut CgScratch::default()).expect("it converges")
     });
     let mut change = vec![0.0; mesh.pieces.len()];
     let report = stage(&mut sum, "project and budget", || {
         project_faces(&mut u_face, &mesh, &iso, &p, Some(&q_face), &scales);
-        flux_budget(&mut change, &mesh, &iso, &p, (&u_face, &u_triangle), &scales)
+        flux_budget(&mut change, &mesh, &iso, &p, (&u_face, &u_triangle, &Given::NOTHING), &scales)
     });
     stage(&mut sum, "vertices", || {
         let mut scratch = VertexScratch::default();

@@ -9,6 +9,7 @@
 
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
+use crate::velocity::Given;
 use fluvial_foundation::parallel;
 use fluvial_linear::amg::{Amg, AmgParams};
 use fluvial_linear::krylov::{CgScratch, conjugate_gradients};
@@ -27,11 +28,12 @@ pub struct System {
 }
 
 /// Coefficient of a grid face between two pieces: area over distance [cutcell eq. 4]; 0 on the domain's
-/// walls.
-pub fn coefficient(mesh: &CutCells, iso: &IsoSamples, face: usize) -> f64 {
+/// walls, and where the velocity is given.
+pub fn coefficient(mesh: &CutCells, iso: &IsoSamples, given: &Given, face: usize) -> f64 {
     let f = &mesh.faces[face];
     let [low, high] = iso.to_sample[face];
-    if f.pieces.contains(&NONE) || f.area <= 0.0 { 0.0 } else { f.area / (low + high) }
+    let is_closed = f.pieces.contains(&NONE) || f.area <= 0.0 || given.is_given(face);
+    if is_closed { 0.0 } else { f.area / (low + high) }
 }
 
 /// Coefficient of a piece's free surface [cutcell eq. 5].
@@ -42,7 +44,7 @@ pub fn surface_coefficient(mesh: &CutCells, iso: &IsoSamples, piece: usize) -> f
 
 impl System {
     /// Assembles the matrix.
-    pub fn assemble(mesh: &CutCells, iso: &IsoSamples) -> Self {
+    pub fn assemble(mesh: &CutCells, iso: &IsoSamples, given: &Given) -> Self {
         let pieces = mesh.pieces.len();
         let (mut row_of, mut piece_of) = (vec![NONE; pieces], vec![]);
         for piece in (0..pieces).filter(|&p| !iso.is_dropped[p]) {
@@ -53,7 +55,7 @@ impl System {
         let parts = parallel::map_indices(parallel::chunk_count(rows, PIECES), |chunk| {
             let mut part = RowPart::default();
             for row in parallel::chunk_range(chunk, PIECES, rows) {
-                part.add_row(mesh, iso, piece_of[row] as usize, &row_of);
+                part.add_row((mesh, iso, given), piece_of[row] as usize, &row_of);
             }
             part
         });
@@ -100,12 +102,17 @@ struct RowPart {
 }
 
 impl RowPart {
-    fn add_row(&mut self, mesh: &CutCells, iso: &IsoSamples, piece: usize, row_of: &[u32]) {
+    fn add_row(
+        &mut self,
+        (mesh, iso, given): (&CutCells, &IsoSamples, &Given),
+        piece: usize,
+        row_of: &[u32],
+    ) {
         let mut excess = surface_coefficient(mesh, iso, piece);
         self.entries.clear();
         for (face, side) in mesh.faces_of(piece) {
             let other = mesh.faces[face].pieces[1 - side];
-            let c = coefficient(mesh, iso, face);
+            let c = coefficient(mesh, iso, given, face);
             if c == 0.0 {
                 continue;
             }

@@ -4,6 +4,9 @@ use crate::complex::clip;
 use fluvial_foundation::{DVec3, parallel};
 use fluvial_grids::{TriangleMesh, UniformGrid};
 
+/// Positions and edges of cells are rounded by this part of themselves together.
+const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
+
 /// Triangles of solids, in cells of the simulation grid. Normals of closed solids point out of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solids {
@@ -20,6 +23,24 @@ impl Solids {
         let corners = |t: &[u32; 3]| t.map(|v| in_cells(mesh.positions[v as usize]));
         self.triangles.extend(mesh.triangles.iter().map(corners));
         self.is_sheet.resize(self.triangles.len(), is_sheet);
+    }
+
+    /// Puts corners that lie in a plane of the tracker's nodes, but for the rounding of positions in f32, into it. The plane
+    /// and the solid would have crumbs of no volume between them, each with a pressure that holds what runs against
+    /// the solid and with velocities of its own: 13 m/s under a jet of 3 m/s on a plate.
+    /// Test: `a_plate_in_a_plane_of_the_grid_has_no_crumbs`.
+    pub fn align(&mut self, grid: &UniformGrid, factor: usize) {
+        let (r, dx) = (factor as f64, f64::from(grid.dx));
+        let farthest = grid.bounds().min.abs().max(grid.bounds().max.abs()).as_dvec3() / dx;
+        for x in self.triangles.iter_mut().flatten() {
+            for a in 0..3 {
+                let plane = (r * x[a]).round() / r;
+                let rounded = ROUNDING * farthest[a].max((x[a] + f64::from(grid.min[a]) / dx).abs());
+                if (x[a] - plane).abs() < rounded {
+                    x[a] = plane;
+                }
+            }
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 use crate::iso::{IsoSamples, PIECES};
 use crate::mesh::{CutCells, NONE};
 use crate::poisson::coefficient;
+use crate::velocity::Given;
 use crate::velocity::StepScales;
 use crate::vertices::find_walls;
 use fluvial_foundation::{DVec3, parallel};
@@ -92,12 +93,12 @@ pub fn differences_at_faces(out: &mut [f64], mesh: &CutCells, iso: &IsoSamples, 
 }
 
 /// Adds q to the right side [cutcell eq. 14]: `-sum A (q_own - q_other) / distance` for every piece, from the differences at faces.
-pub fn add_to_right_side(rhs: &mut [f64], mesh: &CutCells, iso: &IsoSamples, q_face: &[f64]) {
+pub fn add_to_right_side(rhs: &mut [f64], mesh: &CutCells, iso: &IsoSamples, q_face: &[f64], given: &Given) {
     parallel::for_each_chunk_mut(rhs, PIECES, |chunk, out| {
         for (n, rhs) in out.iter_mut().enumerate() {
             for (f, side) in mesh.faces_of(chunk * PIECES + n) {
                 let own_less_other = if side == 0 { -q_face[f] } else { q_face[f] };
-                *rhs -= coefficient(mesh, iso, f) * own_less_other;
+                *rhs -= coefficient(mesh, iso, given, f) * own_less_other;
             }
         }
     });

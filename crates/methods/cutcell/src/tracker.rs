@@ -22,8 +22,15 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Finds the bodies of a mesh, and what the particles in them hold (`volume`, in cells).
-    pub fn find(&mut self, mesh: &CutCells, places: &Places, volume: impl Fn(u32) -> f64) {
+    /// Finds the bodies of a mesh, and what the particles in them hold (`volume`, in cells). Pieces whose shape is given, as by a
+    /// source, hold what they are.
+    pub fn find(
+        &mut self,
+        mesh: &CutCells,
+        places: &Places,
+        volume: impl Fn(u32) -> f64,
+        is_given: impl Fn(usize) -> bool,
+    ) {
         let mut parent: Vec<u32> = (0..mesh.pieces.len() as u32).collect();
         for face in mesh.faces.iter().filter(|f| !f.pieces.contains(&NONE) && f.area > 0.0) {
             unite(&mut parent, face.pieces[0], face.pieces[1]);
@@ -44,7 +51,10 @@ impl Bodies {
             self.of_piece.push(body);
             self.volume[body as usize] += mesh.pieces[piece].volume;
             self.surface_area[body as usize] += mesh.pieces[piece].surface_area;
-            self.held[body as usize] += places.of(piece).iter().map(|&p| volume(p)).sum::<f64>();
+            self.held[body as usize] += match is_given(piece) {
+                true => mesh.pieces[piece].volume,
+                false => places.of(piece).iter().map(|&p| volume(p)).sum::<f64>(),
+            };
         }
     }
 
@@ -182,19 +192,34 @@ pub fn sample_cubic(values: &[f32], nodes: &Lattice, at: DVec3) -> f32 {
     (sum as f32).clamp(least, most)
 }
 
-/// Adds a ball of liquid, in cells, to phi.
-pub fn add_ball(phi: &mut [f32], (nodes, factor): (&Lattice, usize), (x, radius): (DVec3, f64), dx: f32) {
-    let (x, radius, h) = (x * factor as f64, radius * factor as f64, dx / factor as f32);
-    let reach = radius + 2.0;
-    let range = |a: usize| {
-        let last = (nodes.size[a] - 1) as f64;
-        (x[a] - reach).ceil().clamp(0.0, last) as usize..=(x[a] + reach).floor().clamp(0.0, last) as usize
-    };
-    for (i, j, k) in range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| (i, j, k)))) {
-        let distance = DVec3::new(i as f64, j as f64, k as f64).distance(x) - radius;
-        let value = &mut phi[nodes.index(i, j, k)];
-        *value = value.min(distance as f32 * h);
+/// A node around a place, as seen from there; lengths per node.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenNode {
+    /// What is known there.
+    pub value: f64,
+    /// Its slope.
+    pub slope: DVec3,
+    /// The way from the node to the place, at most one along each axis.
+    pub way: DVec3,
+}
+
+/// The value at a place from those of the nodes around that see it; none without any.
+///
+/// With trilinear weights w and ways d, `sum w (phi + g . d / 2)` is exact for polynomials of second degree; `sum w (phi + g . d)` is as
+/// wrong as `sum w phi`, with the other sign, and films on solids grew by it. Where nodes are hidden `sum w d` is not zero, and the
+/// mean slope along half of it keeps planes exact. Test: `values_beside_solids_are_read_to_second_degree`.
+pub fn value_from_nodes(nodes: impl Iterator<Item = SeenNode>) -> Option<f64> {
+    const LEAST_WEIGHT: f64 = 1e-9;
+    let (mut value, mut slope, mut way, mut weights) = (0.0, DVec3::ZERO, DVec3::ZERO, 0.0);
+    for node in nodes {
+        let part = 1.0 - node.way.abs().min(DVec3::ONE);
+        let weight = part.x * part.y * part.z + LEAST_WEIGHT;
+        value += weight * (node.value + 0.5 * node.slope.dot(node.way));
+        slope += weight * node.slope;
+        way += weight * node.way;
+        weights += weight;
     }
+    (weights > 0.0).then(|| (value + 0.5 * slope.dot(way) / weights) / weights)
 }
 
 /// How a surface that lacks volume in a neighbourhood is displaced there.

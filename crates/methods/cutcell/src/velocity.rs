@@ -26,6 +26,65 @@ impl StepScales {
     }
 }
 
+/// What sources say: the pressure does not change the velocities of their faces, and they let volume into pieces. Both lists
+/// are empty where there are none.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Does a source say the velocity of the face?
+    pub is_given: Vec<bool>,
+    /// Volume that sources let into every piece in a second, in cell faces times m/s.
+    pub supply: Vec<f64>,
+}
+
+impl Given {
+    /// Nothing is given.
+    pub const NOTHING: Given = Given { is_given: vec![], supply: vec![] };
+
+    /// Does a source say the velocity of a face?
+    pub fn is_given(&self, face: usize) -> bool {
+        self.is_given.get(face).is_some_and(|given| *given)
+    }
+
+    /// Sets the velocities of faces between pieces and of triangles of the free surface that `at` knows one for, at their centres
+    /// in cells (true for the surface). A piece that more flows out of by them than comes in lies where a source lets in: what is
+    /// missing is its supply. What comes in by more than leaves is for the pressure to lead on. The far end of a source's liquid
+    /// in the air moves with it; the source fills the room behind.
+    pub fn prescribe(
+        &mut self,
+        (u_face, u_triangle): (&mut [f64], &mut [DVec3]),
+        mesh: &CutCells,
+        at: impl Fn(DVec3, bool) -> Option<DVec3>,
+    ) {
+        self.is_given.clear();
+        self.is_given.resize(mesh.faces.len(), false);
+        self.supply.clear();
+        self.supply.resize(mesh.pieces.len(), 0.0);
+        for (f, face) in mesh.faces.iter().enumerate().filter(|(_, face)| !face.pieces.contains(&NONE)) {
+            if let Some(u) = at(face.centroid, false) {
+                let u = u[face.axis as usize];
+                (self.is_given[f], u_face[f]) = (true, u);
+                self.supply[face.pieces[0] as usize] += face.area * u;
+                self.supply[face.pieces[1] as usize] -= face.area * u;
+            }
+        }
+        for piece in 0..mesh.pieces.len() {
+            let first = mesh.first_triangle[piece] as usize;
+            for (n, t) in mesh.triangles_of(piece).iter().enumerate().filter(|(_, t)| t.is_surface()) {
+                let center = t.vertices.iter().map(|&v| mesh.vertices[v as usize]).sum::<DVec3>() / 3.0;
+                if let Some(u) = at(center, true) {
+                    u_triangle[first + n] = u;
+                    self.supply[piece] += mesh.area_vector(t).dot(u);
+                }
+            }
+        }
+        self.supply.iter_mut().for_each(|supply| *supply = supply.max(0.0));
+    }
+
+    fn supply(&self, piece: usize) -> f64 {
+        self.supply.get(piece).copied().unwrap_or(0.0)
+    }
+}
+
 /// Velocity of every geometry triangle before the projection [cutcell §3.3]: the mean of its vertices' on the
 /// free surface, the solid's on solids (`u_solid` gives it for a solid's triangle and a position in cells).
 pub fn triangle_velocities(
@@ -43,28 +102,26 @@ pub fn triangle_velocities(
     });
 }
 
+/// Velocities of grid faces and geometry triangles, and what sources let in.
+pub type Flows<'a> = (&'a [f64], &'a [DVec3], &'a Given);
+
 /// Volume that leaves a piece in a second, in cell faces times m/s: through grid faces, and through geometry
-/// triangles.
-fn outflow(mesh: &CutCells, piece: usize, u_face: &[f64], u_triangle: &[DVec3]) -> f64 {
+/// triangles, less what sources let in.
+fn outflow(mesh: &CutCells, piece: usize, (u_face, u_triangle, given): Flows) -> f64 {
     let sign = |side: usize| if side == 0 { 1.0 } else { -1.0 };
     let grid: f64 = mesh.faces_of(piece).map(|(f, side)| sign(side) * mesh.faces[f].area * u_face[f]).sum();
     let first = mesh.first_triangle[piece] as usize;
     let own = mesh.triangles_of(piece).iter().enumerate();
-    grid + own.map(|(n, t)| mesh.area_vector(t).dot(u_triangle[first + n])).sum::<f64>()
+    let own = own.map(|(n, t)| mesh.area_vector(t).dot(u_triangle[first + n])).sum::<f64>();
+    grid + own - given.supply(piece)
 }
 
 /// Right side of the pressure system for every piece [cutcell eq. 7]: `-(rho dx / dt)` times what flows out.
-pub fn right_side(
-    out: &mut [f64],
-    mesh: &CutCells,
-    u_face: &[f64],
-    u_triangle: &[DVec3],
-    scales: &StepScales,
-) {
+pub fn right_side(out: &mut [f64], mesh: &CutCells, flows: Flows, scales: &StepScales) {
     let scale = -1.0 / scales.velocity_per_pascal();
     parallel::for_each_chunk_mut(out, PIECES, |chunk, out| {
         for (n, out) in out.iter_mut().enumerate() {
-            *out = scale * outflow(mesh, chunk * PIECES + n, u_face, u_triangle);
+            *out = scale * outflow(mesh, chunk * PIECES + n, flows);
         }
     });
 }
@@ -113,7 +170,7 @@ pub fn flux_budget(
     mesh: &CutCells,
     iso: &IsoSamples,
     pressure: &[f64],
-    (u_face, u_triangle): (&[f64], &[DVec3]),
+    flows: Flows,
     scales: &StepScales,
 ) -> BudgetReport {
     let scale = scales.velocity_per_pascal();
@@ -125,7 +182,7 @@ pub fn flux_budget(
             if area <= 0.0 {
                 continue;
             }
-            let wanted = -outflow(mesh, piece, u_face, u_triangle) / area;
+            let wanted = -outflow(mesh, piece, flows) / area;
             let limit = scale * (pressure[piece] / iso.phi_piece[piece]).abs();
             *out = wanted.clamp(-limit, limit);
             let cut = (wanted - *out).abs();

@@ -6,6 +6,7 @@ use fluvial_cutcell::iso::IsoSamples;
 use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
+use fluvial_cutcell::velocity::Given;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::UniformGrid;
 use fluvial_linear::Params;
@@ -53,7 +54,7 @@ fn cut_cell_errors(grid: UniformGrid, factor: usize, problem: &Problem) -> Error
         .iter()
         .map(|p| -p.volume * dx * dx * (problem.laplacian)(mesh.in_world(p.centroid)))
         .collect();
-    let system = System::assemble(&mesh, &iso);
+    let system = System::assemble(&mesh, &iso, &Given::NOTHING);
     let mut p = vec![0.0; mesh.pieces.len()];
     let info = system.solve(&mut p, &rhs, &TIGHT, &mut CgScratch::default()).expect("it converges");
     assert!(info.iterations < 60, "slivers cost {} iterations", info.iterations);

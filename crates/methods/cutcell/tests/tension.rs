@@ -10,7 +10,7 @@ use fluvial_cutcell::poisson::System;
 use fluvial_cutcell::tension::{
     accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces,
 };
-use fluvial_cutcell::velocity::{StepScales, project_faces, right_side};
+use fluvial_cutcell::velocity::{Given, StepScales, project_faces, right_side};
 use fluvial_foundation::DVec3;
 use fluvial_linear::Params;
 use fluvial_linear::krylov::CgScratch;
@@ -120,9 +120,9 @@ fn a_static_drop_has_laplaces_jump() {
     let mut u_face = vec![0.0; mesh.faces.len()];
     let u_triangle = vec![DVec3::ZERO; mesh.triangles.len()];
     let (mut rhs, mut p) = (vec![0.0; mesh.pieces.len()], vec![0.0; mesh.pieces.len()]);
-    right_side(&mut rhs, &mesh, &u_face, &u_triangle, &scales);
-    add_to_right_side(&mut rhs, &mesh, &iso, &q_face);
-    let system = System::assemble(&mesh, &iso);
+    right_side(&mut rhs, &mesh, (&u_face, &u_triangle, &Given::NOTHING), &scales);
+    add_to_right_side(&mut rhs, &mesh, &iso, &q_face, &Given::NOTHING);
+    let system = System::assemble(&mesh, &iso, &Given::NOTHING);
     system.solve(&mut p, &rhs, &TIGHT, &mut CgScratch::default()).expect("it converges");
     project_faces(&mut u_face, &mesh, &iso, &p, Some(&q_face), &scales);
     let jump = 2.0 * sigma / radius / (1.0 + 2.0 * tau / (radius * radius));

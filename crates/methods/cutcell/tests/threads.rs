@@ -6,6 +6,7 @@ use fluvial_cutcell::cut::{CutScratch, cut};
 use fluvial_cutcell::iso::IsoSamples;
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
+use fluvial_cutcell::velocity::Given;
 use fluvial_foundation::{DVec3, parallel};
 
 #[test]
@@ -18,7 +19,7 @@ fn cut_cells_and_systems_are_the_same_with_any_number_of_threads() {
         let mesh = cut(&tracker, &random_sheets(7), &mut CutScratch::default());
         let mut iso = IsoSamples::default();
         iso.find(&mesh, &tracker);
-        let system = System::assemble(&mesh, &iso);
+        let system = System::assemble(&mesh, &iso, &Given::NOTHING);
         (
             mesh.vertices,
             mesh.triangles,

@@ -10,7 +10,7 @@ use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::poisson::System;
 use fluvial_cutcell::solids::Solids;
 use fluvial_cutcell::velocity::{
-    BudgetReport, StepScales, flux_budget, project_faces, right_side, triangle_velocities,
+    BudgetReport, Given, StepScales, flux_budget, project_faces, right_side, triangle_velocities,
 };
 use fluvial_cutcell::vertices::{
     VertexScratch, average_grid_vertices, correct_surface_vertices, keep_off_solids,
@@ -50,11 +50,11 @@ impl Flow {
     fn project(&mut self) -> (Vec<f64>, Vec<f64>, BudgetReport) {
         let pieces = self.mesh.pieces.len();
         let (mut rhs, mut p, mut change) = (vec![0.0; pieces], vec![0.0; pieces], vec![0.0; pieces]);
-        right_side(&mut rhs, &self.mesh, &self.u_face, &self.u_triangle, &SCALES);
-        let system = System::assemble(&self.mesh, &self.iso);
+        right_side(&mut rhs, &self.mesh, (&self.u_face, &self.u_triangle, &Given::NOTHING), &SCALES);
+        let system = System::assemble(&self.mesh, &self.iso, &Given::NOTHING);
         system.solve(&mut p, &rhs, &TIGHT, &mut CgScratch::default()).expect("it converges");
         project_faces(&mut self.u_face, &self.mesh, &self.iso, &p, None, &SCALES);
-        let u = (&self.u_face[..], &self.u_triangle[..]);
+        let u = (&self.u_face[..], &self.u_triangle[..], &Given::NOTHING);
         let report = flux_budget(&mut change, &self.mesh, &self.iso, &p, u, &SCALES);
         (p, change, report)
     }
@@ -75,7 +75,7 @@ fn the_system_is_symmetric_and_positive_definite() {
         let tracker = Tracker { grid, factor: 2, phi_node: &phi_node };
         let solids = if case.is_multiple_of(2) { Solids::default() } else { random_sheets(case) };
         let flow = Flow::new(&tracker, &solids, wild);
-        let matrix = System::assemble(&flow.mesh, &flow.iso).matrix;
+        let matrix = System::assemble(&flow.mesh, &flow.iso, &Given::NOTHING).matrix;
         let rows = matrix.excess().len();
         for row in 0..rows {
             assert!(matrix.excess()[row] >= 0.0);
@@ -112,7 +112,7 @@ fn the_flux_budget_closes_every_piece() {
             }
         }
         let mut left = vec![0.0; flow.mesh.pieces.len()];
-        right_side(&mut left, &flow.mesh, &flow.u_face, &flow.u_triangle, &SCALES);
+        right_side(&mut left, &flow.mesh, (&flow.u_face, &flow.u_triangle, &Given::NOTHING), &SCALES);
         for (piece, left) in left.iter().enumerate() {
             let outflow = left.abs() * SCALES.dt_s / SCALES.density;
             let area = flow.mesh.pieces[piece].surface_area;

@@ -7,6 +7,7 @@ use fluvial_cutcell::mesh::{CutCells, NONE};
 use fluvial_cutcell::nodes::Tracker;
 use fluvial_cutcell::tracker::{LocalShift, local_shifts};
 use fluvial_foundation::{DVec3, parallel};
+use fluvial_solids::Nozzle;
 use fluvial_solver_interface::Clamps;
 
 /// A surface that does not have its body's volume is displaced by this much a step at most, in cells of the tracker.
@@ -27,8 +28,9 @@ impl CutCellSolver {
         let most = MOST_SHIFT / self.factor() as f64;
         let rule = LocalShift { ignored: IGNORED_SHIFT, part: SHIFT_PART, most };
         let cell_m3 = self.cell_m3();
-        let Work { mesh, fields, places, x_in_cells, bodies, shift_body, local_cell, held_cell, .. } =
-            &mut self.work;
+        let Work {
+            mesh, fields, places, x_in_cells, bodies, shift_body, local_cell, held_cell, nozzles, ..
+        } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         held_cell.clear();
         held_cell.resize(mesh.grid.cell_count(), 0.0);
@@ -36,11 +38,16 @@ impl CutCellSolver {
             let volume = f64::from(fields.population.volume_m3[n]) / cell_m3;
             let own = mesh.pieces[piece as usize].cell as usize;
             let is_whole = self.boundary.is_near_cell(own);
-            share_cube(mesh, (x_in_cells[n], volume), |cell, part| {
+            share_cube(mesh.grid.cells, (x_in_cells[n], volume), |cell, part| {
                 let takes =
                     !is_whole && !mesh.pieces_of(cell).is_empty() && !self.boundary.is_near_cell(cell);
                 held_cell[if takes { cell } else { own }] += part;
             });
+        }
+        // In a source the shape is the source's, whatever its particles hold on their way through it.
+        for piece in (0..mesh.pieces.len()).filter(|&p| is_in_source(mesh, nozzles, p)) {
+            let cell = mesh.pieces[piece].cell as usize;
+            held_cell[cell] = mesh.pieces_of(cell).map(|p| mesh.pieces[p].volume).sum();
         }
         local_shifts(local_cell, mesh, held_cell, &rule);
         clamps.add("local_shift", local_cell.iter().filter(|s| **s != 0.0).count());
@@ -64,7 +71,7 @@ impl CutCellSolver {
     /// Finds the piece of every particle and the volumes of bodies.
     pub(crate) fn sort_particles(&mut self) {
         let (grid, cell_m3) = (self.grid, self.cell_m3());
-        let Work { mesh, fields, places, bodies, x_in_cells, sides, .. } = &mut self.work;
+        let Work { mesh, fields, places, bodies, x_in_cells, sides, nozzles, .. } = &mut self.work;
         let Some(mesh) = mesh.as_ref() else { return };
         let population = &fields.population;
         x_in_cells.clear();
@@ -73,7 +80,8 @@ impl CutCellSolver {
             *x = (population.particles.x[n] - grid.min).as_dvec3() / f64::from(grid.dx);
         });
         places.find(mesh, sides, x_in_cells);
-        bodies.find(mesh, places, |p| f64::from(population.volume_m3[p as usize]) / cell_m3);
+        let volume = |p: u32| f64::from(population.volume_m3[p as usize]) / cell_m3;
+        bodies.find(mesh, places, volume, |piece| is_in_source(mesh, nozzles, piece));
     }
 
     /// Finds where pressures live.
@@ -119,11 +127,16 @@ impl CutCellSolver {
     }
 }
 
+/// Does the middle of a piece lie in a source?
+pub(crate) fn is_in_source(mesh: &CutCells, nozzles: &[Nozzle], piece: usize) -> bool {
+    let middle = || mesh.in_world(mesh.pieces[piece].centroid).as_vec3();
+    !nozzles.is_empty() && CutCellSolver::prescribed(nozzles, middle()).is_some()
+}
+
 /// Tells how a cube of a volume about a place, in cells, lies in cells of the grid: parts of the volume that add up to it. Counted in
 /// whole particles, a layer of them that passes from one cell to the next would be a quarter of a cell of surface.
-fn share_cube(mesh: &CutCells, (x, volume): (DVec3, f64), mut tell: impl FnMut(usize, f64)) {
+pub(crate) fn share_cube(size: [usize; 3], (x, volume): (DVec3, f64), mut tell: impl FnMut(usize, f64)) {
     let half = (0.5 * volume.cbrt()).min(0.5);
-    let size = mesh.grid.cells;
     let spans: [[(usize, f64); 2]; 3] = std::array::from_fn(|a| {
         let inside = |x: f64| (x.max(0.0) as usize).min(size[a] - 1);
         let (low, high) = (inside(x[a] - half), inside(x[a] + half));

@@ -124,6 +124,34 @@ impl CutCellSolver {
         }
     }
 
+    /// Takes from particles what would carry them through a wall of the domain within the step; returns from how many. The
+    /// velocity that liquid had and the one that it has are both zero on a wall, so that their difference (FLIP) never
+    /// stops what ran against it: a jet under a lid kept its 6.5 m/s upward, and the pressure that held it back drove it
+    /// sideways from step to step, to 13 m/s. Liquid that comes to rest at a wall is slower than its distance over the step.
+    pub(crate) fn stop_at_walls(&mut self, dt_s: f64) -> usize {
+        let (open, size, dx) =
+            (self.setup.open_walls(), self.grid.cells.map(|n| n as f64), f64::from(self.grid.dx));
+        let Work { fields, x_in_cells, .. } = &mut self.work;
+        let stopped = parallel::map_chunks(&mut fields.population.particles.v, CHUNK, |range, v| {
+            let mut stopped = 0;
+            for (v, x) in v.iter_mut().zip(&x_in_cells[range]) {
+                let free = *v;
+                for a in 0..3 {
+                    let is_high = v[a] > 0.0;
+                    if open[2 * a + is_high as usize] {
+                        continue;
+                    }
+                    let way = if is_high { size[a] - x[a] } else { x[a] };
+                    let most = (way.max(0.0) * dx / dt_s) as f32;
+                    v[a] = v[a].clamp(-most, most);
+                }
+                stopped += (*v != free) as usize;
+            }
+            stopped
+        });
+        stopped.into_iter().sum()
+    }
+
     /// Carries particles and level set, and mends the level set by the particles.
     pub(crate) fn advect(&mut self, dt_s: f64, clamps: &mut Clamps) {
         self.find_lag(dt_s);

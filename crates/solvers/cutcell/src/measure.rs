@@ -43,12 +43,15 @@ impl CutCellSolver {
         Ok(report)
     }
 
-    /// What the level set would have gained or lost by now, had its surface not been displaced to what particles hold.
+    /// What the level set would have gained or lost by the step's start, where it was cut, had its surface not been displaced to
+    /// what particles hold until then. (The displacement of the step itself answers what was cut: with it, the last
+    /// difference would count twice.)
     fn raw_error(&self) -> f64 {
-        let Work { bodies, fields, account, .. } = &self.work;
+        let Work { bodies, account, .. } = &self.work;
+        let returned_m3 = self.state.fields.returned_m3;
         let cut_m3 = self.cell_m3() * bodies.volume.iter().sum::<f64>();
         let held_m3 = self.cell_m3() * bodies.held.iter().sum::<f64>();
-        (cut_m3 - held_m3 - fields.returned_m3) / account.largest_expected_m3.max(f64::MIN_POSITIVE)
+        (cut_m3 - held_m3 - returned_m3) / account.largest_expected_m3.max(f64::MIN_POSITIVE)
     }
 
     /// Largest outflow of a full cell over its volume, 1/s.

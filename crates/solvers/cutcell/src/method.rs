@@ -71,7 +71,7 @@ impl Listed for Params {
         }
         if !setup.sources.is_empty() {
             notes.push(
-                "the pressure does not know sources: under water their liquid makes its room late".to_owned(),
+                "the pressure does not know sources thinner than a cell: under water their liquid makes its room late".to_owned(),
             );
         }
         if setup.sticky_walls() != [true; 6] {

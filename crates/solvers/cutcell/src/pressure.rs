@@ -4,18 +4,19 @@ use crate::CutCellSolver;
 use crate::state::Work;
 use fluvial_cutcell::air::Faces;
 use fluvial_cutcell::flow::Flow;
-use fluvial_cutcell::mesh::{CutCells, GridFace, NONE};
+use fluvial_cutcell::mesh::NONE;
 use fluvial_cutcell::poisson::System;
 use fluvial_cutcell::tension::{
     accelerate_along_surface, add_to_right_side, differences_at_faces, pressure_of_pieces, spread_to_vertices,
 };
 use fluvial_cutcell::transfer::Parcels;
-use fluvial_cutcell::velocity::{StepScales, flux_budget, project_faces, right_side, triangle_velocities};
+use fluvial_cutcell::velocity::{
+    Given, StepScales, flux_budget, project_faces, right_side, triangle_velocities,
+};
 use fluvial_cutcell::vertices::{average_grid_vertices, correct_surface_vertices, keep_off_solids};
 use fluvial_foundation::DVec3;
 use fluvial_level_set::extrapolate_velocity;
 use fluvial_linear::Params as Stopping;
-use fluvial_solids::Nozzle;
 use fluvial_solver_interface::{Clamps, PressureReport, StepError};
 use std::f64::consts::PI;
 
@@ -26,17 +27,6 @@ const CURVATURE_TOLERANCE: f64 = 1e-6;
 fn fill<T: Clone>(list: &mut Vec<T>, len: usize, value: T) {
     list.clear();
     list.resize(len, value);
-}
-
-/// Faces in sources have the sources' velocity.
-fn prescribe_faces(u_face: &mut [f64], mesh: &CutCells, nozzles: &[Nozzle]) {
-    let inner = |face: &GridFace| !nozzles.is_empty() && !face.pieces.contains(&NONE);
-    for (u, face) in u_face.iter_mut().zip(&mesh.faces).filter(|(_, face)| inner(face)) {
-        let x = mesh.in_world(face.centroid).as_vec3();
-        if let Some(prescribed) = CutCellSolver::prescribed(nozzles, x) {
-            *u = prescribed[face.axis as usize];
-        }
-    }
 }
 
 impl CutCellSolver {
@@ -122,31 +112,43 @@ impl CutCellSolver {
 
     /// Makes the velocity free of divergence.
     pub(crate) fn project(&mut self, dt_s: f64, clamps: &mut Clamps) -> Result<PressureReport, StepError> {
-        let scales = self.scales(dt_s);
+        let (scales, half_fine_m) = (self.scales(dt_s), 0.5 * self.fine_m());
         let has_tension = self.setup.liquid.surface_tension > 0.0;
         let work = &mut self.work;
         let Some(mesh) = work.mesh.as_ref() else { return Ok(PressureReport::default()) };
+        if work.nozzles.is_empty() {
+            work.given = Given::NOTHING;
+        }
         let pieces = mesh.pieces.len();
         fill(&mut work.u_triangle, mesh.triangles.len(), DVec3::ZERO);
         triangle_velocities(&mut work.u_triangle, mesh, &work.u_vertex, |_, _| DVec3::ZERO);
         fill(&mut work.rhs, pieces, 0.0);
         fill(&mut work.pressure, pieces, 0.0);
         fill(&mut work.change, pieces, 0.0);
-        prescribe_faces(&mut work.u_face, mesh, &work.nozzles);
-        right_side(&mut work.rhs, mesh, &work.u_face, &work.u_triangle, &scales);
-        if has_tension {
-            add_to_right_side(&mut work.rhs, mesh, &work.iso, &work.q_face);
+        // What a source has filled ends on its shape, which samples of the tracker know to half a cell.
+        let of_source = |x: DVec3, is_surface: bool| {
+            let within_m = if is_surface { half_fine_m } else { 0.0 };
+            Self::prescribed_within(&work.nozzles, mesh.in_world(x).as_vec3(), within_m)
+        };
+        if !work.nozzles.is_empty() {
+            work.given.prescribe((&mut work.u_face, &mut work.u_triangle), mesh, of_source);
         }
-        let system = System::assemble(mesh, &work.iso);
+        right_side(&mut work.rhs, mesh, (&work.u_face, &work.u_triangle, &work.given), &scales);
+        if has_tension {
+            add_to_right_side(&mut work.rhs, mesh, &work.iso, &work.q_face, &work.given);
+        }
+        let system = System::assemble(mesh, &work.iso, &work.given);
         let stop = self.params.pressure.stopping();
         let info = system
             .solve(&mut work.pressure, &work.rhs, &stop, &mut work.cg)
             .map_err(|error| StepError::Pressure(error.to_string()))?;
         let q_face = has_tension.then_some(&work.q_face[..]);
         project_faces(&mut work.u_face, mesh, &work.iso, &work.pressure, q_face, &scales);
-        prescribe_faces(&mut work.u_face, mesh, &work.nozzles);
-        let u = (&work.u_face[..], &work.u_triangle[..]);
-        let budget = flux_budget(&mut work.change, mesh, &work.iso, &work.pressure, u, &scales);
+        if !work.nozzles.is_empty() {
+            work.given.prescribe((&mut work.u_face, &mut work.u_triangle), mesh, of_source);
+        }
+        let flows = (&work.u_face[..], &work.u_triangle[..], &work.given);
+        let budget = flux_budget(&mut work.change, mesh, &work.iso, &work.pressure, flows, &scales);
         clamps.add("flux_budget", budget.clamped);
         Ok(PressureReport { iterations: info.iterations, relative_residual: info.relative_residual })
     }

@@ -3,7 +3,7 @@
 use crate::CutCellSolver;
 use fluvial_cutcell::mesh::NONE;
 use fluvial_cutcell::solids::Solids;
-use fluvial_cutcell::tracker::sample_cubic;
+use fluvial_cutcell::tracker::{SeenNode, sample_cubic, value_from_nodes};
 use fluvial_cutcell::walk::Walls;
 use fluvial_foundation::{AXES, Axis, DVec3, Vec3, parallel};
 use fluvial_grids::{Lattice, Sides, UniformGrid};
@@ -58,6 +58,7 @@ impl Boundary {
             mesh.positions.iter_mut().for_each(|x| *x = pose.world_from_body(*x));
             boundary.triangles.add(&mesh, false, grid);
         }
+        boundary.triangles.align(grid, (grid.dx / nodes.spacing).round() as usize);
         boundary.walls = Walls::new(&boundary.triangles, grid);
         let (placed, band) = (setup.solids_at(0.0), 2.0 * DEEP * nodes.spacing);
         boundary.solid_node = vec![0.0; nodes.len()];
@@ -199,21 +200,15 @@ impl Boundary {
         if !self.has_solids() || self.blocked_node[base] & NEAR == 0 {
             return Some(sample_cubic(phi, nodes, at));
         }
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for corner in 0..8usize {
-            let bits = [corner & 1, corner >> 1 & 1, corner >> 2];
-            let n = base + bits[0] + nodes.stride(1) * bits[1] + nodes.stride(2) * bits[2];
+        let seen = (0..8usize).filter_map(|corner| {
+            let n =
+                base + (corner & 1) + nodes.stride(1) * (corner >> 1 & 1) + nodes.stride(2) * (corner >> 2);
             let there = DVec3::from_array(nodes.coordinates(n).map(|n| n as f64));
-            let d = (at - there).abs().min(DVec3::ONE);
-            let weight = (1.0 - d.x) * (1.0 - d.y) * (1.0 - d.z) + 1e-9;
-            if self.closed_node[n] || self.walls.is_between(x, there / factor as f64) {
-                continue;
-            }
-            sum += weight * (f64::from(phi[n]) + self.slope(phi, nodes, n).dot(at - there));
-            weights += weight;
-        }
-        // Between nodes alone and without hidden ones this is linear interpolation with slopes; planes are exact.
-        (weights > 0.0).then(|| (sum / weights) as f32)
+            let is_hidden = self.closed_node[n] || self.walls.is_between(x, there / factor as f64);
+            let slope = || self.slope(phi, nodes, n);
+            (!is_hidden).then(|| SeenNode { value: f64::from(phi[n]), slope: slope(), way: at - there })
+        });
+        value_from_nodes(seen).map(|value| value as f32)
     }
 }
 

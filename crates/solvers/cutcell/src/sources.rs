@@ -1,8 +1,8 @@
 //! Sources and sinks.
 //!
-//! A source emits particles with what flows in during a step, in all: section times speed times time. They enter spread over
-//! the length that the liquid moves in the step behind the shape's far end, and run at its velocity until they have left
-//! it. The level set is united with what has come in.
+//! A source emits particles with what flows in during a step, in all: section times speed times time. They enter at the step's
+//! end, spread over the length that the liquid has moved in it from the shape's far end on, and run at its velocity until they
+//! have left it. The level set is united with what has come in.
 
 use crate::CutCellSolver;
 use fluvial_foundation::random::unit_f32;
@@ -13,15 +13,24 @@ use fluvial_solids::Nozzle;
 const LEAST_SHARE: f32 = 0.25;
 
 impl CutCellSolver {
-    /// Begins a step: takes over the state, empties sinks and lets sources flow.
-    pub(crate) fn apply_sources_and_sinks(&mut self, dt_s: f64) {
+    /// Begins a step: takes over the state, empties sinks, and liquid in sources runs at their velocity.
+    pub(crate) fn open_sources_and_sinks(&mut self, dt_s: f64) {
         let (state, work) = (&self.state, &mut self.work);
         work.fields.phi_node.clone_from(&state.fields.phi_node);
         work.fields.returned_m3 = state.fields.returned_m3;
         work.fields.population.copy_from(&state.fields.population);
         work.account = state.account;
         self.empty_sinks();
-        self.fill_sources(dt_s);
+        self.work.nozzles.clear();
+        for n in self.flowing_sources(dt_s) {
+            let nozzle = self.setup.nozzle_among(n, self.state.time_s, dt_s);
+            self.prescribe(&nozzle);
+            self.work.nozzles.push(nozzle);
+        }
+    }
+
+    fn flowing_sources(&self, dt_s: f64) -> Vec<usize> {
+        self.setup.sources_flowing(self.state.time_s, dt_s).map(|(n, _)| n).collect()
     }
 
     fn empty_sinks(&mut self) {
@@ -40,17 +49,17 @@ impl CutCellSolver {
         }
     }
 
-    fn fill_sources(&mut self, dt_s: f64) {
+    /// Ends the way of a step: what flowed in fills the room that the liquid in front has left by moving. Let in before, it would fill the room
+    /// that this step leaves, not the last one: with every change of the step, particles overlapped or left a gap, and the
+    /// level set, which knows no steps, differed from them by a step's inflow.
+    pub(crate) fn fill_sources(&mut self, dt_s: f64) {
         let (time_s, bounds, nodes) = (self.state.time_s, self.setup.domain.bounds(), self.nodes);
-        self.work.nozzles.clear();
-        let flowing: Vec<usize> = self.setup.sources_flowing(time_s, dt_s).map(|(n, _)| n).collect();
-        for n in flowing {
+        let nozzles = std::mem::take(&mut self.work.nozzles);
+        for (n, nozzle) in self.flowing_sources(dt_s).into_iter().zip(&nozzles) {
             let source = &self.setup.sources[n];
             let until_s = (time_s + dt_s).min(source.active_s[1]);
             let since_s = until_s - source.active_s[0];
-            let nozzle = self.setup.nozzle_among(n, time_s, dt_s);
-            self.prescribe(&nozzle);
-            self.emit(n, &nozzle, dt_s);
+            self.emit(n, nozzle, dt_s);
             let near = nozzle.bounds().expand(2.0 * self.grid.dx);
             nodes.for_each_mut(&mut self.work.fields.phi_node, |_, [i, j, k], phi| {
                 let x = nodes.position(i, j, k);
@@ -58,14 +67,20 @@ impl CutCellSolver {
                     *phi = phi.min(nozzle.filled_distance(x, since_s));
                 }
             });
-            self.work.nozzles.push(nozzle);
         }
+        self.work.nozzles = nozzles;
     }
 
     /// The velocity of a source at a place in it. Nothing else carries liquid there: with a step's gravity added it left 9 %
     /// faster than it came in, and the surface had 9 % more volume than the flow.
     pub(crate) fn prescribed(nozzles: &[Nozzle], x: Vec3) -> Option<DVec3> {
-        nozzles.iter().find(|nozzle| nozzle.distance(x) < 0.0).map(|nozzle| nozzle.velocity(x).as_dvec3())
+        Self::prescribed_within(nozzles, x, 0.0)
+    }
+
+    /// As [`Self::prescribed`], and so far around the source.
+    pub(crate) fn prescribed_within(nozzles: &[Nozzle], x: Vec3, within_m: f32) -> Option<DVec3> {
+        let nozzle = nozzles.iter().find(|nozzle| nozzle.distance(x) < within_m);
+        nozzle.map(|nozzle| nozzle.velocity(x).as_dvec3())
     }
 
     /// Particles in a source run at its velocity.

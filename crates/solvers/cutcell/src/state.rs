@@ -10,6 +10,7 @@ use fluvial_cutcell::mesh::CutCells;
 use fluvial_cutcell::places::{Places, SolidSides};
 use fluvial_cutcell::tracker::Bodies;
 use fluvial_cutcell::transfer::Gathered;
+use fluvial_cutcell::velocity::Given;
 use fluvial_cutcell::vertices::VertexScratch;
 use fluvial_foundation::{DVec3, Vec3};
 use fluvial_grids::{FaceField, UniformGrid};
@@ -139,6 +140,8 @@ pub(crate) struct Work {
     pub lag_air: SurfaceLag,
     /// Sources that flow in the step.
     pub nozzles: Vec<Nozzle>,
+    /// What they say to the pressure.
+    pub given: Given,
     pub air: AirScratch,
     pub u_face: Vec<f64>,
     pub u_vertex: Vec<DVec3>,
@@ -188,6 +191,7 @@ impl Work {
             lag: SurfaceLag::default(),
             lag_air: SurfaceLag::default(),
             nozzles: vec![],
+            given: Given::NOTHING,
             air: AirScratch::default(),
             u_face: vec![],
             u_vertex: vec![],
