@@ -103,7 +103,7 @@ impl CpuWater {
         let work = &mut remesh::Scratch::default();
         remesh::remesh(columns, &grid, &phi_new, &self.params.remesh, &self.limits, work);
         let new = TallGrid::new([grid.nx, grid.regular, grid.nz], grid.dx_m, columns.clone());
-        remesh::transfer(phi, &new, &grid, &phi_new);
+        remesh::transfer_phi(phi, &new, &grid, &phi_new);
         remesh::transfer(&mut carried, &new, &grid, &u_new);
         remesh::transfer(&mut spare, &new, &grid, pressure);
         pressure.copy_from_slice(&spare);

@@ -35,6 +35,7 @@ pub fn source(name: &str) -> ShaderSource {
         "ground" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../solids/ground.wgsl"],
         "hierarchy" => shader_parts!["../hierarchy.wgsl"],
         "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
+        "part" => shader_parts!["../columns.wgsl", "../pressure/part.wgsl"],
         "projection" => {
             shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/projection.wgsl"]
         }
@@ -119,6 +120,11 @@ impl GpuGrid {
     /// Workgroups for kernels with one invocation a sample.
     pub fn sample_groups(&self) -> [u32; 3] {
         [self.nx.div_ceil(16), self.rows.div_ceil(4), self.nz.div_ceil(2)]
+    }
+
+    /// Rows of samples along x.
+    pub fn rows_along_x(&self) -> usize {
+        (self.rows * self.nz) as usize
     }
 
     /// Workgroups for kernels with one invocation a column.

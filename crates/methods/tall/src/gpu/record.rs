@@ -259,6 +259,8 @@ impl Buffers {
         // What phi was before the step is of no use any more.
         let moved = &self.scalars[0];
         move_scalar(r, phi_new, moved)?;
+        let liquid = [(4, phi_new.binding()), (5, moved.binding())];
+        r.run(("move", "keep_liquid"), both().chain(liquid), groups)?;
         move_scalar(r, &self.pressure, self.multigrid.first_guess())?;
         let fields = [(6, u_new.binding()), (7, u_moved.binding())];
         r.run(("move", "transfer_velocity"), both().chain(fields), groups)?;

@@ -16,12 +16,20 @@ fn beside_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
     neighbours(grid, phi, s).into_iter().flatten().any(|other| (other <= 0.0) != liquid)
 }
 
+/// Is the sample an end of a tall cell that holds a surface? There phi is the line that shows how much liquid the tall cell holds
+/// and no distance (`remesh::transfer_phi`): other ends would have their zero elsewhere.
+fn holds_a_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
+    let [bottom, top] = [0, 1].map(|row| phi[grid.index(s.i, row, s.k)]);
+    s.j < 2 && (bottom <= 0.0) != (top <= 0.0)
+}
+
 /// The clamps of every frame: one cell beside the surface, [`REACH_CELLS`] elsewhere. These bound the
 /// distance that is stored; they do not move the surface, since the sign stays and phi = 0 is far from
 /// either.
 pub fn clamp_frame(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {
-        let cells = if beside_surface(grid, phi, s) { 1.0 } else { REACH_CELLS };
+        let is_bounded = beside_surface(grid, phi, s) && !holds_a_surface(grid, phi, s);
+        let cells = if is_bounded { 1.0 } else { REACH_CELLS };
         let reach = cells * grid.dx_m;
         phi[s.index].clamp(-reach, reach)
     });
@@ -33,6 +41,7 @@ pub fn start(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
         let here = phi[s.index];
         let reach = REACH_CELLS * grid.dx_m;
         match beside_surface(grid, phi, s) {
+            _ if holds_a_surface(grid, phi, s) => here.clamp(-reach, reach),
             true => here.clamp(-grid.dx_m, grid.dx_m),
             false if here <= 0.0 => -reach,
             false => reach,
@@ -49,7 +58,7 @@ pub const PASSES: usize = 9;
 pub fn pass(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {
         let here = phi[s.index];
-        if beside_surface(grid, phi, s) {
+        if beside_surface(grid, phi, s) || holds_a_surface(grid, phi, s) {
             return here;
         }
         let reach = REACH_CELLS * grid.dx_m;
