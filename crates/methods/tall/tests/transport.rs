@@ -56,7 +56,7 @@ fn a_linear_field_survives_remeshing() {
 }
 
 /// Columns whose cubic cells have gone up with what splashes leave a pool, or what hangs under a ceiling, to the tall cell: its line must hold as much liquid.
-/// (The line that fits distances best held 1 cell of the 5 of a pool, and 22 of 35.)
+/// (The line that fits distances best held 1 cell of the 5 of a pool.)
 #[test]
 fn tall_cells_with_a_surface_keep_their_liquid() {
     let dx = 0.1;
@@ -67,7 +67,7 @@ fn tall_cells_with_a_surface_keep_their_liquid() {
         cells.map(fluvial_tall::volume::share).sum()
     };
     for (level, sign) in
-        [(5.0, 1.0), (5.3, 1.0), (35.6, 1.0), (20.0, -1.0), (43.5, 1.0), (60.0, 1.0), (-9.0, 1.0)]
+        [(5.0, 1.0), (5.3, 1.0), (35.6, 1.0), (20.0, -1.0), (0.4, 1.0), (43.5, 1.0), (60.0, 1.0), (-9.0, 1.0)]
     {
         let phi = field(&old, |_, y, _| sign * (y + 0.5 - level).clamp(-5.0, 5.0) * dx);
         let mut moved = vec![0.0; new.samples()];

@@ -5,7 +5,9 @@
 //! there to one cell in every frame, and to five cells elsewhere.
 
 use crate::field::{Sample, for_each_sample, neighbours};
+use crate::volume::share;
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::LEAST_TALL;
 
 /// Largest distance kept, in cells.
 pub const REACH_CELLS: f32 = 5.0;
@@ -17,10 +19,13 @@ fn beside_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
 }
 
 /// Is the sample an end of a tall cell that holds a surface? There phi is the line that shows how much liquid the tall cell holds
-/// and no distance (`remesh::transfer_phi`): other ends would have their zero elsewhere.
-fn holds_a_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
-    let [bottom, top] = [0, 1].map(|row| phi[grid.index(s.i, row, s.k)]);
-    s.j < 2 && (bottom <= 0.0) != (top <= 0.0)
+/// and no distance (`remesh::transfer_phi`): other ends would have their zero elsewhere. Nor is it carried along: the liquid's end rests on the ground, the
+/// air's moves with what passes there, and the zero between them with neither; what flows in and out of the column moves it
+/// (`volume`).
+pub(crate) fn holds_a_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
+    let [bottom, top] = [0, 1].map(|row| phi[grid.index(s.i, row, s.k)] / grid.dx_m);
+    // The shortest tall cell stores what two cubic ones would.
+    s.j < 2 && grid.column(s.i, s.k)[1] > LEAST_TALL && share(bottom) > 0.0 && share(top) < 1.0
 }
 
 /// The clamps of every frame: one cell beside the surface, [`REACH_CELLS`] elsewhere. These bound the

@@ -18,9 +18,9 @@ fn beside_surface(s: Sample) -> bool {
 }
 
 fn holds_a_surface(s: Sample) -> bool {
-    let bottom = phi[index_of(s.i, 0, s.k)];
-    let top = phi[index_of(s.i, 1, s.k)];
-    return s.j < 2 && (bottom <= 0.0) != (top <= 0.0);
+    let bottom = phi[index_of(s.i, 0, s.k)] / grid.dx_m;
+    let top = phi[index_of(s.i, 1, s.k)] / grid.dx_m;
+    return s.j < 2 && column_of(s.i, s.k).y > 2 && bottom < 0.5 && top > -0.5;
 }
 
 @compute @workgroup_size(16, 4, 2)

@@ -43,18 +43,14 @@ fn transfer_scalar(@builtin(global_invocation_id) id: vec3<u32>) {
 fn share(phi_cells: f32) -> f32 { return clamp(0.5 - phi_cells, 0.0, 1.0); }
 
 const LONGEST_LINE: f32 = 4.5;
-const LINE_ROUNDS: i32 = 4;
+const LINE_ROUNDS: i32 = 8;
 
 // Twin of line_of_liquid in mod.rs.
 fn line_of_liquid(i: i32, k: i32, c: vec2<i32>, ends: vec2<f32>) -> vec2<f32> {
     let n = f32(c.y);
-    let middle = 0.5 * (n - 1.0);
     var liquid = 0.0;
-    var moment = 0.0;
     for (var t = 0; t < c.y; t += 1) {
-        let part = share(old1(i, c.x + t, k) / grid.dx_m);
-        liquid += part;
-        moment += part * (f32(t) - middle);
+        liquid += share(old1(i, c.x + t, k) / grid.dx_m);
     }
     if liquid <= 0.0 { return max(ends, vec2<f32>(0.5)); }
     if liquid >= n { return min(ends, vec2<f32>(-0.5)); }
@@ -63,18 +59,18 @@ fn line_of_liquid(i: i32, k: i32, c: vec2<i32>, ends: vec2<f32>) -> vec2<f32> {
     var line = vec2<f32>(-slope * lengths.x, slope * lengths.y);
     for (var round = 0; round < LINE_ROUNDS; round += 1) {
         var held = 0.0;
-        var surface = 0.0;
+        var cut = 0.0;
         for (var t = 0; t < c.y; t += 1) {
             let here = blend1(line.x, line.y, f32(t) / (n - 1.0));
             held += share(here);
-            surface += max(1.0 - abs(here), 0.0);
+            cut += select(0.0, 1.0, abs(here) < 0.5);
         }
-        if surface > 0.0 { line += vec2<f32>((held - liquid) / surface); }
+        if cut > 0.0 { line += vec2<f32>((held - liquid) / cut); }
     }
-    return select(line.yx, line, moment <= 0.0);
+    return line;
 }
 
-// What transfer_scalar has made of phi, in tall cells that are new.
+// What transfer_scalar has made of phi, in tall cells that are new or that liquid comes down into.
 @compute @workgroup_size(8, 8)
 fn keep_liquid(@builtin(global_invocation_id) id: vec3<u32>) {
     let i = i32(id.x);
@@ -82,10 +78,12 @@ fn keep_liquid(@builtin(global_invocation_id) id: vec3<u32>) {
     if i >= grid.nx || k >= grid.nz { return; }
     let c = column_of(i, k);
     let before = other_columns[i + other.nx * k];
-    if c.x == before.x && c.y == before.y { return; }
     let low = index_of(i, 0, k);
     let high = index_of(i, 1, k);
-    let line = line_of_liquid(i, k, c, vec2<f32>(out1[low] / grid.dx_m, out1[high] / grid.dx_m));
+    let ends = vec2<f32>(out1[low] / grid.dx_m, out1[high] / grid.dx_m);
+    let comes_from_above = ends.x > 0.0 && ends.y <= 0.0;
+    if c.x == before.x && c.y == before.y && !comes_from_above { return; }
+    let line = line_of_liquid(i, k, c, ends);
     out1[low] = line.x * grid.dx_m;
     out1[high] = line.y * grid.dx_m;
 }
