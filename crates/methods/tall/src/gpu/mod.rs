@@ -37,7 +37,12 @@ pub fn source(name: &str) -> ShaderSource {
         "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
         "part" => shader_parts!["../columns.wgsl", "../pressure/part.wgsl"],
         "projection" => {
-            shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/projection.wgsl"]
+            shader_parts![
+                "../columns.wgsl",
+                "../pressure/links.wgsl",
+                "../cells.wgsl",
+                "../pressure/projection.wgsl"
+            ]
         }
         "redistance" => shader_parts!["../columns.wgsl", "../redistance/redistance.wgsl"],
         "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],

@@ -327,6 +327,11 @@ impl Buffers {
             if cycle == 0 || self.bodies.is_some() {
                 let right_side = shape().chain([(9, multigrid.inputs().b.binding())]);
                 multigrid.run(&mut out, ("projection", entry), right_side, self.grid.sample_groups())?;
+                if params.has_sources {
+                    let b = (9, multigrid.inputs().b.binding());
+                    let let_in = shape().chain([b]).chain(self.poured.all());
+                    multigrid.run(&mut out, ("projection", "let_in"), let_in, self.grid.sample_groups())?;
+                }
             }
             multigrid.cycle(&mut out, cycle, cycles)?;
             if let Some(bodies) = &self.bodies {
@@ -358,6 +363,11 @@ impl Buffers {
         ];
         let solids = self.grid.own().into_iter().chain(solids);
         multigrid.run(&mut out, ("solids", "velocity_in_solids"), solids, self.grid.sample_groups())?;
+        if params.has_sources {
+            let fields = [(6, self.u.binding())].into_iter().chain(self.poured.all());
+            let fields = self.grid.own().into_iter().chain(fields);
+            multigrid.run(&mut out, ("exchange", "impose"), fields, self.grid.sample_groups())?;
+        }
         if let Some(bodies) = &self.bodies {
             let (kernel, buffers, groups) = bodies.shed(&around, &self.u);
             multigrid.run(&mut out, kernel, buffers, groups)?;

@@ -95,7 +95,6 @@ impl Buffers {
             (6, solids.open_cell.binding()),
             (7, solids.open_tall.binding()),
             (17, self.beyond.binding()),
-            (18, self.poured_column.binding()),
             (19, self.left.binding()),
             (20, self.now.binding()),
             (21, self.aloft.binding()),
@@ -124,8 +123,9 @@ impl Buffers {
                 (17, self.beyond.binding()),
                 (18, self.poured_column.binding()),
                 (19, self.left.binding()),
+                (23, self.aloft.binding()),
             ];
-            r.run(("volume", "exchange"), sizes().chain(exchange), groups)?;
+            r.run(("volume", "exchange"), own().chain(exchange), groups)?;
         }
         const { assert!(SPREAD_PASSES.is_multiple_of(2)) };
         let (mut a, mut b) = (lack, other);

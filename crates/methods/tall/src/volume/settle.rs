@@ -20,6 +20,11 @@ impl Divided {
         [0..self.aloft, self.aloft..grid.rows()]
     }
 
+    /// The part (0 standing, 1 aloft) that receives what sources bring: an amount and its moment of heights. A tap above a pool fills its own jet.
+    pub fn part_of(&self, grid: &TallGrid, [i, k]: [usize; 2], [amount, moment]: [f32; 2]) -> usize {
+        usize::from(self.aloft < grid.rows() && moment >= amount * grid.y(i, self.aloft, k) as f32)
+    }
+
     /// Volume of both, cells.
     pub fn volume(&self) -> f32 {
         self.held[0].volume + self.held[1].volume
@@ -41,7 +46,7 @@ fn first_aloft(grid: &TallGrid, phi: &[f32], [i, k]: [usize; 2]) -> usize {
     aloft
 }
 
-/// Divides what columns hold. A column `as_one`, where sources or sinks act, is not divided: what they bring has no height.
+/// Divides what columns hold. A column `as_one`, where sinks act, is not divided: what they take has no height.
 pub fn divide(
     out: &mut [Divided],
     grid: &TallGrid,

@@ -165,7 +165,7 @@ fn divide(@builtin(global_invocation_id) id: vec3<u32>) {
     let k = i32(id.y);
     if i >= grid.nx || k >= grid.nz { return; }
     let c = i + grid.nx * k;
-    let as_one = poured[c] - left[c] != 0.0 || is_outside(i, k);
+    let as_one = left[c] != 0.0 || is_outside(i, k);
     var first = row_count();
     if !as_one { first = first_aloft(i, k); }
     aloft_out[c] = first;
@@ -219,8 +219,8 @@ fn lacking(@builtin(global_invocation_id) id: vec3<u32>) {
 
 struct Beyond { first_x: i32, first_z: i32, end_x: i32, end_z: i32, height: i32, conserves: i32, pad0: i32, pad1: i32 }
 @group(0) @binding(17) var<uniform> beyond: Beyond;
-// What has come in, and what has left, of every column in this step.
-@group(0) @binding(18) var<storage, read> poured: array<f32>;
+// What has come in of every column in this step, with its moment of heights, and what has left.
+@group(0) @binding(18) var<storage, read> poured: array<vec2<f32>>;
 @group(0) @binding(19) var<storage, read_write> left: array<f32>;
 
 fn is_outside(i: i32, k: i32) -> bool {
@@ -244,12 +244,20 @@ fn exchange(@builtin(global_invocation_id) id: vec3<u32>) {
     let k = i32(id.y);
     if i >= grid.nx || k >= grid.nz { return; }
     let c = i + grid.nx * k;
-    let lack = out[c].x + (poured[c] - left[c]);
+    // Twin of Divided::part_of.
+    var lack = out[c];
+    let first = aloft[c];
+    if first < row_count() && poured[c].y >= poured[c].x * f32(y_of(i, min(first, row_count() - 1), k)) {
+        lack.y += poured[c].x;
+    } else {
+        lack.x += poured[c].x;
+    }
+    lack.x -= left[c];
     if is_outside(i, k) {
-        left[c] += lack + now[c].x;
+        left[c] += lack.x + now[c].x;
         out[c] = vec2<f32>(-now[c].x, 0.0);
     } else {
-        out[c].x = lack;
+        out[c] = lack;
     }
 }
 
