@@ -27,7 +27,7 @@ impl TallSolver {
             pour(phi_carried, u_carried, &self.state.fields.grid, &poured);
         }
         self.work.poured = poured;
-        self.empty_sinks();
+        self.empty_sinks(dt_s);
     }
 
     /// What has come into sources by the end of the step, by cell; books what that is by column.
@@ -137,7 +137,7 @@ impl TallSolver {
         })
     }
 
-    fn empty_sinks(&mut self) {
+    fn empty_sinks(&mut self, dt_s: f64) {
         let (frame, time_s) = (self.frame, self.state.time_s);
         let has_sinks = self.setup.active_sinks(time_s).next().is_some();
         if !has_sinks && !self.has_outside {
@@ -148,15 +148,20 @@ impl TallSolver {
         drain(spare, phi_carried, &self.state.fields.grid, &drained, &frame.beyond());
         std::mem::swap(phi_carried, spare);
         let after = self.measure_carried();
-        // What is beyond an open wall has flowed there, and is taken as a whole with the fluxes.
-        let grid = &self.state.fields.grid;
-        for (c, (before, after)) in before.iter().zip(&after).enumerate() {
-            let taken = before.volume - after.volume;
-            if !(frame.is_outside(c % grid.nx, c / grid.nx) && self.params.conserves_volume()) {
-                self.work.taken[c] = taken;
-                self.work.out_m3 += f64::from(taken) * frame.cell_m3();
+        let conserves = self.params.conserves_volume();
+        let mut taken = std::mem::take(&mut self.work.taken);
+        let (grid, open) = (&self.state.fields.grid, self.state.solids.open());
+        let flow = self.work.flow(grid, &open, dt_s);
+        for (c, taken) in taken.iter_mut().enumerate() {
+            // What is beyond an open wall has flowed there, and is taken as a whole with the fluxes.
+            if conserves && frame.is_outside(c % grid.nx, c / grid.nx) {
+                continue;
             }
+            let by_flow = if conserves { flow.taken(c, &drained, &self.work.phi_carried) } else { None };
+            *taken = by_flow.unwrap_or(before[c].volume - after[c].volume);
         }
+        self.work.out_m3 += taken.iter().fold(0.0, |sum, taken| sum + f64::from(*taken)) * frame.cell_m3();
+        self.work.taken = taken;
     }
 
     /// What the carried phi says of every column.

@@ -62,7 +62,9 @@ pub fn source(name: &str) -> ShaderSource {
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
-        "volume" => shader_parts!["../columns.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"],
+        "volume" => {
+            shader_parts!["../columns.wgsl", "../cells.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"]
+        }
         "maps" => shader_parts!["../columns.wgsl", "../maps/maps.wgsl"],
         "spray" => shader_parts!["../columns.wgsl", "../other.wgsl", "../spray/spray.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],

@@ -50,7 +50,7 @@ impl Buffers {
         self.advect(&mut r, params)?;
         if params.has_sources || params.has_sinks || params.beyond.is_some() {
             r.out.stage("sources");
-            self.exchange(&mut r, params, (phi_new, u_new))?;
+            self.exchange(&mut r, params, (phi_new, u_new), (phi_start, u_air))?;
         }
         if params.conserves_volume {
             r.out.stage("settle_volume");

@@ -46,7 +46,7 @@ fn first_aloft(grid: &TallGrid, phi: &[f32], [i, k]: [usize; 2]) -> usize {
     aloft
 }
 
-/// Divides what columns hold. A column `as_one`, where sinks act, is not divided: what they take has no height.
+/// Divides what columns hold. A column `as_one`, where all leaves, is not divided.
 pub fn divide(
     out: &mut [Divided],
     grid: &TallGrid,
