@@ -103,7 +103,6 @@ impl Buffers {
             (6, solids.open_cell.binding()),
             (7, solids.open_tall.binding()),
             (17, self.beyond.binding()),
-            (19, self.left.binding()),
             (20, self.now.binding()),
             (21, self.aloft.binding()),
         ];
