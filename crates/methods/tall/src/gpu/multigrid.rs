@@ -43,8 +43,8 @@ pub struct MultigridBuffers {
     /// phi of the finest level as coarser ones see it, and its pressure before a correction.
     phi_seen: Buffer<f32>,
     p_smoothed: Buffer<f32>,
-    /// What a correction has removed, by row of samples, and the part of it to take.
-    removed: Buffer<[f32; 2]>,
+    /// The work of a correction, by row of samples, and the part of it to take.
+    work_by_row: Buffer<[f32; 2]>,
     part: Buffer<f32>,
     lets_go: bool,
     /// For the coarsest level: from its present pressure, and from zero.
@@ -108,7 +108,7 @@ impl MultigridBuffers {
             levels,
             phi_seen: device.storage("phi_seen", samples)?,
             p_smoothed: device.storage("p_smoothed", samples)?,
-            removed: device.storage("removed", rows)?,
+            work_by_row: device.storage("work_by_row", rows)?,
             part: device.storage("part", 1)?,
             lets_go: walls.lets_go.contains(&true),
             walls: [device.uniform(&walls.as_numbers())?, device.uniform(&Walls::HOLDING.as_numbers())?],
@@ -288,13 +288,14 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         self.smooth(out, 0, false, cycles.after)?;
         self.residual_into(out, 0, false, &finest.full_b)?;
         let sizes = || finest.grid.own().into_iter().take(1);
-        let removed = (6, buffers.removed.binding());
-        let residuals = [(4, finest.r.binding()), (5, finest.full_b.binding()), removed.clone()];
+        let sums = (6, buffers.work_by_row.binding());
+        let p = [(8, buffers.p_smoothed.binding()), (9, finest.p[self.now[0]].binding())];
+        let residuals = [(4, finest.r.binding()), (5, finest.full_b.binding()), sums.clone()];
         let groups = [(finest.grid.rows_along_x() as u32).div_ceil(64), 1, 1];
-        self.run(out, ("part", "removed_by_row"), sizes().chain(residuals), groups)?;
+        self.run(out, ("part", "work_by_row"), sizes().chain(residuals).chain(p.clone()), groups)?;
         let part = (7, buffers.part.binding());
-        self.run(out, ("part", "part_to_take"), sizes().chain([removed, part.clone()]), [1, 1, 1])?;
-        let way = [part, (8, buffers.p_smoothed.binding()), (9, finest.p[self.now[0]].binding())];
+        self.run(out, ("part", "part_to_take"), sizes().chain([sums, part.clone()]), [1, 1, 1])?;
+        let way = [part].into_iter().chain(p);
         self.run(out, ("part", "take_part"), way, item_groups(finest.grid.samples()))
     }
 

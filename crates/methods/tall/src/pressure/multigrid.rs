@@ -5,8 +5,8 @@
 //!   beside such walls with corrections as large as the liquid behind them asks for, the bound cuts them off at the wall, and the next cycle takes them
 //!   back: two thin sheets between walls went up and down by 1 kPa from cycle to cycle, and by 1e6 m/s from step to step. So coarser levels are built for
 //!   every cycle with such cells as air ([`mark_held_back`]).
-//! - Of the way from the smoothed pressure to that after the correction and the sweeps that follow, the part is taken that leaves least of the
-//!   equations in the mean square ([`part_to_take`]). A correction that overshoots is shortened: no cycle leaves more than its first sweeps did.
+//! - Of the way from the smoothed pressure to that after the correction and the sweeps that follow, the part is taken that has least energy
+//!   ([`part_to_take`]). A correction that overshoots is shortened.
 
 use super::stencil::{Layers, Row, bounded, build_rows, layers, mark_held_back, residual, smooth_colour};
 use super::transfer::{add_prolonged, coarsen_fraction, coarsen_layers, coarsen_phi, restrict};
@@ -98,16 +98,15 @@ impl Level {
     }
 }
 
-/// Sums by row of the residual before times what was removed of it, and of the latter's square.
-pub fn removed_by_row(out: &mut [[f32; 2]], before: &[f32], after: &[f32]) {
-    let nx = before.len() / out.len();
-    let rows = before.chunks(nx).zip(after.chunks(nx));
-    for (out, (before, after)) in out.iter_mut().zip(rows) {
+/// Sums by row of a change of pressure times the residual before it, and times what it has removed of that.
+pub fn work_by_row(out: &mut [[f32; 2]], p: [&[f32]; 2], residual: [&[f32]; 2]) {
+    let nx = p[0].len() / out.len();
+    for (row, out) in out.iter_mut().enumerate() {
         *out = [0.0; 2];
-        for (before, after) in before.iter().zip(after) {
-            let removed = before - after;
-            out[0] += before * removed;
-            out[1] += removed * removed;
+        for n in row * nx..(row + 1) * nx {
+            let change = p[1][n] - p[0][n];
+            out[0] += change * residual[0][n];
+            out[1] += change * (residual[0][n] - residual[1][n]);
         }
     }
 }
@@ -115,15 +114,17 @@ pub fn removed_by_row(out: &mut [[f32; 2]], before: &[f32], after: &[f32]) {
 /// Sums that are added up side by side: as many as a workgroup has invocations.
 const LANES: usize = 256;
 
-/// Which part of the way from one pressure to another leaves least of the equations in the mean square, 0 to 1, by the sums of [`removed_by_row`]: with
-/// residuals r and r' at its ends it is r (r - r') / |r - r'|^2. All of the way where nothing changes. A part of the way keeps the bounds.
+/// Which part of a change e of pressure is best, 0 to 1, by the sums of [`work_by_row`]: with residuals r and r' before and after it is e r / e (r - r'), where the
+/// energy p A p / 2 - b p is least, which the pressure within its bounds makes least of all. (By the square of what is left instead, beside lids and blocks
+/// much less is taken than would do.) All of it where nothing can be said. A part of the way keeps the bounds.
 pub fn part_to_take(by_row: &[[f32; 2]]) -> f32 {
     let mut lanes = [[0.0f32; 2]; LANES];
     for (n, row) in by_row.iter().enumerate() {
         (0..2).for_each(|c| lanes[n % LANES][c] += row[c]);
     }
-    let [along, length] = lanes.iter().fold([0.0f32; 2], |sum, lane| [sum[0] + lane[0], sum[1] + lane[1]]);
-    if length > 0.0 { (along / length).clamp(0.0, 1.0) } else { 1.0 }
+    let [along, all] = lanes.iter().fold([0.0f32; 2], |sum, lane| [sum[0] + lane[0], sum[1] + lane[1]]);
+    // Operators without 1/dx^2 are negative: so are both sums.
+    if all < 0.0 { (along / all).clamp(0.0, 1.0) } else { 1.0 }
 }
 
 /// The hierarchy, finest level first.
@@ -134,7 +135,7 @@ pub struct Multigrid {
     phi_seen: Vec<f32>,
     /// The finest level's pressure before a correction.
     p_smoothed: Vec<f32>,
-    removed: Vec<[f32; 2]>,
+    work_by_row: Vec<[f32; 2]>,
     /// Is there a wall that liquid lets go of?
     lets_go: bool,
 }
@@ -145,8 +146,8 @@ impl Multigrid {
         let grids = coarsen_until(grid, |g| g.samples() <= COARSEST_SAMPLES);
         let levels: Vec<Level> = grids.into_iter().map(Level::new).collect();
         let zeros = || vec![0.0f32; grid.samples()];
-        let removed = vec![[0.0; 2]; grid.rows() * grid.nz];
-        Multigrid { levels, phi_seen: zeros(), p_smoothed: zeros(), removed, lets_go: false }
+        let work_by_row = vec![[0.0; 2]; grid.rows() * grid.nz];
+        Multigrid { levels, phi_seen: zeros(), p_smoothed: zeros(), work_by_row, lets_go: false }
     }
 
     /// Operators of all levels for new heights, a level set and solid fractions (Algorithm 2, lines 1 to 5); of the coarser ones in every cycle where
@@ -228,8 +229,8 @@ impl Multigrid {
         // The finest level has no part in Algorithm 4: its right side there is free.
         let after = &mut finest.full_b;
         residual(after, &finest.grid, &finest.rows, &finest.p, &finest.b);
-        removed_by_row(&mut self.removed, &finest.r, after);
-        let part = part_to_take(&self.removed);
+        work_by_row(&mut self.work_by_row, [&self.p_smoothed, &finest.p], [&finest.r, after]);
+        let part = part_to_take(&self.work_by_row);
         let way = finest.p.iter_mut().zip(&self.p_smoothed);
         way.for_each(|(p, smoothed)| *p = smoothed * (1.0 - part) + *p * part);
     }

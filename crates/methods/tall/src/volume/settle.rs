@@ -74,7 +74,7 @@ pub struct Start<'a> {
 }
 
 /// What every column lacks after the fluxes: what it held, its residual and what flowed, less what phi says of it now. What
-/// is aloft lacks what lay in its rows and has flowed into them, less what phi says; the residual is of what stands.
+/// is aloft lacks what lay in its rows and has flowed into them, less what phi says; the residual is of what stands, and of what is aloft where nothing stands.
 pub fn lacking(out: &mut [[f32; 2]], start: &Start, flow: &Flow, flux: &[[f32; 2]], now: &[Divided]) {
     let grid = flow.grid;
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
@@ -88,6 +88,9 @@ pub fn lacking(out: &mut [[f32; 2]], start: &Start, flow: &Flow, flux: &[[f32; 2
             if now[c].aloft < grid.rows() {
                 let before = held_in(grid, start.phi, flow.open, [i, k], now[c].aloft..grid.rows(), 0.0);
                 aloft = (before.volume - now[c].held[1].volume) + flow.entering_upper([i, k], now[c].aloft);
+                if now[c].held[0].volume <= 0.0 {
+                    aloft = all;
+                }
             }
             *out = [all - aloft, aloft];
         }
