@@ -89,7 +89,7 @@ impl CpuWater {
         volume::fluxes(&mut flux, &flow);
         let mut now = vec![Divided::default(); columns.len()];
         let mut lack = vec![[0.0; 2]; columns.len()];
-        volume::divide(&mut now, &grid, &phi_new, &open, |_| false);
+        volume::divide(&mut now, &grid, &phi_new, &open, |_| false, |_| false);
         volume::lacking(&mut lack, &Start { phi, held: &self.held, residual }, &flow, &flux, &now);
         let mut spread = lack.clone();
         for _ in 0..SPREAD_PASSES {

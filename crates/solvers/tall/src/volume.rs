@@ -23,7 +23,8 @@ impl TallSolver {
         let grid = &self.state.fields.grid;
         let mut now = std::mem::take(&mut self.work.divided);
         let is_outside = |[i, k]: [usize; 2]| frame.is_outside(i, k);
-        divide(&mut now, grid, &self.work.phi_carried, &self.open_at_end(), is_outside);
+        let pours = |[i, k]: [usize; 2]| self.work.poured_column[i + grid.nx * k][0] != 0.0;
+        divide(&mut now, grid, &self.work.phi_carried, &self.open_at_end(), is_outside, pours);
         let mut lack = std::mem::take(&mut self.work.lacking);
         let before = &self.state.fields;
         let start = Start { phi: &before.phi, held: &self.state.held, residual: &before.residual };

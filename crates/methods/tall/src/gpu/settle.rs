@@ -103,6 +103,7 @@ impl Buffers {
             (6, solids.open_cell.binding()),
             (7, solids.open_tall.binding()),
             (17, self.beyond.binding()),
+            (18, self.poured_column.binding()),
             (20, self.now.binding()),
             (21, self.aloft.binding()),
         ];

@@ -46,18 +46,24 @@ fn first_aloft(grid: &TallGrid, phi: &[f32], [i, k]: [usize; 2]) -> usize {
     aloft
 }
 
-/// Divides what columns hold. A column `as_one`, where all leaves, is not divided.
+/// Divides what columns hold. A column `as_one`, where all leaves, is not divided, nor one that a
+/// source pours into while no more stands in it than is aloft: what a jet misses of its flow would be owed by what it falls on.
 pub fn divide(
     out: &mut [Divided],
     grid: &TallGrid,
     phi: &[f32],
     open: &Open,
     as_one: impl Fn([usize; 2]) -> bool + Sync + Send,
+    pours: impl Fn([usize; 2]) -> bool + Sync + Send,
 ) {
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
         for (i, out) in row.iter_mut().enumerate() {
             out.aloft = if as_one([i, k]) { grid.rows() } else { first_aloft(grid, phi, [i, k]) };
             out.held = out.rows(grid).map(|rows| held_in(grid, phi, open, [i, k], rows, 0.0));
+            if pours([i, k]) && out.held[0].volume <= out.held[1].volume {
+                out.aloft = grid.rows();
+                out.held = out.rows(grid).map(|rows| held_in(grid, phi, open, [i, k], rows, 0.0));
+            }
         }
     });
 }
@@ -88,7 +94,7 @@ pub fn lacking(out: &mut [[f32; 2]], start: &Start, flow: &Flow, flux: &[[f32; 2
             if now[c].aloft < grid.rows() {
                 let before = held_in(grid, start.phi, flow.open, [i, k], now[c].aloft..grid.rows(), 0.0);
                 aloft = (before.volume - now[c].held[1].volume) + flow.entering_upper([i, k], now[c].aloft);
-                if now[c].held[0].volume <= 0.0 {
+                if now[c].held[0].surface < LEAST_SURFACE {
                     aloft = all;
                 }
             }

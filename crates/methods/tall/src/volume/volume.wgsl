@@ -167,8 +167,13 @@ fn divide(@builtin(global_invocation_id) id: vec3<u32>) {
     let c = i + grid.nx * k;
     var first = row_count();
     if !is_outside(i, k) { first = first_aloft(i, k); }
+    var held = vec4<f32>(held_in(i, k, 0, first, 0.0), held_in(i, k, first, row_count(), 0.0));
+    if poured[c].x != 0.0 && held.x <= held.z {
+        first = row_count();
+        held = vec4<f32>(held_in(i, k, 0, first, 0.0), vec2<f32>(0.0));
+    }
     aloft_out[c] = first;
-    now_out[c] = vec4<f32>(held_in(i, k, 0, first, 0.0), held_in(i, k, first, row_count(), 0.0));
+    now_out[c] = held;
 }
 
 fn sides_into(a: vec2<i32>, b: vec2<i32>, axis: i32, lowest: i32) -> f32 {
@@ -212,7 +217,7 @@ fn lacking(@builtin(global_invocation_id) id: vec3<u32>) {
             held_before += share(phi_before[n] / grid.dx_m) * open_cell[n];
         }
         upper = (held_before - now[c].z) + entering_upper(i, k, aloft[c]);
-        if now[c].x <= 0.0 { upper = all; }
+        if now[c].y < LEAST_SURFACE { upper = all; }
     }
     out[c] = vec2<f32>(all - upper, upper);
 }
