@@ -80,7 +80,7 @@ pub struct Start<'a> {
 }
 
 /// What every column lacks after the fluxes: what it held, its residual and what flowed, less what phi says of it now. What
-/// is aloft lacks what lay in its rows and has flowed into them, less what phi says; the residual is of what stands, and of what is aloft where nothing stands.
+/// is aloft lacks what lay in its rows and has flowed into them, less what phi says; the residual is of what stands.
 pub fn lacking(out: &mut [[f32; 2]], start: &Start, flow: &Flow, flux: &[[f32; 2]], now: &[Divided]) {
     let grid = flow.grid;
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
@@ -94,9 +94,6 @@ pub fn lacking(out: &mut [[f32; 2]], start: &Start, flow: &Flow, flux: &[[f32; 2
             if now[c].aloft < grid.rows() {
                 let before = held_in(grid, start.phi, flow.open, [i, k], now[c].aloft..grid.rows(), 0.0);
                 aloft = (before.volume - now[c].held[1].volume) + flow.entering_upper([i, k], now[c].aloft);
-                if now[c].held[0].surface < LEAST_SURFACE {
-                    aloft = all;
-                }
             }
             *out = [all - aloft, aloft];
         }

@@ -217,7 +217,6 @@ fn lacking(@builtin(global_invocation_id) id: vec3<u32>) {
             held_before += share(phi_before[n] / grid.dx_m) * open_cell[n];
         }
         upper = (held_before - now[c].z) + entering_upper(i, k, aloft[c]);
-        if now[c].y < LEAST_SURFACE { upper = all; }
     }
     out[c] = vec2<f32>(all - upper, upper);
 }
