@@ -292,6 +292,27 @@ fn remeshing_is_the_same() {
             n.column_groups(),
         );
         t.same("transfer_scalar", &phi_out, &phi_new);
+        // Tops so high that many tall cells hold the surface.
+        let risen = new.columns.iter().map(|c| [c[0], c[1] + 16]).collect();
+        let risen = TallGrid::new([grid.nx, grid.regular, grid.nz], grid.dx_m, risen);
+        let r = GpuGrid::new(t.device, &risen).unwrap();
+        remesh::transfer_phi(&mut phi_new, &risen, &grid, &phi);
+        for kernel in [("move", "transfer_scalar"), ("move", "keep_liquid")] {
+            let fields = [(4, phi_b.binding()), (5, phi_out.binding())];
+            t.run(kernel, r.own().into_iter().chain(g.other()).chain(fields), r.column_groups());
+        }
+        t.same("keep_liquid", &phi_out, &phi_new);
+        let holds_a_surface = |c: usize| {
+            let ends = [0, 1].map(|row| phi_new[risen.index(c % risen.nx, row, c / risen.nx)] <= 0.0);
+            ends[0] != ends[1] && risen.columns[c][1] > 2
+        };
+        assert!((0..risen.columns.len()).filter(|c| holds_a_surface(*c)).count() > 20);
+        let bounded_b = t.up(&phi);
+        let fields = [(4, phi_out.binding()), (5, bounded_b.binding())];
+        t.run(("redistance", "clamp_frame"), r.own().into_iter().chain(fields), r.sample_groups());
+        let mut bounded = phi_new.clone();
+        redistance::clamp_frame(&mut bounded, &phi_new, &risen);
+        t.same("clamp_frame over tall cells with a surface", &bounded_b, &bounded);
         t.run(
             ("move", "transfer_velocity"),
             both().chain([(6, u_b.binding()), (7, u_out.binding())]),

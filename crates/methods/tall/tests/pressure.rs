@@ -89,15 +89,16 @@ fn the_residual_falls_exponentially() {
         right_side(&mut multigrid.levels[0].b, &grid, &u, &liquid);
         let mut history = vec![multigrid.largest_residual()];
         for _ in 0..5 {
-            multigrid.full_cycle(&Cycles::default());
+            multigrid.cycle(0, &Cycles::default());
             history.push(multigrid.largest_residual());
         }
         let relative: Vec<String> = history.iter().map(|r| format!("{:.1e}", r / history[0])).collect();
         println!("{n}, slope {slope}: {}", relative.join(" "));
         let mean_rate = (history[5] / history[0]).powf(0.2);
         assert!(mean_rate < rate, "{mean_rate}");
-        // From the first cycle on: before it the largest value is the right side's, which may lie elsewhere.
-        assert!(history[1..].windows(2).all(|r| r[1] < 0.5 * r[0]), "{relative:?}");
+        // From the first cycle on: before it the largest value is the right side's, which may lie elsewhere; and until f32 ends it.
+        let mut resolved = history[1..].windows(2).filter(|r| r[0] > 1e-4 * history[0]);
+        assert!(resolved.all(|r| r[1] < 0.5 * r[0]), "{relative:?}");
     }
 }
 
@@ -186,6 +187,31 @@ fn a_surface_through_samples_is_counted() {
     // At half a cell the surface runs through the centres of a layer of cells: as many as there are columns.
     assert_eq!(floored_distances(&grid, &still_phi(&grid, 20.5), &fraction), 16 * 12);
     assert_eq!(floored_distances(&grid, &still_phi(&grid, 20.3), &fraction), 0);
+}
+
+/// Liquid between two walls four cells apart is drawn away from both along its middle, and lets go of them there: cycles must end, though their coarser levels
+/// see two cells between the walls. (Where those did not know what had let go, between 0.1 and 0.4 of the right side stayed, cycle after cycle.)
+#[test]
+fn cycles_end_where_liquid_lets_go_of_walls() {
+    let grid = TallGrid::new([32, 30, 4], 0.1, vec![[0, 2]; 32 * 4]);
+    let phi = still_phi(&grid, 16.0);
+    let (fraction, u_solid) = (vec![0.0; phi.len()], vec![[0.0; 4]; phi.len()]);
+    let liquid = Liquid { phi: &phi, fraction: &fraction, u_solid: &u_solid, density_kg_m3: RHO, dt_s: DT };
+    let drawn = |x: f32| if (8.0..24.0).contains(&x) { 0.5 * (x - 16.0) } else { 0.0 };
+    let u = velocity(&grid, |x, _, _| [drawn(x), -GRAVITY * DT, 0.0]);
+    let mut multigrid = Multigrid::new(&grid);
+    let walls = Walls::new([true; 5], 32, grid.dx_m, RHO, GRAVITY);
+    multigrid.build(&grid, &phi, &fraction, &walls);
+    right_side(&mut multigrid.levels[0].b, &grid, &u, &liquid);
+    let scale = f64::from(largest(&multigrid.levels[0].b));
+    multigrid.solve(&Cycles { full: 1, v: 7, ..Cycles::default() });
+    let finest = &multigrid.levels[0];
+    let held_back =
+        finest.p.iter().zip(&finest.rows).filter(|(p, row)| stencil::is_held_back(row, **p)).count();
+    let left = multigrid.largest_residual() / scale;
+    println!("{held_back} cells have let go, {left:.1e} of the right side is left");
+    assert!(held_back > 50, "nothing lets go");
+    assert!(left < 5e-3, "{left}");
 }
 
 /// Projected again and again, nothing grows: at the feet of tall cells whose neighbours stand higher, what flows through the middle of their sides

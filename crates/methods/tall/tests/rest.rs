@@ -94,7 +94,7 @@ impl Water {
         let mut columns = self.grid.columns.clone();
         remesh::remesh(&mut columns, &self.grid, &self.phi, params, &[], &mut remesh::Scratch::default());
         let new = TallGrid::new([self.grid.nx, self.grid.regular, self.grid.nz], self.grid.dx_m, columns);
-        remesh::transfer(&mut spare, &new, &self.grid, &self.phi);
+        remesh::transfer_phi(&mut spare, &new, &self.grid, &self.phi);
         self.phi.copy_from_slice(&spare);
         remesh::transfer(&mut carried, &new, &self.grid, &u);
         remesh::transfer(&mut spare, &new, &self.grid, &self.pressure.levels[0].p);

@@ -89,7 +89,7 @@ impl CpuWater {
         volume::fluxes(&mut flux, &flow);
         let mut now = vec![Divided::default(); columns.len()];
         let mut lack = vec![[0.0; 2]; columns.len()];
-        volume::divide(&mut now, &grid, &phi_new, &open, |_| false);
+        volume::divide(&mut now, &grid, &phi_new, &open, |_| false, |_| false);
         volume::lacking(&mut lack, &Start { phi, held: &self.held, residual }, &flow, &flux, &now);
         let mut spread = lack.clone();
         for _ in 0..SPREAD_PASSES {
@@ -103,7 +103,7 @@ impl CpuWater {
         let work = &mut remesh::Scratch::default();
         remesh::remesh(columns, &grid, &phi_new, &self.params.remesh, &self.limits, work);
         let new = TallGrid::new([grid.nx, grid.regular, grid.nz], grid.dx_m, columns.clone());
-        remesh::transfer(phi, &new, &grid, &phi_new);
+        remesh::transfer_phi(phi, &new, &grid, &phi_new);
         remesh::transfer(&mut carried, &new, &grid, &u_new);
         remesh::transfer(&mut spare, &new, &grid, pressure);
         pressure.copy_from_slice(&spare);

@@ -55,6 +55,34 @@ fn a_linear_field_survives_remeshing() {
     }
 }
 
+/// Columns whose cubic cells have gone up with what splashes leave a pool, or what hangs under a ceiling, to the tall cell: its line must hold as much liquid.
+/// (The line that fits distances best held 1 cell of the 5 of a pool.)
+#[test]
+fn tall_cells_with_a_surface_keep_their_liquid() {
+    let dx = 0.1;
+    let old = TallGrid::new([4, 48, 4], dx, vec![[0, 2]; 16]);
+    let new = TallGrid::new([4, 48, 4], dx, vec![[0, 45]; 16]);
+    let liquid = |grid: &TallGrid, phi: &[f32]| -> f32 {
+        let cells = (0..45).map(|y| fields::at(phi, grid.locate(1, 1, y as f32)) / dx);
+        cells.map(fluvial_tall::volume::share).sum()
+    };
+    for (level, sign) in
+        [(5.0, 1.0), (5.3, 1.0), (35.6, 1.0), (20.0, -1.0), (0.4, 1.0), (43.5, 1.0), (60.0, 1.0), (-9.0, 1.0)]
+    {
+        let phi = field(&old, |_, y, _| sign * (y + 0.5 - level).clamp(-5.0, 5.0) * dx);
+        let mut moved = vec![0.0; new.samples()];
+        remesh::transfer_phi(&mut moved, &new, &old, &phi);
+        let [before, after] = [liquid(&old, &phi), liquid(&new, &moved)];
+        assert!((after - before).abs() < 1e-3, "{before} cells become {after} at {level}");
+        // Keeping phi in its bounds and redistancing do not move it either.
+        let (mut bounded, mut work) = (moved.clone(), moved.clone());
+        fluvial_tall::redistance::clamp_frame(&mut bounded, &moved, &new);
+        fluvial_tall::redistance::redistance(&mut bounded, &new, &mut work);
+        let kept = liquid(&new, &bounded);
+        assert!((kept - before).abs() < 1e-3, "{before} cells become {kept} at {level}, as distances");
+    }
+}
+
 #[test]
 fn remeshing_keeps_the_sum_of_what_a_tall_cell_swallows() {
     let old = lake([12, 10, 9], 0.1, 30, 6);

@@ -22,7 +22,7 @@ fn what_a_sheet_gains_is_not_taken_from_the_pool_below() {
     let u = vec![[0.0, 0.0, 0.0, 1.0]; grid.samples()];
     let flow = Flow { grid: &grid, u: &u, phi: &before, open: &open, dt_s: 0.1 };
     let mut now = vec![Divided::default(); 16];
-    divide(&mut now, &grid, &after, &open, |_| false);
+    divide(&mut now, &grid, &after, &open, |_| false, |_| false);
     let (residual, flux) = (vec![0.0; 16], vec![[0.0; 2]; 16]);
     let mut lack = vec![[0.0; 2]; 16];
     lacking(&mut lack, &Start { phi: &before, held: &held, residual: &residual }, &flow, &flux, &now);

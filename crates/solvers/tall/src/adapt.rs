@@ -77,7 +77,7 @@ impl TallSolver {
         let (old, params) = (&self.state.fields, self.params.remesh());
         let Work { fields: new, phi_carried, u_carried, limits, remesh: work, .. } = &mut self.work;
         remesh::remesh(&mut new.grid.columns, &old.grid, phi_carried, &params, limits, work);
-        remesh::transfer(&mut new.phi, &new.grid, &old.grid, phi_carried);
+        remesh::transfer_phi(&mut new.phi, &new.grid, &old.grid, phi_carried);
         remesh::transfer(&mut new.u, &new.grid, &old.grid, u_carried);
         remesh::transfer(&mut new.pressure, &new.grid, &old.grid, &old.pressure);
         u_carried.copy_from_slice(&new.u);

@@ -180,7 +180,7 @@ impl GpuTallSolver {
         let drained = drained.filter(|list| *list != self.drained);
         let inputs = StepInputs {
             poured: pours.then_some(&poured),
-            poured_column: pours.then_some(&host.work.exchanged[..]),
+            poured_column: pours.then_some(&host.work.poured_column[..]),
             drained: drained.as_ref(),
             ..StepInputs::default()
         };

@@ -42,10 +42,22 @@ use frame::Frame;
 use solids::Terrain;
 use state::{State, Work};
 
-/// Cubic cells of every column: as many as wanted, and no more than the domain is high and one of its ceiling.
+/// Cubic cells of every column: as many as wanted, at least as many as reach from the floor to where liquid falls from, and no more than the domain
+/// is high and one of its ceiling.
 fn cubic_cells(params: &Params, setup: &Setup) -> usize {
     let most = (setup.domain.grid.cells[1] + 1).saturating_sub(LEAST_TALL as usize).max(1);
-    (params.cubic_cells as usize).min(most)
+    (params.cubic_cells as usize).max(cells_to_fall(params, setup)).min(most)
+}
+
+/// Cells from the floor to the top of the highest source, or of the highest fill that does not stand on the ground, with the air that is wanted above. A column has
+/// one tall cell, below its cubic ones: with fewer of them a jet and what it falls into have no place in it together.
+fn cells_to_fall(params: &Params, setup: &Setup) -> usize {
+    let (grid, below_m) = (&setup.domain.grid, params.cells_below * setup.domain.grid.dx);
+    let sources = setup.sources.iter().map(|s| s.motion.pose(s.active_s[0]).world_bounds(s.shape.bounds()));
+    let fills = setup.fills.iter().map(|fill| fill.shape.bounds());
+    let hanging = fills.filter(|bounds| bounds.min.y > grid.min.y + below_m);
+    let tops = sources.chain(hanging).map(|bounds| ((bounds.max.y - grid.min.y) / grid.dx).ceil());
+    tops.fold(0.0, |most: f32, top| most.max(top + params.cells_above)).clamp(0.0, 1e6) as usize
 }
 
 /// What sources let in.

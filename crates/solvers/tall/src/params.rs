@@ -49,7 +49,8 @@ pub enum PhiScheme {
 pub struct Params {
     /// What computes: `auto`, `cpu` or `gpu`.
     pub device: Device,
-    /// Cubic cells of every column, above its tall cell (B_y); no more than the domain is high.
+    /// Cubic cells of every column, above its tall cell (B_y); at least as many as reach from the floor to the highest source and to fills that hang in the air, and
+    /// no more than the domain is high.
     pub cubic_cells: u32,
     /// Cubic cells wanted below the lowest surface of a column (G_L).
     pub cells_below: f32,

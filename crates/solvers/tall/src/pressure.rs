@@ -4,7 +4,10 @@ use crate::state::Work;
 use crate::{TallDivergence, TallSolver};
 use fluvial_solver_interface::{Clamps, PressureReport};
 use fluvial_tall::bodies::shed;
-use fluvial_tall::pressure::projection::{Liquid, right_side, right_side_counting, subtract_gradient};
+use fluvial_tall::exchange::impose;
+use fluvial_tall::pressure::projection::{
+    Liquid, let_in, right_side, right_side_counting, subtract_gradient,
+};
 use fluvial_tall::pressure::stencil::floored_distances;
 use fluvial_tall::solids::velocity_in_solids;
 
@@ -39,7 +42,7 @@ impl TallSolver {
     /// Divergence of the carried velocity between the solids as they move.
     fn find_right_side(&mut self) {
         let push_s = self.work.centring.push_s;
-        let Work { fields, solids, u_carried, multigrid, .. } = &mut self.work;
+        let Work { fields, solids, u_carried, multigrid, poured, .. } = &mut self.work;
         let liquid = Liquid {
             phi: &fields.phi,
             fraction: &solids.fraction,
@@ -51,6 +54,9 @@ impl TallSolver {
         match self.params.tall_divergence {
             TallDivergence::Ends => right_side(b, &fields.grid, u_carried, &liquid),
             TallDivergence::Sides => right_side_counting(b, &fields.grid, u_carried, &liquid),
+        }
+        if !poured.is_empty() {
+            let_in(b, &fields.grid, u_carried, &liquid, poured);
         }
     }
 
@@ -72,7 +78,10 @@ impl TallSolver {
             u_carried.copy_from_slice(&fields.u);
             velocity_in_solids(&mut fields.u, u_carried, grid, &solids.fraction, &solids.u_solid);
         }
-        let Work { fields, solids, coupled, elements, pressed, .. } = &mut self.work;
+        let Work { fields, solids, coupled, elements, pressed, poured, .. } = &mut self.work;
+        if !poured.is_empty() {
+            impose(&mut fields.u, &fields.grid, poured);
+        }
         for body in &*coupled {
             let density = self.setup.liquid.density;
             shed(&mut fields.u, &fields.grid, body, (elements, pressed), density);

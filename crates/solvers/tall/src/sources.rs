@@ -26,12 +26,14 @@ impl TallSolver {
             let Work { phi_carried, u_carried, .. } = &mut self.work;
             pour(phi_carried, u_carried, &self.state.fields.grid, &poured);
         }
-        self.empty_sinks();
+        self.work.poured = poured;
+        self.empty_sinks(dt_s);
     }
 
     /// What has come into sources by the end of the step, by cell; books what that is by column.
     pub(crate) fn open_sources(&mut self, dt_s: f64) -> CellList {
-        self.work.exchanged.fill(0.0);
+        self.work.poured_column.fill([0.0; 2]);
+        self.work.taken.fill(0.0);
         (self.work.in_m3, self.work.out_m3) = (0.0, 0.0);
         let flowing = self.flowing(dt_s);
         flowing.iter().for_each(|source| self.share_out(source));
@@ -55,11 +57,12 @@ impl TallSolver {
     /// The columns of a source receive what flows in, by what they hold of its shape.
     fn share_out(&mut self, source: &Flowing) {
         let shares = self.columns_inside(&source.nozzle);
-        let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
+        let sum: f64 = shares.iter().map(|[share, _]| f64::from(*share)).sum();
         if sum > 0.0 {
             let scale = source.flow_m3 / self.frame.cell_m3() / sum;
-            let exchanged = self.work.exchanged.iter_mut().zip(&shares);
-            exchanged.for_each(|(out, share)| *out += (scale * f64::from(*share)) as f32);
+            let poured = self.work.poured_column.iter_mut().zip(&shares);
+            poured
+                .for_each(|(out, share)| (0..2).for_each(|n| out[n] += (scale * f64::from(share[n])) as f32));
             self.work.in_m3 += source.flow_m3;
         }
     }
@@ -107,16 +110,17 @@ impl TallSolver {
         })
     }
 
-    /// How much of each column lies in a source, in cells.
-    fn columns_inside(&self, nozzle: &Nozzle) -> Vec<f32> {
+    /// How much of each column lies in a source, in cells, and its moment of heights.
+    fn columns_inside(&self, nozzle: &Nozzle) -> Vec<[f32; 2]> {
         let (frame, nx) = (self.frame, self.frame.columns[0]);
-        let mut inside = vec![0.0f32; self.state.fields.grid.columns.len()];
+        let mut inside = vec![[0.0f32; 2]; self.state.fields.grid.columns.len()];
         let bounds = nozzle.bounds().expand(0.5 * frame.dx);
         let highest = (frame.in_cells(bounds.max)[1] + 0.5).ceil().clamp(0.0, frame.height() as f32) as i32;
         frame.for_each_column(bounds, |column, lowest| {
             let (i, k) = (column % nx, column / nx);
             for y in lowest..if frame.is_outside(i, k) { lowest } else { highest } {
-                inside[column] += share(nozzle.distance(frame.center(i, y, k)) / frame.dx);
+                let part = share(nozzle.distance(frame.center(i, y, k)) / frame.dx);
+                inside[column] = [inside[column][0] + part, inside[column][1] + part * y as f32];
             }
         });
         inside
@@ -133,7 +137,7 @@ impl TallSolver {
         })
     }
 
-    fn empty_sinks(&mut self) {
+    fn empty_sinks(&mut self, dt_s: f64) {
         let (frame, time_s) = (self.frame, self.state.time_s);
         let has_sinks = self.setup.active_sinks(time_s).next().is_some();
         if !has_sinks && !self.has_outside {
@@ -144,15 +148,20 @@ impl TallSolver {
         drain(spare, phi_carried, &self.state.fields.grid, &drained, &frame.beyond());
         std::mem::swap(phi_carried, spare);
         let after = self.measure_carried();
-        // What is beyond an open wall has flowed there, and is taken as a whole with the fluxes.
-        let grid = &self.state.fields.grid;
-        for (c, (before, after)) in before.iter().zip(&after).enumerate() {
-            let taken = before.volume - after.volume;
-            if !(frame.is_outside(c % grid.nx, c / grid.nx) && self.params.conserves_volume()) {
-                self.work.exchanged[c] -= taken;
-                self.work.out_m3 += f64::from(taken) * frame.cell_m3();
+        let conserves = self.params.conserves_volume();
+        let mut taken = std::mem::take(&mut self.work.taken);
+        let (grid, open) = (&self.state.fields.grid, self.state.solids.open());
+        let flow = self.work.flow(grid, &open, dt_s);
+        for (c, taken) in taken.iter_mut().enumerate() {
+            // What is beyond an open wall has flowed there, and is taken as a whole with the fluxes.
+            if conserves && frame.is_outside(c % grid.nx, c / grid.nx) {
+                continue;
             }
+            let by_flow = if conserves { flow.taken(c, &drained, &self.work.phi_carried) } else { None };
+            *taken = by_flow.unwrap_or(before[c].volume - after[c].volume);
         }
+        self.work.out_m3 += taken.iter().fold(0.0, |sum, taken| sum + f64::from(*taken)) * frame.cell_m3();
+        self.work.taken = taken;
     }
 
     /// What the carried phi says of every column.

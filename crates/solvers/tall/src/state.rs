@@ -5,6 +5,7 @@ use crate::spray::SprayWork;
 use fluvial_grids::TallGrid;
 use fluvial_solver_interface::{Bodies, BodyStep, Centring};
 use fluvial_tall::bodies::{Coupled, Element, Pair, Pressed};
+use fluvial_tall::exchange::CellList;
 use fluvial_tall::extrapolate;
 use fluvial_tall::field::Velocity;
 use fluvial_tall::hierarchy::coarsen_until;
@@ -122,8 +123,11 @@ pub(crate) struct Work {
     pub multigrid: Multigrid,
     /// Liquid that flows to the next column along x and z, in cells.
     pub flux: Vec<[f32; 2]>,
-    /// What sources bring into every column less what sinks take, in cells.
-    pub exchanged: Vec<f32>,
+    /// What sources bring into every column, in cells, and its moment of heights; and what sinks take of it.
+    pub poured_column: Vec<[f32; 2]>,
+    pub taken: Vec<f32>,
+    /// What has come into sources by the end of the step, by cell.
+    pub poured: CellList,
     pub in_m3: f64,
     pub out_m3: f64,
     /// What every column holds on its ground and aloft, what both lack, and what it shall hold, in cells.
@@ -167,7 +171,9 @@ impl Work {
             remesh: remesh::Scratch::default(),
             multigrid: Multigrid::new(grid),
             flux: vec![[0.0; 2]; columns],
-            exchanged: vec![0.0; columns],
+            poured_column: vec![[0.0; 2]; columns],
+            taken: vec![0.0; columns],
+            poured: CellList::empty(columns),
             in_m3: 0.0,
             out_m3: 0.0,
             divided: vec![Divided::default(); columns],

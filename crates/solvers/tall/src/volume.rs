@@ -23,8 +23,8 @@ impl TallSolver {
         let grid = &self.state.fields.grid;
         let mut now = std::mem::take(&mut self.work.divided);
         let is_outside = |[i, k]: [usize; 2]| frame.is_outside(i, k);
-        let as_one = |[i, k]: [usize; 2]| self.work.exchanged[i + grid.nx * k] != 0.0 || is_outside([i, k]);
-        divide(&mut now, grid, &self.work.phi_carried, &self.open_at_end(), as_one);
+        let pours = |[i, k]: [usize; 2]| self.work.poured_column[i + grid.nx * k][0] != 0.0;
+        divide(&mut now, grid, &self.work.phi_carried, &self.open_at_end(), is_outside, pours);
         let mut lack = std::mem::take(&mut self.work.lacking);
         let before = &self.state.fields;
         let start = Start { phi: &before.phi, held: &self.state.held, residual: &before.residual };
@@ -32,8 +32,10 @@ impl TallSolver {
         let flow = self.work.flow(grid, &open, dt_s);
         lacking(&mut lack, &start, &flow, &self.work.flux, &now);
         for (c, lack) in lack.iter_mut().enumerate() {
-            lack[0] += self.work.exchanged[c];
-            if is_outside([c % grid.nx, c / grid.nx]) {
+            let column = [c % grid.nx, c / grid.nx];
+            lack[now[c].part_of(grid, column, self.work.poured_column[c])] += self.work.poured_column[c][0];
+            lack[0] -= self.work.taken[c];
+            if is_outside(column) {
                 self.work.out_m3 += f64::from(lack[0] + now[c].volume()) * cell_m3;
                 *lack = [-now[c].volume(), 0.0];
             }

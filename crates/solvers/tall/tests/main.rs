@@ -6,4 +6,5 @@ mod conformance;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod sinks;
+mod sources;
 mod waves;

@@ -30,6 +30,13 @@ fn trace_along(point: vec3<f32>, here: vec3<f32>, scale: f32) -> vec3<f32> {
     return point + scale * middle.xyz;
 }
 
+// Twin of holds_a_surface in redistance/mod.rs.
+fn holds_a_surface(s: Sample) -> bool {
+    let bottom = phi[index_of(s.i, 0, s.k)] / grid.dx_m;
+    let top = phi[index_of(s.i, 1, s.k)] / grid.dx_m;
+    return s.j < 2 && column_of(s.i, s.k).y > 2 && bottom < 0.5 && top > -0.5;
+}
+
 @compute @workgroup_size(16, 4, 2)
 fn trace_back(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
@@ -38,7 +45,8 @@ fn trace_back(@builtin(global_invocation_id) id: vec3<u32>) {
     let point = trace_along(vec3<f32>(f32(s.i), f32(s.y), f32(s.k)), u[s.index].xyz, scale);
     let there = around(point);
     let least = grid.dx_m * beyond_walls(point);
-    carried[s.index] = vec4<f32>(u_around(there).xyz, max(phi_around(there), least));
+    let phi_there = select(max(phi_around(there), least), phi[s.index], holds_a_surface(s));
+    carried[s.index] = vec4<f32>(u_around(there).xyz, phi_there);
     source[s.index] = vec4<f32>(point, least);
 }
 
@@ -72,6 +80,10 @@ fn correct_phi(@builtin(global_invocation_id) id: vec3<u32>) {
     if !s.inside { return; }
     let scale = params.dt_s / grid.dx_m;
     let once = carried[s.index].w;
+    if holds_a_surface(s) {
+        phi_out[s.index] = once;
+        return;
+    }
     let forth = trace_along(vec3<f32>(f32(s.i), f32(s.y), f32(s.k)), u[s.index].xyz, scale);
     let again = carried_around(around(forth)).w;
     let a = around(source[s.index].xyz);

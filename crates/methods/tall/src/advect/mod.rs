@@ -1,7 +1,8 @@
 //! Advection and external forces [tall §3.5]: MacCormack's scheme for velocity with a fallback,
 //! semi-Lagrangian for phi, one trace for both. Twins in `advect.wgsl`.
 
-use crate::field::{Around, Velocity, around, for_each_sample, interpolate};
+use crate::field::{Around, Sample, Velocity, around, for_each_sample, interpolate};
+use crate::redistance::holds_a_surface;
 use crate::walls::Walls;
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
@@ -36,7 +37,10 @@ pub fn trace_back(
                 let there = around(grid, [x, y, z]);
                 let [a, b, c, _] = there.value(u);
                 let least = grid.dx_m * walls.beyond(grid, pressure, [x, y, z]);
-                carried[local] = [a, b, c, there.value(phi).max(least)];
+                let s = Sample { i, j, k, y: grid.y(i, j, k), index: slab * k + local };
+                let is_line = holds_a_surface(grid, phi, s);
+                let phi_there = if is_line { phi[s.index] } else { there.value(phi).max(least) };
+                carried[local] = [a, b, c, phi_there];
                 from[local] = [x, y, z, least];
             }
         }
@@ -103,6 +107,9 @@ pub fn correct_phi(
     let scale = dt_s / grid.dx_m;
     for_each_sample(grid, out, |s| {
         let once = carried[s.index][3];
+        if holds_a_surface(grid, phi, s) {
+            return once;
+        }
         let forth = trace(grid, u, s.point(), u[s.index], scale);
         let again = interpolate(grid, carried, forth)[3];
         let [x, y, z, at_walls] = from[s.index];

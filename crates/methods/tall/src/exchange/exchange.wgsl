@@ -1,6 +1,6 @@
 // uses "../columns.wgsl"
 // uses "../cells.wgsl"
-// Twin of pour and drain in mod.rs.
+// Twin of pour, impose and drain in mod.rs.
 
 struct Beyond { first_x: i32, first_z: i32, end_x: i32, end_z: i32, height: i32, conserves: i32, pad0: i32, pad1: i32 }
 @group(0) @binding(4) var<uniform> beyond: Beyond;
@@ -19,6 +19,16 @@ fn pour(@builtin(global_invocation_id) id: vec3<u32>) {
     let entry = find_cell(s.i + grid.nx * s.k, s.y);
     if entry < 0 { return; }
     phi[s.index] = min(phi[s.index], list_cells[entry].y);
+    if list_u[entry].w > 0.0 { u[s.index] = list_u[entry]; }
+}
+
+// The velocity alone, after the pressure.
+@compute @workgroup_size(16, 4, 2)
+fn impose(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let entry = find_cell(s.i + grid.nx * s.k, s.y);
+    if entry < 0 { return; }
     if list_u[entry].w > 0.0 { u[s.index] = list_u[entry]; }
 }
 

@@ -97,6 +97,24 @@ pub fn pour(phi: &mut [f32], u: &mut [Velocity], grid: &TallGrid, poured: &CellL
     }
 }
 
+/// The velocity of what comes out of sources is theirs, whatever the pressure has made of it: what flows out of their columns is then what they let in.
+pub fn impose(u: &mut [Velocity], grid: &TallGrid, poured: &CellList) {
+    for k in 0..grid.nz {
+        for i in 0..grid.nx {
+            let column = i + grid.nx * k;
+            if poured.first[column] == poured.first[column + 1] {
+                continue;
+            }
+            for j in 0..grid.rows() {
+                match poured.find(column, grid.y(i, j, k)) {
+                    Some(entry) if poured.u[entry][3] > 0.0 => u[grid.index(i, j, k)] = poured.u[entry],
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
 /// Takes liquid out of sinks, a list of least phi, and out of what lies beyond open walls.
 pub fn drain(out: &mut [f32], phi: &[f32], grid: &TallGrid, drained: &CellList, beyond: &Beyond) {
     for_each_sample(grid, out, |s| {

@@ -142,7 +142,7 @@ pub(super) struct Buffers {
     pub moving: GpuList,
     pub poured: GpuList,
     pub drained: GpuList,
-    pub poured_column: Buffer<f32>,
+    pub poured_column: Buffer<[f32; 2]>,
     pub left: Buffer<f32>,
     pub beyond: Buffer<[i32; 8]>,
     /// Step length with gravity, with density, and alone.
@@ -236,7 +236,7 @@ impl Buffers {
             moving: list(room[0])?,
             poured: list(room[1])?,
             drained: list(room[2])?,
-            poured_column: column()?,
+            poured_column: device.storage("poured", columns)?,
             left: column()?,
             beyond: device.uniform(&beyond)?,
             advect: device.uniform(&[0.0; 4])?,

@@ -35,8 +35,14 @@ pub fn source(name: &str) -> ShaderSource {
         "ground" => shader_parts!["../columns.wgsl", "../cells.wgsl", "../solids/ground.wgsl"],
         "hierarchy" => shader_parts!["../hierarchy.wgsl"],
         "levels" => shader_parts!["../columns.wgsl", "../other.wgsl", "../extrapolate/levels.wgsl"],
+        "part" => shader_parts!["../columns.wgsl", "../pressure/part.wgsl"],
         "projection" => {
-            shader_parts!["../columns.wgsl", "../pressure/links.wgsl", "../pressure/projection.wgsl"]
+            shader_parts![
+                "../columns.wgsl",
+                "../pressure/links.wgsl",
+                "../cells.wgsl",
+                "../pressure/projection.wgsl"
+            ]
         }
         "redistance" => shader_parts!["../columns.wgsl", "../redistance/redistance.wgsl"],
         "remesh" => shader_parts!["../columns.wgsl", "../remesh/remesh.wgsl"],
@@ -56,7 +62,9 @@ pub fn source(name: &str) -> ShaderSource {
         "sweeps" => shader_parts!["../columns.wgsl", "../pressure/sweeps.wgsl"],
         "surface" => shader_parts!["../columns.wgsl", "../other.wgsl", "../advect/surface.wgsl"],
         "transfer" => shader_parts!["../columns.wgsl", "../other.wgsl", "../pressure/transfer.wgsl"],
-        "volume" => shader_parts!["../columns.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"],
+        "volume" => {
+            shader_parts!["../columns.wgsl", "../cells.wgsl", "../volume/open.wgsl", "../volume/volume.wgsl"]
+        }
         "maps" => shader_parts!["../columns.wgsl", "../maps/maps.wgsl"],
         "spray" => shader_parts!["../columns.wgsl", "../other.wgsl", "../spray/spray.wgsl"],
         "move" => shader_parts!["../columns.wgsl", "../other.wgsl", "../remesh/transfer.wgsl"],
@@ -119,6 +127,11 @@ impl GpuGrid {
     /// Workgroups for kernels with one invocation a sample.
     pub fn sample_groups(&self) -> [u32; 3] {
         [self.nx.div_ceil(16), self.rows.div_ceil(4), self.nz.div_ceil(2)]
+    }
+
+    /// Rows of samples along x.
+    pub fn rows_along_x(&self) -> usize {
+        (self.rows * self.nz) as usize
     }
 
     /// Workgroups for kernels with one invocation a column.

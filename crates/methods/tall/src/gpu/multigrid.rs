@@ -40,6 +40,13 @@ pub struct MultigridBuffers {
     walls: [Buffer<[i32; 8]>; 2],
     colours: [Buffer<[i32; 4]>; 2],
     bubbles: [Buffer<[u32; 4]>; 2],
+    /// phi of the finest level as coarser ones see it, and its pressure before a correction.
+    phi_seen: Buffer<f32>,
+    p_smoothed: Buffer<f32>,
+    /// The work of a correction, by row of samples, and the part of it to take.
+    work_by_row: Buffer<[f32; 2]>,
+    part: Buffer<f32>,
+    lets_go: bool,
     /// For the coarsest level: from its present pressure, and from zero.
     coarsest: [Buffer<[i32; 4]>; 2],
 }
@@ -96,8 +103,14 @@ impl MultigridBuffers {
         };
         let grids = coarsen_until(grid, |g| g.samples() <= COARSEST_SAMPLES);
         let levels = grids.iter().map(level).collect::<Result<Vec<_>, _>>()?;
+        let (samples, rows) = (levels[0].grid.samples(), levels[0].grid.rows_along_x());
         Ok(MultigridBuffers {
             levels,
+            phi_seen: device.storage("phi_seen", samples)?,
+            p_smoothed: device.storage("p_smoothed", samples)?,
+            work_by_row: device.storage("work_by_row", rows)?,
+            part: device.storage("part", 1)?,
+            lets_go: walls.lets_go.contains(&true),
             walls: [device.uniform(&walls.as_numbers())?, device.uniform(&Walls::HOLDING.as_numbers())?],
             colours: [device.uniform(&[0, 0, 0, 0])?, device.uniform(&[1, 0, 0, 0])?],
             bubbles: [device.uniform(&[0; 4])?, device.uniform(&[1, 0, 0, 0])?],
@@ -180,10 +193,6 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
                 coarse.grid.column_groups(),
             );
             let both = || coarse.grid.own().into_iter().chain(fine.grid.other());
-            let keep = (4, self.buffers.bubbles[usize::from(n <= BUBBLE_LEVELS)].binding());
-            let phi = [keep, (5, fine.phi.binding()), (6, coarse.phi.binding())];
-            let bound = self.kernels.bind(("transfer", "coarsen_phi"), both().chain(phi))?;
-            out.dispatch(&bound, coarse.grid.sample_groups());
             let fraction = [(5, fine.fraction.binding()), (6, coarse.fraction.binding())];
             let bound = self.kernels.bind(("transfer", "coarsen_fraction"), both().chain(fraction))?;
             out.dispatch(&bound, coarse.grid.sample_groups());
@@ -192,19 +201,55 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
             let bound = self.kernels.bind(("transfer", "coarsen_layers"), both().chain(layers))?;
             out.dispatch(&bound, coarse.grid.column_groups());
         }
-        for (n, level) in self.buffers.levels.iter().enumerate() {
-            let fields = [
-                (25, self.buffers.walls[n.min(1)].binding()),
-                (4, level.phi.binding()),
-                (5, level.fraction.binding()),
-                (6, level.layers.binding()),
-                (7, level.rows.binding()),
-            ];
-            let bound =
-                self.kernels.bind(("stencil", "build_rows"), level.grid.own().into_iter().chain(fields))?;
-            out.dispatch(&bound, level.grid.sample_groups());
+        self.build_rows(out, 0)?;
+        if self.buffers.lets_go { Ok(()) } else { self.build_coarse(out, &finest.phi) }
+    }
+
+    /// phi and operators of the coarser levels, from the finest level's phi as they see it.
+    fn build_coarse(&mut self, out: &mut Recording, phi_seen: &Buffer<f32>) -> Result<(), DeviceError> {
+        for n in 1..self.buffers.levels.len() {
+            let (fine, coarse) = (&self.buffers.levels[n - 1], &self.buffers.levels[n]);
+            let fine_phi = if n == 1 { phi_seen } else { &fine.phi };
+            let keep = (4, self.buffers.bubbles[usize::from(n <= BUBBLE_LEVELS)].binding());
+            let phi = [keep, (5, fine_phi.binding()), (6, coarse.phi.binding())];
+            let both = coarse.grid.own().into_iter().chain(fine.grid.other());
+            let bound = self.kernels.bind(("transfer", "coarsen_phi"), both.chain(phi))?;
+            out.dispatch(&bound, coarse.grid.sample_groups());
+            self.build_rows(out, n)?;
         }
         Ok(())
+    }
+
+    fn build_rows(&mut self, out: &mut Recording, n: usize) -> Result<(), DeviceError> {
+        let level = &self.buffers.levels[n];
+        let fields = [
+            (25, self.buffers.walls[n.min(1)].binding()),
+            (4, level.phi.binding()),
+            (5, level.fraction.binding()),
+            (6, level.layers.binding()),
+            (7, level.rows.binding()),
+        ];
+        let bound =
+            self.kernels.bind(("stencil", "build_rows"), level.grid.own().into_iter().chain(fields))?;
+        out.dispatch(&bound, level.grid.sample_groups());
+        Ok(())
+    }
+
+    /// Shows coarser levels where the pressure is at its bound.
+    fn show_held_back(&mut self, out: &mut Recording) -> Result<(), DeviceError> {
+        if !self.buffers.lets_go {
+            return Ok(());
+        }
+        let (buffers, finest) = (self.buffers, &self.buffers.levels[0]);
+        let fields = [
+            (5, finest.rows.binding()),
+            (6, finest.p[self.now[0]].binding()),
+            (8, buffers.phi_seen.binding()),
+            (10, finest.phi.binding()),
+        ];
+        let fields = finest.grid.own().into_iter().chain(fields);
+        self.run(out, ("sweeps", "mark_held_back"), fields, finest.grid.sample_groups())?;
+        self.build_coarse(out, &buffers.phi_seen)
     }
 
     /// Records the cycles of Algorithm 2, lines 8 to 13.
@@ -214,10 +259,44 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
 
     /// Records cycle `n` of a solution: full ones come first.
     pub fn cycle(&mut self, out: &mut Recording, n: usize, cycles: &Cycles) -> Result<(), DeviceError> {
-        match n < cycles.full {
-            true => self.full_cycle(out, cycles),
-            false => self.v_cycle(out, 0, false, cycles),
+        if self.buffers.levels.len() == 1 {
+            return self.solve_coarsest(out, false);
         }
+        if n < cycles.full {
+            self.correct(out, true, cycles)?;
+        }
+        self.correct(out, false, cycles)
+    }
+
+    /// Twin of `Multigrid::correct_by`, with Algorithm 4 or 3 on the coarser levels.
+    fn correct(&mut self, out: &mut Recording, full: bool, cycles: &Cycles) -> Result<(), DeviceError> {
+        let (buffers, finest) = (self.buffers, &self.buffers.levels[0]);
+        self.smooth(out, 0, false, cycles.before)?;
+        self.show_held_back(out)?;
+        self.residual(out, 0, false)?;
+        let next = &buffers.levels[1];
+        self.restrict(out, 0, [&finest.r, if full { &next.full_b } else { &next.b }])?;
+        let copy = [(3, finest.p[self.now[0]].binding()), (5, buffers.p_smoothed.binding())];
+        self.run(out, ("hierarchy", "copy"), copy, item_groups(finest.grid.samples()))?;
+        if full {
+            self.full_cycle(out, cycles)?;
+        } else {
+            self.is_zero[1] = true;
+            self.v_cycle(out, 1, false, cycles)?;
+        }
+        self.add_correction(out, 0)?;
+        self.smooth(out, 0, false, cycles.after)?;
+        self.residual_into(out, 0, false, &finest.full_b)?;
+        let sizes = || finest.grid.own().into_iter().take(1);
+        let sums = (6, buffers.work_by_row.binding());
+        let p = [(8, buffers.p_smoothed.binding()), (9, finest.p[self.now[0]].binding())];
+        let residuals = [(4, finest.r.binding()), (5, finest.full_b.binding()), sums.clone()];
+        let groups = [(finest.grid.rows_along_x() as u32).div_ceil(64), 1, 1];
+        self.run(out, ("part", "work_by_row"), sizes().chain(residuals).chain(p.clone()), groups)?;
+        let part = (7, buffers.part.binding());
+        self.run(out, ("part", "part_to_take"), sizes().chain([sums, part.clone()]), [1, 1, 1])?;
+        let way = [part].into_iter().chain(p);
+        self.run(out, ("part", "take_part"), way, item_groups(finest.grid.samples()))
     }
 
     fn v_cycle(
@@ -232,7 +311,7 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         }
         self.smooth(out, l, full, cycles.before)?;
         self.residual(out, l, full)?;
-        self.restrict(out, l, false)?;
+        self.restrict(out, l, [&self.buffers.levels[l].r, &self.buffers.levels[l + 1].b])?;
         self.is_zero[l + 1] = true;
         self.v_cycle(out, l + 1, false, cycles)?;
         self.add_correction(out, l)?;
@@ -240,17 +319,16 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
     }
 
     fn full_cycle(&mut self, out: &mut Recording, cycles: &Cycles) -> Result<(), DeviceError> {
-        let last = self.buffers.levels.len() - 1;
-        self.residual_into(out, 0, false, &self.buffers.levels[0].full_b)?;
-        for l in 0..last {
-            self.restrict(out, l, true)?;
+        let (levels, last) = (&self.buffers.levels, self.buffers.levels.len() - 1);
+        for l in 1..last {
+            self.restrict(out, l, [&levels[l].full_b, &levels[l + 1].full_b])?;
         }
-        for l in (0..=last).rev() {
-            self.is_zero[l] = l > 0;
+        for l in (1..=last).rev() {
+            self.is_zero[l] = true;
             if l < last {
                 self.add_correction(out, l)?;
             }
-            self.v_cycle(out, l, l > 0, cycles)?;
+            self.v_cycle(out, l, true, cycles)?;
         }
         Ok(())
     }
@@ -329,13 +407,15 @@ impl<'k, 'd, 'b> GpuMultigrid<'k, 'd, 'b> {
         Ok(())
     }
 
-    /// The residual of level `l` becomes the right side of the next; in full cycles their right sides
-    /// themselves go down.
-    fn restrict(&mut self, out: &mut Recording, l: usize, full: bool) -> Result<(), DeviceError> {
+    /// What is left of level `l` becomes a right side of the next.
+    fn restrict(
+        &mut self,
+        out: &mut Recording,
+        l: usize,
+        [from, to]: [&Buffer<f32>; 2],
+    ) -> Result<(), DeviceError> {
         let (fine, coarse) = (&self.buffers.levels[l], &self.buffers.levels[l + 1]);
-        let from = if full { &fine.full_b } else { &fine.r };
-        let fields =
-            [(5, from.binding()), (6, self.right_side(l + 1, full).binding()), (7, fine.layers.binding())];
+        let fields = [(5, from.binding()), (6, to.binding()), (7, fine.layers.binding())];
         let both = coarse.grid.own().into_iter().chain(fine.grid.other());
         let bound = self.kernels.bind(("transfer", "restrict_residual"), both.chain(fields))?;
         out.dispatch(&bound, coarse.grid.sample_groups());

@@ -50,7 +50,7 @@ impl Buffers {
         self.advect(&mut r, params)?;
         if params.has_sources || params.has_sinks || params.beyond.is_some() {
             r.out.stage("sources");
-            self.exchange(&mut r, params, (phi_new, u_new))?;
+            self.exchange(&mut r, params, (phi_new, u_new), (phi_start, u_air))?;
         }
         if params.conserves_volume {
             r.out.stage("settle_volume");
@@ -259,6 +259,8 @@ impl Buffers {
         // What phi was before the step is of no use any more.
         let moved = &self.scalars[0];
         move_scalar(r, phi_new, moved)?;
+        let liquid = [(4, phi_new.binding()), (5, moved.binding())];
+        r.run(("move", "keep_liquid"), both().chain(liquid), groups)?;
         move_scalar(r, &self.pressure, self.multigrid.first_guess())?;
         let fields = [(6, u_new.binding()), (7, u_moved.binding())];
         r.run(("move", "transfer_velocity"), both().chain(fields), groups)?;
@@ -325,6 +327,11 @@ impl Buffers {
             if cycle == 0 || self.bodies.is_some() {
                 let right_side = shape().chain([(9, multigrid.inputs().b.binding())]);
                 multigrid.run(&mut out, ("projection", entry), right_side, self.grid.sample_groups())?;
+                if params.has_sources {
+                    let b = (9, multigrid.inputs().b.binding());
+                    let let_in = shape().chain([b]).chain(self.poured.all());
+                    multigrid.run(&mut out, ("projection", "let_in"), let_in, self.grid.sample_groups())?;
+                }
             }
             multigrid.cycle(&mut out, cycle, cycles)?;
             if let Some(bodies) = &self.bodies {
@@ -356,6 +363,11 @@ impl Buffers {
         ];
         let solids = self.grid.own().into_iter().chain(solids);
         multigrid.run(&mut out, ("solids", "velocity_in_solids"), solids, self.grid.sample_groups())?;
+        if params.has_sources {
+            let fields = [(6, self.u.binding())].into_iter().chain(self.poured.all());
+            let fields = self.grid.own().into_iter().chain(fields);
+            multigrid.run(&mut out, ("exchange", "impose"), fields, self.grid.sample_groups())?;
+        }
         if let Some(bodies) = &self.bodies {
             let (kernel, buffers, groups) = bodies.shed(&around, &self.u);
             multigrid.run(&mut out, kernel, buffers, groups)?;

@@ -53,6 +53,7 @@ impl Buffers {
         r: &mut Recorder,
         params: &WaterParams,
         (phi, u): (&Buffer<f32>, &Buffer<Velocity>),
+        (phi_start, u_air): (&Buffer<f32>, &Buffer<Velocity>),
     ) -> Result<(), DeviceError> {
         let own = || self.grid.own().into_iter();
         if params.has_sources {
@@ -70,12 +71,19 @@ impl Buffers {
         r.run(("exchange", "drain"), fields, self.grid.sample_groups())?;
         self.measure(r, phi, solids, &self.after)?;
         let taken = [
+            (4, self.volume.binding()),
+            (5, phi_start.binding()),
+            (6, self.solids.open_cell.binding()),
+            (7, self.solids.open_tall.binding()),
+            (9, u_air.binding()),
+            (24, phi.binding()),
             (11, self.before.binding()),
             (22, self.after.binding()),
             (17, self.beyond.binding()),
             (19, self.left.binding()),
         ];
-        r.run(("volume", "take"), own().take(1).chain(taken), self.grid.column_groups())
+        let taken = own().chain(taken).chain(self.drained.values());
+        r.run(("volume", "take"), taken, self.grid.column_groups())
     }
 
     /// phi displaced to what columns hold after the fluxes: `settled` receives it.
@@ -96,7 +104,6 @@ impl Buffers {
             (7, solids.open_tall.binding()),
             (17, self.beyond.binding()),
             (18, self.poured_column.binding()),
-            (19, self.left.binding()),
             (20, self.now.binding()),
             (21, self.aloft.binding()),
         ];
@@ -124,8 +131,9 @@ impl Buffers {
                 (17, self.beyond.binding()),
                 (18, self.poured_column.binding()),
                 (19, self.left.binding()),
+                (23, self.aloft.binding()),
             ];
-            r.run(("volume", "exchange"), sizes().chain(exchange), groups)?;
+            r.run(("volume", "exchange"), own().chain(exchange), groups)?;
         }
         const { assert!(SPREAD_PASSES.is_multiple_of(2)) };
         let (mut a, mut b) = (lack, other);

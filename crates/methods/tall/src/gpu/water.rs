@@ -26,7 +26,7 @@ pub struct StepInputs<'a> {
     /// What has come into sources: distance and velocity.
     pub poured: Option<&'a CellList>,
     /// What that adds to every column, in cells.
-    pub poured_column: Option<&'a [f32]>,
+    pub poured_column: Option<&'a [[f32; 2]]>,
     /// Sinks: the least phi that they leave.
     pub drained: Option<&'a CellList>,
     /// Bodies and their surfaces at the end of the step.

@@ -1,4 +1,5 @@
 // uses "links.wgsl"
+// uses "../cells.wgsl"
 // Twin of right_side, divergence and subtract_gradient in projection.rs.
 
 struct Params { density_kg_m3: f32, dt_s: f32, pad0: f32, pad1: f32 }
@@ -55,6 +56,38 @@ fn right_side(@builtin(global_invocation_id) id: vec3<u32>) {
     if !s.inside { return; }
     let scale = params.density_kg_m3 * grid.dx_m / params.dt_s;
     out[s.index] = scale * outflow(s);
+}
+
+// Velocity (and 1) of the source that a cell lies in.
+fn source_at(cell: vec3<i32>) -> vec4<f32> {
+    if cell.x < 0 || cell.z < 0 || cell.x >= grid.nx || cell.z >= grid.nz { return vec4<f32>(0.0); }
+    let entry = find_cell(cell.x + grid.nx * cell.z, cell.y);
+    if entry < 0 || list_cells[entry].y > 0.0 { return vec4<f32>(0.0); }
+    return select(vec4<f32>(0.0), list_u[entry], list_u[entry].w > 0.0);
+}
+
+@compute @workgroup_size(16, 4, 2)
+fn let_in(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    if !is_unknown(s.index) { return; }
+    let here = vec3<i32>(s.i, s.y, s.k);
+    let own = source_at(here);
+    var sum = 0.0;
+    for (var d = 0; d < 6; d += 1) {
+        let axis = d / 2;
+        let sign = select(-1.0, 1.0, (d & 1) == 1);
+        let there = source_at(here + step_to(d));
+        let enters_here = own.w > 0.0 && there.w == 0.0 && own[axis] * sign < 0.0;
+        let passes_by = own.w == 0.0 && there.w > 0.0 && there[axis] * sign > 0.0;
+        if !enters_here && !passes_by { continue; }
+        let l = link_to(s, d);
+        if l.solid < 1.0 && l.weight == 0.0 { continue; }
+        var vertical = 1.0;
+        if axis == 1 && s.j < 2 { vertical = 1.0 / layer(s.i, s.k); }
+        sum += vertical * (select(0.0, abs(own[axis]), enters_here) + sign * face_velocity(s, d));
+    }
+    out[s.index] -= params.density_kg_m3 * grid.dx_m / params.dt_s * sum;
 }
 
 // The outward velocity through lateral face n of cell (i, y, k), inside a column, and the solid part of that face.

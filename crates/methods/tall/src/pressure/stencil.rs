@@ -213,6 +213,19 @@ pub fn let_go(row: &Row, p: f32) -> f32 {
     if row[7] > 0.0 { (-p / row[7]).clamp(0.0, 1.0) } else { 0.0 }
 }
 
+/// Is the pressure of an unknown at its bound?
+pub fn is_held_back(row: &Row, p: f32) -> bool {
+    row[7] > 0.0 && p <= -row[7]
+}
+
+/// phi as coarser levels see it: where the bound holds the pressure back there is no unknown, as in air.
+pub fn mark_held_back(out: &mut [f32], grid: &TallGrid, phi: &[f32], rows: &[Row], p: &[f32]) {
+    for_each_sample(grid, out, |s| {
+        let here = phi[s.index];
+        if is_held_back(&rows[s.index], p[s.index]) { here.max(grid.dx_m) } else { here }
+    });
+}
+
 /// `b - A p`, zero where there is no unknown, and where the bound holds the pressure back.
 pub fn residual(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[f32]) {
     for_each_sample(grid, out, |s| {
@@ -221,7 +234,7 @@ pub fn residual(out: &mut [f32], grid: &TallGrid, rows: &[Row], p: &[f32], b: &[
             return 0.0;
         }
         let left = b[s.index] - (neighbour_sum(grid, row, p, s) - row[6] * p[s.index]);
-        if left > 0.0 && row[7] > 0.0 && p[s.index] <= -row[7] { 0.0 } else { left }
+        if left > 0.0 && is_held_back(row, p[s.index]) { 0.0 } else { left }
     });
 }
 

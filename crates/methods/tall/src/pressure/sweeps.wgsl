@@ -1,5 +1,5 @@
 // uses "../columns.wgsl"
-// Twin of residual and smooth_colour in stencil.rs, and of the coarsest level's sweeps in multigrid.rs.
+// Twin of residual, smooth_colour and mark_held_back in stencil.rs, and of the coarsest level's sweeps in multigrid.rs.
 
 struct Row { a: vec4<f32>, b: vec4<f32> }
 struct Params { colour: i32, sweeps: i32, from_zero: i32, pad: i32 }
@@ -27,6 +27,19 @@ fn neighbour_sum(s: Sample, row: Row) -> f32 {
 // Twin of bounded in stencil.rs.
 fn bounded(row: Row, value: f32) -> f32 { return select(value, max(value, -row.b.w), row.b.w > 0.0); }
 
+// Twin of is_held_back in stencil.rs.
+fn is_held_back(row: Row, value: f32) -> bool { return row.b.w > 0.0 && value <= -row.b.w; }
+
+@group(0) @binding(10) var<storage, read> phi: array<f32>;
+
+@compute @workgroup_size(16, 4, 2)
+fn mark_held_back(@builtin(global_invocation_id) id: vec3<u32>) {
+    let s = sample_of(id);
+    if !s.inside { return; }
+    let here = phi[s.index];
+    out[s.index] = select(here, max(here, grid.dx_m), is_held_back(rows[s.index], p[s.index]));
+}
+
 @compute @workgroup_size(16, 4, 2)
 fn residual(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
@@ -36,8 +49,7 @@ fn residual(@builtin(global_invocation_id) id: vec3<u32>) {
         out[s.index] = 0.0;
     } else {
         let left = b[s.index] - (neighbour_sum(s, row) - row.b.z * p[s.index]);
-        let is_held_back = row.b.w > 0.0 && p[s.index] <= -row.b.w;
-        out[s.index] = select(left, 0.0, left > 0.0 && is_held_back);
+        out[s.index] = select(left, 0.0, left > 0.0 && is_held_back(row, p[s.index]));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Between levels of multigrid [tall §3.7.1]. Twins in `transfer.wgsl`.
 
-use super::stencil::{Layers, Row, bounded};
+use super::stencil::{Layers, Row, bounded, is_held_back};
 use crate::extrapolate::{coarse_cell, fine_cell};
 use crate::field::{for_each_sample, nearest};
 use crate::remesh::fit;
@@ -158,6 +158,9 @@ pub fn add_prolonged(
     for_each_sample(fine, out, |s| {
         if rows[s.index][6] == 0.0 {
             return 0.0;
+        }
+        if is_held_back(&rows[s.index], p[s.index]) {
+            return p[s.index];
         }
         let (mut sum, mut total) = (0.0f32, 0.0f32);
         for n in 0..8 {

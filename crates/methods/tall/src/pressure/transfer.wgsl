@@ -190,7 +190,9 @@ fn add_prolonged(@builtin(global_invocation_id) id: vec3<u32>) {
         out[s.index] = 0.0;
     } else {
         let bound = rows[s.index].b.w;
-        let value = p[s.index] + prolonged(s);
-        out[s.index] = select(value, max(value, -bound), bound > 0.0);
+        let old = p[s.index];
+        let value = old + prolonged(s);
+        // What is held back stays: twin of is_held_back and bounded in stencil.rs.
+        out[s.index] = select(select(value, max(value, -bound), bound > 0.0), old, bound > 0.0 && old <= -bound);
     }
 }

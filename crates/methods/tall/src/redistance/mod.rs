@@ -5,7 +5,9 @@
 //! there to one cell in every frame, and to five cells elsewhere.
 
 use crate::field::{Sample, for_each_sample, neighbours};
+use crate::volume::share;
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::LEAST_TALL;
 
 /// Largest distance kept, in cells.
 pub const REACH_CELLS: f32 = 5.0;
@@ -16,12 +18,23 @@ fn beside_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
     neighbours(grid, phi, s).into_iter().flatten().any(|other| (other <= 0.0) != liquid)
 }
 
+/// Is the sample an end of a tall cell that holds a surface? There phi is the line that shows how much liquid the tall cell holds
+/// and no distance (`remesh::transfer_phi`): other ends would have their zero elsewhere. Nor is it carried along: the liquid's end rests on the ground, the
+/// air's moves with what passes there, and the zero between them with neither; what flows in and out of the column moves it
+/// (`volume`).
+pub(crate) fn holds_a_surface(grid: &TallGrid, phi: &[f32], s: Sample) -> bool {
+    let [bottom, top] = [0, 1].map(|row| phi[grid.index(s.i, row, s.k)] / grid.dx_m);
+    // The shortest tall cell stores what two cubic ones would.
+    s.j < 2 && grid.column(s.i, s.k)[1] > LEAST_TALL && share(bottom) > 0.0 && share(top) < 1.0
+}
+
 /// The clamps of every frame: one cell beside the surface, [`REACH_CELLS`] elsewhere. These bound the
 /// distance that is stored; they do not move the surface, since the sign stays and phi = 0 is far from
 /// either.
 pub fn clamp_frame(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {
-        let cells = if beside_surface(grid, phi, s) { 1.0 } else { REACH_CELLS };
+        let is_bounded = beside_surface(grid, phi, s) && !holds_a_surface(grid, phi, s);
+        let cells = if is_bounded { 1.0 } else { REACH_CELLS };
         let reach = cells * grid.dx_m;
         phi[s.index].clamp(-reach, reach)
     });
@@ -33,6 +46,7 @@ pub fn start(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
         let here = phi[s.index];
         let reach = REACH_CELLS * grid.dx_m;
         match beside_surface(grid, phi, s) {
+            _ if holds_a_surface(grid, phi, s) => here.clamp(-reach, reach),
             true => here.clamp(-grid.dx_m, grid.dx_m),
             false if here <= 0.0 => -reach,
             false => reach,
@@ -49,7 +63,7 @@ pub const PASSES: usize = 9;
 pub fn pass(out: &mut [f32], phi: &[f32], grid: &TallGrid) {
     for_each_sample(grid, out, |s| {
         let here = phi[s.index];
-        if beside_surface(grid, phi, s) {
+        if beside_surface(grid, phi, s) || holds_a_surface(grid, phi, s) {
             return here;
         }
         let reach = REACH_CELLS * grid.dx_m;

@@ -17,11 +17,17 @@ fn beside_surface(s: Sample) -> bool {
     return false;
 }
 
+fn holds_a_surface(s: Sample) -> bool {
+    let bottom = phi[index_of(s.i, 0, s.k)] / grid.dx_m;
+    let top = phi[index_of(s.i, 1, s.k)] / grid.dx_m;
+    return s.j < 2 && column_of(s.i, s.k).y > 2 && bottom < 0.5 && top > -0.5;
+}
+
 @compute @workgroup_size(16, 4, 2)
 fn clamp_frame(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
     if !s.inside { return; }
-    let reach = select(REACH_CELLS, 1.0, beside_surface(s)) * grid.dx_m;
+    let reach = select(REACH_CELLS, 1.0, beside_surface(s) && !holds_a_surface(s)) * grid.dx_m;
     out[s.index] = clamp(phi[s.index], -reach, reach);
 }
 
@@ -31,7 +37,9 @@ fn start(@builtin(global_invocation_id) id: vec3<u32>) {
     if !s.inside { return; }
     let here = phi[s.index];
     let reach = REACH_CELLS * grid.dx_m;
-    if beside_surface(s) {
+    if holds_a_surface(s) {
+        out[s.index] = clamp(here, -reach, reach);
+    } else if beside_surface(s) {
         out[s.index] = clamp(here, -grid.dx_m, grid.dx_m);
     } else {
         out[s.index] = select(reach, -reach, here <= 0.0);
@@ -60,7 +68,7 @@ fn distance_pass(@builtin(global_invocation_id) id: vec3<u32>) {
     let s = sample_of(id);
     if !s.inside { return; }
     let here = phi[s.index];
-    if beside_surface(s) {
+    if beside_surface(s) || holds_a_surface(s) {
         out[s.index] = here;
         return;
     }

@@ -2,6 +2,8 @@
 //! `remesh.wgsl`.
 
 use crate::field::{Value, at};
+use crate::redistance::REACH_CELLS;
+use crate::volume::share;
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
 use fluvial_grids::tall::LEAST_TALL;
@@ -220,6 +222,62 @@ pub fn transfer<T: Value + Line>(out: &mut [T], new: &TallGrid, old: &TallGrid, 
             (2..new.rows()).for_each(|j| out[i + new.nx * j] = old_value(new.y(i, j, k)));
         }
     });
+}
+
+/// phi on the new heights, as [`transfer`] has it, but for tall cells that hold liquid and air, where heights are new or liquid comes down from above.
+///
+/// The line that fits a distance best has its zero elsewhere than the distance, the farther off the longer the tall cell (5 cells of water under 40 of
+/// air, both at most 5 cells away from the surface, come out as 1): water is made and lifted. The line here stands for as much
+/// liquid as there was, on the ground, and is nowhere steeper than a distance, nor longer than phi is kept.
+/// Test: `tall_cells_with_a_surface_keep_their_liquid`.
+pub fn transfer_phi(out: &mut [f32], new: &TallGrid, old: &TallGrid, phi: &[f32]) {
+    transfer(out, new, old, phi);
+    let slab = new.nx * new.rows();
+    parallel::for_each_chunk_mut(out, slab, |k, out| {
+        for i in 0..new.nx {
+            let [terrain, tall] = new.column(i, k);
+            let ends = [out[i] / new.dx_m, out[i + new.nx] / new.dx_m];
+            let comes_from_above = ends[0] > 0.0 && ends[1] <= 0.0;
+            if old.column(i, k) == [terrain, tall] && !comes_from_above {
+                continue;
+            }
+            let in_cells = |t: i32| at(phi, old.locate(i, k, (terrain + t) as f32)) / new.dx_m;
+            let [bottom, top] = line_of_liquid(tall, ends, in_cells);
+            (out[i], out[i + new.nx]) = (bottom * new.dx_m, top * new.dx_m);
+        }
+    });
+}
+
+/// The longest side of a line that stands for liquid, cells: what the rounds below may add stays within what is kept of phi.
+const LONGEST_LINE: f32 = REACH_CELLS - 0.5;
+/// Rounds of Newton's method for the liquid that a line stands for, as many as halve the error where there is hardly any.
+const LINE_ROUNDS: usize = 8;
+
+/// The ends of the line, in cells, that stands for as much liquid as `count` values of phi do: the given one where all is liquid or all is air.
+fn line_of_liquid(count: i32, ends: [f32; 2], phi_cells: impl Fn(i32) -> f32) -> [f32; 2] {
+    let n = count as f32;
+    let liquid = (0..count).fold(0.0f32, |sum, t| sum + share(phi_cells(t)));
+    if liquid <= 0.0 {
+        return ends.map(|end| end.max(0.5));
+    }
+    if liquid >= n {
+        return ends.map(|end| end.min(-0.5));
+    }
+    // phi vanishes `liquid` cells above the tall cell's foot, which is half a cell below its lower end.
+    let lengths = [liquid - 0.5, n - 0.5 - liquid];
+    let slope = (LONGEST_LINE / lengths[0].max(lengths[1])).min(1.0);
+    let mut line = [-slope * lengths[0], slope * lengths[1]];
+    for _ in 0..LINE_ROUNDS {
+        let (mut held, mut cut) = (0.0f32, 0.0f32);
+        for t in 0..count {
+            let here = line[0].blend(line[1], t as f32 / (n - 1.0));
+            held += share(here);
+            cut += if here.abs() < 0.5 { 1.0 } else { 0.0 };
+        }
+        let shift = if cut > 0.0 { (held - liquid) / cut } else { 0.0 };
+        line = line.map(|end| end + shift);
+    }
+    line
 }
 
 /// The ends of the line that fits `count` values at equal distances best, by least squares.

@@ -1,9 +1,11 @@
 //! What flows between columns.
 
 use super::{Open, share};
+use crate::exchange::CellList;
 use crate::field::{Around, Velocity, around, at};
 use fluvial_foundation::parallel;
 use fluvial_grids::TallGrid;
+use fluvial_grids::tall::Holds;
 
 /// What flows in a step, and through what.
 #[derive(Clone, Copy)]
@@ -95,6 +97,48 @@ impl Flow<'_> {
             side(here, [i, k + 1], Z, -1.0);
         }
         sum
+    }
+
+    /// What a sink takes of a column in a step, cells: what lay in its cells, what has flowed into them from around, less what phi says of them when they
+    /// are drained. By phi alone a sink would take what transport has happened to carry there, and the surface above would get the rest back.
+    /// None where no cell's centre lies in a sink.
+    pub fn taken(&self, column: usize, drained: &CellList, phi_after: &[f32]) -> Option<f32> {
+        let grid = self.grid;
+        let (i, k) = (column % grid.nx, column / grid.nx);
+        let in_sink = |[i, y, k]: [i32; 3]| {
+            let is_inside = i >= 0 && k >= 0 && i < grid.nx as i32 && k < grid.nz as i32;
+            is_inside
+                && drained
+                    .find(i as usize + grid.nx * k as usize, y)
+                    .is_some_and(|n| drained.cells[n][1] >= 0.0)
+        };
+        let (mut sum, mut any) = (0.0, false);
+        for entry in drained.first[column]..drained.first[column + 1] {
+            let [y, least] = drained.cells[entry as usize];
+            let y = y as i32;
+            if least < 0.0 || grid.holds(i as i32, y, k as i32) != Holds::Cell {
+                continue;
+            }
+            any = true;
+            let place = grid.locate(i, k, y as f32);
+            let [before, after] = [self.phi, phi_after].map(|phi| share(at(phi, place) / grid.dx_m));
+            sum += (before - after) * self.open.part(grid, [i, k], y);
+            for d in 0..6 {
+                let (axis, up) = (d / 2, d % 2 == 1);
+                let here = [i as i32, y, k as i32];
+                let mut there = here;
+                there[axis] += if up { 1 } else { -1 };
+                if in_sink(there) || grid.holds(there[0], there[1], there[2]) != Holds::Cell {
+                    continue;
+                }
+                let cell = |[i, y, k]: [i32; 3]| ([i as usize, k as usize], y);
+                sum += match up {
+                    true => -self.face(cell(here), cell(there), axis),
+                    false => self.face(cell(there), cell(here), axis),
+                };
+            }
+        }
+        any.then_some(sum)
     }
 
     /// Liquid that flows through the face between two cells: its velocity times the liquid share of what it sweeps

@@ -20,6 +20,11 @@ impl Divided {
         [0..self.aloft, self.aloft..grid.rows()]
     }
 
+    /// The part (0 standing, 1 aloft) that receives what sources bring: an amount and its moment of heights. A tap above a pool fills its own jet.
+    pub fn part_of(&self, grid: &TallGrid, [i, k]: [usize; 2], [amount, moment]: [f32; 2]) -> usize {
+        usize::from(self.aloft < grid.rows() && moment >= amount * grid.y(i, self.aloft, k) as f32)
+    }
+
     /// Volume of both, cells.
     pub fn volume(&self) -> f32 {
         self.held[0].volume + self.held[1].volume
@@ -41,18 +46,24 @@ fn first_aloft(grid: &TallGrid, phi: &[f32], [i, k]: [usize; 2]) -> usize {
     aloft
 }
 
-/// Divides what columns hold. A column `as_one`, where sources or sinks act, is not divided: what they bring has no height.
+/// Divides what columns hold. A column `as_one`, where all leaves, is not divided, nor one that a
+/// source pours into while no more stands in it than is aloft: what a jet misses of its flow would be owed by what it falls on.
 pub fn divide(
     out: &mut [Divided],
     grid: &TallGrid,
     phi: &[f32],
     open: &Open,
     as_one: impl Fn([usize; 2]) -> bool + Sync + Send,
+    pours: impl Fn([usize; 2]) -> bool + Sync + Send,
 ) {
     parallel::for_each_chunk_mut(out, grid.nx, |k, row| {
         for (i, out) in row.iter_mut().enumerate() {
             out.aloft = if as_one([i, k]) { grid.rows() } else { first_aloft(grid, phi, [i, k]) };
             out.held = out.rows(grid).map(|rows| held_in(grid, phi, open, [i, k], rows, 0.0));
+            if pours([i, k]) && out.held[0].volume <= out.held[1].volume {
+                out.aloft = grid.rows();
+                out.held = out.rows(grid).map(|rows| held_in(grid, phi, open, [i, k], rows, 0.0));
+            }
         }
     });
 }

@@ -165,11 +165,15 @@ fn divide(@builtin(global_invocation_id) id: vec3<u32>) {
     let k = i32(id.y);
     if i >= grid.nx || k >= grid.nz { return; }
     let c = i + grid.nx * k;
-    let as_one = poured[c] - left[c] != 0.0 || is_outside(i, k);
     var first = row_count();
-    if !as_one { first = first_aloft(i, k); }
+    if !is_outside(i, k) { first = first_aloft(i, k); }
+    var held = vec4<f32>(held_in(i, k, 0, first, 0.0), held_in(i, k, first, row_count(), 0.0));
+    if poured[c].x != 0.0 && held.x <= held.z {
+        first = row_count();
+        held = vec4<f32>(held_in(i, k, 0, first, 0.0), vec2<f32>(0.0));
+    }
     aloft_out[c] = first;
-    now_out[c] = vec4<f32>(held_in(i, k, 0, first, 0.0), held_in(i, k, first, row_count(), 0.0));
+    now_out[c] = held;
 }
 
 fn sides_into(a: vec2<i32>, b: vec2<i32>, axis: i32, lowest: i32) -> f32 {
@@ -219,22 +223,52 @@ fn lacking(@builtin(global_invocation_id) id: vec3<u32>) {
 
 struct Beyond { first_x: i32, first_z: i32, end_x: i32, end_z: i32, height: i32, conserves: i32, pad0: i32, pad1: i32 }
 @group(0) @binding(17) var<uniform> beyond: Beyond;
-// What has come in, and what has left, of every column in this step.
-@group(0) @binding(18) var<storage, read> poured: array<f32>;
+// What has come in of every column in this step, with its moment of heights, and what has left.
+@group(0) @binding(18) var<storage, read> poured: array<vec2<f32>>;
 @group(0) @binding(19) var<storage, read_write> left: array<f32>;
 
 fn is_outside(i: i32, k: i32) -> bool {
     return i < beyond.first_x || i >= beyond.end_x || k < beyond.first_z || k >= beyond.end_z;
 }
 
-// Sinks have taken what phi stood for before less what it stands for now. Beyond open walls all is taken later.
+fn in_sink(cell: vec3<i32>) -> bool {
+    if cell.x < 0 || cell.z < 0 || cell.x >= grid.nx || cell.z >= grid.nz { return false; }
+    let entry = find_cell(cell.x + grid.nx * cell.z, cell.y);
+    return entry >= 0 && list_cells[max(entry, 0)].y >= 0.0;
+}
+
+// Twin of Flow::taken: what sinks take, and 1 where a cell's centre lies in one. phi_before is what they leave.
+fn taken_by_flow(i: i32, k: i32) -> vec2<f32> {
+    var sum = vec2<f32>(0.0);
+    let column = i + grid.nx * k;
+    for (var entry = list_first[column]; entry < list_first[column + 1]; entry += 1u) {
+        let y = i32(list_cells[entry].x);
+        if list_cells[entry].y < 0.0 || holds(i, y, k) != CELL { continue; }
+        sum.y = 1.0;
+        let p = locate(i, k, f32(y));
+        let after = blend1(phi_before[p.low], phi_before[p.high], p.weight);
+        sum.x += (share(phi_at(p) / grid.dx_m) - share(after / grid.dx_m)) * open_part(i, k, y);
+        let here = vec3<i32>(i, y, k);
+        for (var d = 0; d < 6; d += 1) {
+            let there = here + step_to(d);
+            if in_sink(there) || holds(there.x, there.y, there.z) != CELL { continue; }
+            if (d & 1) == 1 { sum.x -= face(here, there, d / 2); } else { sum.x += face(there, here, d / 2); }
+        }
+    }
+    return sum;
+}
+
+// Sinks have taken what has flowed into them, or what phi stood for before less what it stands for now. Beyond open walls all is taken later.
 @compute @workgroup_size(8, 8)
 fn take(@builtin(global_invocation_id) id: vec3<u32>) {
     let i = i32(id.x);
     let k = i32(id.y);
     if i >= grid.nx || k >= grid.nz { return; }
     let c = i + grid.nx * k;
-    left[c] = select(before[c].x - after[c].x, 0.0, is_outside(i, k) && beyond.conserves == 1);
+    let conserves = beyond.conserves == 1;
+    let by_flow = taken_by_flow(i, k);
+    let taken = select(before[c].x - after[c].x, by_flow.x, conserves && by_flow.y > 0.0);
+    left[c] = select(taken, 0.0, is_outside(i, k) && conserves);
 }
 
 // Adds to what columns lack what has come in and has not left; beyond open walls all leaves.
@@ -244,12 +278,20 @@ fn exchange(@builtin(global_invocation_id) id: vec3<u32>) {
     let k = i32(id.y);
     if i >= grid.nx || k >= grid.nz { return; }
     let c = i + grid.nx * k;
-    let lack = out[c].x + (poured[c] - left[c]);
+    // Twin of Divided::part_of.
+    var lack = out[c];
+    let first = aloft[c];
+    if first < row_count() && poured[c].y >= poured[c].x * f32(y_of(i, min(first, row_count() - 1), k)) {
+        lack.y += poured[c].x;
+    } else {
+        lack.x += poured[c].x;
+    }
+    lack.x -= left[c];
     if is_outside(i, k) {
-        left[c] += lack + now[c].x;
+        left[c] += lack.x + now[c].x;
         out[c] = vec2<f32>(-now[c].x, 0.0);
     } else {
-        out[c].x = lack;
+        out[c] = lack;
     }
 }
 
