@@ -10,7 +10,7 @@ const NEAR_CELLS: f32 = 1.1;
 
 /// Less of faces that lead away does not take up all of a cell's excess, in faces: out of the corner that a solid leaves it would be a jet, and
 /// the back-traces of the surface read it.
-const LEAST_OPEN: f64 = 0.1;
+const LEAST_OPEN: f64 = 0.2;
 
 /// Memory of [`balance_surface_air`], to be kept from call to call.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use fluvial_grids::pyramid::Pyramid;
 
 /// Where solids leave less of the faces that lead away, as a part of them, they do not take up all of a leaf's excess: out of the corner that a solid leaves it would be a
 /// jet, and the back-traces of the surface read it.
-const LEAST_OPEN: f64 = 0.1;
+const LEAST_OPEN: f64 = 0.2;
 /// An air leaf lies beside the surface when its centre is nearer to it than this, in its own edges.
 const NEAR_LEAVES: f32 = 1.1;
 

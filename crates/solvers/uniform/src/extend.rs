@@ -16,7 +16,7 @@ struct SurfaceAir {
 /// Less of faces that lead away does not take up all of a cell's excess, in faces: out of the corner that a solid leaves it would be a jet, and
 /// the back-traces of the surface read it. Beside a slanted plate a ripple grew twelvefold a step through a face of which 0.002 was open.
 /// Test: `a_level_that_slanted_plates_pierce_begins_at_rest`.
-const LEAST_OPEN: f32 = 0.1;
+const LEAST_OPEN: f32 = 0.2;
 
 impl UniformSolver {
     /// Extends velocity past the surface and into solids, then lets nothing flow through a wall.
