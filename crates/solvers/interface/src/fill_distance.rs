@@ -11,6 +11,10 @@ pub(crate) const CONTACT_CELLS: f32 = 0.099;
 const STRAIGHT: f32 = 0.99;
 /// Cosine of the largest angle between two boundaries that lie on each other: beyond it they cross.
 const FACING: f32 = 0.97;
+/// Boundaries that lean towards each other by less (sine of the angle) lie on each other.
+const LEAST_LEAN: f32 = 0.05;
+/// Boundaries that are nearer than twice a contact so far along them lie on each other, cells.
+const PARTING_CELLS: f32 = 3.0;
 /// A surface is looked for this far from a contact, cells.
 const FARTHEST_CONTACT_CELLS: f32 = 6.0;
 /// Half of the edge of the cube in which air beside a surface is looked for, and of the least cubes that it is cut into, cells.
@@ -165,8 +169,25 @@ impl Start<'_> {
             (self.boundary(at + h * out) - self.boundary(at - h * out)).abs() > 2.0 * h * FACING
         };
         let is_edge = || self.fill(end - contact * out) > -contact * FACING;
-        open <= -contact
-            || open <= contact && (is_edge() || [0.0, contact, -contact].into_iter().any(is_parallel))
+        let lies_on =
+            || [0.0, contact, -contact].into_iter().any(is_parallel) && !self.parts_from_solid(end, out);
+        open <= -contact || open <= contact && (is_edge() || lies_on())
+    }
+
+    /// Does the fills' boundary leave the solid's on both sides of a place where they all but have a direction in common? A level above a plate that
+    /// hardly leans crosses it.
+    fn parts_from_solid(&self, end: Vec3, out: Vec3) -> bool {
+        let wall = self.way_out(end);
+        let lean = wall - wall.dot(out) * out;
+        if lean.length() < LEAST_LEAN {
+            return false;
+        }
+        let along = lean.normalize();
+        [-PARTING_CELLS, PARTING_CELLS].into_iter().all(|cells| {
+            let beside = end + cells * self.dx * along;
+            let on_boundary = beside - self.fill(beside) * out;
+            self.boundary(on_boundary).abs() > 2.0 * CONTACT_CELLS * self.dx
+        })
     }
 
     /// Where two parts of the fills' boundary are as near, one of them may be a surface: that of a place close by. Between two drops

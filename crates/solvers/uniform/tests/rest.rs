@@ -120,12 +120,14 @@ fn a_surface_through_the_centre_of_a_cell_rests() {
 fn a_level_that_slanted_plates_pierce_begins_at_rest() {
     let dx = 1.0f32 / 30.0;
     let (one_axis, three_axes, steep) = ([0.0f32, 0.0, 25.0], [20.0, 30.0, 25.0], [10.0, -40.0, 35.0]);
+    let hardly = [5.0, 5.0, 8.0];
     // Half of the thickness and the height of the middle, metres.
     let cases = [
         (Tracker::Levelset, (0.04f32, 0.3f32), one_axis, 40, 1e-4),
         (Tracker::Levelset, (0.04, 0.3), three_axes, 70, 2e-5),
         (Tracker::Levelset, (0.025, 0.35), steep, 30, 2e-5),
         (Tracker::Levelset, (0.08, 0.35), steep, 20, 2e-5),
+        (Tracker::Levelset, (0.017, 0.35), hardly, 20, 1e-4),
         (Tracker::Flip, (0.04, 0.3), one_axis, 40, 1e-4),
         (Tracker::Flip, (0.04, 0.3), three_axes, 40, 1e-4),
     ];
