@@ -46,7 +46,10 @@ impl Walls {
         if self.is_empty() {
             return None;
         }
-        let (low, high) = (from.min(to).floor(), from.max(to).floor());
+        // Beyond the domain the outermost cells' triangles count; a way that leads far out of it is not followed cell by cell.
+        let top = DVec3::from_array(self.cells.map(|n| n as f64 - 1.0));
+        let within = |x: DVec3| x.floor().clamp(DVec3::ZERO, top);
+        let (low, high) = (within(from.min(to)), within(from.max(to)));
         let mut first: Option<(f64, DVec3)> = None;
         let (mut k, mut j, mut i);
         k = low.z;
