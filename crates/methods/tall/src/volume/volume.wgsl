@@ -1,4 +1,5 @@
 // uses "../columns.wgsl"
+// uses "../cells.wgsl"
 // uses "open.wgsl"
 // Twin of mod.rs; one invocation a column, but for displace, which has one a sample.
 
