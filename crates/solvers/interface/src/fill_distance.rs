@@ -171,7 +171,6 @@ impl Start<'_> {
         let is_edge = || self.fill(end - contact * out) > -contact * FACING;
         let lies_on =
             || [0.0, contact, -contact].into_iter().any(is_parallel) && !self.parts_from_solid(end, out);
-        // The domain's walls and sheets that a contact reaches through are met by fills that end at them.
         // The domain's walls, and sheets that a contact reaches through, are where fills end that come near to them.
         let is_sheet = || [-contact, contact].into_iter().all(|s| self.boundary(end + s * out) > 0.0);
         let is_wall = || self.setup.wall_distance(end) <= contact || is_sheet();
